@@ -1,0 +1,65 @@
+# Every target works on a bare machine: it makes .venv with $(PYTHON) and installs there what it needs, once.
+
+PYTHON ?= python3
+# Extra arguments for the tests: make test PYTEST="-k rank"
+PYTEST ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
+
+# Its notice of newer releases is no finding.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: run test lint docs slow gpu mutants bench clean
+.DEFAULT_GOAL := run
+
+run: $(VENV)/installed
+	@$(BIN)/memproof memorize --overwrite
+
+test: lint docs
+	@$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
+
+lint: $(VENV)/installed-dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/pyright --pythonpath $(BIN)/python
+	@$(BIN)/lint-imports --no-cache
+
+docs: $(VENV)/installed-dev
+	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going --fresh-env --builder html docs site
+
+slow: $(VENV)/installed-dev
+	@$(BIN)/pytest -m "slow and not gpu" --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
+
+gpu: $(VENV)/installed-dev
+	@$(BIN)/pytest -m gpu $(PYTEST)
+
+mutants: $(VENV)/installed-dev
+	@$(BIN)/python -m tests.mutants.run
+
+# Every ratio is measured on one BLAS thread.
+bench: export OPENBLAS_NUM_THREADS := 1
+bench: export OMP_NUM_THREADS := 1
+bench: $(VENV)/installed
+	@for bench in benchmarks/bench_*.py; do echo "# $$bench"; $(BIN)/python $$bench || exit 1; done
+
+clean:
+	@rm -rf $(VENV) build dist out site .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	@find benchmarks constructions docs tests verify -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# torch comes first and alone, at the version of constraints.txt, so that nothing else decides which build of it to take.
+$(VENV)/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "memproof needs Python 3.11 or newer, and $(PYTHON) is not: name one with 'make PYTHON=python3.12 ...'" >&2; exit 1; }
+	@echo "memproof: installing into $(VENV), once; the first time this takes minutes"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade --constraint constraints.txt pip
+	@$(PIP) install --constraint constraints.txt $$(grep '^torch==' constraints.txt)
+	@$(PIP) install --constraint constraints.txt --editable '.[torch]'
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	@echo "memproof: installing the tools of development into $(VENV), once"
+	@$(PIP) install --constraint constraints.txt --group dev
+	@touch $@

@@ -1,0 +1,44 @@
+"""What the theorems say to build: tasks, capacities and weights.
+
+The names below are loaded when they are first used, so that `import constructions` is quick. A function that is named
+like its module (`constructions.capacity.capacity`) is imported from there.
+"""
+
+import importlib
+from typing import Any
+
+_HOME = {
+    "errors": (
+        "MemproofError",
+        "InputError",
+        "HypothesisError",
+        "CapacityError",
+        "FileFormatError",
+        "TamperedError",
+        "ResourceError",
+    ),
+    "task": ("Counts", "Task", "make_task", "smoothed_laws"),
+    "text": ("text_task", "read_text", "default_text"),
+    "table": ("table_task", "read_table"),
+    "arrays": ("array_task", "read_arrays", "enumerated_task", "all_contexts"),
+    "network": ("Network", "TENSOR_NAMES"),
+    "generic_rank": ("generic_ranks",),
+    "sub_alphabet": ("UpperBound", "upper_bound", "verify_upper_bound"),
+    "capacity": ("Capacity", "HeadCount", "fewest_heads"),
+    "full_rank_attention": ("FrontEnd", "front_end"),
+    "unembedding": ("law_unembedding", "label_unembedding"),
+    "memory": ("BuiltMemory", "build_memory", "default_heads", "estimate_bytes"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'constructions' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"constructions.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,51 @@
+"""The errors a user can meet; each message names the argument, the offending value and what is expected."""
+
+
+class MemproofError(Exception):
+    """Base of every error that memproof raises on purpose."""
+
+
+class InputError(MemproofError, ValueError):
+    """An argument, a file or a table that cannot be used as given."""
+
+
+class HypothesisError(MemproofError, ValueError):
+    """A hypothesis of a claim does not hold for the given data.
+
+    Args:
+        claim: The claim, as the source names it, e.g. ``"Dana et al. (2024), Proposition 2"``.
+        hypothesis: What the claim needs, in words or symbols.
+        value: The offending value, in words.
+
+    Example:
+        >>> raise HypothesisError("Dana et al. (2024), Proposition 2", "d >= N - 1", "d = 8, N = 64")
+        Traceback (most recent call last):
+        ...
+        constructions.errors.HypothesisError: Dana et al. (2024), Proposition 2 needs d >= N - 1, but d = 8, N = 64
+    """
+
+    def __init__(self, claim: str, hypothesis: str, value: str) -> None:
+        super().__init__(f"{claim} needs {hypothesis}, but {value}")
+        self.claim = claim
+        self.hypothesis = hypothesis
+        self.value = value
+
+
+class CapacityError(HypothesisError):
+    """The model is too small for the task; `fewest_heads` is the number of heads known to suffice, if one is known."""
+
+    def __init__(self, claim: str, hypothesis: str, value: str, *, fewest_heads: int | None = None) -> None:
+        super().__init__(claim, hypothesis, value)
+        self.fewest_heads = fewest_heads
+
+
+class FileFormatError(MemproofError):
+    """A file that is not what it should be: truncated, of wrong shapes, with NaN, or not readable at all."""
+
+
+class TamperedError(MemproofError):
+    """A file whose hash is not the one its certificate names."""
+
+
+class ResourceError(MemproofError):
+    """The work would need more memory than there is; raised before the work starts."""

@@ -1,0 +1,163 @@
+"""Files that are either whole or absent: written beside their place, then renamed into it."""
+
+import json
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from constructions.errors import FileFormatError, InputError
+
+_LARGEST_FILE = 2**34  # bytes
+
+
+def canonical_json(value: Any) -> str:
+    r"""Serialize `value` to the one JSON text it has: sorted keys, no spaces, ASCII, no NaN.
+
+    Args:
+        value: Anything that `json` accepts.
+
+    Returns:
+        The text, without a final newline.
+
+    Raises:
+        InputError: The value holds NaN, an infinity, or an object that JSON cannot hold.
+
+    Page: docs/rigour/certificate.md
+
+    Example:
+        >>> canonical_json({"b": [1, "é"], "a": None})
+        '{"a":null,"b":[1,"\\u00e9"]}'
+    """
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"value cannot be written as canonical JSON: {error}") from error
+
+
+def read_regular_file(path: Path) -> bytes:
+    """The bytes of a file on a disk; a device, a pipe or a folder is refused, as reading it might never end.
+
+    Args:
+        path: The file.
+
+    Raises:
+        FileFormatError: There is no such file, it is not a regular one, or larger than 16 GiB.
+    """
+    path = Path(path)
+    require_regular_file(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileFormatError(f"{path} cannot be read: {error}") from error
+
+
+def require_regular_file(path: Path) -> None:
+    """Raise `FileFormatError` unless `path` is a regular file of at most 16 GiB."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError) as error:
+        raise FileFormatError(f"{path} cannot be read: {error}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise FileFormatError(f"{path} is not a regular file")
+    if status.st_size > _LARGEST_FILE:
+        raise FileFormatError(f"{path} has {status.st_size} bytes, more than the {_LARGEST_FILE} that are read")
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write `data` to `path` so that a reader sees the old file or the new one, never a part.
+
+    The bytes go to a temporary file in the same folder, are flushed to the disk, and the file is renamed; a rename
+    within one folder is atomic.
+
+    Args:
+        path: Where the file shall be; its folder must exist.
+        data: The whole content.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_atomically(Path(folder) / "a.txt", b"whole")
+        ...     (Path(folder) / "a.txt").read_bytes()
+        b'whole'
+    """
+    path = Path(path)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Fill a folder that appears at `path` only once it is complete.
+
+    Yields a temporary sibling folder; when the block ends it is renamed to `path`, when the block raises (Ctrl-C
+    included) it is removed and `path` is as it was.
+
+    Args:
+        path: The folder to make.
+        overwrite: Replace a folder that memproof wrote before (one that holds a ``certificate.json`` or nothing).
+
+    Raises:
+        InputError: `path` exists and may not be replaced.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as top:
+        ...     with new_folder(Path(top) / "out") as folder:
+        ...         _ = (folder / "a.txt").write_text("a")
+        ...     sorted(p.name for p in (Path(top) / "out").iterdir())
+        ['a.txt']
+    """
+    path = Path(path)
+    refuse_existing(path, overwrite=overwrite)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    retired = temporary.with_name(temporary.name + ".old")
+    try:
+        yield temporary
+        os.chmod(temporary, 0o755)
+        refuse_existing(path, overwrite=overwrite)
+        if path.exists():
+            path.rename(retired)
+        try:
+            temporary.rename(path)
+        except BaseException:
+            if retired.exists():
+                retired.rename(path)
+            raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if path.exists():
+            shutil.rmtree(retired, ignore_errors=True)
+
+
+def refuse_existing(path: Path, *, overwrite: bool) -> None:
+    """Raise `InputError` if writing a new folder at `path` would destroy something.
+
+    Args:
+        path: The folder to be made.
+        overwrite: Allow to replace an empty folder or one that memproof wrote.
+
+    Raises:
+        InputError: `path` exists and `overwrite` is not given, or `path` is not a folder of memproof's.
+    """
+    if not path.exists() and not path.is_symlink():
+        return
+    if not overwrite:
+        raise InputError(f"out: {path} exists; choose another folder or pass --overwrite")
+    ours = path.is_dir() and (not any(path.iterdir()) or (path / "certificate.json").is_file())
+    if path.is_symlink() or not ours:
+        raise InputError(f"out: {path} exists and was not written by memproof; it is not overwritten")

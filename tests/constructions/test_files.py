@@ -1,0 +1,65 @@
+"""Files are whole or absent."""
+
+import os
+
+import pytest
+
+from constructions.errors import InputError
+from constructions.files import canonical_json, new_folder, write_atomically
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "a.bin"
+    write_atomically(path, b"old")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.bin"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_interrupted_folder_does_not_appear(tmp_path, error):
+    with pytest.raises(error), new_folder(tmp_path / "deep" / "out") as folder:
+        (folder / "half").write_text("written")
+        raise error
+    assert list((tmp_path / "deep").iterdir()) == []
+
+
+def test_an_existing_folder_is_refused_before_any_work(tmp_path):
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match="exists"), new_folder(tmp_path / "out"):
+        pytest.fail("the block must not run")
+
+
+def test_overwrite_replaces_only_what_memproof_wrote(tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.tex").write_text("mine")
+    with pytest.raises(InputError, match="not written by memproof"), new_folder(out, overwrite=True):
+        pytest.fail("the block must not run")
+    (out / "certificate.json").write_text("{}")
+    with new_folder(out, overwrite=True) as folder:
+        (folder / "certificate.json").write_text("new")
+    assert [p.name for p in out.iterdir()] == ["certificate.json"]
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_failed_overwrite_keeps_the_old_folder(tmp_path):
+    out = tmp_path / "out"
+    with new_folder(out) as folder:
+        (folder / "certificate.json").write_text("old")
+    with pytest.raises(ValueError, match="no"), new_folder(out, overwrite=True):
+        raise ValueError("no")
+    assert (out / "certificate.json").read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_canonical_json_has_one_text_per_value():
+    assert canonical_json({"b": 1, "a": [True, None]}) == canonical_json({"a": [True, None], "b": 1})
+    with pytest.raises(InputError, match="canonical JSON"):
+        canonical_json({"x": float("nan")})
