@@ -1,0 +1,92 @@
+"""How many heads real text needs, and how long the certified answer takes beside one linear solve of the same size."""
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # before numpy is imported
+
+import numpy as np  # noqa: E402
+
+from constructions.capacity import capacity  # noqa: E402
+from constructions.text import Unit, default_text, read_text, text_task  # noqa: E402
+
+Result = TypeVar("Result")
+
+# unit, N, S, T, d, d_h
+TASKS: list[tuple[Unit, int, int, int, int, int]] = [
+    ("char", 64, 2, 1024, 64, 64),
+    ("char", 64, 4, 1024, 64, 64),
+    ("char", 64, 4, 1024, 64, 16),
+    ("char", 64, 8, 1024, 64, 64),
+    ("char", 128, 4, 1024, 102, 102),
+    ("word", 256, 4, 1024, 255, 255),
+    ("word", 1000, 2, 1024, 999, 999),
+    ("word", 1000, 4, 1024, 999, 999),
+    ("word", 1000, 4, 1024, 999, 64),
+]
+LARGE_TASKS: list[tuple[Unit, int, int, int, int, int]] = [
+    ("char", 64, 4, 2048, 64, 64),
+    ("char", 64, 4, 4096, 64, 16),
+    ("char", 64, 4, 4096, 64, 64),
+]
+
+
+def timed(action: Callable[[], Result]) -> tuple[Result, float]:
+    """The result, and the time of the processor: the clock on the wall would measure the neighbours too."""
+    start = time.process_time()
+    result = action()
+    return result, time.process_time() - start
+
+
+def solve_seconds(size: int) -> float:
+    rng = np.random.default_rng(0)
+    matrix, right = rng.standard_normal((size, size)), rng.standard_normal((size, 64))
+    return statistics.median(timed(lambda: np.linalg.solve(matrix, right))[1] for _ in range(3))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("text", nargs="?", help="a text file; by default the text that comes with Python")
+    parser.add_argument("--large", action="store_true", help="add the tasks of 2048 and 4096 contexts")
+    parser.add_argument("--quick", action="store_true", help="256 contexts in each task")
+    options = parser.parse_args()
+    columns = (
+        "unit, N", "S", "T", "d, d_h", "heads: paper", "rank then: paper", "certified", "U: contexts, tokens",
+        "fewest heads", "alone", "CPU s", "/ solve",
+    )  # fmt: skip
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    for unit, vocabulary, context, facts, d_model, d_head in TASKS + (LARGE_TASKS if options.large else []):
+        facts = 256 if options.quick else facts
+        text = read_text(options.text, unit) if options.text else default_text()
+        task = text_task(text, unit=unit, vocabulary=vocabulary, context=context, facts=facts, target="labels")
+        result, seconds = timed(partial(capacity, task.contexts, d_model=d_model, d_head=d_head))
+        rows = result.upper_witness.rows
+        row = (
+            f"{unit}, {task.vocabulary_size}",
+            context,
+            facts,
+            f"{d_model}, {d_head}",
+            result.paper_heads,
+            result.paper_rank,
+            interval(result.rank_lower, result.rank_upper),
+            f"{len(rows)}, {len(np.unique(task.contexts[rows]))}",
+            interval(result.necessary_heads, result.fewest_heads),
+            interval(result.heads_alone.necessary, result.fewest_heads_alone),
+            f"{seconds:.1f}",
+            f"{seconds / solve_seconds(facts):.1f}",
+        )
+        print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
+def interval(low: int | None, high: int | None) -> str:
+    return str(low) if low == high else f"{low} .. {high}"
+
+
+if __name__ == "__main__":
+    main()
