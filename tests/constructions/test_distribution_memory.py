@@ -1,0 +1,46 @@
+"""Targets for laws: logits that are their logarithms."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.distribution_memory import targets
+from constructions.errors import CapacityError, InputError
+from constructions.task import Counts, make_task
+
+
+def task_with(rows, size, target="laws"):
+    contexts = np.arange(len(rows))[:, None]
+    vocabulary = tuple(f"t{i}" for i in range(max(size, len(rows))))
+    return make_task(contexts, Counts.from_rows(rows), vocabulary=vocabulary, target=target)
+
+
+rows = st.lists(st.dictionaries(st.integers(0, 4), st.integers(1, 10**6), min_size=1), min_size=1, max_size=5)
+
+
+@given(rows, st.integers(-1, 3))
+def test_the_softmax_of_the_targets_is_the_law(rows, more):
+    task = task_with(rows, 5)
+    size = task.vocabulary_size
+    W_U, stream = targets(task, size + more)
+    assert W_U.shape == (size + more, size) and stream.shape == (task.n_contexts, min(size, size + more))
+    logits = stream @ W_U[: stream.shape[1]]
+    assert np.ptp(logits - np.log(task.laws), axis=1).max() < 1e-14
+    law = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    assert np.allclose(law, task.laws, rtol=1e-13)
+
+
+def test_with_room_for_it_the_shift_of_smallest_norm_is_taken():
+    _, stream = targets(task_with([{0: 5}, {1: 3, 2: 1}], 5), 5)
+    assert np.abs(stream.sum(axis=1)).max() < 1e-14
+
+
+def test_too_few_dimensions_are_refused():
+    with pytest.raises(CapacityError, match=r"N - 1 = 4 .* d_model = 3"):
+        targets(task_with([{0: 5}], 5), 3)
+
+
+def test_labels_are_not_laws():
+    with pytest.raises(InputError, match="target is 'labels'"):
+        targets(task_with([{0: 5}], 5, target="labels"), 5)
