@@ -1,0 +1,39 @@
+"""Mutants of verify/blas.py: every probe and every comparison, dropped or weakened."""
+
+from tests.mutants import Mutant
+
+FILE = "verify/blas.py"
+TESTS = "tests/verify/test_blas.py"
+
+
+def mutant(original: str, mutated: str, why: str, tests: str = TESTS) -> Mutant:
+    return Mutant(FILE, original, mutated, tests, why)
+
+
+MUTANTS = [
+    mutant(
+        "if smallest_normal * half * 2.0 != smallest_normal:",
+        "if False:",
+        "a thread that flushes subnormals is accepted",
+        "tests/verify/test_arithmetic.py",
+    ),
+    mutant(" or -one - 1.5 * u == -one", "", "rounding upward is accepted"),
+    mutant("one + 1.5 * u == one or ", "", "rounding downward is accepted"),
+    mutant("            if not holds(matmul):", "            if holds is None:", "no probe refuses"),
+    mutant('    "graded integers": _graded_integers,\n', "", "there is no probe with graded integers"),
+    mutant('    "full mantissas": _full_mantissas,\n', "", "there is no probe with full mantissas"),
+    mutant('    "subnormals": _subnormals,\n', "", "there is no probe with subnormals"),
+    mutant('    "lost values": _lost_values,\n', "", "there is no probe with NaN and infinity"),
+    mutant("    require_ieee()\n    with", "    with", "a probe runs in a thread that rounds elsewhere"),
+    mutant("np.ldexp(a.astype(np.float64), row + middle)", "a.astype(np.float64)", "rows are not scaled apart"),
+    mutant("rng.integers(-150, 150, inner)", "np.zeros(inner, dtype=np.int64)", "inner indices are not scaled apart"),
+    mutant("np.array_equal(entries @ v, a @ (b @ v))", "True", "graded integers are not compared"),
+    mutant("bool(np.all(entries == product)) and ", "", "fractions count as integers"),
+    mutant("product.shape != (rows, columns) or ", "", "the shape of a product is not looked at"),
+    mutant("    (700, 701, 699),\n", "", "the largest shape is left out"),
+    mutant("(error * (2**53 - inner) <= inner *", "(error <= inner * 2**13 *", "mantissas may be 13 bits too short"),
+    mutant("[(-1074, 0), (-537, -537), (0, -1074)]", "[(0, 0)]", "the subnormals of the probe are normal"),
+    mutant(
+        "np.isfinite(matmul(a, b)[11]).any()", "np.isfinite(matmul(a, b)[11]).all()", "half of a row may lose a NaN"
+    ),
+]
