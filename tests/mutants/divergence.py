@@ -1,0 +1,339 @@
+"""Mutants of verify/forward.py and verify/divergence.py: wrong networks, and every term of every bound left out."""
+
+from tests.mutants import Mutant
+
+
+def forward(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/forward.py", original, mutated, "tests/verify/test_forward.py", why)
+
+
+def divergence(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/divergence.py", original, mutated, "tests/verify/test_divergence.py", why)
+
+
+MUTANTS = [
+    # Another network than the convention says.
+    forward(
+        "_projected(lookup.queries, network.W_Q[heads])",
+        "_projected(lookup.queries, network.W_K[heads])",
+        "queries are made by W_K",
+    ),
+    forward(
+        "_projected(lookup.keys, network.W_K[heads])",
+        "_projected(lookup.keys, network.W_Q[heads])",
+        "keys are made by W_Q",
+    ),
+    forward(
+        "    return _inner_products(query, key, lookup.pair_query, lookup.pair_key)",
+        "    scores = _inner_products(query, key, lookup.pair_query, lookup.pair_key)\n"
+        "    return scores * (1.0 / np.sqrt(max(network.d_qk, 1)))",
+        "scores are divided by the square root of d_qk",
+    ),
+    forward(
+        "network.W_E[tokens], network.W_pos[position]",
+        "network.W_E[tokens], 0.0 * network.W_pos[position]",
+        "positions are forgotten",
+    ),
+    forward(
+        "parts.append(_embedded(network, tokens, s))",
+        "parts.append(_embedded(network, tokens, contexts.shape[1] - 1 - s))",
+        "positions are counted from the end",
+    ),
+    forward("(key[:, -1:] - (n_keys - n_queries))", "(key[:, -1:] * 0)", "the query is that of the first token of all"),
+    forward("for s in range(key.shape[1]):", "for s in range(key.shape[1] - 1):", "the last position is not read"),
+    forward(
+        "_projected(lookup.keys, network.W_V[heads])", "_projected(lookup.keys, np.flip(network.W_V[heads], 1))", "W_V"
+    ),
+    forward(
+        "output = network.W_O.reshape(columns, network.d_model)",
+        "output = network.W_O.transpose(1, 0, 2).reshape(columns, network.d_model)",
+        "W_O is stacked with heads and coordinates exchanged",
+    ),
+    forward(
+        "output = network.W_O.reshape(columns, network.d_model)",
+        "output = network.W_O.transpose(0, 2, 1).reshape(columns, network.d_model)",
+        "W_O is transposed",
+    ),
+    forward(
+        "residual = enclose_last(network, part) + _multiplied(read, output, output_sizes)",
+        "residual = _multiplied(read, output, output_sizes)",
+        "there is no skip connection",
+    ),
+    forward(
+        "pattern = enclose_softmax(scores[lookup.pair[rows]], axis=1)", "pattern = scores[lookup.pair[rows]]", "linear"
+    ),
+    forward(
+        "scores[lookup.pair[rows]], axis=1)", "scores[lookup.pair[rows]], axis=2)", "attention is shared over heads"
+    ),
+    forward("features[start : start + many]", "features[:many]", "later contexts get the features of the first"),
+    forward(
+        "yield start + first, _multiplied(residual[first : first + rows]",
+        "yield start + first, _multiplied(residual[:rows]",
+        "chunks repeat",
+    ),
+    # Embeddings and projections.
+    forward(
+        "return Enclosure(x, np.abs((a - (x - b_part)) + (b - b_part)))",
+        "return Enclosure(x, 0.0 * x)",
+        "F2 is left out",
+    ),
+    forward(
+        "np.abs((a - (x - b_part)) + (b - b_part))",
+        "np.abs(a - (x - b_part))",
+        "half of the error of a sum is left out",
+    ),
+    forward("    radius *= gamma(x.terms)\n", "    radius *= 0.0\n", "projections do not round"),
+    forward("        radius += x.radius @ sizes\n", "        pass\n", "the error of an embedding is not carried on"),
+    forward("    if x.radius.any():\n", "    if False:\n", "the error of an embedding is not carried on"),
+    forward(
+        "np.count_nonzero(vectors, axis=-1).max(initial=1)",
+        "np.count_nonzero(vectors, axis=-1).min(initial=1)",
+        "too few terms are counted",
+    ),
+    forward("    radius += _FLOOR\n", "", "underflow in projections is forgotten"),
+    # Norms.
+    forward(
+        "pairs = list(zip(left, reversed(right), strict=True))",
+        "pairs = list(zip(left, right, strict=True))",
+        "norms are paired wrongly",
+    ),
+    forward(
+        "np.argmin([a.sum() * b.sum() for a, b in pairs])",
+        "np.argmax([a.sum() * b.sum() for a, b in pairs])",
+        "the loosest bound",
+    ),
+    forward(
+        "two = np.sqrt((values * values).sum(axis=axis)) * slack",
+        "two = np.sqrt((values * values).max(axis=axis)) * slack",
+        "the norm is too small",
+    ),
+    forward(
+        "values.max(axis=axis, initial=0.0) + _FLOOR))",
+        "values.min(axis=axis, initial=0.0) + _FLOOR))",
+        "the norm is too small",
+    ),
+    forward("_FLOOR = 2.0**-400", "_FLOOR = 0.0", "underflow in norms is forgotten"),
+    # Scores.
+    forward(
+        "_Norms.of(rounding * query_size + query.radius, -1)",
+        "_Norms.of(query.radius, -1)",
+        "inner products do not round",
+    ),
+    forward(
+        "_Norms.of(rounding * query_size + query.radius, -1)",
+        "_Norms.of(rounding * query_size, -1)",
+        "queries are exact",
+    ),
+    forward("(error[q] * whole[k] + size[q] * key_error[k])", "(error[q] * whole[k])", "keys are exact"),
+    forward("_Norms.of(key_size + key.radius, -1)", "_Norms.of(key_size, -1)", "the second-order term is left out"),
+    forward(
+        "    return Enclosure(midpoint, radius)\n\n\ndef _features",
+        "    return Enclosure(midpoint)\n\n\ndef _features",
+        "scores are exact",
+    ),
+    # Softmax.
+    forward(
+        "np.minimum(shares.radius, np.maximum(midpoint, (1.0 - midpoint) * _SLACK))",
+        "np.minimum(shares.radius, midpoint)",
+        "half of (b)",
+    ),
+    forward(
+        "np.minimum(shares.radius, np.maximum(midpoint, (1.0 - midpoint) * _SLACK))",
+        "np.minimum(shares.radius, (1.0 - midpoint) * _SLACK)",
+        "half of (b)",
+    ),
+    forward(
+        "(Enclosure.exact(top_midpoint) - 1.0 + others).magnitude()", "others.radius", "the midpoints need not sum to 1"
+    ),
+    forward(
+        "(Enclosure.exact(top_midpoint) - 1.0 + others).magnitude()",
+        "np.abs(top_midpoint - 1.0 + others.midpoint)",
+        "the others are exact",
+    ),
+    forward("np.minimum(top_radius, complement)", "0.0 * complement", "the largest probability is exact"),
+    forward("np.minimum(top_radius, complement)", "top_radius", "saturation does not help"),
+    forward(
+        "        powers = exp(logits - logits.midpoint.max(axis=axis, keepdims=True))",
+        "        powers = exp(logits)",
+        "large scores overflow",
+    ),
+    # Features.
+    forward("(share_error + rounding * share) * size[read]", "(rounding * share) * size[read]", "attention is exact"),
+    forward("(share_error + rounding * share) * size[read]", "share_error * size[read]", "mixing does not round"),
+    forward("(share + share_error) * error[read]", "share_error * error[read]", "values are exact"),
+    forward("(share + share_error) * error[read]", "share * error[read]", "the second-order term is left out"),
+    forward(
+        "np.abs(values.midpoint).max(axis=-1, initial=_FLOOR), values.radius.max(axis=-1, initial=0.0)",
+        "np.abs(values.midpoint).min(axis=-1), values.radius.max(axis=-1, initial=0.0)",
+        "the smallest entry",
+    ),
+    forward(
+        "radius.max(axis=1, keepdims=True, initial=0.0)",
+        "radius.mean(axis=1, keepdims=True)",
+        "the mean radius for all heads",
+    ),
+    forward("np.repeat(radius, n, axis=1)", "np.tile(radius, (1, n))", "radii go to the wrong heads"),
+    forward("largest if alike else", "largest if True else", "heads that differ share a radius"),
+    # Products by blocks.
+    forward("            error *= rounding\n", "            error *= 0.0\n", "products do not round"),
+    forward("            error += radii[:, part] * scales\n", "", "features are exact"),
+    forward(
+        "            error += radii[:, part] * scales\n",
+        "            error += radii[:, part]\n",
+        "radii are not scaled",
+    ),
+    forward("                radius += bound\n", "                radius = bound\n", "only the last block rounds"),
+    forward("rounding = gamma(min(len(b), _BLOCK_TERMS) + len(sizes))", "rounding = gamma(1)", "one rounding in all"),
+    forward(
+        "            error *= scales\n            error *= rounding\n",
+        "            error *= rounding\n            error *= scales\n",
+        "an underflow is scaled up",
+    ),
+    forward("np.frexp(block.max(axis=1))[1] - 1", "0 * np.frexp(block.max(axis=1))[1]", "rows are not scaled"),
+    # Input.
+    forward("or contexts.max() >= network.d_vocab", "or False", "tokens beyond the vocabulary"),
+    forward("contexts.min() < 0", "False", "negative tokens are counted from the end"),
+    # The quadratic bound.
+    divergence("(0.125 * _SLACK)", "(0.1249 * _SLACK)", "less than an eighth"),
+    divergence(
+        "            error *= 4.0 * UNIT\n            error += logarithm.radius\n            error += radius\n",
+        "            error *= 4.0 * UNIT\n            error += logarithm.radius\n",
+        "logits are exact",
+    ),
+    divergence(
+        "            error *= 4.0 * UNIT\n            error += logarithm.radius\n            error += radius\n",
+        "            error *= 0.0\n            error += radius\n",
+        "logarithms are exact",
+    ),
+    divergence("(gap + error).max(axis=1)", "gap.max(axis=1)", "the largest gap is exact"),
+    divergence("(gap - error).min(axis=1)", "gap.min(axis=1)", "the smallest gap is exact"),
+    divergence("(gap - error).min(axis=1)", "(gap + error).min(axis=1)", "both ends are upper ends"),
+    divergence(
+        "            if not weights.min() > 0.0:\n", "            if False:\n", "zeros of a law are let through"
+    ),
+    # Labels.
+    divergence("others.error + error[:, None]", "others.error", "the logit of the label is exact"),
+    divergence(
+        "value = log(powers.mass) - exponent", "value = log(powers.mass)", "the gap to the largest logit is forgotten"
+    ),
+    divergence("top = exponent == 0.0", "top = exponent <= 0.0", "the sharp form is used everywhere"),
+    divergence("top = exponent == 0.0", "top = exponent > 0.0", "the sharp form is used nowhere"),
+    divergence("value.radius) + spread) * _SLACK", "value.radius)) * _SLACK", "logits are exact"),
+    divergence("midpoint[at] = radius[at] = 0.0", "pass", "the label counts among the others"),
+    # Margins.
+    divergence("np.where(chosen, midpoint - radius, np.inf)", "np.where(chosen, midpoint, np.inf)", "modes are exact"),
+    divergence(
+        "np.where(chosen, -np.inf, midpoint + radius)", "np.where(chosen, -np.inf, midpoint)", "the others are exact"
+    ),
+    divergence(
+        "np.where(chosen, midpoint - radius, np.inf).min(axis=1)",
+        "np.where(chosen, midpoint - radius, -np.inf).max(axis=1)",
+        "one mode is enough",
+    ),
+    divergence(
+        "            least = down(np.where(chosen, midpoint - radius, np.inf).min(axis=1))\n"
+        "            largest = up(np.where(chosen, -np.inf, midpoint + radius).max(axis=1))\n"
+        "            margins[rows] = np.where(chosen.all(axis=1), np.inf, down(least - largest))\n",
+        "            least = np.where(chosen, midpoint - radius, np.inf).min(axis=1)\n"
+        "            largest = np.where(chosen, -np.inf, midpoint + radius).max(axis=1)\n"
+        "            margins[rows] = np.where(chosen.all(axis=1), np.inf, least - largest)\n",
+        "margins are not rounded down",
+    ),
+    # Divergences of laws and counts.
+    divergence("        error += powers.error\n        crossed", "        crossed", "logits are exact under the mean"),
+    divergence(
+        "        error *= 2.0 * UNIT\n        error += logarithm.radius\n",
+        "        error *= 2.0 * UNIT\n",
+        "logarithms are exact under the mean",
+    ),
+    divergence(
+        "powers.spread(powers.error, powers.mass))\n\n    return _by_rows(logits, of)\n\n\ndef empirical",
+        "powers.spread(powers.error, powers.mass) * 0.0)\n\n    return _by_rows(logits, of)\n\n\ndef empirical",
+        "logits are exact in the sum",
+    ),
+    divergence(
+        "powers.spread(powers.error, powers.mass))\n\n    return _by_rows(logits, of)\n\n\ndef mean_empirical",
+        "powers.spread(powers.error, powers.mass) * 0.0)\n\n    return _by_rows(logits, of)\n\n\ndef mean_empirical",
+        "logits are exact in the sum for counts",
+    ),
+    divergence(
+        "mass = total(weights, 1)\n        return _widened",
+        "mass = Enclosure(np.ones(len(weights)))\n        return _widened",
+        "laws sum to 1",
+    ),
+    divergence(
+        "log(weights if weights.min() > 0.0 else np.where(weights > 0.0, weights, 1.0))",
+        "log(weights)",
+        "the logarithm of 0",
+    ),
+    divergence("+ powers.error[at]\n", "+ 0.0 * powers.error[at]\n", "logits are exact under the mean of counts"),
+    divergence(
+        "mass = np.add.reduceat(counts.data[entries], starts)",
+        "mass = 1 + np.add.reduceat(counts.data[entries], starts)",
+        "one count too many",
+    ),
+    divergence(
+        "starts = counts.indptr[rows] - counts.indptr[rows.start]",
+        "starts = counts.indptr[rows] * 0",
+        "all counts in one row",
+    ),
+    divergence(
+        "np.abs(terms.midpoint) * gamma(longest) + terms.radius",
+        "np.abs(terms.midpoint) * gamma(longest)",
+        "terms are exact",
+    ),
+    divergence("np.abs(terms.midpoint) * gamma(longest) + terms.radius", "terms.radius", "sums of counts do not round"),
+    divergence("        error *= UNIT\n        error += radius\n", "        error *= UNIT\n", "logits are exact"),
+    divergence(
+        "        error *= UNIT\n        error += radius\n",
+        "        error *= 0.0\n        error += radius\n",
+        "the shift does not round",
+    ),
+    divergence("(1.0 + 4.0 * widest) * mean", "mean", "only the first order of a spread"),
+    divergence(
+        "np.where(widest <= 0.25, np.minimum(",
+        "np.where(widest <= 25.0, np.minimum(",
+        "the first order is used for wide radii",
+    ),
+    divergence(
+        "np.minimum(widest, (1.0 + 4.0 * widest) * mean)",
+        "(1.0 + 4.0 * widest) * mean",
+        "the spread is not cut at the widest error",
+    ),
+    divergence(
+        "np.minimum(widest, (1.0 + 4.0 * widest) * mean), widest)",
+        "widest, widest)",
+        "unlikely tokens widen the radius",
+    ),
+    divergence("/ mass.lower()", "/ (mass.lower() + 1.0)", "the weights of a spread are too small"),
+    # Means, entropies and distances.
+    divergence("total(part * weights[start:stop], 0)", "total(part, 0)", "contexts count once each"),
+    divergence("contexts, rows=rows):\n", "contexts[:1], rows=rows):\n", "only the first context counts"),
+    divergence(
+        "return max(0.0, float(mean.lower())), float(mean.upper())",
+        "return float(mean.lower()), float(mean.upper())",
+        "a mean below zero",
+    ),
+    divergence(
+        "return max(0.0, float(mean.lower())), float(mean.upper())",
+        "return max(0.0, float(mean.lower())), float(mean.midpoint)",
+        "the middle for the upper end",
+    ),
+    divergence(
+        "float(up(upper_sum(bounds) / len(bounds)))",
+        "float(bounds.mean())",
+        "a mean that is not rounded up",
+    ),
+    divergence(
+        "enclose_softmax(Enclosure(*_parts(logits, rows)))",
+        "enclose_softmax(Enclosure(logits.midpoint[rows]))",
+        "logits are exact",
+    ),
+    divergence("- predicted), 1) * 0.5", "- predicted), 1)", "twice the distance"),
+    divergence(
+        "return log(mass) - _row_sums(log(weights) * weights, laws.indptr[:-1]) / mass",
+        "return log(mass) - _row_sums(log(weights) * weights, laws.indptr[:-1])",
+        "entropy of unnormalised counts",
+    ),
+    divergence("weights.min() >= 0.0", "True", "negative weights are let through"),
+]
