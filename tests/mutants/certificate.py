@@ -1,0 +1,252 @@
+"""Mutants of certificates and of their two checkers: a hash not compared, a bound turned around, an error dropped."""
+
+from tests.mutants import Mutant
+
+CERTIFICATE = "tests/verify/test_certificate.py"
+MEMORIZATION = "tests/verify/test_memorization.py"
+CHECKER = "tests/verify/test_checker.py"
+TAMPERING = "tests/falsify/test_tampering.py"
+
+
+def of_certificate(original: str, mutated: str, why: str, tests: str = CERTIFICATE) -> Mutant:
+    return Mutant("verify/certificate.py", original, mutated, tests, why)
+
+
+def of_prover(original: str, mutated: str, why: str, tests: str = MEMORIZATION) -> Mutant:
+    return Mutant("verify/memorization.py", original, mutated, tests, why)
+
+
+def of_checker(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/checker.py", original, mutated, tests, why)
+
+
+def of_files(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/plain_files.py", original, mutated, tests, why)
+
+
+def of_forward(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/integer_forward.py", original, mutated, tests, why)
+
+
+def of_rank(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/integer_rank.py", original, mutated, tests, why)
+
+
+MUTANTS = [
+    # The record and its file.
+    of_certificate('if data["digest"] != digest:', "if False:", "the digest is not compared"),
+    of_certificate("if certificate.to_json() != text:", "if False:", "another text of the same data is accepted"),
+    of_certificate(
+        "if file_sha256(witness) != certificate.witness.sha256:", "if False:", "the witness may be any file"
+    ),
+    of_certificate("            if claim.id == id:", "            if True:", "a missing claim is replaced by another"),
+    of_certificate(
+        "if claim.statement != statement(claim.id, subject.target, values):",
+        "if False:",
+        "a statement may say anything",
+    ),
+    of_certificate(
+        'fits = values["rows"] == sizes["n_contexts"] and values["columns"] in allowed',
+        'fits = values["columns"] in allowed',
+        "the rank may be that of fewer contexts",
+    ),
+    of_certificate(
+        'fits = values["rows"] == sizes["n_contexts"] and values["columns"] in allowed',
+        'fits = values["rows"] == sizes["n_contexts"]',
+        "the rank may be that of another matrix",
+    ),
+    of_certificate(
+        'fits = values["contexts"] == sizes["n_all"]', "fits = True", "the mean may be that of fewer contexts"
+    ),
+    of_certificate(
+        'fits = values["contexts"] == sizes["n_contexts"]', "fits = True", "the claim may be about fewer contexts"
+    ),
+    of_certificate(
+        "if not (value > 0 if name in _POSITIVE else value >= 0):", "if not value >= 0:", "a margin of 0 may be proved"
+    ),
+    of_certificate(
+        "if not (value > 0 if name in _POSITIVE else value >= 0):", "if False:", "a negative margin may be proved"
+    ),
+    of_certificate(
+        'verdict is Verdict.PROVED and values["proved"] != values["contexts"]',
+        "False",
+        "an argmax may be proved for some contexts only",
+    ),
+    of_certificate(
+        "(set(kind.bounds) if verdict is Verdict.PROVED else set())",
+        "(set(kind.bounds) & set(values))",
+        "a proved claim may state no bound",
+    ),
+    of_certificate("claim in self.claims), *missing])", "claim in self.claims)])", "three claims are as good as four"),
+    of_certificate(
+        "return Verdict.all_of([check.verdict for check in self.checks])",
+        "return Verdict.all_of([check.verdict for check in self.checks][:2])",
+        "two of the checks decide",
+    ),
+    of_certificate("if self.file != WITNESS_FILE:", "if False:", "the witness may be any file of the system"),
+    of_certificate(
+        "_decimal(values['margin_lower'], ROUND_FLOOR)",
+        "_decimal(values['margin_lower'], ROUND_CEILING)",
+        "the words claim a larger margin than the number",
+    ),
+    of_certificate(
+        "_decimal(values['max_upper'], ROUND_CEILING)",
+        "_decimal(values['max_upper'], ROUND_FLOOR)",
+        "the words claim a smaller divergence than the number",
+    ),
+    of_certificate(
+        "if ids != [name for name in MEMORIZATION_CLAIMS if name in ids]:", "if False:", "a claim may come twice"
+    ),
+    of_certificate(" or (type(value) is float and not math.isfinite(value))", "", "infinity and NaN are bounds"),
+    # The prover, and its check.
+    of_prover("if found.network != subject.network:", "if False:", "the hash of the model is not compared", TAMPERING),
+    of_prover("if found.task != subject.task:", "if False:", "the hash of the task is not compared", TAMPERING),
+    of_prover("    if found != subject:", "    if False:", "the sizes are not compared"),
+    of_prover("    except MemoryError as error:", "    except ZeroDivisionError as error:", "a huge array is a crash"),
+    of_prover("_few_bits(bound * (1.0 + slack), math.ceil)", "_few_bits(bound, math.ceil)", "no slack above"),
+    of_prover("_few_bits(bound * (1.0 - slack), math.floor)", "_few_bits(bound, math.floor)", "no slack below"),
+    of_prover(
+        "_few_bits(bound * (1.0 + slack), math.ceil)", "_few_bits(bound, math.floor)", "upper bounds are rounded down"
+    ),
+    of_prover(
+        "_few_bits(bound * (1.0 - slack), math.floor)", "_few_bits(bound, math.ceil)", "lower bounds are rounded up"
+    ),
+    of_prover("math.floor((lower - width) / grid)", "math.ceil(lower / grid)", "the interval is cut off below"),
+    of_prover("math.ceil((upper + width) / grid)", "math.ceil(upper / grid)", "the interval has no slack above"),
+    of_prover("if bool((judged.margin_upper <= 0.0).any()):", "if False:", "a wrong argmax is only undecided"),
+    of_prover("+ radius_norm(matrix))", ")", "the condition number leaves out the radius"),
+    of_prover("found.verdict is not Verdict.PROVED or ", "", "an undecided rank has a bound"),
+    of_prover(' and condition <= claim.values["condition_upper"]', "", "the condition number is not compared"),
+    of_prover('if claim.values["smallest_singular_value_lower"] <= smallest and', "if", "the bound is not compared"),
+    of_prover(
+        'if smallest_upper < claim.values["smallest_singular_value_lower"]:', "if False:", "no vector refutes a bound"
+    ),
+    of_prover("gains.lower()[1]", "gains.upper()[0]", "a wrong vector refutes the condition number"),
+    of_prover("    if stored <= least:", "    if True:", "the margin is not compared"),
+    of_prover(
+        "if float(judged.margin_upper.min()) < stored:",
+        "if float(judged.margin_lower.min()) < stored:",
+        "a margin is refuted by a lower bound",
+    ),
+    of_prover(
+        "gap = up(least_mode - largest_other)", "gap = least_mode - largest_other", "the margin is not rounded up"
+    ),
+    of_prover(
+        "np.where(modes, logits.upper(), np.inf)", "np.where(modes, logits.midpoint, np.inf)", "half of the radius"
+    ),
+    of_prover(
+        "np.where(modes, -np.inf, logits.lower())", "np.where(modes, -np.inf, logits.midpoint)", "the other half"
+    ),
+    of_prover(".min(axis=1)\n    largest", ".max(axis=1)\n    largest", "one mode that wins is enough to escape"),
+    of_prover('mean <= claim.values["mean_upper"] and most', "most", "the mean is not compared"),
+    of_prover(' and most <= claim.values["max_upper"]:', ":", "the largest divergence is not compared"),
+    of_prover("float(least.max()) > claim", "most > claim", "a divergence is refuted by an upper bound"),
+    of_prover("float(down(lower_sum(bounds) / len(bounds)))", "float(bounds.mean())", "the mean is rounded to nearest"),
+    of_prover('if claim.values["occurrences"] != _occurrences(task):', "if False:", "any number of occurrences"),
+    of_prover('if claim.values["lower"] <= lower and upper', "if upper", "the lower end is not compared"),
+    of_prover(' and upper <= claim.values["upper"]:', ":", "the upper end is not compared"),
+    of_prover("total(empirical * weights, 0)", "total(empirical, 0)", "the mean is not weighted"),
+    of_prover("    if columns == features.shape[1]:", "    if True:", "the skip connection is left out"),
+    of_prover("wrong = np.flatnonzero(judged.margin_upper <= 0.0)", "wrong = []", "a wrong argmax is not found"),
+    # The independent checker.
+    of_checker(
+        "if network.sha256 != subject.network:", "if False:", "the hash of the model is not compared", TAMPERING
+    ),
+    of_checker("if task.sha256 != subject.task:", "if False:", "the hash of the task is not compared", TAMPERING),
+    of_checker(
+        "if sizes != dict(subject.sizes) or task.target != subject.target:", "if False:", "sizes are free", TAMPERING
+    ),
+    of_checker('if not fits or not most < sizes["d_vocab"]:', "if False:", "any network fits any task", TAMPERING),
+    of_checker("dyadic(gap - 2 * error, scale)", "dyadic(gap, scale)", "the margin leaves out the error"),
+    of_checker("dyadic(gap - 2 * error, scale)", "dyadic(gap - error, scale)", "the margin has half of the error"),
+    of_checker("dyadic(gap + 2 * error, scale)", "dyadic(gap, scale)", "a margin is refuted without its error"),
+    of_checker("return value + arb(0, 2 * self.error)", "return value", "the divergence leaves out the error"),
+    of_checker("return value + arb(0, 2 * self.error)", "return value + arb(0, self.error)", "half of the error"),
+    of_checker(" * arb(0, 2 * self.error).exp()", "", "the label's divergence leaves out the error"),
+    of_checker("* arb(0, 2 * self.error).exp()", "* arb(0, self.error).exp()", "half of the error"),
+    of_checker("if token != label), arb(0)", "if True), arb(0)", "the label counts among the others"),
+    of_checker(
+        'if stored["smallest_singular_value_lower"] <= smallest and', "if", "the singular value is not compared"
+    ),
+    of_checker(' and condition <= stored["condition_upper"]:', ":", "the condition number is not compared"),
+    of_checker("if rows > columns:", "if False:", "more rows than columns"),
+    of_checker("    if stored <= least[0]:", "    if stored <= least[1] + 1:", "the margin is not compared"),
+    of_checker("if any(upper < stored for _, upper in gaps):", "if False:", "no margin is refuted"),
+    of_checker(
+        "if gap is not None and gap[1] <= 0]", "if gap is not None and gap[1] < -100]", "a wrong argmax is not found"
+    ),
+    of_checker("if mean <= most_mean and all(", "if all(", "the mean is not compared"),
+    of_checker(" and all(ball <= most for ball in judged.divergences):", ":", "the largest is not compared"),
+    of_checker('if claim.values["occurrences"] != occurrences:', "if False:", "any number of occurrences"),
+    of_checker("if lower <= mean and mean <= upper:", "if mean <= upper:", "the lower end is not compared"),
+    of_checker("if lower <= mean and mean <= upper:", "if lower <= mean:", "the upper end is not compared"),
+    of_checker("total += sum(counts.values()) * row.divergence", "total += row.divergence", "the tail is not weighted"),
+    of_checker("if (Fraction(nearest) - value) * direction >= 0 else", "if True else", "bounds are rounded to nearest"),
+    # Its reading.
+    of_files('if typecode == "d" and not all(map(math.isfinite, values)):', "if False:", "NaN is a weight"),
+    of_files("member.compress_type != zipfile.ZIP_STORED or ", "", "compressed arrays are unpacked", TAMPERING),
+    of_files(
+        "if len({member.filename for member in members}) != len(members):",
+        "if False:",
+        "an array may come twice",
+        TAMPERING,
+    ),
+    of_files("if item * math.prod(shape) != len(body):", "if False:", "an array may be shorter than its shape"),
+    of_files("if len(set(contexts) | set(tail)) != len(contexts) + len(tail):", "if False:", "contexts may repeat"),
+    of_files("if len(result) != len(pairs):", "if False:", "a tensor may come twice"),
+    of_files("not all(x > 0 for x in laws.values)", "False", "a law may have a zero"),
+    of_files("if sorted(spans) != sorted(pairwise(ends)) or", "if", "tensors may overlap"),
+    of_files("not all(count >= 1 for count in counts)", "False", "counts may be zero"),
+    of_files("stop - start != 8 * math.prod(shape) or ", "", "a tensor may be shorter than its shape"),
+    # Its forward pass.
+    of_forward("return self.error * self.forward.unembedding_norm", "return 0", "the logits have no error"),
+    of_forward("return self.error * self.forward.unembedding_norm", "return self.error", "the error is not carried"),
+    of_forward("error=(n_heads * (length * delta + 1) <<", "error=(n_heads <<", "attention has no error"),
+    of_forward("features_error=2 + (length * delta >> 69)", "features_error=0", "the features have no error"),
+    of_forward("scaled = [mantissa >> top - exponent for", "scaled = [mantissa for", "exponents are ignored"),
+    of_forward("(h << scale - sum_scale) + (n << scale - embedded.scale)", "(h << scale - sum_scale)", "no skip"),
+    # Its ranks.
+    of_rank("int(shift - min(row_sum, math.isqrt(squares) + 1))", "int(shift)", "the factor may be any"),
+    of_rank(" - math.isqrt(errors) - 1", "", "the features have no error"),
+    of_rank(
+        "if shift is None or factor is None or any(scaled.column_exponents):",
+        "if shift is None or factor is None:",
+        "columns may be stretched",
+    ),
+    of_rank(
+        "row_sum = max(row_sum, int(sum(map(abs, row))) + spread)",
+        "row_sum = max(row_sum, int(sum(map(abs, row))))",
+        "the radius is left out",
+    ),
+    of_rank(
+        "dyadic(math.isqrt(squares) + math.isqrt(spread_squares) + 2, scale)",
+        "dyadic(math.isqrt(squares) + 2, scale)",
+        "the radius is left out of the Frobenius norm",
+    ),
+    of_rank("            row[i] -= 1 << scale\n", "", "the identity is not subtracted"),
+    of_rank("spreads = [2 * sum(weights)] * size", "spreads = [0] * size", "midpoints are rounded for free"),
+    of_rank(", weights)) + spread\n", ", weights))\n", "midpoints and radii are rounded for free"),
+    of_rank("dyadic(max(map(add, defects, spreads)), scale)", "dyadic(max(defects), scale)", "the radius is ignored"),
+    of_rank("if any(map(any, radii)):", "if False:", "the radius is ignored"),
+    of_rank("if not residual < 1:", "if not residual < 2:", "any witness proves"),
+    of_rank("norm * (math.isqrt(size - 1) + 1) * power", "norm * power", "the norm is not the spectral one"),
+    of_rank("(1 - residual) / spectral", "1 / spectral", "the residual is ignored in the bound"),
+    of_rank(
+        "* power_of_two(max(exponents))\n    return NonsingularCheck",
+        "\n    return NonsingularCheck",
+        "rows are not scaled back",
+    ),
+    of_rank(
+        "finite = all(all(map(math.isfinite, row)) for row in (*rows, *inverse, *radii))",
+        "finite = True",
+        "NaN is a number",
+    ),
+    of_rank("or not all(min(row) >= 0 for row in radii)", "", "radii may be negative"),
+    of_rank(
+        "dyadic(smallest, scale + max(scaled.row_exponents))", "dyadic(smallest, scale)", "rows are not scaled back"
+    ),
+    of_rank(" * power_of_two(max(scaled.row_exponents))\n", "\n", "rows are not scaled back"),
+    of_rank("length << 2 * (r - least_row)", "length", "the rows of an inverse are not scaled back"),
+    of_rank("frobenius * power_of_two(max(scaled.row_exponents) - least_row)", "frobenius", "the skew is left out"),
+    of_rank("(norm * (math.isqrt(size - 1) + 1)))", "norm)", "the maximum norm bounds the spectral one"),
+]
