@@ -1,0 +1,454 @@
+"""Mutants of the bound on rounding, the run in torch, and the page: each would let something false pass."""
+
+from tests.mutants import Mutant
+
+
+def rounding(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/rounding.py", original, mutated, "tests/verify/test_rounding.py", why)
+
+
+def replica(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/replica.py", original, mutated, "tests/verify/test_replica.py", why)
+
+
+def run(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/run.py", original, mutated, "tests/verify/test_run.py", why)
+
+
+def device(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/device.py", original, mutated, "tests/verify/test_device.py", why)
+
+
+def chart(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/chart.py", original, mutated, "tests/verify/test_chart.py", why)
+
+
+def report(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/report.py", original, mutated, "tests/verify/test_report.py", why)
+
+
+MUTANTS = [
+    rounding(
+        "carried = x.error + _gamma(terms + 1, number_format) * x.magnitude()",
+        "carried = _gamma(terms + 1, number_format) * x.magnitude()",
+        "a product forgets the error of its input",
+    ),
+    rounding(
+        "carried = x.error + _gamma(terms + 1, number_format) * x.magnitude()",
+        "carried = x.error",
+        "a product rounds nothing",
+    ),
+    rounding(
+        "carried = x.error + _gamma(terms + 1, number_format) * x.magnitude()",
+        "carried = x.error + _gamma(terms, number_format) * x.magnitude()",
+        "weights are converted without error",
+    ),
+    rounding(
+        "carried = x.error + _gamma(terms + 1, number_format) * x.magnitude()",
+        "carried = x.error + _gamma(2, number_format) * x.magnitude()",
+        "a product of any length rounds twice",
+    ),
+    rounding(
+        "error = carried @ _size(weights, number_format) + _flushed(terms, number_format)",
+        "error = carried @ _size(weights, number_format)",
+        "no term of a product underflows",
+    ),
+    rounding(
+        "return np.abs(weights) + 4.0 * number_format.smallest_normal / number_format.unit_roundoff",
+        "return np.abs(weights)",
+        "no weight underflows",
+    ),
+    rounding(
+        "        _gamma(2, number_format) * (_size(embedded, number_format) + _size(placed, number_format)),\n",
+        "        0.0 * (_size(embedded, number_format) + _size(placed, number_format)),\n",
+        "embeddings are added without error",
+    ),
+    rounding(
+        "        _gamma(2, number_format) * (_size(embedded, number_format) + _size(placed, number_format)),\n",
+        "        _gamma(2, number_format) * _size(embedded + placed, number_format),\n",
+        "the error of a sum is relative to the sum",
+    ),
+    rounding(
+        "carried = queries.error + _gamma(terms, number_format) * query_size",
+        "carried = _gamma(terms, number_format) * query_size",
+        "queries are exact",
+    ),
+    rounding(
+        "carried = queries.error + _gamma(terms, number_format) * query_size",
+        "carried = queries.error",
+        "scores are added without error",
+    ),
+    rounding(
+        'np.einsum("ce,ce->c", carried, key_size) + np.einsum("ce,ce->c", query_size, keys.error)',
+        'np.einsum("ce,ce->c", carried, key_size)',
+        "keys are exact",
+    ),
+    rounding(
+        "argument = worst + u * (spread + 4.0 * worst)",
+        "argument = worst + u * (4.0 * worst)",
+        "the maximum is subtracted without error",
+    ),
+    rounding(
+        "argument = worst + u * (spread",
+        "argument = u * (spread",
+        "scores are exact",
+    ),
+    rounding(
+        "exponent = 2.0 * argument + 2.0 * exp_error",
+        "exponent = argument + 2.0 * exp_error",
+        "only one of two scores is off",
+    ),
+    rounding(
+        "2.0 * argument + 2.0 * exp_error / (1.0 - exp_error)",
+        "2.0 * argument + exp_error / (1.0 - exp_error)",
+        "only one of two exponentials is off",
+    ),
+    rounding(
+        "2.0 * argument + 2.0 * exp_error / (1.0 - exp_error) + _gamma(length + 2, number_format)",
+        "2.0 * argument + 2.0 * exp_error / (1.0 - exp_error)",
+        "sum and division round nothing",
+    ),
+    rounding(
+        "exp_error = 2.0 * u * exp_ulps",
+        "exp_error = u * exp_ulps",
+        "a unit in the last place is u instead of 2u",
+    ),
+    rounding(
+        "relative = np.where(small, exponent + exponent * exponent, 2.0)",
+        "relative = np.where(small, exponent + exponent * exponent, 0.0)",
+        "an attention that nothing is known about is exact",
+    ),
+    rounding(
+        "(weights + 16.0 * smallest) * (1.0 + 2.0 * relative), 1.0)",
+        "(weights + 16.0 * smallest) * (1.0 + 2.0 * relative), weights)",
+        "an attention that nothing is known about is what float64 says",
+    ),
+    rounding(
+        "    return weights + 16.0 * smallest / u, relative",
+        "    return weights, relative",
+        "no exponential underflows",
+    ),
+    rounding(
+        "factor = relative + _gamma(length, number_format) * (1.0 + relative)",
+        "factor = relative",
+        "weighted sums round nothing",
+    ),
+    rounding(
+        "factor = relative + _gamma(length, number_format) * (1.0 + relative)",
+        "factor = _gamma(length, number_format) * (1.0 + relative)",
+        "attention weights are exact",
+    ),
+    rounding(
+        "mixed_error = factor * mixed_size + mixed_error + _flushed(length, number_format)",
+        "mixed_error = factor * mixed_size + _flushed(length, number_format)",
+        "values are exact",
+    ),
+    rounding(
+        "mixed_error = factor * mixed_size + mixed_error + _flushed(length, number_format)",
+        "mixed_error = factor * mixed_size + mixed_error",
+        "no weighted value underflows",
+    ),
+    rounding(
+        "carried += mixed_error @ W_O",
+        "carried = mixed_error @ W_O",
+        "only the last head is off",
+    ),
+    rounding(
+        "size += (mixed_size + mixed_error) @ W_O",
+        "size += mixed_error @ W_O",
+        "what the heads write has no size",
+    ),
+    rounding(
+        "_gamma(written + 2, number_format) * size + _flushed(inner, number_format)",
+        "_gamma(2, number_format) * size + _flushed(inner, number_format)",
+        "the residual is a sum of two terms",
+    ),
+    rounding(
+        "_gamma(written + 2, number_format) * size + _flushed(inner, number_format)",
+        "_gamma(written + 2, number_format) * size",
+        "nothing that a head writes underflows",
+    ),
+    rounding(
+        "x.error[pair_of[:, -1]] + carried + _gamma",
+        "x.error[pair_of[:, -1]] + _gamma",
+        "the heads are exact",
+    ),
+    rounding(
+        "        x.error[pair_of[:, -1]] + carried + _gamma",
+        "        carried + _gamma",
+        "the skip connection is exact",
+    ),
+    rounding(
+        "carried = residual_error + _gamma(read + 1, number_format) * (size + residual_error)",
+        "carried = residual_error",
+        "the unembedding rounds nothing",
+    ),
+    rounding(
+        "carried = residual_error + _gamma(read + 1, number_format) * (size + residual_error)",
+        "carried = _gamma(read + 1, number_format) * (size + residual_error)",
+        "the residual is exact",
+    ),
+    rounding(
+        "_size(network.W_U, number_format)) + _flushed(d_model, number_format)",
+        "_size(network.W_U, number_format))",
+        "no logit underflows",
+    ),
+    rounding(
+        "if np.max(stages) <= u * number_format.largest / 8.0 and largest_weight",
+        "if largest_weight",
+        "overflow of a product is not noticed",
+    ),
+    rounding(
+        "/ 8.0 and largest_weight <= number_format.largest / 8.0:",
+        "/ 8.0:",
+        "overflow of a weight is not noticed",
+    ),
+    rounding(
+        "and 32.0 * length * number_format.smallest_normal <= u):",
+        "):",
+        "a sum of exponentials may underflow",
+    ),
+    rounding(
+        "if not (2.0 * u * exp_ulps <= _LARGEST_EXPONENT and",
+        "if not (",
+        "any exponential will do",
+    ),
+    rounding(
+        "return accumulated / (1.0 - accumulated) if accumulated <= 0.25 else math.inf",
+        "return accumulated / (1.0 - accumulated)",
+        "gamma is used where it means nothing",
+    ),
+    rounding(
+        "x_terms = _most_nonzero(np.abs(embedded) + np.abs(placed), axis=1)",
+        "x_terms = min(2, _most_nonzero(np.abs(embedded) + np.abs(placed), axis=1))",
+        "embeddings are always one-hot",
+    ),
+    rounding(
+        "x_terms * min(_most_nonzero(W_Q, axis=1), _most_nonzero(W_K, axis=1))",
+        "min(_most_nonzero(W_Q, axis=1), _most_nonzero(W_K, axis=1))",
+        "scores of dense embeddings have one term",
+    ),
+    rounding(
+        "terms = min(terms, _most_nonzero(weights, axis=0))",
+        "terms = min(terms, _most_nonzero(weights, axis=1))",
+        "terms are counted along the wrong axis",
+    ),
+    rounding(
+        "read = min(d_model, _most_nonzero(network.W_U, axis=0))",
+        "read = 1",
+        "the unembedding has one term",
+    ),
+    rounding(
+        "largest = np.maximum(largest, (left @ right[:, start : start + columns]).max(axis=1))",
+        "largest = (left @ right[:, start : start + columns]).max(axis=1)",
+        "only the last slice of tokens counts",
+    ),
+    replica(
+        "x = self.W_E[tokens] + self.W_pos[: tokens.shape[1]]",
+        "x = self.W_E[tokens] + self.W_pos[-tokens.shape[1] :]",
+        "positions are counted from the end",
+    ),
+    replica(
+        "last = x[:, -1]",
+        "last = x[:, 0]",
+        "the first position asks",
+    ),
+    replica(
+        "residual = last + torch",
+        "residual = torch",
+        "no skip connection",
+    ),
+    replica(
+        "torch.exp(scores - scores.amax(dim=-1, keepdim=True))",
+        "torch.exp(scores)",
+        "the maximum is not subtracted",
+    ),
+    replica(
+        "        with full_precision(), torch.autocast(self.W_E.device.type, enabled=False):",
+        "        with full_precision():",
+        "autocasting changes the type",
+    ),
+    replica(
+        "        torch.set_float32_matmul_precision(older)\n",
+        "        pass\n",
+        "a setting of torch is left changed",
+    ),
+    replica(
+        "            backend.fp32_precision = precision\n",
+        "            pass\n",
+        "a setting of torch is left changed",
+    ),
+    replica(
+        '    torch.set_float32_matmul_precision("highest")\n',
+        "",
+        "the older setting of torch is left as it is",
+    ),
+    replica(
+        "if lowest < 0 or highest",
+        "if highest",
+        "negative tokens count from the end",
+    ),
+    run(
+        "hits & finite",
+        "hits",
+        "a NaN is the right answer",
+    ),
+    run(
+        "np.all(up(errors[judged]) <= down(limits[judged]))",
+        "np.all(up(errors[judged]) <= 2.0 * down(limits[judged]))",
+        "twice the bound is within the bound",
+    ),
+    run(
+        "limits = radius + self.rounding[start:stop, np.newaxis]",
+        "limits = self.rounding[start:stop, np.newaxis] + 0.0 * radius",
+        "the certified radius is forgotten",
+    ),
+    run(
+        "limits = radius + self.rounding[start:stop, np.newaxis]",
+        "limits = radius + 0.0 * self.rounding[start:stop, np.newaxis]",
+        "the rounding bound is forgotten",
+    ),
+    run(
+        "self.violated |= not",
+        "self.violated = not",
+        "only the last batch is judged",
+    ),
+    run(
+        "        elif self.violated:\n"
+        "            within = False\n"
+        "        elif math.isfinite(largest):\n"
+        "            within = True\n",
+        "        elif math.isfinite(largest):\n            within = not self.violated\n",
+        "an infinite limit hides a violation",
+    ),
+    run(
+        "        elif math.isfinite(largest):",
+        "        elif True:",
+        "an infinite limit is kept by anything",
+    ),
+    run(
+        "errors = np.where(np.isfinite(logits), np.abs(logits - midpoint), math.inf)",
+        "errors = np.nan_to_num(np.abs(logits - midpoint), nan=0.0, posinf=0.0)",
+        "a NaN is no error",
+    ),
+    run(
+        "divergences = np.full(stop - start, math.inf)",
+        "divergences = np.zeros(stop - start)",
+        "a NaN has divergence 0",
+    ),
+    run(
+        "laws = laws / laws.sum(axis=1, keepdims=True)",
+        "laws = laws * 1.0",
+        "laws are not normalized",
+    ),
+    run(
+        "return np.where(np.abs(x) < 0.01, series, np.expm1(x) - x)",
+        "return np.expm1(x) - x",
+        "a tiny divergence is lost to cancellation",
+    ),
+    run(
+        "return np.where(np.abs(gap).max(axis=1) < 1.0, small, large)",
+        "return large",
+        "a tiny divergence is lost to cancellation",
+    ),
+    run(
+        "others[rows, labels] = -np.inf",
+        "pass",
+        "the label is counted among the others",
+    ),
+    run(
+        "        if start != expected or",
+        "        if",
+        "chunks may come in any order",
+    ),
+    run(
+        "    if expected != task.n_contexts:",
+        "    if expected > task.n_contexts:",
+        "contexts may be left out",
+    ),
+    run(
+        "            require_arithmetic(device, _JUDGED[dtype])\n",
+        "",
+        "a judged device is not probed",
+    ),
+    run(
+        "gap -= (laws * gap).sum(axis=1, keepdims=True)",
+        "gap -= gap.mean(axis=1, keepdims=True)",
+        "the mean is not the one under the law",
+    ),
+    device(
+        "right[np.ix_(large, np.arange(_OUTER) % 2 == 0)] = 0.0",
+        "pass",
+        "emulation in fixed point passes the probe",
+    ),
+    device(
+        "    left[: _OUTER // 2][~kept] = 0.0\n",
+        "",
+        "16 significant bits pass the probe",
+    ),
+    device(
+        "(inverse - n) <= n * int(size)",
+        "(inverse - n) <= 2 * n * int(size)",
+        "twice the bound passes the probe",
+    ),
+    device(
+        "arb(2.0 * number_format.unit_roundoff * exp_ulps)",
+        "arb(4.0 * number_format.unit_roundoff * exp_ulps)",
+        "twice the assumed error of the exponential passes the probe",
+    ),
+    chart(
+        '{"upper": ROUND_CEILING, "lower": ROUND_FLOOR}',
+        '{"upper": ROUND_FLOOR, "lower": ROUND_CEILING}',
+        "upper bounds are rounded down",
+    ),
+    chart(
+        "low, high = min(low, 0.0),",
+        "low, high = low,",
+        "a linear axis does not begin at zero",
+    ),
+    report(
+        "return html.escape(",
+        "return str(",
+        "texts are not escaped",
+    ),
+    report(
+        'class="verdict {_verdict_class(verdict)}">{_text(verdict)}</span>\' if verdict',
+        'class="verdict proved">{_text(verdict)}</span>\' if verdict',
+        "every verdict looks proved",
+    ),
+    report(
+        'get(verdict, "undecided")',
+        'get(verdict, "proved")',
+        "an unknown verdict looks proved",
+    ),
+    report(
+        "f\"≤ {number(float(value), digits=digits, bound='upper')}\"",
+        'f"≤ {number(float(value), digits=digits)}"',
+        "an upper bound is rounded to nearest",
+    ),
+    report(
+        "math.floor(10000.0",
+        "round(10000.0",
+        "nearly all is shown as all",
+    ),
+    report(
+        "if 0.0 < probability < 5e-5:",
+        "if False:",
+        "a small probability is shown as none",
+    ),
+    report(
+        '    if within is None:\n        return "not judged"\n',
+        "",
+        "what was not judged failed",
+    ),
+    report(
+        "law = None if task.laws is None else task.laws[row] / task.laws[row].sum()",
+        "law = None if task.laws is None else task.laws[0] / task.laws[0].sum()",
+        "every context is shown the law of the first",
+    ),
+    report(
+        "if character.isprintable():",
+        "if True:",
+        "control characters are written as they are",
+    ),
+]
