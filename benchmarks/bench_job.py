@@ -1,0 +1,99 @@
+"""The main job, stage by stage, as ratios to one numpy.linalg.solve of T x T, and its peak memory.
+
+    python benchmarks/bench_job.py --facts 1024 4096 --dim 64 --head-dim 16
+
+Each number of facts runs in a process of its own, on one BLAS thread, so that the peaks of memory are its own.
+"""
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--facts", type=int, nargs="+", default=[1024, 4096])
+    parser.add_argument("--dim", type=int, default=64)
+    parser.add_argument("--head-dim", type=int, default=16)
+    parser.add_argument("--margin", type=float, default=1.25, help="features per fact")
+    parser.add_argument("--no-rank", action="store_true", help="leave the rank certificate out")
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.alone:
+        measure(options.facts[0], options.dim, options.head_dim, options.margin, rank=not options.no_rank)
+        return
+    one_thread = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    root = Path(__file__).parents[1]
+    one_thread["PYTHONPATH"] = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+    print("| T | stage | seconds | solves | peak so far, GiB |")
+    print("|---|---|---|---|---|", flush=True)
+    for facts in options.facts:
+        arguments = ["--facts", str(facts), "--dim", str(options.dim), "--head-dim", str(options.head_dim)]
+        arguments += ["--margin", str(options.margin), "--alone"] + (["--no-rank"] if options.no_rank else [])
+        subprocess.run([sys.executable, __file__, *arguments], env=one_thread, check=True)
+
+
+def measure(facts: int, d_model: int, d_head: int, margin: float, *, rank: bool) -> None:
+    from constructions.memory import build_memory
+    from constructions.text import default_text, text_task
+    from verify.divergence import argmax_margin, quadratic_divergence_bound
+    from verify.forward import enclose_features, enclose_logits
+    from verify.linear_algebra import certify_full_row_rank
+
+    task = text_task(default_text(), context=4, facts=facts)
+    solve = _solve_seconds(facts)
+    _row(facts, f"numpy.linalg.solve, {facts} x {facts}", solve, solve)
+
+    n_heads = -(-int(margin * facts) // d_head)
+    spent, built = _seconds(lambda: build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads))
+    _row(facts, "weights: features and minimum-norm solve", spent, solve)
+    total = spent
+    spent, features = _seconds(lambda: enclose_features(built.network, task.contexts))
+    _row(facts, "enclosed features", spent, solve)
+    total += spent
+    if rank:
+        spent, certificate = _seconds(lambda: certify_full_row_rank(features))
+        _row(facts, f"rank: {certificate.verdict.value}", spent, solve)
+        total += spent
+    spent, logits = _seconds(lambda: enclose_logits(built.network, task.contexts, features=features))
+    _row(facts, "enclosed logits", spent, solve)
+    total += spent
+    assert task.laws is not None
+    laws = task.laws
+    spent, bounds = _seconds(lambda: quadratic_divergence_bound(logits, laws))
+    total += spent
+    spent, margins = _seconds(lambda: argmax_margin(logits, task.modes(0, facts)))
+    _row(facts, f"divergence <= {bounds.max():.1e}, argmax {int((margins > 0).sum())} of {facts}", spent, solve)
+    total += spent
+    _row(facts, "**all but the solve**", total, solve)
+
+
+def _solve_seconds(size: int) -> float:
+    """The unit: the median of some solves with 64 right-hand sides."""
+    import numpy as np
+
+    generator = np.random.default_rng(0)
+    matrix, right = generator.standard_normal((size, size)), generator.standard_normal((size, 64))
+    repeats = 5 if size <= 2048 else 3
+    return statistics.median(_seconds(lambda: np.linalg.solve(matrix, right))[0] for _ in range(repeats))
+
+
+def _seconds(work: Callable) -> tuple[float, object]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def _row(facts: int, stage: str, seconds: float, solve: float) -> None:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"| {facts} | {stage} | {seconds:.3g} | {seconds / solve:.2f} | {peak:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

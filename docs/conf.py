@@ -1,0 +1,21 @@
+"""Settings of Sphinx: Markdown pages that GitHub shows too, and a site that needs no network."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+project = "memproof"
+author = "memproof contributors"
+copyright = author
+extensions = ["myst_parser", "mathml"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+
+html_theme = "furo"
+html_title = "memproof"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["mathml.css"]
+html_copy_source = False
+html_show_copyright = False

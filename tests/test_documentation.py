@@ -1,0 +1,225 @@
+"""What the pages say is there: headings, links, places in the code, commands; and the site needs no network."""
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CHANGELOG.md"]
+CLAIMS = [page for page in PAGES if page.parent.name == "claims"]
+RIGOUR = [page for page in PAGES if page.parent.name == "rigour"]
+SOURCES = sorted(path for room in ("constructions", "verify") for path in (ROOT / room).rglob("*.py"))
+CLAIM_HEADINGS = ["Statement", "Derivation", "Construction", "Certificate", "Erratum", "Run it"]
+
+FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+FILE_PLACE = re.compile(r"`((?:constructions|verify|tests|benchmarks|docs)/[\w./-]+)(?:::?([\w.]+))?(?:\(\))?`")
+DOTTED_PLACE = re.compile(r"`((?:constructions|verify)(?:\.\w+)+)(?:\(\))?`")
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def prose(path: Path) -> str:
+    """The text of a page without its fenced blocks."""
+    return FENCE.sub("", path.read_text(encoding="utf-8"))
+
+
+def headings(path: Path, level: int) -> list[str]:
+    return re.findall(rf"^#{{{level}}} +(.+?)\s*$", prose(path), re.MULTILINE)
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors that GitHub and MyST give to the headings of a page."""
+    titles = re.findall(r"^#+ +(.+?)\s*$", prose(path), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def definitions(path: Path) -> set[str]:
+    """The functions, classes, methods and constants that a Python file defines, methods as `Class.method`."""
+
+    def names(nodes: list[ast.stmt], prefix: str) -> Iterator[str]:
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                yield prefix + node.name
+            if isinstance(node, ast.ClassDef):
+                yield from names(node.body, f"{prefix}{node.name}.")
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            yield from (prefix + target.id for target in targets if isinstance(target, ast.Name))
+
+    return set(names(ast.parse(path.read_text(encoding="utf-8")).body, ""))
+
+
+def missing_places(text: str) -> list[str]:
+    """The places in the code that a text names and that do not exist."""
+    missing = []
+    for file, symbol in FILE_PLACE.findall(text):
+        path = ROOT / file
+        found = path.exists() if not symbol else path.is_file() and symbol in definitions(path)
+        if not found:
+            missing.append(f"{file}:{symbol}")
+    return missing + [dotted for dotted in DOTTED_PLACE.findall(text) if not dotted_name_exists(dotted)]
+
+
+def dotted_name_exists(dotted: str) -> bool:
+    """Whether a dotted name is a module, or something reached from one by attributes or fields."""
+    parts = dotted.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[length:]:
+            fields = inspect.get_annotations(found) if inspect.isclass(found) else {}
+            if not hasattr(found, attribute) and attribute not in fields:
+                return False
+            found = getattr(found, attribute, None)
+        return True
+    return False
+
+
+def dead_links(path: Path) -> list[str]:
+    """The links of a page that lead nowhere in the repository; links to other sites are left alone."""
+    dead = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(path)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        goal = (path.parent / file).resolve() if file else path
+        if not goal.exists() or (anchor and anchor not in anchors(goal)):
+            dead.append(target)
+    return dead
+
+
+@pytest.mark.parametrize("page", CLAIMS, ids=name_of)
+def test_the_page_of_a_claim_has_the_six_headings_in_order(page: Path) -> None:
+    assert headings(page, 2) == CLAIM_HEADINGS
+
+
+@pytest.mark.parametrize("page", CLAIMS, ids=name_of)
+def test_no_section_of_a_claim_is_empty(page: Path) -> None:
+    sections = re.split(r"^## .*$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert all(section.strip() for section in sections)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_page_has_one_title_and_it_comes_first(page: Path) -> None:
+    assert len(headings(page, 1)) == 1
+    assert page.read_text(encoding="utf-8").startswith("# ")
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=name_of)
+def test_every_place_in_the_code_that_a_page_names_exists(page: Path) -> None:
+    assert missing_places(prose(page)) == []
+
+
+@pytest.mark.parametrize("page", RIGOUR, ids=name_of)
+def test_a_page_of_proofs_names_the_code_that_rests_on_it(page: Path) -> None:
+    assert FILE_PLACE.search(prose(page)) or DOTTED_PLACE.search(prose(page))
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    assert dead_links(page) == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != DOCS / "index.md"], ids=name_of)
+def test_every_page_is_listed_on_the_index(page: Path) -> None:
+    assert f"]({page.relative_to(DOCS).as_posix()})" in (DOCS / "index.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=name_of)
+def test_every_page_that_a_docstring_names_exists(source: Path) -> None:
+    named = re.findall(r"Pages?:\s+(docs/[\w./-]+\.md)", source.read_text(encoding="utf-8"))
+    assert [page for page in named if not (ROOT / page).is_file()] == []
+
+
+def test_missing_places_are_noticed() -> None:
+    assert missing_places("`verify/verdict.py:Verdict.all_of` `verify.verdict.Verdict.PROVED` `tests/verify/`") == []
+    wrong = "`verify/nothing.py` `verify/verdict.py:Nothing` `verify.verdict.Nothing` `constructions.nothing`"
+    assert len(missing_places(wrong)) == 4
+
+
+def test_dead_links_are_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# One title\n[a](page.md#one-title) [b](#one-title) [c](other.md) [d](#two)\n", encoding="utf-8")
+    assert dead_links(page) == ["other.md", "#two"]
+
+
+@pytest.mark.parametrize("text", [ROOT / "README.md", *PAGES], ids=name_of)
+def test_every_command_that_a_page_shows_exists(text: Path) -> None:
+    shown = set(re.findall(r"(?:^ {4}|^\$ |`)memproof ([a-z]+)", text.read_text(encoding="utf-8"), re.MULTILINE))
+    help_text = subprocess.run([sys.executable, "-m", "verify", "--help"], capture_output=True, text=True, check=True)
+    assert shown <= set(re.findall(r"^ +([a-z]+) ", help_text.stdout, re.MULTILINE))
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation as a site, built the way `make docs` does, a warning being an error."""
+    folder = tmp_path_factory.mktemp("site")
+    options = ["--quiet", "--no-color", "--nitpicky", "--fail-on-warning", "--keep-going"]
+    command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(folder)]
+    built = subprocess.run(command, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    loading = re.compile(
+        r"""<(?:script|img|iframe|source|audio|video|embed)\b[^>]*\bsrc\s*=\s*["']?(?:https?:)?//"""
+        r"""|<link\b[^>]*\bhref\s*=\s*["']?(?:https?:)?//"""
+        r"""|@import\s+["']?(?:url\()?["']?(?:https?:)?//|url\(\s*["']?(?:https?:)?//""",
+    )
+    files = [path for path in site.rglob("*") if path.suffix in (".html", ".css")]
+    assert len(files) > len(PAGES)
+    assert [path.name for path in files if loading.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_formulas_are_in_the_site_as_mathml(site: Path) -> None:
+    page = (site / "conventions.html").read_text(encoding="utf-8")
+    assert page.count("<math") == page.count("</math>") > 100
+    assert '<span class="eqno">(1)</span>' in page
+    assert "$" not in re.sub(r"<(script|style|code|pre)\b.*?</\1>", "", page, flags=re.DOTALL)
+
+
+@pytest.fixture(scope="session")
+def mathml() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("mathml", DOCS / "mathml.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    "latex",
+    [r"\nosuchcommand x", r"\not\le", r"\begin{pmatrix} a \end{pmatrix}^2", r"a & b", r"\frac{a}", r"a_b_c", r"{"],
+)
+def test_a_formula_that_would_be_printed_as_garbage_is_refused(mathml: ModuleType, latex: str) -> None:
+    with pytest.raises(ValueError, match="latex2mathml"):
+        mathml.mathml(latex, "block")
+
+
+@pytest.mark.parametrize(
+    ("latex", "expected"),
+    [
+        (r"\max_t x", '<munder><mo movablelimits="true">max</mo><mi>t</mi></munder>'),
+        (r"\bigcup_i^n", '<munderover><mo movablelimits="true">⋃</mo>'),
+        (r"\lVert A \rVert", '<mo stretchy="false">‖</mo>'),
+        (r"\left\lVert A \right\rVert", '<mo stretchy="true" fence="true" form="prefix">‖</mo>'),
+        (r"\begin{aligned} a &= b \end{aligned}", '<mtd columnalign="right"><mi>a</mi></mtd>'),
+    ],
+)
+def test_a_formula_is_rendered_the_way_browsers_read_it(mathml: ModuleType, latex: str, expected: str) -> None:
+    assert expected in mathml.mathml(latex, "block")

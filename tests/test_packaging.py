@@ -1,0 +1,105 @@
+"""What is installed: two import names that are ours, types, one command, and nothing heavy before it is needed."""
+
+import json
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import distribution, distributions
+from pathlib import Path
+
+import pytest
+
+import constructions
+import verify
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ["matplotlib", "scipy.optimize", "scipy.stats", "sympy", "torch"]
+
+
+def heavy_modules_after(code: str) -> set[str]:
+    """The heavy modules that a fresh interpreter has loaded after `code`."""
+    report = f"import json, sys\nsys.stderr.write(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
+    command = [sys.executable, "-c", f"{code}\n{report}"]
+    return set(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stderr))
+
+
+@pytest.mark.parametrize("package", [constructions, verify])
+def test_the_import_name_is_ours(package: object) -> None:
+    assert Path(package.__file__).parent == ROOT / package.__name__
+
+
+@pytest.mark.parametrize("name", ["constructions", "verify"])
+def test_no_other_distribution_installs_the_import_name(name: str) -> None:
+    owners = {
+        other.metadata["Name"] for other in distributions() if any(file.parts[0] == name for file in other.files or [])
+    }
+    assert owners <= {"memproof"}
+
+
+def test_the_distribution_is_installed_from_here() -> None:
+    installed = json.loads(distribution("memproof").read_text("direct_url.json") or "null")
+    assert installed["url"] == ROOT.as_uri()
+    assert installed["dir_info"] == {"editable": True}
+
+
+def test_the_command_is_installed() -> None:
+    (command,) = distribution("memproof").entry_points.select(group="console_scripts")
+    assert (command.name, command.value) == ("memproof", "verify.cli:main")
+    assert callable(command.load())
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(build, cwd=ROOT, capture_output=True, check=True)
+    (path,) = folder.iterdir()
+    return zipfile.ZipFile(path)
+
+
+def test_the_wheel_holds_both_packages_with_their_types_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    names = [name for name in wheel.namelist() if ".dist-info/" not in name]
+    sources = {
+        str(path.relative_to(ROOT)) for room in ("constructions", "verify") for path in (ROOT / room).rglob("*.py")
+    }
+    assert set(names) == sources | {"constructions/py.typed", "verify/py.typed"}
+
+
+def test_the_wheel_carries_the_license(wheel: zipfile.ZipFile) -> None:
+    (name,) = [name for name in wheel.namelist() if name.endswith("/LICENSE")]
+    assert wheel.read(name) == (ROOT / "LICENSE").read_bytes()
+
+
+def test_every_dependency_is_pinned_for_development() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {line.split("==")[0].lower() for line in lines if "==" in line}
+    wanted = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["torch"]
+    for group in project["dependency-groups"].values():
+        wanted += [requirement for requirement in group if isinstance(requirement, str)]
+    assert {requirement.split(">=")[0].lower() for requirement in wanted} <= pinned
+
+
+def test_importing_both_packages_loads_neither_torch_nor_matplotlib() -> None:
+    assert heavy_modules_after("import constructions, verify").isdisjoint({"matplotlib", "torch"})
+
+
+def test_the_help_of_the_command_loads_nothing_heavy() -> None:
+    code = "import contextlib\nfrom verify.cli import main\nwith contextlib.suppress(SystemExit): main(['--help'])"
+    assert heavy_modules_after(code) == set()
+
+
+def test_heavy_modules_are_noticed() -> None:
+    assert heavy_modules_after("import scipy.stats") >= {"scipy.optimize", "scipy.stats"}
+
+
+def test_the_command_runs() -> None:
+    script = Path(sys.executable).with_name("memproof")
+    shown = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert shown.stdout == f"memproof {distribution('memproof').version}\n"
+
+
+def test_the_module_runs_as_the_command_does() -> None:
+    shown = subprocess.run([sys.executable, "-m", "verify", "--help"], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("usage: memproof")

@@ -1,0 +1,62 @@
+"""The shape of the repository: mirrored tests, names that say something, and no trace of one machine."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = (".ci", "benchmarks", "constructions", "docs", "tests", "verify")
+FILES = sorted(
+    path
+    for path in [*ROOT.iterdir(), *(path for room in ROOMS for path in (ROOT / room).rglob("*"))]
+    if path.is_file() and path.suffix != ".pyc" and path.name != ".git"
+)
+MODULES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for room in ("constructions", "verify")
+    for path in (ROOT / room).rglob("*.py")
+    if not path.stem.startswith("__")
+)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_there_are_files_to_look_at() -> None:
+    assert {"pyproject.toml", "README.md", "tests/test_repository.py", ".ci/run"} <= {name_of(path) for path in FILES}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_file_names_no_folder_of_one_machine_and_no_registry(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    machine = re.compile(r"(?<![\w./~])/(?:work|root|tmp|home|farm|opt)/\w")
+    registry = re.compile(r"pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|download\.pytorch\.org")
+    assert machine.findall(text) + registry.findall(text) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_file_is_small_text_that_ends_with_a_newline(path: Path) -> None:
+    data = path.read_bytes()
+    assert len(data) < 200_000
+    assert b"\r" not in data
+    assert data == b"" or data.endswith(b"\n")
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_name_says_what_the_file_holds(path: Path) -> None:
+    words = set(re.split(r"[^a-z0-9]+", path.stem.lower()))
+    assert words.isdisjoint({"utils", "util", "helpers", "helper", "misc", "common", "new", "old", "v2", "copy", "tmp"})
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_has_its_tests_under_the_same_name(module: str) -> None:
+    room, name = module.rsplit("/", 1)
+    assert (ROOT / "tests" / room / f"test_{name}").is_file()
+
+
+@pytest.mark.parametrize("room", ["constructions", "verify"])
+def test_a_test_file_has_its_module(room: str) -> None:
+    tested = {path.name.removeprefix("test_") for path in (ROOT / "tests" / room).glob("test_*.py")}
+    assert tested <= {path.name for path in (ROOT / room).glob("*.py")}

@@ -1,0 +1,500 @@
+"""The `memproof` command: memorize, capacity, check, run."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from constructions.task import Target, Task
+
+# The exit codes of `check`, and of every other command where they apply.
+PROVED, REFUTED, BAD_USAGE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
+
+FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
+DEFAULT_CONTEXT = 4
+DEFAULT_FACTS = 1024
+LARGEST_COUNT = 10**9
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0 proved or done; 1 refuted, tampered or corrupt; 2 bad usage or bad input; 3 undecided; 130 interrupted. An error
+    is one sentence on standard error, never a traceback.
+
+    Args:
+        arguments: The words after ``memproof``; those of the process by default.
+
+    Page: docs/install.md
+
+    Example:
+        >>> main(["check", "no-such-folder"])
+        2
+    """
+    options = _parser().parse_args(arguments)
+    from constructions.errors import FileFormatError, MemproofError, TamperedError
+
+    try:
+        return options.command(options)
+    except (FileFormatError, TamperedError) as error:
+        return _fail(options, error, REFUTED)
+    except MemproofError as error:
+        return _fail(options, error, BAD_USAGE)
+    except MemoryError:
+        return _fail(options, "out of memory; memorize fewer facts or use fewer heads", BAD_USAGE)
+    except KeyboardInterrupt:
+        return _fail(options, "interrupted; nothing was written", INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return INTERRUPTED
+    except (OSError, OverflowError) as error:
+        return _fail(options, error, BAD_USAGE)
+
+
+def _fail(options: argparse.Namespace, error: object, code: int) -> int:
+    if getattr(options, "json", False):
+        sys.stdout.write(json.dumps({"error": str(error), "kind": type(error).__name__}) + "\n")
+    sys.stderr.write(f"memproof: {error}\n")
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="memproof",
+        description="Build, certify and check attention-only transformers that memorize a text or a table exactly.",
+    )
+    parser.add_argument("--version", action="version", version=f"memproof {_version()}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    memorize = commands.add_parser("memorize", help="a text or a table in, certified weights out")
+    _add_task_options(memorize)
+    _add_size_options(memorize)
+    memorize.add_argument(
+        "--target",
+        choices=("laws", "labels"),
+        default=None,
+        help="hold the laws of the next token (default for texts), or only the most frequent one (default for tables)",
+    )
+    memorize.add_argument(
+        "--front-end",
+        default="auto",
+        choices=FRONT_END_CHOICES,
+        help="the family of attention patterns (default: auto)",
+    )
+    memorize.add_argument(
+        "--tail",
+        choices=("fit", "none"),
+        default=None,
+        help="fit the contexts that are not "
+        "memorized, without disturbing those that are (default: fit for laws, none for labels)",
+    )
+    memorize.add_argument("--out", type=Path, default=None, metavar="FOLDER", help="where to write (default: out/NAME)")
+    memorize.add_argument("--overwrite", action="store_true", help="replace a folder that memproof wrote before")
+    memorize.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
+    _add_common_options(memorize)
+    memorize.set_defaults(command=_memorize)
+
+    capacity = commands.add_parser("capacity", help="how many heads a text or a table really needs")
+    _add_task_options(capacity)
+    _add_size_options(capacity)
+    _add_common_options(capacity)
+    capacity.set_defaults(command=_capacity)
+
+    check = commands.add_parser("check", help="prove a stored certificate again, from the weights and the task")
+    check.add_argument("folder", type=Path, help="a folder that `memorize` wrote")
+    check.add_argument(
+        "--independent",
+        action="store_true",
+        help="with integers and balls alone, sharing no numerical code with the prover (slower)",
+    )
+    _add_common_options(check)
+    check.set_defaults(command=_check)
+
+    run = commands.add_parser("run", help="run the weights in torch and judge the result against the certificate")
+    run.add_argument("folder", type=Path, help="a folder that `memorize` wrote")
+    run.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    run.add_argument("--dtype", default="float32", choices=("float64", "float32", "bfloat16"))
+    _add_common_options(run)
+    run.set_defaults(command=_run)
+    return parser
+
+
+def _add_task_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        nargs="?",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="a UTF-8 text, or arrays in an .npz (default: CPython's reference text, pydoc_data.topics)",
+    )
+    parser.add_argument(
+        "--table",
+        type=Path,
+        default=None,
+        metavar="CSV",
+        help="facts instead of a text; rows: context tokens ..., next token[, weight]",
+    )
+    parser.add_argument("--header", action="store_true", help="the first row of the table holds names")
+    parser.add_argument(
+        "--weights",
+        action="store_true",
+        help="the last column of the table holds how often the fact occurs (also where a header names it 'weight')",
+    )
+    parser.add_argument(
+        "--unit", choices=("char", "byte", "word"), default=None, help="what a token of the text is (default: char)"
+    )
+    parser.add_argument(
+        "--vocabulary",
+        type=_count,
+        default=None,
+        metavar="N",
+        help="tokens kept, the others become one (default: 64 characters, 256 bytes, 256 words)",
+    )
+    parser.add_argument(
+        "--context",
+        type=_count,
+        default=None,
+        metavar="S",
+        help="tokens in a context (default: 4; a table has its own)",
+    )
+    parser.add_argument(
+        "--facts",
+        type=_count,
+        default=None,
+        metavar="T",
+        help="how many contexts to memorize, the most "
+        "frequent first (default: 1024, or all there are if fewer; all of a table)",
+    )
+    parser.add_argument(
+        "--mass",
+        type=_share,
+        default=None,
+        metavar="P",
+        help="instead of --facts: as many as hold this share of the text",
+    )
+
+
+def _add_size_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dim", type=_count, default=None, metavar="D", help="d_model")
+    parser.add_argument("--head-dim", type=_count, default=None, metavar="DH", help="d_head (default: --dim / 4)")
+    parser.add_argument(
+        "--heads",
+        type=_count,
+        default=None,
+        metavar="H",
+        help="number of heads (default: what the task needs and a margin)",
+    )
+    parser.add_argument("--seed", type=_count, default=0, help="seed of every random choice (default: 0)")
+
+
+def _add_common_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output, nothing else")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if abs(number) > LARGEST_COUNT:
+        raise argparse.ArgumentTypeError(f"{text} is too large, expected at most {LARGEST_COUNT}")
+    return number
+
+
+def _share(text: str) -> Fraction:
+    try:
+        if len(text) > 40 or "e" in text.lower():  # a decimal exponent makes a fraction that fills the memory
+            raise ValueError
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number, expected a share in (0, 1]") from error
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("memproof")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _read_task(options: argparse.Namespace, target: "Target | None") -> "Task":
+    """The task that the options name; `target` is `None` where the kind of the source decides."""
+    from constructions.arrays import array_task, read_arrays
+    from constructions.errors import InputError
+    from constructions.table import read_table, table_task
+    from constructions.text import default_text, read_text, text_task
+
+    if options.source is not None and options.table is not None:
+        raise InputError(f"both FILE {options.source} and --table {options.table} are given, expected one of them")
+    if options.facts is not None and options.mass is not None:
+        raise InputError(f"both --facts {options.facts} and --mass {options.mass} are given, expected one of them")
+    amount: dict[str, Any] = {"facts": options.facts, "mass": options.mass}
+    source: Path | None = options.source
+    table: Path | None = options.table
+    arrays = source if source is not None and source.suffix == ".npz" else None
+    if table is None and (options.header or options.weights):
+        raise InputError("--header and --weights are given, but no --table")
+    if table is not None or arrays is not None:
+        for name in ("context", "vocabulary", "unit"):
+            if getattr(options, name) is not None:
+                raise InputError(f"--{name} {getattr(options, name)} is given, but only a text can be cut that way")
+    if table is not None:
+        weights = True if options.weights else None
+        return table_task(
+            read_table(table), header=options.header, weights=weights, target=target or "labels", **amount
+        )
+    if arrays is not None:
+        return array_task(**read_arrays(arrays), target=target or "laws", **amount)
+    unit = options.unit or "char"
+    text = default_text() if source is None else read_text(source, unit)
+    if isinstance(text, str) and unit == "byte":
+        text = text.encode()
+    return text_task(
+        text,
+        unit=unit,
+        vocabulary=options.vocabulary,
+        context=DEFAULT_CONTEXT if options.context is None else options.context,
+        target=target or "laws",
+        at_most=DEFAULT_FACTS,
+        **amount,
+    )
+
+
+def _source_name(options: argparse.Namespace) -> str:
+    source = options.table if options.table is not None else options.source
+    return "topics" if source is None else source.stem
+
+
+@contextmanager
+def _progress(enabled: bool) -> Iterator[Callable[[str, float | None, str], None]]:
+    """A line per stage on standard error, with a bar where the stage can tell how far it is."""
+    from verify.job import silent
+
+    if not enabled:
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:<12}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[detail]}", style="dim"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        lines: dict[str, TaskID] = {}
+
+        def show(stage: str, share: float | None, detail: str) -> None:
+            if stage not in lines:
+                for line in lines.values():
+                    bars.update(line, total=1.0, completed=1.0)
+                lines[stage] = bars.add_task(stage, total=None, detail="")
+            total = None if share is None else 1.0
+            bars.update(lines[stage], total=total, completed=share or 0.0, detail=detail)
+
+        yield show
+        for line in lines.values():
+            bars.update(line, total=1.0, completed=1.0)
+
+
+def _memorize(options: argparse.Namespace) -> int:
+    from constructions.files import refuse_existing
+    from verify.job import memorize
+
+    out = options.out if options.out is not None else Path("out") / _source_name(options)
+    refuse_existing(out, overwrite=options.overwrite)
+    with _progress(not options.json) as progress:
+        progress("task", None, "")
+        task = _read_task(options, options.target)
+        progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
+        summary = memorize(
+            task,
+            out=out,
+            d_model=options.dim,
+            d_head=options.head_dim,
+            n_heads=options.heads,
+            front_end=options.front_end,
+            tail=options.tail,
+            seed=options.seed,
+            overwrite=options.overwrite,
+            device=options.device,
+            source="Python's reference text" if options.source is options.table else _source_name(options),
+            progress=progress,
+        )
+    _print(options, summary, _memorize_tables)
+    return {"PROVED": PROVED, "REFUTED": REFUTED}.get(summary["verdict"], UNDECIDED)
+
+
+def _capacity(options: argparse.Namespace) -> int:
+    from verify.job import capacity_summary
+
+    with _progress(not options.json) as progress:
+        progress("task", None, "")
+        task = _read_task(options, "labels")
+        progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
+        summary = capacity_summary(
+            task,
+            d_model=options.dim,
+            d_head=options.head_dim,
+            n_heads=options.heads,
+            seed=options.seed,
+            progress=progress,
+        )
+    _print(options, summary, _capacity_tables)
+    return PROVED
+
+
+def _check(options: argparse.Namespace) -> int:
+    _require_folder(options.folder)
+    with _progress(not options.json) as progress:
+        if options.independent:
+            from verify.checker import check_independently
+
+            report = check_independently(options.folder, progress=progress)
+        else:
+            from verify.memorization import check_memorization
+
+            report = check_memorization(options.folder, progress=progress)
+    _print(options, report.summary(), _check_tables)
+    return {"PROVED": PROVED, "REFUTED": REFUTED}.get(report.verdict.value, UNDECIDED)
+
+
+def _run(options: argparse.Namespace) -> int:
+    _require_folder(options.folder)
+    from verify.job import run_summary
+
+    if options.device != "cpu" and (missing := _missing_device(options.device)):
+        if options.json:
+            sys.stdout.write(json.dumps({"skipped": missing}) + "\n")
+        sys.stderr.write(f"memproof: skipped: {missing}\n")
+        return UNDECIDED
+    summary = run_summary(options.folder, device=options.device, dtype=options.dtype)
+    _print(options, summary, _run_tables)
+    return REFUTED if summary["within_bound"] is False else PROVED
+
+
+def _missing_device(device: str) -> str:
+    """Why there is no such device; empty if there is one. A machine without a GPU has refuted nothing."""
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        return ""  # `run_summary` says so
+    from verify.device import DeviceError, select_device
+
+    try:
+        select_device(device)
+    except DeviceError as error:
+        return str(error)
+    return ""
+
+
+def _require_folder(folder: Path) -> None:
+    from constructions.errors import InputError
+
+    if not folder.is_dir():
+        raise InputError(f"folder: {folder} is not a folder, expected one that `memproof memorize` wrote")
+
+
+Rows = list[tuple[str, list[tuple[str, str]]]]
+"""Titled lists of (what, value) to be printed as tables."""
+
+
+def _print(options: argparse.Namespace, summary: dict[str, Any], tables: Callable[[dict[str, Any]], Rows]) -> None:
+    if options.json:
+        sys.stdout.write(json.dumps(summary) + "\n")
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for title, rows in tables(summary):
+        table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=box.SIMPLE)
+        table.add_column(style="dim")
+        table.add_column(overflow="fold")
+        for what, value in rows:
+            table.add_row(Text(what), Text(value))
+        console.print(table)
+
+
+def _capacity_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    lower, upper = summary["rank_lower"], summary["rank_upper"]
+    truth = f"exactly {lower}" if lower == upper else f"at least {lower}, at most {upper}"
+    fewest = summary["fewest_heads"]
+    return [
+        (
+            "contexts to memorize",
+            f"{summary['memorized']} of {summary['contexts']}, {summary['context_length']} tokens "
+            f"each, from {summary['vocabulary']} tokens",
+        ),
+        ("dimensions", f"d_model {summary['dim']}, d_head {summary['head_dim']}"),
+        (f"{summary['rank_heads']} heads hold, by the paper", f"{summary['paper_rank']} contexts, min(T, H d_h + d)"),
+        (f"{summary['rank_heads']} heads hold, certified", f"{truth} contexts"),
+        ("heads needed, by the paper", str(summary["paper_heads"])),
+        ("heads needed, certified", _heads_needed(summary["necessary_heads"], fewest)),
+        ("heads needed without changing x_S", _heads_needed(summary["necessary_heads"], summary["heads_alone"])),
+    ]
+
+
+def _heads_needed(necessary: int | None, fewest: int | None) -> str:
+    if fewest is None:
+        return "no number of heads suffices" if necessary is None else f"at least {necessary}"
+    return f"{fewest}" if necessary is None or necessary >= fewest else f"{fewest} suffice, {necessary} are necessary"
+
+
+def _capacity_tables(summary: dict[str, Any]) -> Rows:
+    return [("Capacity", _capacity_rows(summary))]
+
+
+def _memorize_tables(summary: dict[str, Any]) -> Rows:
+    lower, upper = summary["all_contexts_kl"]
+    certified = [
+        ("verdict", summary["verdict"]),
+        ("argmax proved", f"{summary['argmax_proved']} of {summary['memorized']} contexts"),
+        ("KL, memorized, mean", f"<= {_number(summary['mean_kl_upper'])} nats"),
+        ("KL, memorized, worst", f"<= {_number(summary['max_kl_upper'])} nats"),
+        ("KL, all contexts, mean", f"in [{_number(lower)}, {_number(upper)}] nats"),
+        ("condition of the features", f"<= {_number(summary['condition'])}"),
+        ("weights", f"{summary['heads']} heads, {summary['parameters']} parameters, front end {summary['front_end']}"),
+    ]
+    files = [(name, path) for name, path in summary["files"].items()]
+    return [
+        ("Capacity", _capacity_rows(summary)),
+        ("Certified, of the weights as written", certified),
+        (
+            "Replica in torch",
+            [(name, _torch_row(row)) for name, row in (summary["torch"] or {}).items()]
+            or [("torch", "not installed: the replica was not run")],
+        ),
+        ("Files", files),
+        ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in summary["seconds"].items()]),
+    ]
+
+
+def _torch_row(row: dict[str, Any]) -> str:
+    judged = {True: "within the bound", False: "OUTSIDE THE BOUND", None: "not judged"}[row["within_bound"]]
+    return (
+        f"accuracy {_number(row['accuracy'])}, mean KL {_number(row['mean_kl'])}, "
+        f"largest logit error {_number(row['max_logit_error'])}, {judged}"
+    )
+
+
+def _check_tables(summary: dict[str, Any]) -> Rows:
+    rows = [(claim["id"], f"{claim['verdict']}: {claim['reason']}") for claim in summary["claims"]]
+    return [(f"{summary['verdict']}, by {summary['path']}", rows)]
+
+
+def _run_tables(summary: dict[str, Any]) -> Rows:
+    return [(f"{summary['dtype']} on {summary['device']}", [("replica", _torch_row(summary))])]
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4g}"

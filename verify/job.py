@@ -1,0 +1,457 @@
+"""The main job: a task in, certified weights out, as a folder that can be checked, run and looked at."""
+
+import importlib.util
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from constructions.capacity import Capacity, capacity
+from constructions.errors import CapacityError, InputError, TamperedError
+from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
+from constructions.full_rank_attention import FRONT_ENDS
+from constructions.memory import TAILS, BuiltMemory, build_memory, default_heads, estimate_bytes
+from constructions.network import Network
+from constructions.task import Task
+from constructions.unembedding import law_unembedding
+from verify.certificate import (
+    ALL_CONTEXTS_DIVERGENCE,
+    ARGMAX,
+    CERTIFICATE_FILE,
+    DIVERGENCE,
+    FEATURE_RANK,
+    NETWORK_FILE,
+    TASK_FILE,
+    WITNESS_FILE,
+    Certificate,
+    file_sha256,
+)
+from verify.memorization import MemorizationCertificate, certify_memorization
+from verify.memory_budget import require_memory
+from verify.report import Details, write_report
+from verify.verdict import Verdict
+
+if TYPE_CHECKING:
+    from verify.arithmetic import Enclosure
+
+REPORT_FILE = "report.html"
+SUMMARY_FILE = "summary.json"
+
+Progress = Callable[[str, float | None, str], None]
+"""Called with the stage, the finished share of it in [0, 1] or `None`, and a detail to show."""
+
+_LARGEST_ELIMINATION = 4096  # contexts; beyond it the number of heads is bounded from below only
+_LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
+_KEPT_LOGITS = 2**24  # entries of enclosed logits that are kept for torch instead of being enclosed again
+
+
+def silent(stage: str, share: float | None, detail: str) -> None:
+    """A progress callback that shows nothing."""
+
+
+def memorize(
+    task: Task,
+    *,
+    out: Path,
+    d_model: int | None = None,
+    d_head: int | None = None,
+    n_heads: int | None = None,
+    front_end: str = "auto",
+    tail: str | None = None,
+    seed: int = 0,
+    overwrite: bool = False,
+    device: str = "cpu",
+    source: str = "",
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    r"""Build weights that hold the task exactly, certify them, run them, and write the folder `out`.
+
+    The stages are capacity, weights, certificate, torch and files. The certificate is about the float64 weights that
+    are written, rounding included: of the figures returned, those of the capacity and of the certificate are proved,
+    those of torch are measured. `out` appears when everything in it is complete.
+
+    Args:
+        task: What is to be memorized.
+        out: The folder to write.
+        d_model: $d$; by default N + S, or 64 for labels over more than 128 tokens and positions.
+        d_head: $d_h$; by default a quarter of `d_model`.
+        n_heads: $H$; by default what the task needs and a margin.
+        front_end: The family of attention patterns, see `constructions.full_rank_attention.front_end`.
+        tail: ``"fit"`` or ``"none"``; by default ``"fit"`` for laws if there is a tail and `n_heads` is not given.
+        seed: Seed of every random choice.
+        overwrite: Replace a folder that memproof wrote.
+        device: Where to run the replica beside the CPU, if torch is installed.
+        source: What the task was made from, for the report.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The figures, as plain JSON data: the fields of docs/commands.md.
+
+    Raises:
+        InputError: A size that makes no model, or an existing folder.
+        CapacityError: Too few heads or dimensions; says how many suffice.
+        ResourceError: The work would not fit into memory.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired. Page: docs/commands.md
+
+    Example:
+        >>> import tempfile
+        >>> from constructions.table import table_task
+        >>> task = table_task("paris,is,in,france\nrome,is,in,italy\nbonn,is,in,germany\n", target="labels")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary = memorize(task, out=Path(folder) / "facts")
+        >>> summary["verdict"], summary["argmax_proved"], summary["accuracy"]
+        ('PROVED', 3, 1.0)
+    """
+    out = Path(out)
+    refuse_existing(out, overwrite=overwrite)
+    if device != "cpu":
+        _require_device(device)
+    _require_seed(seed)
+    _require_one_of("front_end", front_end, FRONT_ENDS)
+    _require_one_of("tail", tail, (*TAILS, None))
+    d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
+    if task.target == "laws":
+        law_unembedding(d_model, task.vocabulary_size)  # raises before the long work if d is too small
+    if tail is None:
+        tail = "fit" if task.target == "laws" and len(task.tail_contexts) and n_heads is None else "none"
+    clock = _Clock(progress)
+    with clock.stage("capacity"):
+        needed = _capacity(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed, progress=progress)
+        n_heads = _heads(needed, task, d_head=d_head, n_heads=n_heads, tail=tail)
+    require_memory(
+        _bytes_needed(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail),
+        purpose=f"{task.n_contexts} facts with {n_heads} heads of {d_head} dimensions",
+    )
+    with clock.stage("weights"):
+        built = build_memory(
+            task,
+            d_model=d_model,
+            d_head=d_head,
+            n_heads=n_heads,
+            front_end=front_end,
+            tail=tail,
+            seed=seed,
+            fewest_heads=needed.fewest_heads,
+            progress=_within(progress, "weights"),
+        )
+    with clock.stage("certificate"):
+        proved = certify_memorization(
+            built.network,
+            task,
+            witness=task.n_contexts <= _LARGEST_WITNESS,
+            keep_logits=task.n_contexts * task.vocabulary_size <= _KEPT_LOGITS,
+            progress=_within(progress, "certificate"),
+        )
+    with clock.stage("torch"):
+        runs = _runs(built.network, task, device=device, logits=proved.logits)
+    summary = {
+        **_task_figures(task),
+        "dim": d_model,
+        "head_dim": d_head,
+        "heads": n_heads,
+        "front_end": built.front_end,
+        "route": built.route,
+        "tail": tail,
+        "seed": seed,
+        **_capacity_figures(needed, n_heads, proved.certificate),
+        "parameters": built.network.parameters,
+        **_certified_figures(proved),
+        "torch": runs,
+    }
+    with clock.stage("files"), new_folder(out, overwrite=overwrite) as folder:
+        summary["seconds"] = {**clock.seconds}
+        _write(folder, out, summary, built, task, proved, needed, source)
+    summary["seconds"]["files"] = clock.seconds["files"]
+    return summary
+
+
+def capacity_summary(
+    task: Task,
+    *,
+    d_model: int | None = None,
+    d_head: int | None = None,
+    n_heads: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """How many heads the contexts of a task need, beside what the paper counts; everything in it is proved.
+
+    Args:
+        task: What is to be memorized; only its contexts matter.
+        d_model: $d$, as in `memorize`.
+        d_head: $d_h$, as in `memorize`.
+        n_heads: $H$ for the ranks; the paper's own number by default.
+        seed: Seed of the random points.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The figures, as plain JSON data: the fields of docs/commands.md.
+
+    Raises:
+        InputError: A size that makes no model.
+        ResourceError: The elimination would not fit into memory.
+
+    Page: docs/claims/capacity.md
+
+    Example:
+        >>> from constructions.text import text_task
+        >>> summary = capacity_summary(text_task("to be or not to be", context=2, target="labels"))
+        >>> summary["memorized"], summary["rank_lower"] == summary["rank_upper"]
+        (13, True)
+    """
+    _require_seed(seed)
+    d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
+    clock = _Clock(progress)
+    with clock.stage("capacity"):
+        needed = _capacity(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed, progress=progress)
+    return {
+        **_task_figures(task),
+        "dim": d_model,
+        "head_dim": d_head,
+        "heads": n_heads,
+        "seed": seed,
+        **_capacity_figures(needed, needed.n_heads, None),
+        "explanation": needed.explanation,
+        "seconds": clock.seconds,
+    }
+
+
+def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
+    """Run the weights in `folder` in torch, and judge every logit against its enclosure and a rounding bound.
+
+    Args:
+        folder: A folder that `memorize` wrote.
+        device: ``"cpu"`` or ``"cuda"``.
+        dtype: ``"float64"``, ``"float32"`` or ``"bfloat16"``.
+
+    Returns:
+        The figures of `verify.run.RunResult`, with the type.
+
+    Raises:
+        FileFormatError: A file is missing or is not what it should be.
+        TamperedError: The files are not those that the certificate names.
+        InputError: torch is not installed.
+        DeviceError: There is no such device.
+
+    Page: docs/run.md
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise InputError("torch is not installed; `pip install memproof[torch]` to run the weights")
+    from verify.run import run
+
+    folder = Path(folder)
+    certificate = Certificate.load(folder)
+    network, task = Network.load(folder / NETWORK_FILE), Task.load(folder / TASK_FILE)
+    for name, found, named in (
+        (NETWORK_FILE, network.sha256(), certificate.subject.network),
+        (TASK_FILE, task.sha256(), certificate.subject.task),
+    ):
+        if found != named:
+            raise TamperedError(f"{folder / name} is not the file that the certificate names: its hash differs")
+    result = run(network, task, device=device, dtype=dtype)
+    return {"dtype": result.dtype, **result.summary()}
+
+
+def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[int, int]:
+    """The dimensions d and d_h of the model: those given, else those that suit the task.
+
+    Raises:
+        InputError: A dimension below 1, or a head wider than the model.
+
+    Page: docs/commands.md
+
+    Example:
+        >>> from constructions.text import text_task
+        >>> dimensions(text_task("to be or not to be", context=2), d_model=None, d_head=None)
+        (9, 2)
+    """
+    if d_model is None:
+        natural = task.vocabulary_size + task.context_length
+        d_model = natural if task.target == "laws" or natural <= 128 else 64
+    if d_model < 1:
+        raise InputError(f"dim = {d_model}, expected at least 1")
+    if d_head is None:
+        d_head = max(1, d_model // 4)
+    if not 1 <= d_head <= d_model:
+        raise InputError(f"head-dim = {d_head}, expected 1 .. dim = {d_model}")
+    return d_model, d_head
+
+
+@dataclass(frozen=True)
+class _Clock:
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        self.progress(name, None, "")
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = round(time.perf_counter() - start, 3)
+        self.progress(name, 1.0, "")
+
+
+def _within(progress: Progress, stage: str) -> Progress:
+    """Report the parts of a stage under its name."""
+    return lambda part, share, detail: progress(stage, share, f"{part} {detail}".strip())
+
+
+def _require_seed(seed: int) -> None:
+    if seed < 0:
+        raise InputError(f"seed = {seed}, expected at least 0")
+
+
+def _require_one_of(name: str, value: str | None, choices: tuple[str | None, ...]) -> None:
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}, expected one of {', '.join(map(repr, choices))}")
+
+
+def _require_device(device: str) -> None:
+    if importlib.util.find_spec("torch") is None:
+        raise InputError(f"device = {device}, but torch is not installed; `pip install memproof[torch]`")
+    from verify.device import select_device
+
+    select_device(device)
+
+
+def _capacity(task: Task, *, d_model: int, d_head: int, n_heads: int | None, seed: int, progress: Progress) -> Capacity:
+    if n_heads is not None and n_heads < 1:
+        raise InputError(f"heads = {n_heads}, expected at least 1")
+    return capacity(
+        task.contexts,
+        d_model=d_model,
+        d_head=d_head,
+        n_heads=n_heads,
+        eliminate=task.n_contexts <= _LARGEST_ELIMINATION,
+        seed=seed,
+        progress=lambda detail: progress("capacity", None, detail),
+    )
+
+
+def _heads(needed: Capacity, task: Task, *, d_head: int, n_heads: int | None, tail: str) -> int:
+    """The number of heads to build: the given one if it can be enough, else what the task needs and a margin."""
+    if n_heads is None:
+        alone = needed.heads_alone
+        enough = alone.necessary if alone.sufficient is None else alone.sufficient
+        return default_heads(enough, task.n_contexts, d_head, tail)
+    least = needed.necessary_heads
+    if least is not None and n_heads < least and not _distinct_last_tokens(task):
+        fewest = needed.fewest_heads
+        raise CapacityError(
+            "Theorem 1'",
+            f"features [x_S, Y] of rank T = {task.n_contexts}",
+            f"with {n_heads} heads no weights exceed rank {needed.rank_upper}; "
+            + (f"{fewest} heads suffice" if fewest is not None else f"at least {least} heads are needed"),
+            fewest_heads=fewest,
+        )
+    return n_heads
+
+
+def _distinct_last_tokens(task: Task) -> bool:
+    """Whether the embeddings alone can hold the task, one for each context."""
+    return len(set(task.contexts[:, -1].tolist())) == task.n_contexts
+
+
+def _bytes_needed(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> int:
+    building = estimate_bytes(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
+    # The certificate holds the features with their radii, and the Gram matrix with its factor and error bounds.
+    certifying = 8 * (2 * task.n_contexts * n_heads * d_head + 4 * task.n_contexts**2)
+    return max(building, certifying)
+
+
+def _runs(network: Network, task: Task, *, device: str, logits: "Enclosure | None") -> dict[str, Any] | None:
+    if importlib.util.find_spec("torch") is None:
+        return None
+    from verify.run import run_all
+
+    chunks = None if logits is None else [(0, logits)]
+    runs = run_all(network, task, logits=chunks)
+    if device != "cpu":
+        there = run_all(network, task, device=device, logits=chunks)
+        runs |= {f"{dtype} on {device}": figures for dtype, figures in there.items()}
+    return runs
+
+
+def _task_figures(task: Task) -> dict[str, Any]:
+    return {
+        "target": task.target,
+        "vocabulary": task.vocabulary_size,
+        "contexts": task.n_all,
+        "memorized": task.n_contexts,
+        "context_length": task.context_length,
+    }
+
+
+def _capacity_figures(needed: Capacity, heads: int, certificate: Certificate | None) -> dict[str, Any]:
+    """The paper's counts and the certified ones, for this number of heads."""
+    lower, upper = needed.rank_lower, needed.rank_upper
+    if heads != needed.n_heads:
+        ranks, limits = needed.heads.ranks, needed.ranks_upper
+        lower = int(ranks[min(heads, len(ranks) - 1)])
+        upper = int(limits[heads]) if heads < len(limits) else needed.n_contexts
+    if certificate is not None and certificate.claim(FEATURE_RANK).verdict is Verdict.PROVED:
+        lower = needed.n_contexts  # the weights are there
+    return {
+        "rank_heads": heads,
+        "paper_rank": min(needed.n_contexts, heads * needed.d_head + needed.d_model),
+        "rank_lower": lower,
+        "rank_upper": upper,
+        "paper_heads": needed.paper_heads,
+        "fewest_heads": needed.fewest_heads,
+        "necessary_heads": needed.necessary_heads,
+        "heads_alone": needed.fewest_heads_alone,
+    }
+
+
+def _certified_figures(proved: MemorizationCertificate) -> dict[str, Any]:
+    certificate = proved.certificate
+    values = {id: certificate.claim(id).values for id in (FEATURE_RANK, ARGMAX, DIVERGENCE, ALL_CONTEXTS_DIVERGENCE)}
+
+    def bound(id: str, name: str) -> float | None:
+        return float(values[id][name]) if name in values[id] else None
+
+    contexts, right = int(values[ARGMAX]["contexts"]), int(values[ARGMAX]["proved"])
+    return {
+        "condition": bound(FEATURE_RANK, "condition_upper"),
+        "verdict": certificate.verdict.value,
+        "accuracy": right / contexts,
+        "argmax_proved": right,
+        "mean_kl_upper": bound(DIVERGENCE, "mean_upper"),
+        "max_kl_upper": bound(DIVERGENCE, "max_upper"),
+        "all_contexts_kl": [bound(ALL_CONTEXTS_DIVERGENCE, "lower"), bound(ALL_CONTEXTS_DIVERGENCE, "upper")],
+    }
+
+
+def _write(
+    folder: Path,
+    out: Path,
+    summary: dict[str, Any],
+    built: BuiltMemory,
+    task: Task,
+    proved: MemorizationCertificate,
+    needed: Capacity,
+    source: str,
+) -> None:
+    built.network.save(folder / NETWORK_FILE)
+    task.save(folder / TASK_FILE)
+    proved.save(folder)
+    names = [NETWORK_FILE, TASK_FILE, CERTIFICATE_FILE]
+    if proved.witness is not None:
+        names.append(WITNESS_FILE)
+    details = Details(
+        source=source,
+        claims=[(claim.verdict.value, claim.statement) for claim in proved.certificate.claims],
+        divergence_upper=proved.divergence_upper,
+        margin_lower=proved.margin_lower,
+        empirical_divergence=proved.empirical_divergence.midpoint,
+        ranks_lower=needed.heads.ranks,
+        ranks_upper=needed.ranks_upper,
+        digests={name: file_sha256(folder / name) for name in names},
+        provenance=proved.certificate.provenance,
+    )
+    summary["files"] = {name.split(".")[0]: str(out / name) for name in [*names, REPORT_FILE, SUMMARY_FILE]}
+    write_report(folder / REPORT_FILE, summary, built.network, task, details)
+    write_atomically(folder / SUMMARY_FILE, (canonical_json(summary) + "\n").encode())
