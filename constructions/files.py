@@ -152,9 +152,13 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         overwrite: Allow to replace an empty folder or one that memproof wrote.
 
     Raises:
-        InputError: `path` exists and `overwrite` is not given, or `path` is not a folder of memproof's.
+        InputError: `path` exists and `overwrite` is not given, `path` is not a folder of memproof's, or its place
+            cannot be written to.
     """
     if not path.exists() and not path.is_symlink():
+        above = next(folder for folder in path.absolute().parents if folder.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise InputError(f"out: {path} cannot be made, as {above} is not a folder that can be written to")
         return
     if not overwrite:
         raise InputError(f"out: {path} exists; choose another folder or pass --overwrite")

@@ -36,6 +36,12 @@ def test_an_existing_folder_is_refused_before_any_work(tmp_path):
         pytest.fail("the block must not run")
 
 
+def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match="not a folder"), new_folder(tmp_path / "file" / "deep" / "out"):
+        pytest.fail("the block must not run")
+
+
 def test_overwrite_replaces_only_what_memproof_wrote(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
