@@ -9,6 +9,7 @@ import os
 import struct
 import subprocess
 import sys
+import zipfile
 from array import array
 from fractions import Fraction
 from pathlib import Path
@@ -258,12 +259,25 @@ def npy(header, body=b""):
     ],
 )
 def test_every_malformed_array_is_refused(tmp_path, member):
-    import zipfile
-
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
         file.writestr("a.npy", member)
     with pytest.raises(FileFormatError):
         read_npz(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("change", [lambda b: b[:-8], lambda b: b + bytes(8), lambda b: b[:-1]])
+@pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3), np.array([0.5, 1.5]), np.array(["ab", "cd"])])
+def test_an_array_with_fewer_or_more_bytes_than_its_shape_needs_is_refused(tmp_path, array, change):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    for content, good in ((buffer.getvalue(), True), (change(buffer.getvalue()), False)):
+        with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
+            file.writestr("a.npy", content)
+        if good:
+            assert read_npz(tmp_path / "a.npz")["a"].shape == array.shape
+            continue
+        with pytest.raises(FileFormatError, match="bytes it needs"):
+            read_npz(tmp_path / "a.npz")
 
 
 # The forward pass.
