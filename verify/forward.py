@@ -4,6 +4,9 @@ The weights are float64 numbers and are taken as exactly those. Every rounding o
 in whatever order a BLAS adds, with or without fused multiply-add; a bound needs the norms of the factors only, never a
 second product. A score depends on the last token, the position and the token there, so each is enclosed once.
 
+That is the float64 rung, the default. With a `precision` in bits the work is done in balls (`verify/forward_balls.py`),
+at a much higher cost, and rounded outwards once at the end.
+
 Page: docs/rigour/divergence.md proves every bound used here; the lemmas are named in the comments.
 """
 
@@ -18,6 +21,17 @@ from constructions.errors import InputError
 from constructions.network import Network
 from verify import blas
 from verify.arithmetic import Enclosure, exp, gamma, total
+from verify.balls import matrix_of_balls
+from verify.forward_balls import (
+    attention_in_balls,
+    checked_contexts,
+    checked_head,
+    features_in_balls,
+    last_in_balls,
+    logits_in_balls,
+    rounded_outwards,
+)
+from verify.given_matrix import given_matrix
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
@@ -33,7 +47,7 @@ _LOGIT_BYTES = 2**23  # logits of the contexts that are worked on together
 _FEWEST_ROWS = 32  # with fewer, reading the matrix takes longer than multiplying by it
 
 
-def enclose_last(network: Network, contexts: Int64Array) -> Enclosure:
+def enclose_last(network: Network, contexts: Int64Array, *, precision: int | None = None) -> Enclosure:
     r"""Enclose the vectors at the last position, what the skip connection carries.
 
     $$ x_S = W_E[t_S] + W_{pos}[S]. $$
@@ -44,12 +58,13 @@ def enclose_last(network: Network, contexts: Int64Array) -> Enclosure:
     Args:
         network: The weights.
         contexts: Tokens, `[T, S]` with `S <= n_ctx`.
+        precision: Bits of the balls that are worked with, 2 to 10^6; by default float64 with proved roundings.
 
     Returns:
         Enclosure `[T, d_model]`.
 
     Raises:
-        InputError: Contexts of a wrong shape or type, or tokens out of range.
+        InputError: Contexts of a wrong shape or type, tokens out of range, or no such precision.
 
     Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
 
@@ -60,21 +75,25 @@ def enclose_last(network: Network, contexts: Int64Array) -> Enclosure:
         >>> last.midpoint.tolist(), float(last.radius.max())
         ([[2.0, 1.0], [1.0, 2.0]], 0.0)
     """
+    if precision is not None:
+        return rounded_outwards(last_in_balls(network, contexts, precision))
     contexts = _checked_contexts(network, contexts)
     return _embedded(network, contexts[:, -1], contexts.shape[1] - 1)
 
 
-def enclose_attention(network: Network, contexts: Int64Array, head: int) -> Enclosure:
+def enclose_attention(network: Network, contexts: Int64Array, head: int, *, precision: int | None = None) -> Enclosure:
     r"""Enclose the attention pattern of one head at the last position.
 
     $$ a_s = \frac{e^{\sigma_s}}{\sum_r e^{\sigma_r}}, \qquad \sigma_s = \langle x_S W_Q,\, x_s W_K \rangle. $$
 
-    Rigorous by Lemmas F2 to F5. Where the head is saturated the radius shrinks with the mass that is left elsewhere.
+    Rigorous by Lemmas F2 to F5 (in balls, F8 and F9). In float64 the radius of a saturated head shrinks with the mass
+    that is left elsewhere; in balls it is at best of the order of $2^{-\mathrm{precision}}$.
 
     Args:
         network: The weights.
         contexts: Tokens, `[T, S]` with `S <= n_ctx`.
         head: Which head.
+        precision: Bits of the balls that are worked with, 2 to 10^6; by default float64 with proved roundings.
 
     Returns:
         Enclosure `[T, S]`.
@@ -91,26 +110,28 @@ def enclose_attention(network: Network, contexts: Int64Array, head: int) -> Encl
         >>> pattern.midpoint.tolist(), bool((pattern.radius < 1e-14).all())
         ([[0.5, 0.5]], True)
     """
+    if precision is not None:
+        return rounded_outwards(attention_in_balls(network, contexts, head, precision))
     contexts = _checked_contexts(network, contexts)
-    if not 0 <= head < network.n_heads:
-        raise InputError(f"head = {head}, expected 0 .. {network.n_heads - 1}")
+    checked_head(network, head)
     with np.errstate(all="ignore"):
         lookup = _Lookup.of(network, contexts)
         scores = _scores(network, lookup, slice(head, head + 1))
         return enclose_softmax(scores[lookup.pair], axis=1).reshape(*contexts.shape)
 
 
-def enclose_features(network: Network, contexts: Int64Array) -> Enclosure:
+def enclose_features(network: Network, contexts: Int64Array, *, precision: int | None = None) -> Enclosure:
     r"""Enclose what the heads have read, before $W_O$.
 
     $$ Y_t = \mathrm{concat}_h \sum_s a^h_s\, x_s W_V^h. $$
 
-    Rigorous by Lemmas F2 to F6. One radius holds for all coordinates of a head; it is given as one radius per row where
-    the heads are alike, which saves half the memory, and in full where they are not.
+    Rigorous by Lemmas F2 to F6 (in balls, F8 and F9). In float64 one radius holds for all coordinates of a head; it is
+    given as one radius per row where the heads are alike, which saves half the memory, and in full where they are not.
 
     Args:
         network: The weights.
         contexts: Tokens, `[T, S]` with `S <= n_ctx`.
+        precision: Bits of the balls that are worked with, 2 to 10^6; by default float64 with proved roundings.
 
     Returns:
         Enclosure `[T, n_heads * d_head]`; its radius has the shape `[T, 1]` or that of the midpoint.
@@ -127,21 +148,27 @@ def enclose_features(network: Network, contexts: Int64Array) -> Enclosure:
         >>> features.midpoint.tolist(), bool((features.radius < 1e-14).all())
         ([[1.0]], True)
     """
+    if precision is not None:
+        return rounded_outwards(features_in_balls(network, contexts, precision))
     return _features(network, _checked_contexts(network, contexts))
 
 
-def enclose_logits(network: Network, contexts: Int64Array, *, features: Enclosure | None = None) -> Enclosure:
+def enclose_logits(
+    network: Network, contexts: Int64Array, *, features: Enclosure | None = None, precision: int | None = None
+) -> Enclosure:
     r"""Enclose the logits at the last position, in nats.
 
     $$ \mathrm{logits}_t = (x_S + Y_t W_O)\, W_U. $$
 
-    Rigorous by Lemmas F2 to F7. For many contexts over a large vocabulary use `logit_chunks`, which never holds them
-    all.
+    Rigorous by Lemmas F2 to F7 (in balls, F8 and F9). For many contexts over a large vocabulary use `logit_chunks`,
+    which never holds them all.
 
     Args:
         network: The weights.
         contexts: Tokens, `[T, S]` with `S <= n_ctx`.
-        features: What `enclose_features` returned for the same network and contexts, if it is known already.
+        features: What `enclose_features` returned for the same network and contexts, if it is known already. They
+            are taken as they are: more bits do not undo their radii.
+        precision: Bits of the balls that are worked with, 2 to 10^6; by default float64 with proved roundings.
 
     Returns:
         Enclosure `[T, d_vocab_out]`.
@@ -157,6 +184,9 @@ def enclose_logits(network: Network, contexts: Int64Array, *, features: Enclosur
         >>> enclose_logits(network, np.array([[0, 1], [1, 1]])).midpoint.tolist()
         [[1.0, 2.0], [1.0, 2.0]]
     """
+    if precision is not None:
+        given = None if features is None else matrix_of_balls(given_matrix(features, name="features"))
+        return rounded_outwards(logits_in_balls(network, contexts, precision, features=given))
     contexts = _checked_contexts(network, contexts)
     midpoint = np.zeros((len(contexts), network.d_vocab_out))
     radius = np.zeros_like(midpoint)
@@ -331,15 +361,7 @@ class _Lookup:
 
 def _checked_contexts(network: Network, contexts: Int64Array) -> Int64Array:
     blas.probe()
-    contexts = np.asarray(contexts)
-    if contexts.ndim != 2 or contexts.dtype.kind not in "iu" or not 1 <= contexts.shape[1] <= network.n_ctx:
-        expected = f"integers [T, S] with 1 <= S <= {network.n_ctx}"
-        raise InputError(f"contexts is {contexts.dtype} of shape {contexts.shape}, expected {expected}")
-    if contexts.size and (contexts.min() < 0 or contexts.max() >= network.d_vocab):
-        raise InputError(
-            f"contexts holds tokens from {contexts.min()} to {contexts.max()}, expected 0 .. {network.d_vocab - 1}"
-        )
-    return contexts.astype(np.int64)
+    return checked_contexts(network, contexts)
 
 
 def _embedded(network: Network, tokens: Int64Array, position: int) -> Enclosure:

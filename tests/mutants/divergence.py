@@ -1,10 +1,14 @@
-"""Mutants of verify/forward.py and verify/divergence.py: wrong networks, and every term of every bound left out."""
+"""Mutants of the forward passes and of verify/divergence.py: wrong networks, and every term of every bound left out."""
 
 from tests.mutants import Mutant
 
 
 def forward(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/forward.py", original, mutated, "tests/verify/test_forward.py", why)
+
+
+def balls(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/forward_balls.py", original, mutated, "tests/verify/test_forward_balls.py", why)
 
 
 def divergence(original: str, mutated: str, why: str) -> Mutant:
@@ -191,8 +195,42 @@ MUTANTS = [
     ),
     forward("np.frexp(block.max(axis=1))[1] - 1", "0 * np.frexp(block.max(axis=1))[1]", "rows are not scaled"),
     # Input.
-    forward("or contexts.max() >= network.d_vocab", "or False", "tokens beyond the vocabulary"),
-    forward("contexts.min() < 0", "False", "negative tokens are counted from the end"),
+    balls("or contexts.max() >= network.d_vocab", "or False", "tokens beyond the vocabulary"),
+    balls("contexts.min() < 0", "False", "negative tokens are counted from the end"),
+    # The forward pass in balls.
+    balls("for pair in enumerate(context)]", "for pair in ((0, t) for t in context)]", "all positions are the first"),
+    balls("_rows(queries, cell[-1:], network.d_qk)", "_rows(queries, cell[:1], network.d_qk)", "the first token asks"),
+    balls(
+        "queries = (lookup.vectors * _exact(network.W_Q[head])).table()",
+        "queries = (lookup.vectors * _exact(network.W_K[head])).table()",
+        "queries are made by W_K",
+    ),
+    balls("(score - top).exp() for score", "(score - score.mid()).exp() for score", "each score has its own shift"),
+    balls("unknown = arb(0.5, 0.5)", "unknown = arb(0.5, 0.25)", "an unknown share is not close to 0 or 1"),
+    balls("<= unknown.rad() else unknown", "<= unknown.rad() else unknown.mid()", "an unknown share is one half"),
+    balls("return (_last(lookup) + read *", "return (read *", "there is no skip connection in balls"),
+    balls("    return int(precision)\n", "    return 53\n", "more bits change nothing"),
+    balls("_float_above(abs(x - m)) for", "_float_above(x.rad()) for", "the rounding of midpoints is left out"),
+    balls("_float_above(abs(x - m)) for", "_float_above(abs(x.mid() - m)) for", "the radii of the balls are left out"),
+    balls("        if arb(bound) >= x:\n", "        if bound >= 0.0:\n", "radii are rounded to nearest"),
+    balls(
+        "            return bound\n    return math.inf", "            return bound\n    return nearest", "huge is zero"
+    ),
+    forward(
+        'matrix_of_balls(given_matrix(features, name="features"))',
+        "matrix_of_balls(given_matrix(features.midpoint))",
+        "given features are exact in balls",
+    ),
+    forward(
+        "logits_in_balls(network, contexts, precision, features=given)",
+        "logits_in_balls(network, contexts, precision)",
+        "given features are not used in balls",
+    ),
+    forward(
+        "rounded_outwards(features_in_balls(network, contexts, precision))",
+        "rounded_outwards(features_in_balls(network, contexts, 53))",
+        "features have 53 bits whatever the precision",
+    ),
     # The quadratic bound.
     divergence("(0.125 * _SLACK)", "(0.1249 * _SLACK)", "less than an eighth"),
     divergence(

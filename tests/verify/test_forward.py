@@ -2,13 +2,13 @@
 
 import tracemalloc
 import warnings
-from itertools import product
+from itertools import pairwise, product
 
 import flint
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
@@ -140,17 +140,19 @@ def assert_contains(enclosure, exact, bits):
     assert len(midpoint) == len(exact)
     for m, r, x in zip(midpoint.tolist(), radius.tolist(), exact, strict=True):
         assert x.is_finite()
+        # Or it is so narrow that only errors far below the least float64 could be missed.
         known = x.rad() * 1024 <= max(flint.arb(r), abs(x) / flint.arb(2) ** (bits // 4), key=float)
+        known = known or x.rad() < flint.arb(2) ** -1200
         assert known, f"the reference is too wide: {x}"
         distance = abs(x - flint.arb(m))
         assert distance <= r or distance.overlaps(flint.arb(r)), f"{x} is outside of {m} +- {r}"
 
 
-def assert_encloses(network, contexts, bits):
+def assert_encloses(network, contexts, bits, *, precision=None):
     last, features, logits = (
-        enclose(network, contexts) for enclose in (enclose_last, enclose_features, enclose_logits)
+        enclose(network, contexts, precision=precision) for enclose in (enclose_last, enclose_features, enclose_logits)
     )
-    attention = [enclose_attention(network, contexts, head) for head in range(network.n_heads)]
+    attention = [enclose_attention(network, contexts, head, precision=precision) for head in range(network.n_heads)]
     with flint.ctx.workprec(bits):
         for t, context in enumerate(contexts.tolist()):
             exact_last, exact_attention, exact_features, exact_logits = reference(network, context)
@@ -224,6 +226,146 @@ def test_the_same_numbers_come_out_when_heads_rows_and_pairs_are_cut_into_small_
     for whole, cut in ((whole_features, features), (whole_logits, logits), (whole_logits, of_given)):
         assert np.abs(whole.midpoint - cut.midpoint).max() <= 1e-13
         assert cut.radius.max() <= 1e-10
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The rung of balls.
+
+
+def intersect(a, b):
+    """Whether the two enclosures of one array have a number in common, entry by entry, decided exactly."""
+    radii = (np.broadcast_to(e.radius, e.shape).ravel().tolist() for e in (a, b))
+    for m, n, r, s in zip(a.midpoint.ravel().tolist(), b.midpoint.ravel().tolist(), *radii, strict=True):
+        if np.isfinite(r + s) and not abs(rational(m) - rational(n)) <= rational(r) + rational(s):
+            return False
+    return a.shape == b.shape
+
+
+@pytest.mark.parametrize("precision", [2, 20, 53, 400])
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=8)
+def test_enclosures_by_balls_contain_what_the_weights_compute_and_meet_those_by_float64(kind, precision, seed):
+    network, contexts = random_network(kind, seed)
+    # The radii go down to the least float64, and so must those of the reference.
+    by_balls = assert_encloses(network, contexts, 2500, precision=precision)
+    last, attention, features, logits = by_balls
+    assert intersect(last, enclose_last(network, contexts))
+    for head, pattern in enumerate(attention):
+        assert intersect(pattern, enclose_attention(network, contexts, head))
+    assert intersect(features, enclose_features(network, contexts))
+    assert intersect(logits, enclose_logits(network, contexts))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", [2, 53, 200])
+@pytest.mark.parametrize("kind", KINDS)
+def test_enclosures_by_balls_contain_what_the_weights_compute_in_thousands_of_networks(kind, precision):
+    for seed in range(1000):
+        network, contexts = random_network(kind, 10**6 + seed)
+        assert_encloses(network, contexts, 2500, precision=precision)
+
+
+def scored_network(scores):
+    """One head, scores that are exactly these, and the position that is read as the value."""
+    n = len(scores)
+    W_K = np.zeros((1, n + 1, 1))
+    W_K[0, 1:, 0] = scores
+    return Network(
+        W_E=np.eye(1, n + 1),
+        W_pos=np.eye(n, n + 1, 1),
+        W_Q=np.eye(1, n + 1)[:, :, None],
+        W_K=W_K,
+        W_V=np.vstack([np.zeros(n), np.eye(n)])[None],
+        W_O=np.eye(n, n + 1, 1)[None],
+        W_U=np.eye(n + 1),
+    )
+
+
+@pytest.mark.parametrize("precision", [None, 2, 53, 128, 2000])
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [0.0, -700.0, 1.0],
+        [700.0, 0.0],
+        [0.0, -744.5, -745.5],
+        [-708.0, -1416.0, 0.25],
+        [1e300, 0.0, -1e300],
+        [1e5, 1e5 + 2.0**-30],
+        [5e-324, 0.0],
+        [0.0],
+    ],
+)
+def test_scores_that_are_far_apart_or_very_close_are_enclosed_by_every_rung(precision, scores):
+    network, contexts = scored_network(scores), np.zeros((1, len(scores)), dtype=np.int64)
+    pattern = enclose_attention(network, contexts, 0, precision=precision)
+    features = enclose_features(network, contexts, precision=precision)
+    with flint.ctx.workprec(6000):
+        exact = softmax_of_balls([flint.arb(score) for score in scores])
+        assert_contains(pattern, exact, 6000)
+        assert_contains(features, exact, 6000)
+    if precision == 2000:
+        # Half a unit in the last place, or the least float64 where that is below it.
+        assert (features.radius <= 0.51 * np.spacing(features.midpoint) + 5e-324).all()
+
+
+def test_balls_are_narrow_where_float64_says_nothing():
+    # Two heads of size 1e20 that cancel but for the last bits, and large scores that differ by 1.
+    rng = np.random.default_rng(3)
+    W_E, W_pos = rng.standard_normal((5, 4)), rng.standard_normal((3, 4))
+    W_V, W_O = 1e20 * rng.standard_normal((1, 4, 2)), rng.standard_normal((1, 2, 4))
+    W_Q, W_K = 1e9 * rng.standard_normal((2, 1, 4, 3))
+    network = Network(
+        W_E=W_E,
+        W_pos=W_pos,
+        W_Q=np.repeat(W_Q, 2, 0),
+        W_K=np.repeat(W_K, 2, 0),
+        W_V=np.repeat(W_V, 2, 0),
+        W_O=np.concatenate([W_O, -W_O * (1.0 + 2.0**-52)]),
+        W_U=rng.standard_normal((4, 5)),
+    )
+    contexts = rng.integers(0, 5, (6, 3))
+    assert enclose_logits(network, contexts).radius.min() > 1e3
+    by_balls = enclose_logits(network, contexts, precision=400)
+    assert (by_balls.radius <= 0.51 * np.spacing(np.abs(by_balls.midpoint))).all()
+    assert_encloses(network, contexts, 1200, precision=400)
+
+
+def test_the_radius_shrinks_with_the_precision_down_to_half_a_unit_in_the_last_place():
+    network, contexts = random_network("gaussian", 12, sizes=(6, 4, 6, 3, 4, 3, 6))
+    for enclose in (
+        enclose_last,
+        enclose_features,
+        enclose_logits,
+        lambda network, contexts, precision: enclose_attention(network, contexts, 0, precision=precision),
+    ):
+        radii = [enclose(network, contexts, precision=bits).radius for bits in (8, 20, 40, 80, 160)]
+        for wide, narrow in pairwise(radii):
+            assert (narrow <= wide).all()
+        assert radii[1].max() > 1e3 * radii[2].max()
+        units = np.spacing(np.abs(enclose(network, contexts, precision=160).midpoint))
+        assert (radii[-1] <= 0.501 * units).all()
+
+
+def test_given_features_are_taken_with_their_radii_at_every_rung():
+    network, contexts = random_network("gaussian", 9, sizes=(4, 3, 3, 2, 2, 2, 4))
+    middle = enclose_features(network, contexts).midpoint
+    last = network.W_E[contexts[:, -1]] + network.W_pos[-1]
+    features = Enclosure(middle, 0.1 * np.random.default_rng(0).random(middle.shape))
+    logits = enclose_logits(network, contexts, features=features, precision=100)
+    for signs in product((-1.0, 1.0), repeat=middle.shape[1]):
+        point = middle + features.radius * signs
+        assert holds(logits, (last + point @ network.W_O.reshape(-1, 3)) @ network.W_U)
+    assert 1e-3 < logits.radius.max() < 10.0
+    unknown = enclose_logits(network, contexts, features=Enclosure(middle, np.inf), precision=100)
+    assert np.isinf(unknown.radius).all()
+
+
+@pytest.mark.parametrize("precision", [None, 100])
+def test_features_of_another_shape_are_refused_at_every_rung(precision):
+    network, contexts = random_network("gaussian", 6, sizes=(4, 3, 4, 2, 3, 2, 3))
+    with pytest.raises(InputError, match="features has shape"):
+        enclose_logits(network, contexts, features=Enclosure(np.zeros((len(contexts), 3))), precision=precision)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
