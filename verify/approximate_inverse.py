@@ -90,6 +90,11 @@ class Residual:
         return contraction(self.applied, len(self.computed))
 
     @cached_property
+    def weights(self) -> Floats:
+        r"""The weights that prove what is proved: all 1 where the spectral norm does, those of Lemma 4 elsewhere."""
+        return np.ones(len(self.computed)) if self.norm < 1 else self.contraction[1]
+
+    @cached_property
     def smallest_singular_value(self) -> arb:
         r"""Lower bound of $\sigma_{\min}(B)$ over the set; nothing is proved unless it is positive. Lemma 9."""
         nearly_one = 1 - self.norm

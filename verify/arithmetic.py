@@ -44,7 +44,8 @@ class Enclosure:
         radius: Array >= 0 that broadcasts to the shape of `midpoint`; a scalar or a column saves memory.
 
     Raises:
-        InputError: An argument cannot be held exactly, or the radius is negative or does not broadcast.
+        InputError: An argument cannot be held exactly or is a masked array, or the radius is negative or does not
+            broadcast.
         BlasError: The thread's arithmetic is not IEEE 754's default.
 
     Page: docs/rigour/arithmetic.md
@@ -65,7 +66,7 @@ class Enclosure:
     @_quiet
     def __init__(self, midpoint: ArrayLike, radius: ArrayLike = 0.0) -> None:
         blas.require_ieee()
-        m, r = _float64(midpoint, "midpoint"), _float64(radius, "radius")
+        m, r = as_float64(midpoint, "midpoint"), as_float64(radius, "radius")
         if not _broadcasts(r.shape, m.shape):
             raise InputError(f"radius has shape {r.shape}, expected one that broadcasts to midpoint's {m.shape}")
         if r.size and r.min() < 0.0:
@@ -109,7 +110,7 @@ class Enclosure:
             >>> float(x.midpoint), bool(x.upper() >= 3.0)
             (2.0, True)
         """
-        low, high = np.broadcast_arrays(_float64(lower, "lower"), _float64(upper, "upper"))
+        low, high = np.broadcast_arrays(as_float64(lower, "lower"), as_float64(upper, "upper"))
         if (low > high).any():
             raise InputError(f"lower has an entry {low[low > high][0]} above upper's {high[low > high][0]}")
         single = low == high
@@ -740,7 +741,7 @@ def upper_product(a: ArrayLike, b: ArrayLike) -> Floats:
         >>> bool(upper_product([[1.0, -2.0]], [[3.0], [4.0]])[0, 0] >= 11.0)
         True
     """
-    x, y = _float64(a, "a"), _float64(b, "b")
+    x, y = as_float64(a, "a"), as_float64(b, "b")
     n = _inner_dimension(x.shape, y.shape)
     blas.require_ieee()
     blas.probe()
@@ -807,7 +808,7 @@ def residual(a: Enclosure | ArrayLike, x: ArrayLike, b: Enclosure | ArrayLike, *
     """
     matrix, right = enclosure(a), enclosure(b)
     # Not an enclosure: an entry that is not finite has to spoil its column.
-    vectors = _float64(x, "x")
+    vectors = as_float64(x, "x")
     n = matrix.shape[-1] if matrix.ndim == 2 else -1
     if vectors.ndim != 2 or len(vectors) != n or right.shape != (len(matrix), vectors.shape[1]):
         shapes = f"{matrix.shape}, {vectors.shape} and {right.shape}"
@@ -908,7 +909,15 @@ def _read_only(x: Floats) -> Floats:
     return view
 
 
-def _float64(values: ArrayLike, name: str) -> Floats:
+def is_masked(values: object) -> bool:
+    """Whether a masked array is among `values`, the hidden entries of which NumPy would take for numbers."""
+    return np.ma.isMaskedArray(values) or (isinstance(values, list | tuple) and any(map(is_masked, values)))
+
+
+def as_float64(values: ArrayLike, name: str) -> Floats:
+    """`values` as a float64 array, without a copy where they are one; refused where float64 would change a number."""
+    if is_masked(values):
+        raise InputError(f"{name} is a masked array or holds one; fill the masked entries first")
     x = np.asarray(values)
     if x.dtype.kind in "iu" and x.size and (x.max() > 2**53 or x.min() < -(2**53)):
         raise InputError(f"{name} has integers beyond 2**53, expected numbers that float64 holds exactly")

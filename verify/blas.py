@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from constructions.errors import MemproofError
 
 Matmul: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+Shape: TypeAlias = tuple[int, int, int]  # rows, columns and, last, inner dimension of a product
 
 
 class BlasError(MemproofError):
@@ -84,10 +85,15 @@ def probe(matmul: Matmul | None = None) -> BlasReport:
     full mantissas must keep $|\mathrm{fl}(AB) - AB| \le \gamma_n |A||B|$, compared in integers; subnormals must
     survive on every thread; NaN and infinity must not be lost.
 
+    A BLAS has routines of its own for the product of a matrix by a vector and for an inner product of two vectors, and
+    the proofs use both. Without an argument they are attacked in the same way, as products of matrices that are put
+    together from theirs.
+
     Why this is not a proof: a BLAS is a program, and a probe can only refute it. What remains is said on the page.
 
     Args:
-        matmul: The product to attack; ``numpy.matmul`` by default, whose report is kept for the whole process.
+        matmul: The product to attack; by default ``numpy.matmul``, also by vectors, and ``numpy.dot`` of two vectors,
+            the report of which is kept for the whole process.
 
     Returns:
         The report that certificates carry.
@@ -102,7 +108,7 @@ def probe(matmul: Matmul | None = None) -> BlasReport:
         >>> "graded integers" in probe().probes
         True
     """
-    return _probe_numpy() if matmul is None else _report(_passed(matmul))
+    return _probe_numpy() if matmul is None else _report(_passed(_Product("matrix product", matmul)))
 
 
 def description() -> dict[str, Any]:
@@ -119,20 +125,23 @@ def description() -> dict[str, Any]:
 
 @functools.cache
 def _probe_numpy() -> BlasReport:
-    return _report(_passed(np.matmul))
+    probes = list(_passed(_PRODUCTS[0]))
+    for product in _PRODUCTS[1:]:
+        probes += [f"{name}, {product.name}" for name in _passed(product)]
+    return _report(tuple(probes))
 
 
-def _passed(matmul: Matmul) -> tuple[str, ...]:
+def _passed(product: "_Product") -> tuple[str, ...]:
     require_ieee()
     with np.errstate(all="ignore"):
         for name, holds in _PROBES.items():
-            if not holds(matmul):
-                raise BlasError(f"the matrix product fails the probe {name!r}: nothing can be certified with it")
+            if not holds(product):
+                raise BlasError(f"the {product.name} fails the probe {name!r}: nothing can be certified with it")
     return tuple(_PROBES)
 
 
-# Inner dimension last. The largest is above every size at which a BLAS starts to split the work over its threads.
-_SHAPES = [
+# The largest is above every size at which a BLAS starts to split the work over its threads.
+_SHAPES = (
     (1, 1, 1),
     (3, 5, 7),
     (1, 129, 300),
@@ -141,7 +150,10 @@ _SHAPES = [
     (65, 33, 1031),
     (512, 512, 512),
     (700, 701, 699),
-]
+)
+# The last of these have an even index: there all integers are positive, and sums are as long as they can be.
+_VECTOR_SHAPES = ((1, 1, 1), (3, 5, 7), (1, 3, 300), (301, 2, 127), (64, 3, 64), (65, 3, 1031), (700, 3, 699))
+_INNER_SHAPES = ((1, 1, 1), (3, 5, 7), (8, 8, 64), (5, 4, 1031), (3, 3, 20011))
 _LAYOUTS: list[Callable[[NDArray[np.float64]], NDArray[np.float64]]] = [
     np.ascontiguousarray,
     np.asfortranarray,
@@ -150,10 +162,43 @@ _LAYOUTS: list[Callable[[NDArray[np.float64]], NDArray[np.float64]]] = [
 ]
 
 
-def _graded_integers(matmul: Matmul) -> bool:
+@dataclass(frozen=True)
+class _Product:
+    """A routine to attack, as a product of matrices, with the shapes that it is given.
+
+    Attributes:
+        name: What the messages call it.
+        multiply: The product.
+        shapes: Of integers.
+        wide: A shape large enough for every thread to take part, with a short inner dimension where it can have one.
+    """
+
+    name: str
+    multiply: Matmul
+    shapes: tuple[Shape, ...] = _SHAPES
+    wide: Shape = (400, 400, 24)
+
+
+def _by_vectors(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.stack([np.matmul(a, b[:, j]) for j in range(b.shape[1])], axis=1)
+
+
+def _by_inner_products(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([[np.dot(row, column) for column in b.T] for row in a])
+
+
+_PRODUCTS = (
+    _Product("matrix product", np.matmul),
+    _Product("product by a vector", _by_vectors, _VECTOR_SHAPES, (700, 5, 24)),
+    _Product("inner product", _by_inner_products, _INNER_SHAPES, (3, 2, 20011)),
+)
+
+
+def _graded_integers(product: _Product) -> bool:
     """Integer products whose every partial sum is below 2^53, with rows, columns and inner indices scaled apart."""
     rng = np.random.default_rng(1)
-    for index, (rows, columns, inner) in enumerate(_SHAPES):
+    matmul = product.multiply
+    for index, (rows, columns, inner) in enumerate(product.shapes):
         largest = 2 ** ((53 - (inner - 1).bit_length()) // 2)
         least = -largest if index % 2 else 0
         a = rng.integers(least, largest, (rows, inner), endpoint=True)
@@ -162,10 +207,10 @@ def _graded_integers(matmul: Matmul) -> bool:
         middle = rng.integers(-150, 150, inner)
         left = _LAYOUTS[index % 4](np.ldexp(a.astype(np.float64), row + middle))
         right = _LAYOUTS[index // 2 % 4](np.ldexp(b.astype(np.float64), column - middle[:, None]))
-        product = matmul(left, right)
-        if product.shape != (rows, columns) or not _is_integer_product(np.ldexp(product, -row - column), a, b, rng):
+        found = matmul(left, right)
+        if found.shape != (rows, columns) or not _is_integer_product(np.ldexp(found, -row - column), a, b, rng):
             return False
-    a = rng.integers(-(2**20), 2**20, (257, 131))
+    a = rng.integers(-(2**20), 2**20, (min(product.wide[0], 257), 131))
     x = a.astype(np.float64)
     # NumPy hands a product with its own transpose to another BLAS routine.
     return _is_integer_product(matmul(x, x.T), a, a.T, rng)
@@ -180,48 +225,49 @@ def _is_integer_product(
     return bool(np.all(entries == product)) and np.array_equal(entries @ v, a @ (b @ v))
 
 
-def _full_mantissas(matmul: Matmul) -> bool:
+def _full_mantissas(product: _Product) -> bool:
     """The a-priori bound itself, on 53-bit mantissas, compared in integers."""
     rng = np.random.default_rng(2)
     for rows, columns, inner in [(17, 19, 1), (13, 15, 2), (9, 8, 67)]:
         # Integers of 53 bits: float64 holds them, and Python multiplies them exactly.
         a = rng.integers(2**52, 2**53, (rows, inner)) * rng.choice([-1, 1], (rows, inner))
         b = rng.integers(2**52, 2**53, (inner, columns)) * rng.choice([-1, 1], (inner, columns))
-        product = matmul(a.astype(np.float64), b.astype(np.float64))
-        if not np.all(np.isfinite(product)):
+        found = product.multiply(a.astype(np.float64), b.astype(np.float64))
+        if not np.all(np.isfinite(found)):
             return False
         x, y = a.astype(object), b.astype(object)
-        error = np.abs(np.vectorize(int, otypes=[object])(product) - x @ y)
+        error = np.abs(np.vectorize(int, otypes=[object])(found) - x @ y)
         # gamma_n = n u / (1 - n u) = n / (2^53 - n)
         if not np.all(error * (2**53 - inner) <= inner * (np.abs(x) @ np.abs(y))):
             return False
     return True
 
 
-def _subnormals(matmul: Matmul) -> bool:
+def _subnormals(product: _Product) -> bool:
     """Subnormal factors and subnormal products, in a product large enough for every thread to take part."""
     rng = np.random.default_rng(3)
     for left, right in [(-1074, 0), (-537, -537), (0, -1074)]:
-        a, b = np.zeros((400, 24)), np.zeros((24, 400))
+        rows, columns, inner = product.wide
+        a, b = np.zeros((rows, inner)), np.zeros((inner, columns))
         # One product per entry, at the end of the sum: arithmetic on subnormals is slow.
-        a[:, -1], b[-1] = rng.integers(1, 1000, 400), rng.integers(1, 1000, 400)
-        if not np.array_equal(matmul(np.ldexp(a, left), np.ldexp(b, right)), np.ldexp(a @ b, left + right)):
+        a[:, -1], b[-1] = rng.integers(1, 1000, rows), rng.integers(1, 1000, columns)
+        if not np.array_equal(product.multiply(np.ldexp(a, left), np.ldexp(b, right)), np.ldexp(a @ b, left + right)):
             return False
     return True
 
 
-def _lost_values(matmul: Matmul) -> bool:
+def _lost_values(product: _Product) -> bool:
     """An infinity, a NaN or an overflow in a row must leave no finite number in the row of the product."""
     for bad, partner in [(np.nan, 1.0), (np.inf, 1.0), (-np.inf, -2.0), (2.0**1000, 2.0**100)]:
         for position in (0, 8, 36):
             a, b = np.ones((29, 37)), np.ones((37, 31))
             a[11, position], b[position] = bad, partner
-            if np.isfinite(matmul(a, b)[11]).any():
+            if np.isfinite(product.multiply(a, b)[11]).any():
                 return False
     return True
 
 
-_PROBES: dict[str, Callable[[Matmul], bool]] = {
+_PROBES: dict[str, Callable[[_Product], bool]] = {
     "graded integers": _graded_integers,
     "full mantissas": _full_mantissas,
     "subnormals": _subnormals,

@@ -36,6 +36,8 @@ __all__ = ["NonsingularCheck", "check_independently", "recheck_nonsingular"]
 _PATH = "integers and balls (python-flint and the standard library)"
 _AFFORDABLE = 3.0e8  # estimated microseconds spent on all contexts unless asked for more
 
+_MORE_BITS = 120  # of the features, where 60 do not suffice
+
 _LARGEST_EXPONENT = 1100  # beyond it float64 has no number
 
 
@@ -82,7 +84,15 @@ def check_independently(folder: Path, *, full: bool = False, progress: Progress 
         try:
             forward = IntegerForward(network)
             memorized = forward.run(task.contexts, keep_features=True, label="memorized", progress=show)
-            checks = {FEATURE_RANK: _check_rank(claims[FEATURE_RANK], folder, certificate, memorized, show)}
+            rank = _check_rank(claims[FEATURE_RANK], folder, certificate, memorized, show)
+            if rank.verdict is Verdict.UNDECIDED and certificate.witness is not None and claims[FEATURE_RANK].bounds:
+                # Features of very different sizes need more digits than the others.
+                memorized.features.clear()
+                memorized = forward.run(
+                    task.contexts, keep_features=True, label="memorized", progress=show, feature_bits=_MORE_BITS
+                )
+                rank = _check_rank(claims[FEATURE_RANK], folder, certificate, memorized, show)
+            checks = {FEATURE_RANK: rank}
             memorized.features.clear()
             judged = _judge_memorized(memorized, task, show)
             checks[ARGMAX] = _check_argmax(claims[ARGMAX], judged)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from constructions.errors import HypothesisError, InputError
 from constructions.network import Network
 from constructions.task import Counts
-from verify.arithmetic import TINY, UNIT, Enclosure, down, exp, gamma, log, log1p, total, up, upper_sum
+from verify.arithmetic import TINY, UNIT, Enclosure, as_float64, down, exp, gamma, log, log1p, total, up, upper_sum
 from verify.forward import enclose_softmax, logit_chunks, row_blocks
 
 Float64Array = NDArray[np.float64]
@@ -343,7 +343,7 @@ def mean_upper_bound(bounds: Float64Array) -> float:
         >>> bool(0.1 <= mean_upper_bound(np.full(10, 0.1)) < 0.1 + 1e-15)
         True
     """
-    bounds = np.asarray(bounds, dtype=np.float64)
+    bounds = as_float64(bounds, "bounds")
     if bounds.ndim != 1 or len(bounds) == 0:
         raise InputError(f"bounds has shape {bounds.shape}, expected [T] with T at least 1")
     with np.errstate(all="ignore"):
@@ -375,7 +375,7 @@ def entropy(laws: Float64Array | Counts) -> Enclosure:
         if isinstance(laws, Counts):
             weights, mass = laws.data.astype(np.float64), laws.totals().astype(np.float64)
             return log(mass) - _row_sums(log(weights) * weights, laws.indptr[:-1]) / mass
-        laws = np.asarray(laws)
+        laws = as_float64(laws, "laws")
         if laws.ndim != 2 or laws.shape[1] == 0:
             raise InputError(f"laws has shape {laws.shape}, expected [T, N] with N at least 1")
         midpoint, radius = np.empty(len(laws)), np.empty(len(laws))
@@ -505,7 +505,7 @@ def _check_laws(logits: Enclosure, laws: Float64Array) -> None:
 
 def _checked_weights(laws: Float64Array, rows: slice) -> Float64Array:
     """A block of the laws: each law is these weights, divided by their exact sum."""
-    weights = np.asarray(laws[rows], dtype=np.float64)
+    weights = as_float64(laws[rows], "laws")
     if not (np.isfinite(weights.sum()) and weights.min() >= 0.0):
         bad = ~(np.isfinite(weights) & (weights >= 0.0))
         if bad.any():

@@ -15,7 +15,7 @@ from flint import fmpq, fmpz, fmpz_mat
 from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
-from verify.arithmetic import Enclosure, Floats, up
+from verify.arithmetic import Enclosure, Floats, is_masked, up
 
 _INT64_BITS = 62
 
@@ -92,8 +92,8 @@ def given_matrix(values: Any, radius: ArrayLike = 0.0, *, name: str = "matrix") 
 
 def _real_array(values: Any, name: str) -> NDArray[Any]:
     """A float64 array of the same numbers, or an object array of int and Fraction where float64 cannot hold them."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise InputError(f"{name} is a masked array; fill the masked entries first")
+    if is_masked(values):
+        raise InputError(f"{name} is a masked array or holds one; fill the masked entries first")
     try:
         array = np.asarray(values)
         if array.dtype.kind == "f" and not isinstance(values, np.ndarray):

@@ -88,12 +88,12 @@ def gram(b: Floats) -> Gram:
 
 
 def distance(k: Gram, shift: float, factor: Floats, *, sign: int = 1) -> arb:
-    r"""Upper bound of $\| s (B B^T - c I) - L L^T \|_2$ for $s = \pm 1$ and any lower triangular $L$; Lemma 11.
+    r"""Upper bound of $\| s (B B^T - c I) - L L^T \|_2$ for $s = \pm 1$ and any block-lower $L$; Lemma 11.
 
     Args:
         k: The computed Gram matrix.
         shift: $c$.
-        factor: $L$, `[T, T]`, with zeros above the diagonal.
+        factor: $L$, `[T, T]`, any entries; those above the blocks of 512 on the diagonal count as zeros.
         sign: $s$.
 
     Returns:

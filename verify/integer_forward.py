@@ -3,7 +3,6 @@
 Page: docs/rigour/certificate.md
 """
 
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import add, mul
@@ -11,7 +10,17 @@ from operator import add, mul
 from flint import arb, ctx, fmpz, fmpz_mat
 
 from verify.certificate import Progress
-from verify.integers import Integers, largest_column_sum, matrix_of, rescaled, row_of, split, split_matrix
+from verify.integers import (
+    SMALL,
+    Integers,
+    compact,
+    largest_column_sum,
+    matrix_of,
+    rescaled,
+    row_of,
+    split,
+    split_matrix,
+)
 from verify.plain_files import PlainNetwork
 
 BITS = 128  # of attention weights, and of balls
@@ -38,7 +47,15 @@ class IntegerForward:
         heads = [self.output.values[start : start + width] for start in range(0, len(self.output.values), width or 1)]
         self.output_norm = max((largest_column_sum(head, d_model) for head in heads), default=0)
 
-    def run(self, contexts: list[tuple[int, ...]], *, keep_features: bool, label: str, progress: Progress) -> "Outputs":
+    def run(
+        self,
+        contexts: list[tuple[int, ...]],
+        *,
+        keep_features: bool,
+        label: str,
+        progress: Progress,
+        feature_bits: int = SMALL,
+    ) -> "Outputs":
         r"""The hidden vectors at the last position, and the features if asked for, with their error bounds.
 
         For one context and head let $e_s$ be the exponentials, each enclosed as $m 2^x$ within 2 units of $m$, which
@@ -50,10 +67,11 @@ class IntegerForward:
         and one more unit of $2^{-128}$ for rounding the quotient down: $\delta = 1 + 7 (S + 1)$ units in all.
 
         A feature is $\sum_s a_s v_s$ with exact $v_s$, $|v_s| < 2^b$: known within $S \delta$ units of $2^{b - 128}$,
-        and one for rounding it down. The hidden vector is $x_S + \sum_{h,s} a^h_s u^h_s$ with $u^h_s = v^h_s W_O^h$,
-        each $u$ brought to 128 bits in a common unit, rounded down if it is longer: known within $H (S \delta + 1)$ of
-        these units, since $\sum_s a_s \le 1$. Only the values that occur, one for each position and token, are
-        multiplied by $W_O$, and the coordinates of one $u^h_s$ are packed into a single long integer.
+        and one for rounding it down to `feature_bits` bits, at most 128. The hidden vector is
+        $x_S + \sum_{h,s} a^h_s u^h_s$ with $u^h_s = v^h_s W_O^h$, each $u$ brought to 128 bits in a common unit,
+        rounded down if it is longer: known within $H (S \delta + 1)$ of these units, since $\sum_s a_s \le 1$. Only the
+        values that occur, one for each position and token, are multiplied by $W_O$, and the coordinates of one $u^h_s$
+        are packed into a single long integer.
         """
         shapes = self.network.sizes()
         d_model, d_qk, d_head, n_heads = (shapes[name] for name in ("d_model", "d_qk", "d_head", "n_heads"))
@@ -75,6 +93,7 @@ class IntegerForward:
         cut = (largest_value * self.output_norm).bit_length() - BITS  # negative where u is short of 128 bits
         sum_scale = BITS + value_scale + self.output.scale - cut
         delta = 1 + 7 * (length + 1)
+        dropped = BITS + 1 - feature_bits
 
         slots = _Slots.of(d_model, ((n_heads + 1) << 2 * BITS + 1).bit_length())
         sums = [fmpz(0) for _ in contexts]
@@ -95,7 +114,8 @@ class IntegerForward:
             for i, cell in enumerate(cells):
                 sums[i] += sum(map(mul, attention[i], [packed[k] for k in cell]))
             if keep_features:
-                features.append(_weighted_rows(attention, cells, split_matrix(value, d_head), value_bits + 69))
+                rounded = _weighted_rows(attention, cells, split_matrix(value, d_head), value_bits + dropped)
+                features.append(compact(rounded, feature_bits))
             progress(label, (head + 1) / n_heads, f"head {head + 1} of {n_heads}")
         last_rows = [row_of(embedded.values, cell[-1], d_model) for cell in cells]
         # x_S and the sum over the heads, at the finer of their two scales.
@@ -112,8 +132,9 @@ class IntegerForward:
             scale=scale,
             error=(n_heads * (length * delta + 1) << BITS) << scale - sum_scale,
             features=features,
-            features_scale=BITS + value_scale - value_bits - 69,
-            features_error=2 + (length * delta >> 69),
+            feature_bits=feature_bits,
+            features_scale=BITS + value_scale - value_bits - dropped,
+            features_error=2 + (length * delta >> dropped),
             last=last_rows,
             last_scale=embedded.scale,
         )
@@ -135,7 +156,8 @@ class Outputs:
     hidden: list[list[int]]
     scale: int
     error: int
-    features: list[array]
+    features: list[Sequence[int]]
+    feature_bits: int
     features_scale: int
     features_error: int
     last: list[Sequence[int]]
@@ -195,9 +217,9 @@ def _attention(weights: dict[int, tuple[int, int]], cell: list[int]) -> list[int
     return [(value << BITS) // total for value in scaled]
 
 
-def _weighted_rows(attention: list[list[int]], cells: list[list[int]], value: list[list[int]], shift: int) -> array:
-    """The features of one head, one row for each context, rounded down to integers of less than 60 bits."""
-    result = array("q")
+def _weighted_rows(attention: list[list[int]], cells: list[list[int]], value: list[list[int]], shift: int) -> list[int]:
+    """The features of one head, one row for each context, rounded down to integers."""
+    result: list[int] = []
     for weights, cell in zip(attention, cells, strict=True):
         columns = zip(*(value[i] for i in cell), strict=True)
         result.extend([sum(map(mul, weights, column)) >> shift for column in columns])

@@ -14,7 +14,18 @@ from typing import Any
 
 from constructions.errors import InputError
 from verify.integer_forward import Outputs
-from verify.integers import SMALL, dyadic, matrix_of, power_of_two, rescaled, row_of, rows_of, shifted, truncated
+from verify.integers import (
+    SMALL,
+    compact,
+    dyadic,
+    matrix_of,
+    power_of_two,
+    rescaled,
+    row_of,
+    rows_of,
+    shifted,
+    truncated,
+)
 from verify.plain_files import PlainArray
 from verify.verdict import Verdict
 
@@ -126,7 +137,10 @@ def _defects(rows: Sequence[Sequence[int]], factors: Sequence[Sequence[int]], sc
 
 
 def rank_bounds(outputs: Outputs, with_skip: bool, witness: dict[str, PlainArray]) -> tuple[Fraction, Fraction] | None:
-    """Lower bound of the smallest singular value and upper bound of the condition number, or `None`."""
+    """Lower bound of the smallest singular value and upper bound of the condition number, or `None`.
+
+    The witness, too, becomes integers of about as many bits as the features have.
+    """
     squares = [sum(map(mul, row, row)) for row in outputs.feature_rows(with_skip)]
     scaled = _ScaledRows.of(outputs, with_skip, squares, witness)
     if scaled is None:
@@ -144,11 +158,12 @@ def rank_bounds(outputs: Outputs, with_skip: bool, witness: dict[str, PlainArray
 class _ScaledRows:
     r"""Integers at `scale` within `errors` of $\mathrm{diag}(2^r) A\, \mathrm{diag}(2^c)$, where A are the features."""
 
-    rows: list[array]
+    rows: list[Sequence[int]]
     errors: list[list[int]]
     scale: int
     row_exponents: Sequence[int]
     column_exponents: Sequence[int]
+    bits: int = SMALL
 
     @classmethod
     def of(
@@ -161,18 +176,23 @@ class _ScaledRows:
             column_exponents = _witness_integers(witness, "column_exponents", (width,))
         if row_exponents is None or column_exponents is None:
             return None
-        # One scale for all, so that no row is longer than 60 bits.
+        # One scale for all, so that no row, or where columns are scaled too no entry, is longer than the features.
         lengths = [math.isqrt(s).bit_length() + r for s, r in zip(squares, row_exponents, strict=True)]
-        gain = SMALL - max(lengths) - max(column_exponents)
+        if any(column_exponents):
+            features = zip(outputs.feature_rows(with_skip), row_exponents, strict=True)
+            lengths = [max(map(add, map(int.bit_length, row), column_exponents)) + r for row, r in features]
+        bits = outputs.feature_bits
+        gain = bits - max(lengths)
         shifts = {r: [r + c + gain for c in column_exponents] for r in set(row_exponents)}
         errors = {r: [1 - shifted(-outputs.features_error, k) for k in shift] for r, shift in shifts.items()}
         features = zip(outputs.feature_rows(with_skip), row_exponents, strict=True)
         return cls(
-            rows=[array("q", map(shifted, row, shifts[r])) for row, r in features],
+            rows=[compact(list(map(shifted, row, shifts[r])), bits) for row, r in features],
             errors=[errors[r] for r in row_exponents],
             scale=outputs.features_scale + gain,
             row_exponents=row_exponents,
             column_exponents=column_exponents,
+            bits=bits,
         )
 
 
@@ -186,7 +206,7 @@ def _smallest_by_gram(scaled: _ScaledRows, witness: dict[str, PlainArray]) -> Fr
     $$ 2^{\max r} \sigma_{\min}(A) \ge \sqrt{c - \|D\|_2} - \|E\|_F. $$
     """
     rows, scale, size = scaled.rows, scaled.scale, len(scaled.rows)
-    shift, factor = _witness_shift(witness, scale), _witness_factor(witness, size, scale)
+    shift, factor = _witness_shift(witness, scale), _witness_factor(witness, size, scale, scaled.bits)
     if shift is None or factor is None or any(scaled.column_exponents):
         return None
     transposed, factor_transposed = matrix_of(rows).transpose(), matrix_of(factor).transpose()
@@ -209,7 +229,8 @@ def _smallest_by_gram(scaled: _ScaledRows, witness: dict[str, PlainArray]) -> Fr
 def _smallest_by_inverse(scaled: _ScaledRows, witness: dict[str, PlainArray]) -> Fraction | None:
     r"""Lower bound of the smallest singular value from an approximate right inverse W, or `None`.
 
-    If $\|B W - I\| < 1$ for all $B$ of the set, in the Frobenius norm or the maximum norm, then $A V = M$ with
+    If $\|B W - I\| < 1$ for all $B$ of the set, in the Frobenius norm or the maximum norm with any weights $v > 0$ (the
+    largest $\alpha_i$ in $|B W - I| v = \mathrm{diag}(\alpha) v$), then $A V = M$ with
     $V = \mathrm{diag}(2^c) W$ and $M = \mathrm{diag}(2^{-r}) B W$ nonsingular, so
     $\sigma_{\min}(A) \ge \|V M^{-1}\|_2^{-1}$, which is bounded in two ways: by
     $\|M^{-1}\|_2 \le 2^{\max r} \|(B W)^{-1}\|_2$, and by $M \mathrm{diag}(2^r) - I = \mathrm{diag}(2^{-r}) (B W - I)\,
@@ -218,21 +239,25 @@ def _smallest_by_inverse(scaled: _ScaledRows, witness: dict[str, PlainArray]) ->
     size, columns = len(scaled.rows), len(scaled.rows[0])
     exponents = _witness_integers(witness, "mantissa_exponents", (size,))
     mantissas = _witness_integers(witness, "mantissas", (size, columns), bits=54)
-    if exponents is None or mantissas is None:
+    weights = _witness_weights(witness, size)
+    if exponents is None or mantissas is None or weights is None:
         return None
     # One unit for all of W; what is rounded off makes another witness.
-    unit = max(f + max(map(abs, row_of(mantissas, i, columns))).bit_length() for i, f in enumerate(exponents)) - SMALL
+    tops = [f + max(map(abs, row_of(mantissas, i, columns))).bit_length() for i, f in enumerate(exponents)]
+    unit = max(tops) - scaled.bits
     factors = [rescaled(row_of(mantissas, i, columns), f - unit) for i, f in enumerate(exponents)]
     scale = scaled.scale - unit
     if not scale >= 0:
         return None
-    weights = [sum(map(abs, entries)) for entries in zip(*factors, strict=True)]
-    row_sum = squares = spread_squares = 0
-    for row, errors in zip(_defects(scaled.rows, factors, scale), scaled.errors, strict=True):
-        spread = sum(map(mul, errors, weights))
-        row_sum = max(row_sum, int(sum(map(abs, row))) + spread)
+    sums = [sum(map(abs, entries)) for entries in zip(*factors, strict=True)]
+    images = [sum(map(mul, map(abs, entries), weights)) for entries in zip(*factors, strict=True)]
+    squares = spread_squares = 0
+    shares = []
+    for row, errors, weight in zip(_defects(scaled.rows, factors, scale), scaled.errors, weights, strict=True):
+        shares.append(Fraction(int(sum(map(mul, map(abs, row), weights))) + sum(map(mul, errors, images)), weight))
         squares += int(sum(map(mul, row, row)))
-        spread_squares += spread * spread
+        spread_squares += sum(map(mul, errors, sums)) ** 2
+    contraction = max(shares) * power_of_two(-scale)
     frobenius = dyadic(math.isqrt(squares) + math.isqrt(spread_squares) + 2, scale)
 
     # The squared norms of the columns of V, in units of its finest scaling.
@@ -244,7 +269,8 @@ def _smallest_by_inverse(scaled: _ScaledRows, witness: dict[str, PlainArray]) ->
     scaled_norm = dyadic(math.isqrt(sum(scaled_lengths)) + 1, -unit - least_column - least_row)
     skewed = frobenius * power_of_two(max(scaled.row_exponents) - least_row)
     bounds = [(1 - skewed) / scaled_norm, (1 - frobenius) / norm]
-    bounds.append((1 - dyadic(row_sum, scale)) / (norm * (math.isqrt(size - 1) + 1)))
+    imbalance = Fraction(max(weights), min(weights)) * dyadic(math.isqrt(size << 2 * SMALL) + 1, SMALL)
+    bounds.append((1 - contraction) / (norm * imbalance))
     best = max(bounds)
     return best if best > 0 else None
 
@@ -259,6 +285,12 @@ def _witness_integers(
     return found.values if all(abs(n) < 1 << bits for n in found.values) else None
 
 
+def _witness_weights(witness: dict[str, PlainArray], size: int) -> Sequence[int] | None:
+    """The weights of a norm, all 1 where there are none."""
+    weights = _witness_integers(witness, "weights", (size,), bits=54) if "weights" in witness else [1] * size
+    return weights if weights is not None and min(weights) > 0 else None
+
+
 def _witness_shift(witness: dict[str, PlainArray], scale: int) -> int | None:
     """The shift c at twice the scale, rounded down."""
     found = witness["shift"]
@@ -267,7 +299,7 @@ def _witness_shift(witness: dict[str, PlainArray], scale: int) -> int | None:
     return math.floor(dyadic(1, -2 * scale) * Fraction(found.values[0]))
 
 
-def _witness_factor(witness: dict[str, PlainArray], size: int, scale: int) -> list[list[int]] | None:
+def _witness_factor(witness: dict[str, PlainArray], size: int, scale: int, bits: int) -> list[list[int]] | None:
     """The factor L at that scale, rounded down, if its entries are as small as those of a factor must be."""
     exponents = _witness_integers(witness, "mantissa_exponents", (size,))
     mantissas = _witness_integers(witness, "mantissas", (size * (size + 1) // 2,), bits=54)
@@ -276,7 +308,7 @@ def _witness_factor(witness: dict[str, PlainArray], size: int, scale: int) -> li
     rows, start = [], 0
     for i, exponent in enumerate(exponents):
         row = mantissas[start : start + i + 1]
-        if max(map(abs, row)).bit_length() + exponent + scale > SMALL + 2:
+        if max(map(abs, row)).bit_length() + exponent + scale > bits + 2:
             return None
         rows.append(rescaled(row, exponent + scale) + [0] * (size - i - 1))
         start += i + 1

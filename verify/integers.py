@@ -4,6 +4,7 @@ An integer n at scale k stands for n / 2^k.
 """
 
 import math
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,6 +45,11 @@ def shifted(n: int, shift: int) -> int:
 def rescaled(row: Sequence[int], shift: int) -> list[int]:
     """The integers times 2^shift, rounded down."""
     return [n << shift for n in row] if shift >= 0 else [n >> -shift for n in row]
+
+
+def compact(row: list[int], bits: int) -> Sequence[int]:
+    """The same integers in a fifth of the memory, where that many bits are few enough."""
+    return array("q", row) if bits <= SMALL else row
 
 
 def power_of_two(exponent: int) -> Fraction:

@@ -20,6 +20,7 @@ _INNER = 512  # terms of an inner product that BLAS sums in an order of its own
 _ROWS = 2048  # rows whose partial products are added at a time
 _SWEEPS = 12
 _SMALL_ENOUGH = 0.5
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 2.0**10, 2.0**40
 
 
 def frobenius(x: Floats) -> arb:
@@ -84,7 +85,9 @@ def times_positive(matrix: Floats, vector: Floats) -> Floats:
 
 
 def contraction(magnitude: Callable[[Floats], Floats], size: int) -> tuple[arb, Floats]:
-    r"""A number $\alpha$ and weights $v > 0$ with $|E| v \le \alpha v$, $\alpha$ below 1/2 or small; Lemma 4.
+    r"""A number $\alpha$ and weights $v$ with $|E| v \le \alpha v$, $\alpha$ below 1/2 or small; Lemma 4.
+
+    The weights are integers from 1 to $2^{40}$, the largest at most $2^{30}$ times the least.
 
     `magnitude` maps a vector $v \ge 0$ to an upper bound of $|E| v$. The power method brings $\alpha$ near the
     spectral radius of $|E|$, the least value there is (Collatz and Wielandt); any weights are as rigorous as any.
@@ -102,19 +105,23 @@ def contraction(magnitude: Callable[[Floats], Floats], size: int) -> tuple[arb, 
             best, best_weights = alpha, weights
             if alpha <= _SMALL_ENOUGH:
                 break  # even weights are worth more than a still smaller number
-            weights = np.maximum(image / image.max(initial=TINY), 2.0**-30)
+            weights = np.maximum(np.rint(image / image.max(initial=TINY) * _LARGEST_WEIGHT), _LEAST_WEIGHT)
     return arb(best), best_weights
 
 
 def float_below(x: arb) -> float:
-    """The largest convenient float64 that is surely at most `x` and at least 0; 0 when nothing is known."""
-    return max(0.0, math.nextafter(float(x.lower()), -math.inf))
+    """The largest convenient float64 that is surely at most `x` and at least 0; 0 when nothing is known.
+
+    How the ball was converted to a float is not trusted: the float is compared with it.
+    """
+    below = math.nextafter(float(x.lower()), -math.inf)
+    return below if below > 0.0 and arb(below) <= x else 0.0
 
 
 def float_above(x: arb) -> float:
-    """A float64 that is surely at least `x`, infinite when nothing is known."""
+    """A float64 that is surely at least `x`, infinite when nothing is known; compared with the ball, as above."""
     above = math.nextafter(float(x.upper()), math.inf)
-    return above if above >= 0.0 or above < 0.0 else math.inf
+    return above if arb(above) >= x else math.inf
 
 
 def exponents(x: Floats) -> NDArray[np.int64]:

@@ -136,6 +136,8 @@ def rank_bracket(matrix: Enclosure | ArrayLike) -> RankBracket:
     best = RankBracket(0, smaller)
     for prime in PRIMES:
         minor = largest_minor(given.integers, prime)
+        if not minor.proves_rank_of(given.integers):
+            continue
         rank = len(minor.rows)
         if rank > best.lower:
             best = RankBracket(rank, smaller, minor)

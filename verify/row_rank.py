@@ -25,20 +25,23 @@ _LARGEST_EXACT_PRODUCT = 2**33  # rows * rows * columns
 class InverseWitness:
     r"""An approximate right inverse that proves full row rank by one integer product.
 
-    With $B = \mathrm{diag}(2^r) A\, \mathrm{diag}(2^c)$ and $X_{ij} = m_{ij} 2^{f_i}$, every matrix $A$ of a set with
-    $\| B X^T - I \| < 1$ in the Frobenius norm, or in the largest row sum of absolute values, has full row rank.
+    With $B = \mathrm{diag}(2^r) A\, \mathrm{diag}(2^c)$, $X_{ij} = m_{ij} 2^{f_i}$ and $E = B X^T - I$, every matrix
+    $A$ of a set with $\|E\|_F < 1$, or with $|E| v < v$ entry by entry, has full row rank. One of the two was proved:
+    the first if all weights $v$ are 1, the second (the largest weighted row sum of absolute values is below 1) if not.
 
     Args:
         row_exponents: $r$, int32 `[T]`.
         column_exponents: $c$, int32 `[P]`.
         mantissas: $m$, int64 `[T, P]`, below $2^{53}$ in absolute value.
         mantissa_exponents: $f$, int32 `[T]`.
+        weights: $v$, int64 `[T]`, from 1 to $2^{40}$.
     """
 
     row_exponents: NDArray[np.int32]
     column_exponents: NDArray[np.int32]
     mantissas: NDArray[np.int64]
     mantissa_exponents: NDArray[np.int32]
+    weights: NDArray[np.int64]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields as arrays, ready for an ``.npz`` file."""
@@ -47,6 +50,7 @@ class InverseWitness:
             "column_exponents": self.column_exponents,
             "mantissas": self.mantissas,
             "mantissa_exponents": self.mantissa_exponents,
+            "weights": self.weights,
         }
 
 
@@ -152,8 +156,10 @@ def _by_an_inverse(given: GivenMatrix, witness: bool) -> RankCertificate | None:
         residual = exact
     bound = smallest_singular_value(residual, scaled)
     rows, columns, shifts = (e.astype(np.int32) for e in (scaled.row_exponents, scaled.column_exponents, exponents))
-    found = InverseWitness(rows, columns, mantissas.astype(np.int64), shifts) if witness else None
-    return RankCertificate(Verdict.PROVED, bound, method, found)
+    if not witness:
+        return RankCertificate(Verdict.PROVED, bound, method)
+    integers, weights = mantissas.astype(np.int64), residual.weights.astype(np.int64)
+    return RankCertificate(Verdict.PROVED, bound, method, InverseWitness(rows, columns, integers, shifts, weights))
 
 
 def _exactly(given: GivenMatrix) -> RankCertificate | None:

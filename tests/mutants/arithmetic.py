@@ -245,6 +245,10 @@ MUTANTS = [
     ),
     mutant("if not _is_zero(matrix.radius):", "if False:", "the radius of the matrix is forgotten"),
     mutant("terms += [(row_rests[parts - 1], vectors, True)]", "pass", "the last remainder is left out"),
-    mutant('vectors = _float64(x, "x")', "vectors = Enclosure(x).midpoint", "a NaN in x counts as 0"),
+    mutant('vectors = as_float64(x, "x")', "vectors = Enclosure(x).midpoint", "a NaN in x counts as 0"),
     mutant("    slip += t\n", "", "the error of a sum is only half computed"),
+    mutant("    if is_masked(values):", "    if False:", "the hidden entries of masked arrays are numbers"),
+    mutant(
+        " or (isinstance(values, list | tuple) and any(map(is_masked, values)))", "", "a list may hold masked arrays"
+    ),
 ]

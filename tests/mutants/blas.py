@@ -12,6 +12,19 @@ def mutant(original: str, mutated: str, why: str, tests: str = TESTS) -> Mutant:
 
 MUTANTS = [
     mutant(
+        '    _Product("product by a vector", _by_vectors, _VECTOR_SHAPES, (700, 5, 24)),\n',
+        "",
+        "no product by a vector",
+    ),
+    mutant(
+        '    _Product("inner product", _by_inner_products, _INNER_SHAPES, (3, 2, 20011)),\n', "", "no inner product"
+    ),
+    mutant(", (3, 3, 20011))", ")", "no inner product is long enough for threads"),
+    mutant(", (700, 3, 699))", ")", "no product by a vector is large enough for threads"),
+    mutant(", (3, 2, 20011)),", ", (3, 2, 24)),", "short inner products of subnormals only"),
+    mutant(", (700, 5, 24)),", ", (70, 5, 24)),", "small products of subnormals by vectors only"),
+    mutant("    for product in _PRODUCTS[1:]:", "    for product in ():", "only the matrix product is probed"),
+    mutant(
         "if smallest_normal * half * 2.0 != smallest_normal:",
         "if False:",
         "a thread that flushes subnormals is accepted",
@@ -19,7 +32,7 @@ MUTANTS = [
     ),
     mutant(" or -one - 1.5 * u == -one", "", "rounding upward is accepted"),
     mutant("one + 1.5 * u == one or ", "", "rounding downward is accepted"),
-    mutant("            if not holds(matmul):", "            if holds is None:", "no probe refuses"),
+    mutant("            if not holds(product):", "            if holds is None:", "no probe refuses"),
     mutant('    "graded integers": _graded_integers,\n', "", "there is no probe with graded integers"),
     mutant('    "full mantissas": _full_mantissas,\n', "", "there is no probe with full mantissas"),
     mutant('    "subnormals": _subnormals,\n', "", "there is no probe with subnormals"),
@@ -29,11 +42,13 @@ MUTANTS = [
     mutant("rng.integers(-150, 150, inner)", "np.zeros(inner, dtype=np.int64)", "inner indices are not scaled apart"),
     mutant("np.array_equal(entries @ v, a @ (b @ v))", "True", "graded integers are not compared"),
     mutant("bool(np.all(entries == product)) and ", "", "fractions count as integers"),
-    mutant("product.shape != (rows, columns) or ", "", "the shape of a product is not looked at"),
+    mutant("found.shape != (rows, columns) or ", "", "the shape of a product is not looked at"),
     mutant("    (700, 701, 699),\n", "", "the largest shape is left out"),
     mutant("(error * (2**53 - inner) <= inner *", "(error <= inner * 2**13 *", "mantissas may be 13 bits too short"),
     mutant("[(-1074, 0), (-537, -537), (0, -1074)]", "[(0, 0)]", "the subnormals of the probe are normal"),
     mutant(
-        "np.isfinite(matmul(a, b)[11]).any()", "np.isfinite(matmul(a, b)[11]).all()", "half of a row may lose a NaN"
+        "np.isfinite(product.multiply(a, b)[11]).any()",
+        "np.isfinite(product.multiply(a, b)[11]).all()",
+        "half of a row may lose a NaN",
     ),
 ]

@@ -169,6 +169,7 @@ MUTANTS = [
         'if stored["smallest_singular_value_lower"] <= smallest and', "if", "the singular value is not compared"
     ),
     of_checker(' and condition <= stored["condition_upper"]:', ":", "the condition number is not compared"),
+    of_checker("feature_bits=_MORE_BITS", "feature_bits=60", "features never get more digits"),
     of_checker("if rows > columns:", "if False:", "more rows than columns"),
     of_checker("    if stored <= least[0]:", "    if stored <= least[1] + 1:", "the margin is not compared"),
     of_checker("if any(upper < stored for _, upper in gaps):", "if False:", "no margin is refuted"),
@@ -202,7 +203,7 @@ MUTANTS = [
     of_forward("return self.error * self.forward.unembedding_norm", "return 0", "the logits have no error"),
     of_forward("return self.error * self.forward.unembedding_norm", "return self.error", "the error is not carried"),
     of_forward("error=(n_heads * (length * delta + 1) <<", "error=(n_heads <<", "attention has no error"),
-    of_forward("features_error=2 + (length * delta >> 69)", "features_error=0", "the features have no error"),
+    of_forward("features_error=2 + (length * delta >> dropped)", "features_error=0", "the features have no error"),
     of_forward("scaled = [mantissa >> top - exponent for", "scaled = [mantissa for", "exponents are ignored"),
     of_forward("(h << scale - sum_scale) + (n << scale - embedded.scale)", "(h << scale - sum_scale)", "no skip"),
     # Its ranks.
@@ -213,11 +214,7 @@ MUTANTS = [
         "if shift is None or factor is None:",
         "columns may be stretched",
     ),
-    of_rank(
-        "row_sum = max(row_sum, int(sum(map(abs, row))) + spread)",
-        "row_sum = max(row_sum, int(sum(map(abs, row))))",
-        "the radius is left out",
-    ),
+    of_rank(" + sum(map(mul, errors, images)), weight))", ", weight))", "the radius is left out"),
     of_rank(
         "dyadic(math.isqrt(squares) + math.isqrt(spread_squares) + 2, scale)",
         "dyadic(math.isqrt(squares) + 2, scale)",
@@ -248,5 +245,19 @@ MUTANTS = [
     of_rank(" * power_of_two(max(scaled.row_exponents))\n", "\n", "rows are not scaled back"),
     of_rank("length << 2 * (r - least_row)", "length", "the rows of an inverse are not scaled back"),
     of_rank("frobenius * power_of_two(max(scaled.row_exponents) - least_row)", "frobenius", "the skew is left out"),
-    of_rank("(norm * (math.isqrt(size - 1) + 1)))", "norm)", "the maximum norm bounds the spectral one"),
+    of_rank(" * dyadic(math.isqrt(size << 2 * SMALL) + 1, SMALL)\n", "\n", "the maximum norm bounds the spectral one"),
+    of_rank("Fraction(max(weights), min(weights)) * dyadic(", "dyadic(", "weights are not paid for"),
+    of_rank("sum(map(mul, errors, images)), weight))", "sum(map(mul, errors, images)), 1))", "no weight divides"),
+    of_rank(
+        "Fraction(int(sum(map(mul, map(abs, row), weights))) + ",
+        "Fraction(int(sum(map(abs, row))) + ",
+        "no weight counts",
+    ),
+    of_rank(
+        "images = [sum(map(mul, map(abs, entries), weights)) for",
+        "images = [sum(map(abs, entries)) for",
+        "errors unweighted",
+    ),
+    of_rank(" and min(weights) > 0 else None", " else None", "weights may be zero or negative"),
+    of_rank("contraction = max(shares)", "contraction = min(shares)", "the best row speaks for all"),
 ]

@@ -32,18 +32,13 @@ NORMS = of(
     ),
     ("up(image / weights).max(initial=0.0)", "up(image / weights).min(initial=1e300)", "the best row speaks for all"),
     ("            best, best_weights = alpha, weights\n", "            best = alpha\n", "weights of an earlier sweep"),
-    (
-        "max(0.0, math.nextafter(float(x.lower()), -math.inf))",
-        "max(0.0, float(x))",
-        "lower bounds are rounded to nearest",
-    ),
+    ("below = math.nextafter(float(x.lower()), -math.inf)", "below = float(x)", "lower bounds are rounded to nearest"),
     ("math.nextafter(float(x.lower()), -math.inf)", "float(x.upper())", "the wrong end of a ball is taken"),
+    ("below > 0.0 and arb(below) <= x else", "below > 0.0 else", "the conversion of a ball to a float is believed"),
     ("above = math.nextafter(float(x.upper()), math.inf)", "above = float(x)", "upper bounds are rounded to nearest"),
-    (
-        "    return above if above >= 0.0 or above < 0.0 else math.inf\n",
-        "    return above\n",
-        "NaN passes as an upper bound",
-    ),
+    ("return above if arb(above) >= x else math.inf", "return above", "any upper bound passes, NaN too"),
+    ("* _LARGEST_WEIGHT), _LEAST_WEIGHT)", "* _LARGEST_WEIGHT), 0.0)", "weights may be zero"),
+    ("np.rint(image / image.max(initial=TINY) * _LARGEST_WEIGHT)", "image", "weights are no integers"),
     ("np.maximum(np.frexp(x)[1], -1000)", "np.maximum(np.frexp(x)[1] - 1, -1000)", "exponents are too small by one"),
 )
 
@@ -75,7 +70,8 @@ BALANCING = of(
 
 APPROXIMATE_INVERSE = of(
     "approximate_inverse",
-    "verify/test_approximate_inverse falsify/test_singular_matrices",
+    "verify/test_approximate_inverse verify/test_row_rank falsify/test_singular_matrices",
+    ("if self.norm < 1 else self.contraction[1]", "if True else self.contraction[1]", "weights of a proof are lost"),
     (
         "return 0.0 if self.exact else roundings(self.b.shape[1])",
         "return 0.0",
@@ -146,6 +142,11 @@ GRAM = of(
 ROW_RANK = of(
     "row_rank",
     "verify/test_row_rank falsify/test_singular_matrices",
+    (
+        "residual.weights.astype(np.int64)",
+        "np.ones(len(integers), np.int64)",
+        "weights of a proof are not written down",
+    ),
     ("    bound -= radius_norm(scaled.scaled)\n", "", "radii are ignored"),
     ("    bound -= radius_norm", "    bound += radius_norm", "radii help"),
     ("arb(2) ** -scaled.growth", "arb(2) ** scaled.growth", "a bound is scaled back the wrong way"),
@@ -198,6 +199,11 @@ PRIME_FIELD = of(
 RANK = of(
     "rank",
     "verify/test_rank falsify/test_singular_matrices",
+    (
+        "        if not minor.proves_rank_of(given.integers):\n            continue\n",
+        "",
+        "a minor is believed without being judged",
+    ),
     (" or self.denominator == 0:", ":", "a denominator of 0 proves everything"),
     ("        if not shape_fits:\n            return False\n", "", "coefficients of any shape are tried"),
     ("* x == dependent * self.denominator", "* x == dependent", "the denominator is ignored"),
@@ -266,7 +272,7 @@ GIVEN_MATRIX = of(
         "large integers in lists are cast",
     ),
     ("        if not np.isfinite(array).all():", "        if False:", "NaN and infinity are accepted"),
-    ("    if isinstance(values, np.ma.MaskedArray):", "    if False:", "masks are dropped"),
+    ("    if is_masked(values):", "    if False:", "masks are dropped"),
     ("        if np.isinf(rounding).any():", "        if False:", "a radius beyond float64 becomes tiny"),
     ("radii = up(nearest + rounding)", "radii = nearest", "a radius given as a fraction is rounded to nearest"),
     ("np.where(nonzero, exponent - lowest, 0)", "0 * exponent", "exponents of integer rows are dropped"),

@@ -201,7 +201,7 @@ def test_the_product_of_torch_is_accepted() -> None:
         return (torch.tensor(np.ascontiguousarray(a)) @ torch.tensor(np.ascontiguousarray(b))).numpy()
 
     with np.errstate(all="ignore"):
-        assert probe(matmul).probes == probe().probes
+        assert probe(matmul).probes == probe(np.matmul).probes
 
 
 def test_each_probe_alone_refuses_something_that_the_others_let_pass() -> None:
@@ -215,7 +215,79 @@ def test_each_probe_alone_refuses_something_that_the_others_let_pass() -> None:
     }
     with np.errstate(all="ignore"):
         for name, matmul in only.items():
-            assert [other for other, holds in blas._PROBES.items() if not holds(matmul)] == [name]
+            assert [other for other, holds in blas._PROBES.items() if not holds(blas._Product(name, matmul))] == [name]
+
+
+def by_vectors(product: Callable[[Floats, Floats], Floats]) -> Callable[..., Floats]:
+    """NumPy's product, but for a matrix times a vector."""
+    matmul = np.matmul
+    return lambda a, b: product(a, b[:, None])[:, 0] if b.ndim == 1 else matmul(a, b)
+
+
+def by_inner_products(product: Callable[[Floats, Floats], Floats]) -> Callable[..., Floats]:
+    return lambda x, y: product(x[None], y[:, None])[0, 0]
+
+
+def lossy_in_long_sums(a: Floats, b: Floats) -> Floats:
+    """Wrong where a sum is so long that threads share it."""
+    return a @ b if a.shape[1] <= 10000 else chopped(a @ b, 50)
+
+
+def lossy_in_tall_products(a: Floats, b: Floats) -> Floats:
+    """Wrong where a matrix is so tall that threads share it."""
+    return a @ b if len(a) < 700 else chopped(a @ b, 45)
+
+
+# What is wrong with whole matrices only is no product of vectors.
+OF_MATRICES = (
+    "Strassen",
+    "Winograd",
+    "one entry",
+    "rows",
+    "fixed",
+    "wrong shape",
+    "transposed",
+    "NaN forgotten in some",
+)
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED if not name.startswith(OF_MATRICES)])
+def test_products_by_vectors_and_inner_products_are_attacked_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched, np.errstate(all="ignore"):
+        patched.setattr(np, "matmul", by_vectors(REFUSED[name]))
+        with pytest.raises(BlasError, match="the product by a vector fails the probe"):
+            blas._probe_numpy.__wrapped__()
+    with monkeypatch.context() as patched, np.errstate(all="ignore"):
+        patched.setattr(np, "dot", by_inner_products(REFUSED[name]))
+        with pytest.raises(BlasError, match="the inner product fails the probe"):
+            blas._probe_numpy.__wrapped__()
+
+
+def test_products_of_vectors_are_attacked_where_threads_share_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched, pytest.raises(BlasError, match="the product by a vector fails"):
+        patched.setattr(np, "matmul", by_vectors(lossy_in_tall_products))
+        blas._probe_numpy.__wrapped__()
+    with monkeypatch.context() as patched, pytest.raises(BlasError, match="the inner product fails"):
+        patched.setattr(np, "dot", by_inner_products(lossy_in_long_sums))
+        blas._probe_numpy.__wrapped__()
+
+
+def test_subnormals_are_looked_for_where_threads_share_a_vector(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        monkeypatch.context() as patched,
+        pytest.raises(BlasError, match=r"the product by a vector fails .*subnormals"),
+    ):
+        patched.setattr(np, "matmul", by_vectors(lambda a, b: flushed(a @ b) if len(a) >= 700 else a @ b))
+        blas._probe_numpy.__wrapped__()
+    with monkeypatch.context() as patched, pytest.raises(BlasError, match=r"the inner product fails .*subnormals"):
+        patched.setattr(np, "dot", by_inner_products(lambda a, b: flushed(a @ b) if a.size > 10000 else a @ b))
+        blas._probe_numpy.__wrapped__()
+
+
+def test_the_report_names_the_probes_of_all_products() -> None:
+    names = ("graded integers", "full mantissas", "subnormals", "lost values")
+    kinds = ("", ", product by a vector", ", inner product")
+    assert probe().probes == tuple(name + kind for kind in kinds for name in names)
 
 
 def test_the_report_of_this_process_is_made_once() -> None:

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from constructions.errors import FileFormatError, InputError
 from constructions.network import Network
 from tests.memories import changed, hidden, memory, random_task, truth, write_memory
-from verify import checker, integer_forward, integer_rank
+from verify import approximate_inverse, checker, gram, integer_forward, integer_rank, row_rank
 from verify.certificate import (
     ALL_CONTEXTS_DIVERGENCE,
     ARGMAX,
@@ -284,8 +284,8 @@ def test_an_array_with_fewer_or_more_bytes_than_its_shape_needs_is_refused(tmp_p
 
 
 @settings(max_examples=25)
-@given(memories())
-def test_the_integers_enclose_what_the_network_computes(case):
+@given(memories(), st.sampled_from([60, 120]))
+def test_the_integers_enclose_what_the_network_computes(case, bits):
     task, network = case
     exact = truth(network, task)
     with TemporaryDirectory() as name:
@@ -294,7 +294,11 @@ def test_the_integers_enclose_what_the_network_computes(case):
         plain, read = PlainNetwork.read(Path(name) / "model.safetensors"), PlainTask.read(Path(name) / "task.npz")
     with ctx.workprec(128):
         outputs = IntegerForward(plain).run(
-            [*read.contexts, *read.tail_contexts], keep_features=True, label="", progress=lambda *_: None
+            [*read.contexts, *read.tail_contexts],
+            keep_features=True,
+            label="",
+            progress=lambda *_: None,
+            feature_bits=bits,
         )
         judged = checker._judge_memorized(outputs_of(outputs, task.n_contexts), read, lambda *_: None)
     with mpmath.workprec(300):
@@ -594,6 +598,66 @@ def test_an_inverse_is_as_good_a_witness_as_a_factor(tmp_path):
             assert report.checks[0].verdict in (PROVED, UNDECIDED)
 
 
+@pytest.mark.parametrize("step", [2, 10])
+def test_features_of_very_different_sizes_get_more_digits(tmp_path, step):
+    task = random_task(facts=8, tail=0)
+    network = memory(task)
+    sizes = np.ldexp(1.0, -step * np.arange(5))
+    network = changed(network, W_E=network.W_E * sizes[:, None], W_pos=0 * network.W_pos)
+    certified = write_memory(tmp_path, network, task)
+    claim = certified.certificate.claim(FEATURE_RANK)
+    assert claim.verdict is PROVED and certified.witness is not None
+    check = check_independently(tmp_path).checks[0]
+    assert check.verdict is PROVED
+    with mpmath.workprec(300):
+        least = min(mpmath.svd_r(mpmath.matrix(truth(network, task).features), compute_uv=False))
+    assert claim.values["smallest_singular_value_lower"] <= check.values["smallest_singular_value_lower"] <= least
+    witness = dict(np.load(tmp_path / "witness.npz"))
+    for name in witness:
+        for spoiled in spoilt(witness[name]):
+            with_witness(tmp_path, {**witness, name: spoiled})
+            assert check_independently(tmp_path).checks[0].values.get("smallest_singular_value_lower", 0.0) <= least
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_stretched_columns_cost_the_others_no_digits(tmp_path, seed):
+    task = random_task(facts=16, seed=seed)
+    network = memory(task, seed=seed)
+    rows = np.ldexp(1.0, -40 * (np.arange(8) % 2))
+    network = changed(network, W_V=network.W_V * rows[:, None, None], W_O=network.W_O / rows[:, None, None])
+    certified = write_memory(tmp_path, network, task)
+    assert certified.certificate.claim(FEATURE_RANK).method == "inverse"
+    assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is PROVED
+
+
+def test_an_inverse_that_proves_in_a_weighted_norm_proves_in_integers(tmp_path, monkeypatch):
+    """An inverse so bad that no norm of the residual without weights is below 1, but its spectral radius is."""
+    task = random_task(tail=0)
+    network = memory(task)
+    worse = np.eye(12) + 0.05
+    worse[0, 1] += 1.5
+    monkeypatch.setattr(gram, "smallest_eigenvalue_estimate", lambda _: 0.0)
+    monkeypatch.setattr(row_rank, "right_inverse", lambda b: approximate_inverse.right_inverse(b) @ worse)
+    write_memory(tmp_path, network, task)
+    witness = dict(np.load(tmp_path / "witness.npz"))
+    assert np.ptp(witness["weights"]) > 0
+    assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is PROVED
+    with mpmath.workprec(300):
+        least = min(mpmath.svd_r(mpmath.matrix(truth(network, task).features), compute_uv=False))
+    decided = []
+    even = np.ones_like(witness["weights"])
+    for weights in (even, even * 0, -even, even * 2**53, even * 2**60, witness["weights"][:-1], *spoilt(even)):
+        with_witness(tmp_path, {**witness, "weights": weights})
+        check = check_independently(tmp_path).checks[0]
+        assert check.values.get("smallest_singular_value_lower", 0.0) <= least
+        decided.append(check.verdict)
+    assert set(decided) == {UNDECIDED}
+    with_witness(tmp_path, {**witness, "weights": 2 * witness["weights"]})
+    assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is PROVED
+    with_witness(tmp_path, {name: array for name, array in witness.items() if name != "weights"})
+    assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is UNDECIDED
+
+
 def spoilt(array):
     """Other arrays of the same name: shifted, scaled, zero, reversed, cut, retyped."""
     yield array + 1
@@ -686,6 +750,7 @@ def test_no_witness_proves_dependent_features_independent(seed, kind, bits):
             exponents = np.frexp(np.abs(inverse).max(axis=1))[1] - 53
             mantissas = np.rint(np.ldexp(inverse, -exponents[:, None])).astype(np.int64)
             arrays = {"column_exponents": np.zeros(6, dtype=np.int32), "mantissas": np.ascontiguousarray(mantissas)}
+            arrays["weights"] = rng.integers(1, 2**40, 4)
         arrays |= {"row_exponents": np.zeros(4, dtype=np.int32), "mantissa_exponents": exponents.astype(np.int32)}
         with_witness(folder, arrays)
         assert check_independently(folder).checks[0].verdict is UNDECIDED
@@ -849,8 +914,9 @@ def test_the_bound_is_in_the_spectral_norm(size):
     assert check.smallest_singular_value_lower <= 1 / np.linalg.norm(inverse, 2)
 
 
-@given(st.integers(0, 2**52), st.sampled_from(["gram", "inverse"]))
-def test_the_error_of_the_features_lowers_the_bound_of_the_rank(error, kind):
+@given(st.integers(0, 2**51), st.sampled_from(["gram", "inverse"]), st.sampled_from([[1, 1], [2, 2], [1, 8]]))
+@example(2**49 + 2**48, "inverse", [2, 2])
+def test_the_error_of_the_features_lowers_the_bound_of_the_rank(error, kind, weights):
     """All 2 x 2 matrices within `error` of 2^50 times the identity; the worst has the least value 2^50 - 2 error."""
     rows = integer_rank._ScaledRows(
         rows=[array("q", [2**50, 0]), array("q", [0, 2**50])],
@@ -872,6 +938,7 @@ def test_the_error_of_the_features_lowers_the_bound_of_the_rank(error, kind):
         bound = integer_rank._smallest_by_gram(rows, witness)
     else:
         witness = {"mantissas": plain((2, 2), "q", [1, 0, 0, 1]), "mantissa_exponents": plain((2,), "i", [0, 0])}
+        witness["weights"] = plain((2,), "q", weights)
         bound = integer_rank._smallest_by_inverse(rows, witness)
     worst = 1 - 2 * Fraction(error, 2**50)
     assert bound is None or 0 < bound <= worst
@@ -879,7 +946,7 @@ def test_the_error_of_the_features_lowers_the_bound_of_the_rank(error, kind):
         assert bound is not None and bound > Fraction(1, 4)
 
 
-def bound_by_inverse(matrix, inverse, row_exponents, column_exponents):
+def bound_by_inverse(matrix, inverse, row_exponents, column_exponents, weights=None):
     """The bound of the rank that the checker gets from an approximate right inverse of the scaled matrix."""
     size, columns = matrix.shape
     scaled = np.ldexp(matrix, np.add.outer(row_exponents, column_exponents))
@@ -896,6 +963,8 @@ def bound_by_inverse(matrix, inverse, row_exponents, column_exponents):
         "mantissas": PlainArray((size, columns), array("q", mantissas)),
         "mantissa_exponents": PlainArray((size,), array("i", exponents)),
     }
+    if weights is not None:
+        witness["weights"] = PlainArray((size,), array("q", weights))
     return integer_rank._smallest_by_inverse(rows, witness)
 
 
@@ -924,6 +993,30 @@ def test_the_maximum_norm_of_the_residual_is_not_taken_for_the_spectral_one():
     unscaled = np.zeros(size, dtype=int)
     bound = bound_by_inverse(matrix, witness, unscaled, unscaled)
     assert bound is not None and 0 < bound <= np.linalg.svd(matrix, compute_uv=False)[-1]
+
+
+@pytest.mark.parametrize("weights", [None, [1, 1], [4, 2], [1, 4], [0, 1], [-1, -1], [2**54, 2**53]])
+def test_weights_of_a_norm_are_divided_by_and_paid_for(weights):
+    """$B W = I + F$ with $F = (0, 1.5; 0, 0)$: the norm is $1.5 v_2 / v_1$, and the bound pays $\\max v / \\min v$."""
+    product = np.array([[1.0, 1.5], [0.0, 1.0]])
+    unscaled = np.zeros(2, dtype=int)
+    bound = bound_by_inverse(np.eye(2), product, unscaled, unscaled, weights)
+    if weights == [4, 2]:
+        expected = (1 - 0.75) / (2 * math.sqrt(2) * math.sqrt(2 + 1.5**2))
+        assert bound is not None and expected * (1 - 1e-6) <= bound <= expected
+    else:
+        assert bound is None
+
+
+@given(st.integers(2, 6), st.integers(0, 10**6))
+def test_no_weights_make_a_false_bound(size, seed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.standard_normal((size, size + 1)) * np.geomspace(1.0, 10.0 ** -rng.integers(0, 4), size)[:, None]
+    inverse = np.linalg.pinv(matrix) @ (np.eye(size) + np.triu(rng.standard_normal((size, size)), 1))
+    weights = [int(4.0 ** (size - i)) for i in range(size)] if seed % 2 else rng.integers(1, 100, size).tolist()
+    unscaled = np.zeros(size, dtype=int)
+    bound = bound_by_inverse(matrix, inverse, unscaled, np.zeros(size + 1, dtype=int), weights)
+    assert bound is None or 0 < bound <= np.linalg.svd(matrix, compute_uv=False)[-1] * (1 + 1e-9)
 
 
 def test_a_residual_of_scaled_rows_is_not_taken_for_one_of_the_rows():

@@ -2,6 +2,7 @@
 
 import tracemalloc
 import warnings
+from fractions import Fraction
 
 import flint
 import mpmath
@@ -548,6 +549,30 @@ def test_arguments_of_other_shapes_are_refused():
         mean_empirical_divergence(small_network(0), np.zeros((2, 3), int), Counts.from_rows([{0: 1}]))
     with pytest.raises(InputError, match="at least 1"):
         mean_empirical_divergence(small_network(0), np.zeros((0, 3), int), Counts.empty())
+
+
+@pytest.mark.parametrize(
+    ("laws", "message"),
+    [
+        (np.array([[1, 2**53 + 1]]), r"laws has integers beyond 2\*\*53"),
+        (np.array([[1, 2]], dtype=np.longdouble), "laws has dtype"),
+        (np.array([[Fraction(1, 3), 1]], dtype=object), "laws has dtype object"),
+        (np.ma.masked_array([[1.0, 2.0]], mask=[[False, True]]), "laws is a masked array"),
+    ],
+)
+def test_laws_that_float64_does_not_hold_are_refused_and_never_rounded(laws, message):
+    logits = Enclosure(np.zeros((1, 2)))
+    for judge in (divergence, quadratic_divergence_bound, total_variation, lambda _, weights: entropy(weights)):
+        with pytest.raises(InputError, match=message):
+            judge(logits, laws)
+    with pytest.raises(InputError, match=message.replace("laws", "bounds")):
+        mean_upper_bound(laws[0])
+
+
+def test_integer_laws_that_float64_holds_are_those_of_their_floats():
+    logits, laws = Enclosure(np.zeros((1, 2))), np.array([[2**53, 1]])
+    for judge in (divergence, total_variation, lambda _, weights: entropy(weights)):
+        assert judge(logits, laws).midpoint == judge(logits, laws.astype(np.float64)).midpoint
 
 
 def test_no_rows_give_empty_results():

@@ -146,6 +146,7 @@ def test_the_transpose_is_the_transpose() -> None:
         (np.array([[1, "x"]], dtype=object), r"matrix\[0, 1\] is 'x'"),
         (np.array([[1, float("inf")]], dtype=object), r"matrix\[0, 1\] is inf"),
         (np.ma.masked_array([[1.0]], mask=[[True]]), "matrix is a masked array"),
+        ([np.ma.masked_array([1.0], mask=[True])], "matrix is a masked array"),
     ],
 )
 def test_the_messages_name_the_fault(values: Any, said: str) -> None:

@@ -173,9 +173,17 @@ def test_the_quotients_of_a_contraction_are_rounded_up() -> None:
 def test_a_contraction_is_one(x: Floats) -> None:
     e = np.abs(x)
     alpha, weights = contraction(lambda v: times_positive(e, v), len(e))
-    assert (weights > 0).all()
+    assert (weights >= 1).all() and (weights == np.rint(weights)).all() and weights.max(initial=1.0) <= 2.0**40
+    assert weights.size == 0 or weights.max() <= weights.min() * 2.0**30
     if alpha.is_finite():
         assert (exactly(e) @ exactly(weights) <= upper(alpha) * exactly(weights)).all()
+
+
+def test_a_row_of_zeros_has_a_small_weight_but_not_zero() -> None:
+    e = np.array([[0.0, 1.5], [0.0, 0.0]])
+    alpha, weights = contraction(lambda v: times_positive(e, v), 2)
+    assert alpha < 2.0**-29
+    assert weights.tolist() == [2.0**40, 2.0**10]
 
 
 def test_a_contraction_is_near_the_spectral_radius() -> None:
@@ -200,6 +208,29 @@ def test_floats_are_rounded_outwards(x: float, y: float) -> None:
     if exact.is_finite():
         assert float_below(exact) <= exact <= float_above(exact)
         assert 0.0 <= float_below(exact)
+
+
+class Lying(arb):
+    """A ball of one number whose ends, as they are handed to `float`, are wrong."""
+
+    def lower(self) -> arb:
+        return arb(self) + 1
+
+    def upper(self) -> arb:
+        return arb(self) - 1
+
+
+def test_a_wrong_conversion_of_a_ball_says_nothing() -> None:
+    assert float_below(Lying(3)) == 0.0
+    assert float_above(Lying(3)) == math.inf
+
+
+def test_converted_balls_are_near() -> None:
+    with ctx.workprec(200):
+        for denominator in range(3, 60, 2):
+            third = arb(1) / denominator
+            assert 0.0 < float_above(third) - float_below(third) <= 3 * math.ulp(1 / denominator)
+            assert -float_above(-third) > 0.0
 
 
 def test_unknown_balls_become_trivial_floats() -> None:

@@ -53,6 +53,20 @@ def test_the_rank_of_any_floats_is_found_and_proved(x: np.ndarray) -> None:
     assert_proved(x, bracket)
 
 
+def test_a_minor_that_does_not_prove_its_rank_is_no_witness(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.array([[1, 2, 3], [2, 4, 6], [1, 0, 1]])
+    lies = [Minor(PRIMES[0], (0, 1, 2), (0, 1, 2)), Minor(PRIMES[0], (0, 1), (0, 1)), Minor(PRIMES[0] * 3, (0,), (0,))]
+    for lie in lies:
+        monkeypatch.setattr("verify.rank.largest_minor", lambda *_, lie=lie: lie)
+        bracket = rank_bracket(x)
+        assert (bracket.lower, bracket.upper, bracket.lower_witness) == (0, 3, None)
+    honest = largest_minor(given_matrix(x).integers, PRIMES[1])
+    minors = iter([*lies, honest])
+    monkeypatch.setattr("verify.rank.largest_minor", lambda *_: next(minors))
+    bracket = rank_bracket(x)
+    assert (bracket.lower, bracket.upper, bracket.lower_witness) == (2, 2, honest)
+
+
 @pytest.mark.parametrize("shape", [(40, 40), (30, 50), (50, 30)])
 @pytest.mark.parametrize("rank", [0, 1, 17, 29])
 def test_deficient_ranks_are_proved_from_above(shape: tuple[int, int], rank: int) -> None:

@@ -303,7 +303,8 @@ def test_the_inverse_witness_proves_the_rank_by_integers_alone() -> None:
     x = conditioned(9, 14, 1e9) * 2.0 ** np.arange(-4, 5)[:, None]
     witness = certify_full_row_rank(x, witness=True).witness
     assert isinstance(witness, InverseWitness)
-    assert set(witness.arrays()) == {"row_exponents", "column_exponents", "mantissas", "mantissa_exponents"}
+    assert set(witness.arrays()) == {"row_exponents", "column_exponents", "mantissas", "mantissa_exponents", "weights"}
+    assert (witness.weights == 1).all()
     rows, columns, shifts = (
         np.array([Fraction(2) ** int(e) for e in exponents], dtype=object)
         for exponents in (witness.row_exponents, witness.column_exponents, witness.mantissa_exponents)
@@ -312,6 +313,25 @@ def test_the_inverse_witness_proves_the_rank_by_integers_alone() -> None:
     w = (exactly(witness.mantissas) * shifts[:, None]).T
     difference = b @ w - exactly(np.eye(9))
     assert sum((difference * difference).ravel()) < 1
+
+
+def test_an_inverse_that_needs_weights_is_kept_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A residual beyond 1 in every norm without weights, whose spectral radius is below it."""
+    lie = np.eye(3) + 0.125
+    lie[0, 1] += 1.5
+    monkeypatch.setattr(gram, "smallest_eigenvalue_estimate", lambda _: 0.0)
+    monkeypatch.setattr(row_rank, "right_inverse", lambda b: lie / b[0, 0])
+    proof = certify_full_row_rank(np.eye(3), witness=True)
+    witness = proof.witness
+    assert proof.verdict is Verdict.PROVED and isinstance(witness, InverseWitness)
+    powers = np.array([Fraction(2) ** int(e) for e in witness.mantissa_exponents], dtype=object)
+    scale = Fraction(2) ** int(witness.row_exponents[0] + witness.column_exponents[0])
+    error = abs((exactly(witness.mantissas) * powers[:, None]).T * scale - exactly(np.eye(3)))
+    assert sum((error * error).ravel()) > 1 and error.sum(axis=1).max() > 1
+    weights = witness.weights.astype(object)
+    assert witness.weights.dtype == np.int64 and 1 <= min(weights) and max(weights) <= 2**40
+    assert (error @ weights < weights).all()
+    assert 0.0 < proof.smallest_singular_value <= 1.0
 
 
 def test_only_the_cheap_methods_are_tried_where_only_they_are_wanted() -> None:
