@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.coherence import Unembedding
 from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.unembedding_families import best_family
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
@@ -110,6 +112,33 @@ def label_unembedding(d_model: int, vocabulary_size: int, labels: Int64Array, *,
     if len(used) < vocabulary_size:
         margin = min(margin, 1.0)  # the other tokens have logit 0
     return LabelUnembedding(family, W_U, vectors.shape[1], margin)
+
+
+def best(count: int, d_model: int) -> Unembedding:
+    r"""Vectors for N tokens in d dimensions whose proved $\kappa$ is the least of all families.
+
+    $\kappa$ is the largest lead of a token over another, divided by the least, and the one number of the unembedding
+    that the bounds of Theorem 2 ask for. It is 1 for $N \le d + 1$.
+
+    Args:
+        count: N, at least 2.
+        d_model: d; coordinates that the family does not use are 0.
+
+    Returns:
+        The vectors, in integers, with exact margins; $N d$ bytes.
+
+    Raises:
+        CapacityError: No family holds N tokens in d dimensions.
+        InputError: N < 2 or d < 1.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 2. Page: docs/claims/unembeddings.md
+
+    Example:
+        >>> found = best(144, 16)
+        >>> found.family, found.kappa, found.coherence
+        ('Kerdock, D = 16', Fraction(5, 3), Fraction(1, 4))
+    """
+    return best_family(count, d_model).build()
 
 
 def _vectors(d_model: int, count: int, seed: int) -> tuple[str, Float64Array]:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.unembedding import label_unembedding, law_unembedding
+from constructions.unembedding import best, label_unembedding, law_unembedding
+from constructions.unembedding_families import best_family
 
 
 def exact_margin(W_U, labels):
@@ -106,3 +107,16 @@ def test_laws_need_one_dimension_less_than_tokens(d_model, size):
     message = str(error.value)
     assert "Proposition 2" in message and f"N - 1 = {size - 1}" in message and f"d_model = {d_model}" in message
     assert "--target labels" in message and error.value.fewest_heads is None
+
+
+def test_the_best_vectors_are_those_of_the_best_family():
+    found = best(144, 16)
+    assert found.family == best_family(144, 16).name and found.kappa == Fraction(5, 3)
+    products = found.vectors.astype(np.int64) @ found.vectors.T
+    others = products[~np.eye(144, dtype=bool)]
+    assert np.array_equal(np.diag(products), np.full(144, 16)) and (others.min(), others.max()) == (-4, 4)
+
+
+def test_what_no_family_holds_has_no_best():
+    with pytest.raises(CapacityError, match="more dimensions for N = 13 tokens, but d = 4"):
+        best(13, 4)
