@@ -4,17 +4,21 @@ Page: docs/claims/capacity.md
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.closed_forms import ClosedForm, closed_forms, universal_rank
 from constructions.generic_rank import check_sizes, checked_contexts, dependent_contexts, generic_ranks
 from constructions.sub_alphabet import Peeling, UpperBound, peel, upper_bound
 
 Int64Array = NDArray[np.int64]
 Progress = Callable[[str], None]
+
+_MOST_CLOSED = 1024  # contexts up to which the theorems that need an elimination or a search of their own are applied
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,10 @@ class Capacity:
         heads_alone: The same without the skip connection's $x_S$ among the features: what a construction needs that
             leaves the skip connection as it is.
         ranks_upper: Certified upper bounds of the rank with 0, 1, ... heads, as long as `heads.ranks`.
+        closed_forms: What the theorems of docs/claims/closed_forms.md say of the rank, where their hypotheses hold.
+        upper_bounds: The smallest bounds found of each kind, with the sets that prove them: ``"U1"``, ``"U2"``,
+            ``"peeling"`` (the smallest of all over sub-alphabets), and for $H \ge 1$ ``"U1'"``, which is about
+            heads alone.
         seconds: Time taken.
 
     Page: docs/claims/capacity.md
@@ -77,6 +85,8 @@ class Capacity:
     heads: HeadCount
     heads_alone: HeadCount
     ranks_upper: Int64Array
+    closed_forms: tuple[ClosedForm, ...]
+    upper_bounds: Mapping[str, UpperBound]
     seconds: float
 
     @property
@@ -177,10 +187,16 @@ def capacity(
     # With more heads the rank is no smaller, so the last lower bound holds beyond the last number of heads too.
     rank_lower = int(ranks[min(n_heads, len(ranks) - 1)])
     if not eliminate:
-        rank_lower = _universal_rank(contexts, d_model, n_heads)
-    witness = peeling.upper_bound(d_model=d_model, d_head=d_head, n_heads=n_heads)
+        rank_lower = _without_elimination(contexts, d_model, d_head, n_heads)
+    sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
+    peeled = peeling.upper_bound(**sizes)
+    witness = peeled
     if eliminate and rank_lower < witness.rank:
         witness = _sharpened(contexts, witness, seed=seed, report=report)
+    search = eliminate and len(contexts) <= _MOST_CLOSED
+    if search:
+        report(f"closed forms of {len(contexts)} contexts with {n_heads} heads")
+    theorems = closed_forms(contexts, **sizes, search=search, seed=seed)
     return Capacity(
         n_contexts=contexts.shape[0],
         context_length=contexts.shape[1],
@@ -195,6 +211,8 @@ def capacity(
         heads=count[True],
         heads_alone=count[False],
         ranks_upper=peeling.rank_bounds(d_model=d_model, d_head=d_head, n_heads=len(ranks) - 1),
+        closed_forms=theorems,
+        upper_bounds={"peeling": peeled, **_by_name(peeling, witness.rows, **sizes)},
         seconds=time.perf_counter() - start,
     )
 
@@ -253,7 +271,7 @@ def _head_count(
     contexts = peeling.contexts
     name = "heads beside the skip connection" if with_skip else "heads alone"
     necessary = peeling.fewest_heads(d_model=d_model, d_head=d_head, with_skip=with_skip)
-    ranks = np.array([_universal_rank(contexts, d_model, 0) if with_skip else 0], dtype=np.int64)
+    ranks = np.array([_without_elimination(contexts, d_model, d_head, 0) if with_skip else 0], dtype=np.int64)
     if eliminate:
         # Without a number of heads that suffices, as many as there are contexts reach what can be reached.
         ranks = _ranks_up_to_full(
@@ -327,10 +345,23 @@ def _sharpened(contexts: Int64Array, bound: UpperBound, *, seed: int, report: Pr
     return min(bound, other, key=lambda candidate: candidate.rank)
 
 
-def _universal_rank(contexts: Int64Array, d_model: int, n_heads: int) -> int:
-    """What every set of contexts reaches: the skip connection's dimensions, and one more for each head if S >= 2."""
-    of_skip = min(d_model, len(np.unique(contexts[:, -1])))
-    return min(len(contexts), of_skip + (n_heads if contexts.shape[1] > 1 else 0))
+def _by_name(peeling: Peeling, rows: Int64Array, *, d_model: int, d_head: int, n_heads: int) -> dict[str, UpperBound]:
+    """The smallest bound of each kind over the sub-alphabets and the given set."""
+    sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
+    found = {}
+    for name in ("U1", "U2", "U1'") if n_heads else ("U1", "U2"):
+        kind: dict[str, Any] = {**sizes, "with_skip": name != "U1'", "name": name}
+        found[name] = min(
+            peeling.upper_bound(**kind), upper_bound(peeling.contexts, rows, **kind), key=lambda bound: bound.rank
+        )
+    return found
+
+
+def _without_elimination(contexts: Int64Array, d_model: int, d_head: int, n_heads: int) -> int:
+    """What every set of contexts reaches."""
+    if contexts.shape[1] == 1:
+        return min(d_model, len(contexts))
+    return universal_rank(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
 
 
 def _silent(_: str) -> None:

@@ -4,6 +4,7 @@ Page: docs/claims/capacity.md
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from flint import nmod_mat
@@ -16,6 +17,7 @@ UInt64Array = NDArray[np.uint64]
 
 PRIME = 2**31 - 1  # a Mersenne prime: products of two residues fit into 64 bits
 
+_LARGEST_SIZE = 2**31  # of d and H: their products, and sums of these, fit into 64 bits
 _LARGEST_MATRIX = 2**27  # entries: 1 GiB a copy, and the elimination holds three
 
 
@@ -99,9 +101,24 @@ def generic_rank(
     return int(ranks[-1])
 
 
-def dependent_contexts(
+@dataclass(frozen=True, eq=False)
+class Relations:
+    """The linear relations between the features of contexts at a random point of a prime field.
+
+    Args:
+        rank: The rank at that point, a lower bound of the generic rank.
+        rows: The contexts that take part in a relation: row numbers, increasing.
+
+    Page: docs/claims/capacity.md
+    """
+
+    rank: int
+    rows: Int64Array
+
+
+def relations(
     contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, seed: int = 0
-) -> Int64Array:
+) -> Relations:
     r"""Find the contexts whose features take part in a linear relation, at a random point of the prime field.
 
     A context outside this set adds one to the rank of any set of contexts that it joins; so if the rank is given by a
@@ -117,7 +134,7 @@ def dependent_contexts(
         seed: Seed of the random point.
 
     Returns:
-        Row numbers, increasing; empty if the features are linearly independent.
+        The rank and the contexts; none of these if the features are linearly independent.
 
     Raises:
         InputError: As `generic_ranks`.
@@ -127,8 +144,9 @@ def dependent_contexts(
 
     Example:
         >>> xor_and_one_more = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])
-        >>> dependent_contexts(xor_and_one_more, d_model=4, d_head=4, n_heads=1)
-        array([0, 1, 2, 3])
+        >>> found = relations(xor_and_one_more, d_model=4, d_head=4, n_heads=1)
+        >>> found.rank, found.rows
+        (4, array([0, 1, 2, 3]))
     """
     contexts = checked_contexts(contexts)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
@@ -142,7 +160,23 @@ def dependent_contexts(
         for row, context in enumerate(independent.tolist())
         if any(int(reduced[row, other]) for other in others.tolist())
     ]
-    return np.union1d(others, np.array(used, dtype=np.int64)).astype(np.int64)
+    return Relations(rank=rank, rows=np.union1d(others, np.array(used, dtype=np.int64)).astype(np.int64))
+
+
+def dependent_contexts(
+    contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, seed: int = 0
+) -> Int64Array:
+    """The contexts that take part in a linear relation: the rows of `relations`, with its arguments.
+
+    Page: docs/claims/capacity.md
+
+    Example:
+        >>> xor_and_one_more = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])
+        >>> dependent_contexts(xor_and_one_more, d_model=4, d_head=4, n_heads=1)
+        array([0, 1, 2, 3])
+    """
+    sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
+    return relations(contexts, **sizes, with_skip=with_skip, seed=seed).rows
 
 
 def checked_contexts(contexts: Int64Array) -> Int64Array:
@@ -167,6 +201,9 @@ def check_sizes(*, d_model: int, d_head: int, n_heads: int) -> None:
     Raises:
         InputError: A size out of range; names it.
     """
+    for name, size in (("d_model", d_model), ("n_heads", n_heads)):
+        if size >= _LARGEST_SIZE:
+            raise InputError(f"{name} = {size}, expected less than 2^31: bounds are counted in 64 bits")
     if d_model < 1:
         raise InputError(f"d_model = {d_model}, expected at least 1")
     if not 1 <= d_head <= d_model:
@@ -224,6 +261,8 @@ def _features(contexts: Int64Array, d_model: int, widths: Int64Array, *, seed: i
     if widths[0]:
         _write(matrix, 0, (embedding[tokens[:, -1]] + position[-1]) % PRIME)
     for column, width in zip(np.cumsum(widths).tolist(), widths[1:].tolist(), strict=False):
+        if width == 0:
+            continue
         tokens_in_head, positions_in_head = embedding, position
         if width < usable:
             value = draw(usable, width)

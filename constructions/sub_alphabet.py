@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from constructions.errors import InputError
 from constructions.generic_rank import PRIME, check_sizes, checked_contexts
 
 Int64Array = NDArray[np.int64]
+
+LEAST = "least"
+"""The name of the smallest of the bounds $|U|$, U1, U2, and without the skip connection $H d_h$ and U1'."""
 
 _MOST_STEPS = 256  # sub-alphabets looked at; of larger vocabularies several tokens are removed at a time
 _LARGEST_INDICATORS = 2**22  # entries of an indicator matrix whose rank is worth its time
@@ -40,25 +44,27 @@ class Dimensions:
     differences: int
     variations: int
 
-    def rank_bound(self, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True) -> int:
+    def rank_bound(self, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, name: str = LEAST) -> int:
         r"""Bound the rank of the features of $U$ from above, for every choice of the weights.
 
         $$ \operatorname{rank} G_U \le \min\bigl(|U|,\; \min(d, j) + H \min(d_h, \ell),\; j + H \kappa\bigr); $$
 
         without the skip connection also $\le H d_h$ and, for $H \ge 1$,
-        $\le (H - 1) \min(d_h, \ell) + \min(d, q)$.
+        $\le (H - 1) \min(d_h, \ell) + \min(d, q)$. Of these the bounds U1 and U2 are the second and the third, U1' is
+        the last.
 
         Args:
             d_model: Width of the residual stream, $d$.
             d_head: Width of a head, $d_h \le d$.
             n_heads: Number of heads, $H$.
             with_skip: Whether the skip connection's $x_S$ belongs to the features.
+            name: ``"U1"``, ``"U1'"`` or ``"U2"`` for one of the bounds, together with $|U|$, or ``"least"``.
 
         Returns:
             The bound.
 
         Raises:
-            InputError: Sizes that fit no model.
+            InputError: Sizes that fit no model, or the name of no bound of these features.
 
         Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/claims/capacity.md
 
@@ -69,7 +75,8 @@ class Dimensions:
         """
         check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
         table = np.array([astuple(self)], dtype=np.int64)
-        return int(_rank_bounds(table, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)[0])
+        sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
+        return int(_rank_bounds(table, **sizes, with_skip=with_skip, name=name)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +104,15 @@ class Peeling:
         sizes = {"d_model": d_model, "d_head": d_head, "with_skip": with_skip}
         return np.array([self.rank_bound(n_heads=heads, **sizes) for heads in range(n_heads + 1)], dtype=np.int64)
 
-    def upper_bound(self, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True) -> "UpperBound":
-        """`rank_bound` with the contexts that prove it."""
-        bounds = self._bounds(d_model, d_head, n_heads, with_skip)
+    def upper_bound(
+        self, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, name: str = LEAST
+    ) -> "UpperBound":
+        """`rank_bound` with the contexts that prove it; with a name, the smallest of the bounds of that name."""
+        bounds = self._bounds(d_model, d_head, n_heads, with_skip, name)
         best = int(bounds.argmin())
         rows = np.flatnonzero(self.lifetime >= best) if bounds[best] < len(self.contexts) else np.zeros(0, np.int64)
-        return upper_bound(self.contexts, rows, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
+        sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
+        return upper_bound(self.contexts, rows, **sizes, with_skip=with_skip, name=name)
 
     def fewest_heads(self, *, d_model: int, d_head: int, with_skip: bool = True) -> int | None:
         """The smallest number of heads that these bounds leave open for full rank, or `None` if they leave none."""
@@ -120,9 +130,10 @@ class Peeling:
             low, high = (low, middle) if enough(middle) else (middle + 1, high)
         return low
 
-    def _bounds(self, d_model: int, d_head: int, n_heads: int, with_skip: bool) -> Int64Array:
-        check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
-        inside = _rank_bounds(self.table, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
+    def _bounds(self, d_model: int, d_head: int, n_heads: int, with_skip: bool, name: str = LEAST) -> Int64Array:
+        sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
+        check_sizes(**sizes)
+        inside = _rank_bounds(self.table, **sizes, with_skip=with_skip, name=name)
         return len(self.contexts) - self.table[:, 0] + inside
 
 
@@ -138,6 +149,7 @@ class UpperBound:
         d_head: Width of a head.
         n_heads: Number of heads.
         with_skip: Whether the skip connection belongs to the features.
+        name: Which bound of $U$ it is: ``"U1"``, ``"U1'"``, ``"U2"``, or ``"least"`` for the smallest of all.
 
     Page: docs/claims/capacity.md
     """
@@ -149,6 +161,7 @@ class UpperBound:
     d_head: int
     n_heads: int
     with_skip: bool
+    name: str = LEAST
 
 
 def dimensions(contexts: Int64Array, *, exact: bool = True) -> Dimensions:
@@ -224,22 +237,31 @@ def peel(contexts: Int64Array) -> Peeling:
     at_a_time = -(-len(used) // _MOST_STEPS)
     lifetime = np.zeros(len(contexts), dtype=np.int64)
     alive = np.arange(len(contexts))
-    present = np.ones(len(used), dtype=bool)
+    occurrences = _contexts_with(tokens, len(used))
     table = []
     while len(alive):
         table.append(astuple(dimensions(tokens[alive], exact=False)))
         lifetime[alive] = len(table) - 1
         for _ in range(at_a_time):
-            occurrences = _contexts_with(tokens[alive], len(used))
-            rarest = int(np.lexsort((-np.arange(len(used)), occurrences, ~present))[0])
-            present[rarest] = False
-            alive = alive[(tokens[alive] != rarest).all(axis=1)]
-            present &= _contexts_with(tokens[alive], len(used)) > 0
+            if not len(alive):
+                break
+            fewest = occurrences[occurrences > 0].min()
+            rarest = int(np.flatnonzero(occurrences == fewest)[-1])
+            gone = (tokens[alive] == rarest).any(axis=1)
+            occurrences -= _contexts_with(tokens[alive[gone]], len(used))
+            alive = alive[~gone]
     return Peeling(contexts=contexts, lifetime=lifetime, table=np.array(table, dtype=np.int64))
 
 
 def upper_bound(
-    contexts: Int64Array, rows: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True
+    contexts: Int64Array,
+    rows: Int64Array,
+    *,
+    d_model: int,
+    d_head: int,
+    n_heads: int,
+    with_skip: bool = True,
+    name: str = LEAST,
 ) -> UpperBound:
     r"""Bound the rank of the features of all contexts by way of the set $U$ of the given rows.
 
@@ -253,12 +275,13 @@ def upper_bound(
         d_head: Width of a head, $d_h \le d$.
         n_heads: Number of heads, $H$.
         with_skip: Whether the skip connection's $x_S$ belongs to the features.
+        name: ``"U1"``, ``"U1'"`` or ``"U2"`` for one of the bounds, together with $|U|$, or ``"least"``.
 
     Returns:
         The bound with its witness.
 
     Raises:
-        InputError: Sizes that fit no model.
+        InputError: Sizes that fit no model, or the name of no bound of these features.
 
     Page: docs/claims/capacity.md
 
@@ -268,7 +291,7 @@ def upper_bound(
         4
     """
     of_rows = dimensions(contexts[rows])
-    inside = of_rows.rank_bound(d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
+    inside = of_rows.rank_bound(d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip, name=name)
     return UpperBound(
         rank=len(contexts) - len(rows) + inside,
         rows=rows,
@@ -277,6 +300,7 @@ def upper_bound(
         d_head=d_head,
         n_heads=n_heads,
         with_skip=with_skip,
+        name=name,
     )
 
 
@@ -315,19 +339,26 @@ def verify_upper_bound(contexts: Int64Array, bound: UpperBound) -> bool:
         d_head=bound.d_head,
         n_heads=bound.n_heads,
         with_skip=bound.with_skip,
+        name=bound.name,
     )
     return again.dimensions == bound.dimensions and again.rank == bound.rank
 
 
-def _rank_bounds(table: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool) -> Int64Array:
+def _rank_bounds(
+    table: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool, name: str
+) -> Int64Array:
     contexts, last_tokens, inputs, differences, variations = table.T
     per_head = np.minimum(d_head, differences)
-    bounds = [contexts, np.minimum(d_model, last_tokens) + n_heads * per_head, last_tokens + n_heads * variations]
+    bounds = {"U1": np.minimum(d_model, last_tokens) + n_heads * per_head, "U2": last_tokens + n_heads * variations}
     if not with_skip:
-        bounds.append(np.full_like(contexts, n_heads * d_head))
+        bounds["columns"] = np.full_like(contexts, n_heads * d_head)
         if n_heads > 0:
-            bounds.append((n_heads - 1) * per_head + np.minimum(d_model, inputs))
-    return np.min(bounds, axis=0)
+            bounds["U1'"] = (n_heads - 1) * per_head + np.minimum(d_model, inputs)
+    if name == LEAST:
+        return np.min([contexts, *bounds.values()], axis=0)
+    if name not in bounds:
+        raise InputError(f"name = {name!r}, expected {LEAST!r} or one of {', '.join(bounds)}")
+    return np.minimum(contexts, bounds[name])
 
 
 def _contexts_with(tokens: Int64Array, n_tokens: int) -> Int64Array:
@@ -350,20 +381,22 @@ def _differences(tokens: Int64Array, n_tokens: int) -> int:
     position, token, last = code // n_tokens**2, code // n_tokens % n_tokens, code % n_tokens
     steps = np.eye(length - 1, dtype=np.int64)[position]
 
-    # A spanning tree gives every token a potential; what is left of the other vectors are sums around cycles.
+    # A spanning tree of each component gives every token a potential; what is left of the other vectors are sums
+    # around cycles. One more node, joined with one token of each component, makes it one search.
     potential = np.zeros((n_tokens, length - 1), dtype=np.int64)
     edge_between = dict(zip(zip(token.tolist(), last.tolist(), strict=True), steps, strict=True))
-    graph = coo_array((np.ones(len(token), dtype=np.int8), (token, last)), shape=(n_tokens, n_tokens)).tocsr()
+    graph = coo_array((np.ones(len(token), dtype=np.int8), (token, last)), shape=(n_tokens, n_tokens))
     _, component = connected_components(graph, directed=False)
     _, roots = np.unique(component, return_index=True)
-    for root in roots.tolist():
-        order, parents = breadth_first_order(graph, root, directed=False)
-        for node in order[1:].tolist():
-            parent = int(parents[node])
-            if (node, parent) in edge_between:
-                potential[node] = potential[parent] - edge_between[node, parent]
-            else:
-                potential[node] = potential[parent] + edge_between[parent, node]
+    left, right = np.append(token, roots), np.append(last, np.full(len(roots), n_tokens))
+    joined = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n_tokens + 1, n_tokens + 1))
+    order, parents = breadth_first_order(joined.tocsr(), n_tokens, directed=False)
+    below_roots = order[parents[order] != n_tokens][1:]  # without the additional node
+    for node, parent in zip(below_roots.tolist(), parents[below_roots].tolist(), strict=True):
+        if (node, parent) in edge_between:
+            potential[node] = potential[parent] - edge_between[node, parent]
+        else:
+            potential[node] = potential[parent] + edge_between[parent, node]
     cycles = np.unique(potential[token] - potential[last] + steps, axis=0)
     gains = 0 if cycles.size == 0 else fmpz_mat(cycles.tolist()).rank()
     return n_tokens - len(roots) + gains

@@ -56,7 +56,7 @@ def test_a_module_has_its_tests_under_the_same_name(module: str) -> None:
     assert (ROOT / "tests" / room / f"test_{name}").is_file()
 
 
-@pytest.mark.parametrize("room", ["constructions", "verify"])
+@pytest.mark.parametrize("room", ["constructions", "constructions/claims", "verify", "verify/audits"])
 def test_a_test_file_has_its_module(room: str) -> None:
     tested = {path.name.removeprefix("test_") for path in (ROOT / "tests" / room).glob("test_*.py")}
     assert tested <= {path.name for path in (ROOT / room).glob("*.py")}

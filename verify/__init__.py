@@ -20,6 +20,14 @@ _HOME = {
         "enclose_solution",
     ),
     "forward": ("enclose_last", "enclose_attention", "enclose_features", "enclose_logits", "logit_chunks"),
+    "forward_balls": (
+        "last_in_balls",
+        "attention_in_balls",
+        "features_in_balls",
+        "logits_in_balls",
+        "rounded_outwards",
+    ),
+    "exact_forward": ("exact_outputs", "exact_network_logits", "exact_rank"),
     "divergence": (
         "enclose_softmax",
         "entropy",
@@ -37,7 +45,9 @@ _HOME = {
     "rounding": ("rounding_bound",),
     "run": ("run_all", "RunResult"),
     "report": ("report_html", "write_report"),
-    "job": ("memorize", "capacity_summary"),
+    "job": ("memorize", "capacity_summary", "build_claim"),
+    "evidence": ("Evidence",),
+    "audit": ("Audit", "audit_claims"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

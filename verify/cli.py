@@ -1,4 +1,4 @@
-"""The `memproof` command: memorize, capacity, check, run."""
+"""The `memproof` command: memorize, capacity, check, run, claims, audit, build."""
 
 import argparse
 import json
@@ -37,6 +37,13 @@ def main(arguments: list[str] | None = None) -> int:
         2
     """
     options = _parser().parse_args(arguments)
+    try:
+        return _judged(options)
+    except KeyboardInterrupt:
+        return _fail(options, "interrupted; nothing was written", INTERRUPTED)
+
+
+def _judged(options: argparse.Namespace) -> int:
     from constructions.errors import FileFormatError, MemproofError, TamperedError
 
     try:
@@ -47,8 +54,6 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(options, error, BAD_USAGE)
     except MemoryError:
         return _fail(options, "out of memory; memorize fewer facts or use fewer heads", BAD_USAGE)
-    except KeyboardInterrupt:
-        return _fail(options, "interrupted; nothing was written", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         return INTERRUPTED
@@ -93,7 +98,9 @@ def _parser() -> argparse.ArgumentParser:
         help="fit the contexts that are not "
         "memorized, without disturbing those that are (default: fit for laws, none for labels)",
     )
-    memorize.add_argument("--out", type=Path, default=None, metavar="FOLDER", help="where to write (default: out/NAME)")
+    memorize.add_argument(
+        "--out", type=_path, default=None, metavar="FOLDER", help="where to write (default: out/NAME)"
+    )
     memorize.add_argument("--overwrite", action="store_true", help="replace a folder that memproof wrote before")
     memorize.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
     _add_common_options(memorize)
@@ -106,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     capacity.set_defaults(command=_capacity)
 
     check = commands.add_parser("check", help="prove a stored certificate again, from the weights and the task")
-    check.add_argument("folder", type=Path, help="a folder that `memorize` wrote")
+    check.add_argument("folder", type=_path, help="a folder that `memorize` wrote")
     check.add_argument(
         "--independent",
         action="store_true",
@@ -116,11 +123,39 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(command=_check)
 
     run = commands.add_parser("run", help="run the weights in torch and judge the result against the certificate")
-    run.add_argument("folder", type=Path, help="a folder that `memorize` wrote")
+    run.add_argument("folder", type=_path, help="a folder that `memorize` wrote")
     run.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     run.add_argument("--dtype", default="float32", choices=("float64", "float32", "bfloat16"))
     _add_common_options(run)
     run.set_defaults(command=_run)
+
+    claims = commands.add_parser("claims", help="list the claims of the literature and the verdict on each")
+    claims.add_argument("claim", nargs="*", metavar="ID", help="only these, with all that is said about them")
+    _add_common_options(claims)
+    claims.set_defaults(command=_claims)
+
+    audit = commands.add_parser("audit", help="certify the verdict on every claim again")
+    audit.add_argument("claim", nargs="*", metavar="ID", help="only these claims, e.g. dana.lemma-2 (default: all)")
+    audit.add_argument("--full", action="store_true", help="larger and more instances, for minutes instead of seconds")
+    audit.add_argument("--json", action="store_true", help="a JSON list on standard output, nothing else")
+    audit.set_defaults(command=_audit)
+
+    build = commands.add_parser("build", help="write the weights that a claim promises, with their certificate")
+    build.add_argument("claim", metavar="ID", help="a claim that builds weights, see `memproof claims`")
+    build.add_argument(
+        "--param",
+        nargs="+",
+        action="extend",
+        type=_parameter,
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameters of the construction",
+    )
+    build.add_argument("--out", type=_path, required=True, metavar="FOLDER", help="where to write")
+    build.add_argument("--overwrite", action="store_true", help="replace a folder that memproof wrote before")
+    build.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
+    _add_common_options(build)
+    build.set_defaults(command=_build)
     return parser
 
 
@@ -128,14 +163,14 @@ def _add_task_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
         nargs="?",
-        type=Path,
+        type=_path,
         default=None,
         metavar="FILE",
         help="a UTF-8 text, or arrays in an .npz (default: CPython's reference text, pydoc_data.topics)",
     )
     parser.add_argument(
         "--table",
-        type=Path,
+        type=_path,
         default=None,
         metavar="CSV",
         help="facts instead of a text; rows: context tokens ..., next token[, weight]",
@@ -202,6 +237,22 @@ def _count(text: str) -> int:
     if abs(number) > LARGEST_COUNT:
         raise argparse.ArgumentTypeError(f"{text} is too large, expected at most {LARGEST_COUNT}")
     return number
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty, expected a file or a folder")
+    return Path(text)
+
+
+def _parameter(text: str) -> tuple[str, int]:
+    name, separator, value = text.partition("=")
+    try:
+        if not name or not separator:
+            raise ValueError
+        return name, _count(value)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no parameter, expected NAME=INTEGER") from error
 
 
 def _share(text: str) -> Fraction:
@@ -380,6 +431,80 @@ def _run(options: argparse.Namespace) -> int:
     return REFUTED if summary["within_bound"] is False else PROVED
 
 
+def _claims(options: argparse.Namespace) -> int:
+    from constructions.claims import REGISTER, claims
+
+    found = claims(options.claim or REGISTER)
+    listed = [
+        {
+            "id": claim.id,
+            "title": claim.title,
+            "verdict": claim.judgement,
+            "source": claim.source,
+            "printed": claim.printed,
+            "truth": claim.truth,
+            "hypotheses": [hypothesis.statement for hypothesis in claim.hypotheses],
+            "parameters": dict(claim.parameters) if claim.build else None,
+            "page": claim.page,
+        }
+        for claim in found
+    ]
+    if options.json:
+        sys.stdout.write(json.dumps(listed) + "\n")
+        return PROVED
+    _print_tables(_claims_tables(listed, in_full=bool(options.claim)))
+    return PROVED
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from constructions.claims import REGISTER, claims
+    from verify.audit import Audit, audit_claims
+    from verify.verdict import Verdict
+
+    ids = [claim.id for claim in claims(options.claim or REGISTER)]  # an unknown id is refused before any work
+    audits: list[Audit] = []
+    interrupted = False
+    try:
+        with _progress(not options.json) as progress:
+            for audit in audit_claims(ids, full=options.full, progress=progress):
+                audits.append(audit)
+    except KeyboardInterrupt:
+        interrupted = True
+    summaries = [audit.summary() for audit in audits]
+    if options.json:
+        sys.stdout.write(json.dumps(summaries) + "\n")
+    else:
+        _print_tables(_audit_tables(summaries))
+    if interrupted:
+        sys.stderr.write(f"memproof: interrupted after {len(audits)} of {len(ids)} claims\n")
+        return INTERRUPTED
+    if all(audit.confirmed for audit in audits):
+        return PROVED
+    refuted = any(piece.verdict is Verdict.REFUTED for audit in audits for piece in audit.evidence)
+    return REFUTED if refuted else UNDECIDED
+
+
+def _build(options: argparse.Namespace) -> int:
+    from constructions.claims import claim
+    from constructions.errors import InputError
+    from verify.job import build_claim
+
+    parameters = dict(options.param)
+    if len(parameters) < len(options.param):
+        raise InputError(f"--param {' '.join(name for name, _ in options.param)}: a name is given twice")
+    with _progress(not options.json) as progress:
+        summary = build_claim(
+            claim(options.claim),
+            out=options.out,
+            parameters=parameters,
+            overwrite=options.overwrite,
+            device=options.device,
+            progress=progress,
+        )
+    _print(options, summary, _memorize_tables)
+    return {"PROVED": PROVED, "REFUTED": REFUTED}.get(summary["verdict"], UNDECIDED)
+
+
 def _missing_device(device: str) -> str:
     """Why there is no such device; empty if there is one. A machine without a GPU has refuted nothing."""
     from importlib.util import find_spec
@@ -410,13 +535,17 @@ def _print(options: argparse.Namespace, summary: dict[str, Any], tables: Callabl
     if options.json:
         sys.stdout.write(json.dumps(summary) + "\n")
         return
+    _print_tables(tables(summary))
+
+
+def _print_tables(tables: Rows) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False)
-    for title, rows in tables(summary):
+    for title, rows in tables:
         table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=box.SIMPLE)
         table.add_column(style="dim")
         table.add_column(overflow="fold")
@@ -477,6 +606,47 @@ def _memorize_tables(summary: dict[str, Any]) -> Rows:
         ("Files", files),
         ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in summary["seconds"].items()]),
     ]
+
+
+def _claims_tables(listed: list[dict[str, Any]], *, in_full: bool) -> Rows:
+    if not in_full:
+        return [("Claims", [(claim["id"], f"{claim['verdict']}: {claim['title']}") for claim in listed])]
+    return [
+        (
+            f"{claim['id']}: {claim['title']}",
+            [
+                ("source", claim["source"]),
+                ("printed", claim["printed"]),
+                ("verdict", claim["verdict"]),
+                ("true", claim["truth"]),
+                *(("needs", hypothesis) for hypothesis in claim["hypotheses"]),
+                ("builds", _parameters(claim["parameters"])),
+                ("page", claim["page"]),
+            ],
+        )
+        for claim in listed
+    ]
+
+
+def _parameters(parameters: dict[str, int] | None) -> str:
+    if parameters is None:
+        return "no weights"
+    return "weights, --param " + " ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def _audit_tables(summaries: list[dict[str, Any]]) -> Rows:
+    tables = []
+    for summary in summaries:
+        rows = [("printed", summary["printed"]), ("true", summary["truth"])]
+        for piece in summary["evidence"]:
+            judged = f"promised {piece['promised']}; certified {piece['certified']}; {piece['method']}"
+            rows.append((f"{piece['role']}, {piece['verdict']}", f"{piece['statement']}\n{judged}"))
+        word = "confirmed" if summary["confirmed"] else "NOT CONFIRMED"
+        tables.append((f"{summary['id']}: {summary['verdict']}, {word}, {summary['seconds']:.1f} s", rows))
+    confirmed = sum(summary["confirmed"] for summary in summaries)
+    seconds = sum(summary["seconds"] for summary in summaries)
+    total = [("confirmed", f"{confirmed} of {len(summaries)} verdicts"), ("seconds", f"{seconds:.1f}")]
+    return [*tables, ("Audit", total)]
 
 
 def _torch_row(row: dict[str, Any]) -> str:

@@ -2,17 +2,18 @@
 
 import importlib.util
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from constructions.capacity import Capacity, capacity
+from constructions.claim import Claim
 from constructions.errors import CapacityError, InputError, TamperedError
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.full_rank_attention import FRONT_ENDS
-from constructions.memory import TAILS, BuiltMemory, build_memory, default_heads, estimate_bytes
+from constructions.memory import TAILS, build_memory, default_heads, estimate_bytes
 from constructions.network import Network
 from constructions.task import Task
 from constructions.unembedding import law_unembedding
@@ -137,35 +138,97 @@ def memorize(
             fewest_heads=needed.fewest_heads,
             progress=_within(progress, "weights"),
         )
-    with clock.stage("certificate"):
-        proved = certify_memorization(
-            built.network,
+    return _certified_folder(
+        out,
+        task,
+        built.network,
+        needed,
+        figures={"front_end": built.front_end, "route": built.route, "tail": tail, "seed": seed},
+        source=source,
+        overwrite=overwrite,
+        device=device,
+        clock=clock,
+    )
+
+
+def build_claim(
+    claim: Claim,
+    *,
+    out: Path,
+    parameters: Mapping[str, int] | None = None,
+    overwrite: bool = False,
+    device: str = "cpu",
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    r"""Build the weights that a claim of the literature promises, certify them, run them, and write the folder `out`.
+
+    The folder is of the same kind as those of `memorize`. The certificate is about the float64 weights that are
+    written, whatever the construction was exact about.
+
+    Args:
+        claim: A claim of the register.
+        out: The folder to write.
+        parameters: Parameters of the construction by name; the others keep their default values.
+        overwrite: Replace a folder that memproof wrote.
+        device: Where to run the replica beside the CPU, if torch is installed.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The figures, as plain JSON data: the fields of docs/commands.md and docs/audit.md.
+
+    Raises:
+        InputError: The claim builds no weights or has no such parameter, or an existing folder.
+        HypothesisError: Parameters for which a hypothesis of the claim does not hold.
+        ResourceError: The work would not fit into memory.
+
+    Page: docs/audit.md
+
+    Example:
+        >>> import tempfile
+        >>> from constructions.claims import claim
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary = build_claim(claim("dana.lemma-3"), out=Path(folder) / "lemma-3")
+        >>> summary["claim"], summary["verdict"]
+        ('dana.lemma-3', 'PROVED')
+    """
+    out = Path(out)
+    refuse_existing(out, overwrite=overwrite)
+    if device != "cpu":
+        _require_device(device)
+    given = dict(parameters or {})
+    clock = _Clock(progress)
+    with clock.stage("weights"):
+        built = claim.construct(**given)
+        progress("weights", None, built.summary)
+    task, network = built.task, built.network
+    with clock.stage("capacity"):
+        needed = _capacity(
             task,
-            witness=task.n_contexts <= _LARGEST_WITNESS,
-            keep_logits=task.n_contexts * task.vocabulary_size <= _KEPT_LOGITS,
-            progress=_within(progress, "certificate"),
+            d_model=network.d_model,
+            d_head=min(network.d_head, network.d_model),
+            n_heads=network.n_heads,
+            seed=0,
+            progress=progress,
         )
-    with clock.stage("torch"):
-        runs = _runs(built.network, task, device=device, logits=proved.logits)
-    summary = {
-        **_task_figures(task),
-        "dim": d_model,
-        "head_dim": d_head,
-        "heads": n_heads,
-        "front_end": built.front_end,
-        "route": built.route,
-        "tail": tail,
-        "seed": seed,
-        **_capacity_figures(needed, n_heads, proved.certificate),
-        "parameters": built.network.parameters,
-        **_certified_figures(proved),
-        "torch": runs,
-    }
-    with clock.stage("files"), new_folder(out, overwrite=overwrite) as folder:
-        summary["seconds"] = {**clock.seconds}
-        _write(folder, out, summary, built, task, proved, needed, source)
-    summary["seconds"]["files"] = clock.seconds["files"]
-    return summary
+    return _certified_folder(
+        out,
+        task,
+        network,
+        needed,
+        figures={
+            "claim": claim.id,
+            "built": built.summary,
+            "construction": {**claim.parameters, **given},
+            "front_end": claim.id,
+            "route": claim.id,
+            "tail": "none",
+            "seed": given.get("seed", claim.parameters.get("seed", 0)),
+        },
+        source=f"{claim.source} ({claim.id})",
+        overwrite=overwrite,
+        device=device,
+        clock=clock,
+    )
 
 
 def capacity_summary(
@@ -355,6 +418,47 @@ def _distinct_last_tokens(task: Task) -> bool:
     return len(set(task.contexts[:, -1].tolist())) == task.n_contexts
 
 
+def _certified_folder(
+    out: Path,
+    task: Task,
+    network: Network,
+    needed: Capacity,
+    *,
+    figures: dict[str, Any],
+    source: str,
+    overwrite: bool,
+    device: str,
+    clock: _Clock,
+) -> dict[str, Any]:
+    """Certify the network, run it, and write the folder; the figures of all of it."""
+    with clock.stage("certificate"):
+        proved = certify_memorization(
+            network,
+            task,
+            witness=task.n_contexts <= _LARGEST_WITNESS,
+            keep_logits=task.n_contexts * task.vocabulary_size <= _KEPT_LOGITS,
+            progress=_within(clock.progress, "certificate"),
+        )
+    with clock.stage("torch"):
+        runs = _runs(network, task, device=device, logits=proved.logits)
+    summary = {
+        **_task_figures(task),
+        "dim": network.d_model,
+        "head_dim": network.d_head,
+        "heads": network.n_heads,
+        **figures,
+        **_capacity_figures(needed, network.n_heads, proved.certificate),
+        "parameters": network.parameters,
+        **_certified_figures(proved),
+        "torch": runs,
+    }
+    with clock.stage("files"), new_folder(out, overwrite=overwrite) as folder:
+        summary["seconds"] = {**clock.seconds}
+        _write(folder, out, summary, network, task, proved, needed, source)
+    summary["seconds"]["files"] = clock.seconds["files"]
+    return summary
+
+
 def _bytes_needed(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> int:
     building = estimate_bytes(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
     # The certificate holds the features with their radii, and the Gram matrix with its factor and error bounds.
@@ -429,13 +533,13 @@ def _write(
     folder: Path,
     out: Path,
     summary: dict[str, Any],
-    built: BuiltMemory,
+    network: Network,
     task: Task,
     proved: MemorizationCertificate,
     needed: Capacity,
     source: str,
 ) -> None:
-    built.network.save(folder / NETWORK_FILE)
+    network.save(folder / NETWORK_FILE)
     task.save(folder / TASK_FILE)
     proved.save(folder)
     names = [NETWORK_FILE, TASK_FILE, CERTIFICATE_FILE]
@@ -453,5 +557,5 @@ def _write(
         provenance=proved.certificate.provenance,
     )
     summary["files"] = {name.split(".")[0]: str(out / name) for name in [*names, REPORT_FILE, SUMMARY_FILE]}
-    write_report(folder / REPORT_FILE, summary, built.network, task, details)
+    write_report(folder / REPORT_FILE, summary, network, task, details)
     write_atomically(folder / SUMMARY_FILE, (canonical_json(summary) + "\n").encode())

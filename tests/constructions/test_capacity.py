@@ -166,7 +166,51 @@ def test_progress_is_told_in_sentences():
         "peeling sub-alphabets of 4 contexts",
         "rank of 4 contexts with 2 heads beside the skip connection",
         "rank of 4 contexts with 2 heads alone",
+        "closed forms of 4 contexts with 1 heads",
     ]
+
+
+@given(context_sets(lengths=(1, 4), largest=12), sizes, st.integers(0, 4))
+def test_closed_forms_and_bounds_by_name_fit_the_bracket(contexts, widths, n_heads):
+    d_model, d_head = widths
+    result = capacity(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
+    assert result.closed_forms
+    for form in result.closed_forms:
+        assert form.lower <= result.rank_upper and result.rank_lower <= form.upper
+        if form.exact:
+            assert form.lower == result.rank_lower
+    assert set(result.upper_bounds) == {"peeling", "U1", "U2"} | ({"U1'"} if n_heads else set())
+    assert result.rank_upper == min(result.upper_bounds[name].rank for name in ("peeling", "U1", "U2"))
+    for name, bound in result.upper_bounds.items():
+        assert verify_upper_bound(contexts, bound)
+        assert bound.with_skip == (name != "U1'") and bound.rank <= len(contexts)
+
+
+def test_the_bounds_of_each_kind_come_with_their_sets():
+    result = capacity(XOR, d_model=4, d_head=4, n_heads=1)
+    assert {name: bound.rank for name, bound in result.upper_bounds.items()} == {
+        "peeling": 3,
+        "U1": 4,
+        "U2": 3,
+        "U1'": 4,
+    }
+    assert result.upper_bounds["U2"].rows.tolist() == [0, 1, 2, 3]
+    loops = np.array([[n, n] for n in range(9)])
+    alone = capacity(loops, d_model=3, d_head=3, n_heads=3).upper_bounds["U1'"]
+    assert (alone.rank, len(alone.rows), alone.dimensions.differences) == (5, 9, 1)
+
+
+def test_theorems_that_need_a_search_are_left_out_for_many_contexts():
+    facts = np.column_stack([np.arange(1100) // 40, np.arange(1100) % 40])
+    result = capacity(facts, d_model=2, d_head=1, n_heads=1)
+    assert [form.theorem for form in result.closed_forms] == ["Theorem U", "Theorem D"]
+    assert result.closed_forms[0].exact and result.rank_lower == 3
+
+
+def test_a_table_of_one_key_has_the_rank_of_the_skip_connection():
+    result = capacity(np.arange(3000)[:, None], d_model=64, d_head=64)
+    assert (result.rank_lower, result.rank_upper, result.fewest_heads) == (64, 64, None)
+    assert [(form.theorem, form.lower, form.exact) for form in result.closed_forms] == [("Theorem S1", 64, True)]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from constructions import generic_rank as module
 from constructions.arrays import all_contexts
 from constructions.errors import InputError, ResourceError
-from constructions.generic_rank import PRIME, dependent_contexts, generic_rank, generic_ranks
+from constructions.generic_rank import PRIME, dependent_contexts, generic_rank, generic_ranks, relations
 from constructions.sub_alphabet import peel
 from tests.constructions.exact_features import (
     XOR,
@@ -234,3 +234,13 @@ def test_a_matrix_that_would_not_fit_into_memory_is_refused_before_it_is_built()
     for n_heads in (2**24, 10**15):
         with pytest.raises(ResourceError, match="GiB"):
             generic_rank(XOR, d_model=4, d_head=4, n_heads=n_heads)
+
+
+@given(context_sets(lengths=(1, 4), largest=10), sizes, st.integers(0, 3), st.booleans())
+def test_relations_come_with_the_rank_at_their_point(contexts, widths, n_heads, with_skip):
+    d_model, d_head = widths
+    options = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads, "with_skip": with_skip, "seed": 4}
+    found = relations(contexts, **options)
+    assert found.rank == generic_rank(contexts, **options)
+    assert (len(found.rows) == 0) == (found.rank == len(contexts))
+    assert found.rows.tolist() == dependent_contexts(contexts, **options).tolist()

@@ -207,3 +207,46 @@ def test_impossible_sizes_are_refused():
         peel(XOR).rank_bound(d_model=2, d_head=2, n_heads=-1)
     with pytest.raises(InputError, match="distinct"):
         peel(np.array([[1], [1]]))
+
+
+@given(context_sets(lengths=(1, 4), largest=10), sizes, st.integers(0, 3))
+def test_the_least_bound_is_the_smallest_of_the_named_ones(contexts, widths, n_heads):
+    d_model, d_head = widths
+    options = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
+    counted = dimensions(contexts)
+    named = [counted.rank_bound(**options, name=name) for name in ("U1", "U2")]
+    assert counted.rank_bound(**options) == min(named)
+    if n_heads:
+        alone = [counted.rank_bound(**options, with_skip=False, name=name) for name in ("U1", "U2", "U1'")]
+        assert counted.rank_bound(**options, with_skip=False) == min(*alone, n_heads * d_head)
+        assert counted.rank_bound(**options, with_skip=False, name="columns") == min(len(contexts), n_heads * d_head)
+
+
+def test_the_name_of_no_bound_is_refused():
+    counted = dimensions(np.array([[0, 1]]))
+    for name in ("U3", "U1'"):
+        with pytest.raises(InputError, match="name = "):
+            counted.rank_bound(d_model=1, d_head=1, n_heads=1, name=name)
+
+
+def test_a_bound_of_another_name_is_rejected():
+    xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+    bound = peel(xor).upper_bound(d_model=4, d_head=4, n_heads=1, name="U2")
+    assert bound.rank == 3 and verify_upper_bound(xor, bound)
+    assert not verify_upper_bound(xor, replace(bound, name="U1"))
+
+
+def test_many_components_are_counted():
+    loops = np.array([[n, n] for n in range(2000)])
+    assert dimensions(loops).differences == 1
+    edges = np.array([[2 * n, 2 * n + 1] for n in range(1000)])
+    assert dimensions(edges).differences == 1000
+
+
+@pytest.mark.parametrize("size", [2**31, 2**62, 2**64])
+def test_sizes_whose_products_wrap_around_are_refused(size):
+    xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+    for sizes in ({"d_model": 4, "d_head": 4, "n_heads": size}, {"d_model": size, "d_head": 4, "n_heads": 1}):
+        with pytest.raises(InputError, match="less than 2"):
+            upper_bound(xor, np.arange(4), **sizes)
+    assert upper_bound(xor, np.arange(4), d_model=2**31 - 1, d_head=2**31 - 1, n_heads=2**31 - 1).rank == 4

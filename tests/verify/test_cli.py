@@ -11,11 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from constructions.claims import REGISTER, claim
 from constructions.full_rank_attention import FRONT_ENDS
 from constructions.memory import TAILS
 from constructions.text import default_text
 from verify import cli
+from verify.audit import NEEDED, Audit
 from verify.cli import main
+from verify.evidence import Evidence
+from verify.verdict import Verdict
 
 TEXT = default_text()[:5000]
 
@@ -236,3 +240,123 @@ def test_help_imports_nothing_heavy():
 
 def test_the_choices_of_the_command_line_are_those_of_the_library():
     assert cli.FRONT_END_CHOICES == FRONT_ENDS and set(TAILS) == {"fit", "none"}
+
+
+def test_claims_are_listed_with_their_verdicts(capsys):
+    assert main(["claims", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [claim["id"] for claim in listed] == list(REGISTER)
+    assert {claim["verdict"] for claim in listed} <= set(NEEDED)
+    assert main(["claims"]) == 0
+    assert "dana.lemma-2" in capsys.readouterr().out
+
+
+def test_a_claim_is_shown_in_full(capsys):
+    assert main(["claims", "dana.lemma-2"]) == 0
+    printed = capsys.readouterr().out
+    for phrase in ("printed", "verdict", "false", "true", "docs/claims/closed_forms.md", "--param"):
+        assert phrase in printed
+
+
+@pytest.mark.parametrize("command", ["claims", "audit"])
+def test_an_unknown_claim_is_refused_before_any_work(command, capsys):
+    assert main([command, "dana.lemma-2", "dana.lemma-99"]) == 2
+    assert "no claim 'dana.lemma-99', expected one of dana.lemma-2" in capsys.readouterr().err
+
+
+def evidence_of(*verdicts):
+    return tuple(Evidence("claim", "words", "rank >= 1", "rank >= 1", verdict, "counting") for verdict in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        ([Verdict.PROVED, Verdict.PROVED], 0),
+        ([Verdict.PROVED, Verdict.UNDECIDED], 3),
+        ([Verdict.UNDECIDED, Verdict.REFUTED], 1),
+        ([], 3),
+    ],
+)
+def test_audit_ends_well_only_if_every_verdict_is_confirmed(verdicts, code, monkeypatch, capsys):
+    stand_in = [Audit(claim=claim("dana.lemma-3"), evidence=evidence_of(*verdicts), seconds=0.0)]
+    monkeypatch.setattr("verify.audit.audit_claims", lambda *_, **__: iter(stand_in))
+    assert main(["audit", "dana.lemma-3", "--json"]) == code
+    [summary] = json.loads(capsys.readouterr().out)
+    assert summary["confirmed"] is (code == 0) and summary["id"] == "dana.lemma-3"
+    assert main(["audit", "dana.lemma-3"]) == code
+    assert ("NOT CONFIRMED" in capsys.readouterr().out) is (code != 0)
+
+
+def test_an_interrupted_audit_prints_what_it_has_certified(monkeypatch, capsys):
+    def audits(*_, **__):
+        yield Audit(claim=claim("dana.lemma-3"), evidence=evidence_of(Verdict.PROVED), seconds=0.0)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("verify.audit.audit_claims", audits)
+    assert main(["audit", "--json"]) == 130
+    printed = capsys.readouterr()
+    assert [summary["id"] for summary in json.loads(printed.out)] == ["dana.lemma-3"]
+    assert f"interrupted after 1 of {len(REGISTER)} claims" in printed.err
+
+
+def test_full_is_passed_on(monkeypatch, capsys):
+    asked = []
+
+    def audits(ids, *, full, progress):
+        asked.append((ids, full))
+        return iter(())
+
+    monkeypatch.setattr("verify.audit.audit_claims", audits)
+    main(["audit", "dana.lemma-3", "--full", "--json"])
+    main(["audit", "--json"])
+    assert asked == [(["dana.lemma-3"], True), (list(REGISTER), False)]
+
+
+def test_build_writes_a_folder_that_check_proves_again(tmp_path, capsys):
+    out = str(tmp_path / "built")
+    assert main(["build", "dana.lemma-3", "--out", out, "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["claim"] == "dana.lemma-3" and summary["verdict"] == "PROVED"
+    assert summary["construction"] == dict(claim("dana.lemma-3").parameters)
+    assert main(["check", out]) == 0
+    assert main(["build", "dana.lemma-3", "--out", out]) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["dana.lemma-3", "--param", "wrong=1"], "dana.lemma-3 has no parameter 'wrong', expected"),
+        (["dana.lemma-3", "--param", "seed=1", "--param", "seed=2"], "a name is given twice"),
+        (["dana.lemma-0"], "no claim 'dana.lemma-0'"),
+    ],
+)
+def test_build_refuses_what_the_claim_does_not_know(arguments, message, tmp_path, capsys):
+    assert main(["build", *arguments, "--out", str(tmp_path / "out")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("parameter", ["seed", "=1", "seed=", "seed=x", "seed=1.5", f"seed={10**10}"])
+def test_a_parameter_that_is_no_name_and_integer_is_refused(parameter, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["build", "dana.lemma-3", "--param", parameter, "--out", str(tmp_path / "out")])
+    assert stopped.value.code == 2
+    assert parameter.partition("=")[2] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["check", ""], ["run", ""], ["memorize", "--out", ""], ["capacity", ""]])
+def test_an_empty_path_is_refused(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "the path is empty" in capsys.readouterr().err
+
+
+def test_an_interruption_while_modules_load_is_one_sentence(monkeypatch, capsys):
+    def interrupted(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_judged", interrupted)
+    assert main(["check", "somewhere"]) == 130
+    assert capsys.readouterr().err == "memproof: interrupted; nothing was written\n"

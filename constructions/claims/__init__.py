@@ -1,0 +1,66 @@
+"""The claims of the literature, one file each, and their order in the register."""
+
+import importlib
+from collections.abc import Iterable
+
+from constructions.claim import Claim
+from constructions.errors import InputError
+
+REGISTER = (
+    "dana.lemma-2",
+    "dana.lemma-3",
+    "dana.skip-head",
+    "dana.theorem-1",
+    "dana.theorem-1-tail",
+    "dana.theorem-1-parameters",
+    "dana.corollary-1",
+    "dana.corollary-2",
+    "slides.theorem",
+)
+"""The ids of all claims, in the order in which they are audited."""
+
+
+def claim(id: str) -> Claim:
+    """The claim with this id.
+
+    Args:
+        id: Source and place, e.g. ``"dana.lemma-2"``.
+
+    Returns:
+        The claim.
+
+    Raises:
+        InputError: There is no such claim.
+
+    Page: docs/audit.md
+
+    Example:
+        >>> claim("dana.lemma-2").judgement
+        'false'
+    """
+    if id not in REGISTER:
+        raise InputError(f"no claim {id!r}, expected one of {', '.join(REGISTER)}")
+    module = importlib.import_module("constructions.claims." + id.replace(".", "_").replace("-", "_"))
+    return module.CLAIM
+
+
+def claims(ids: Iterable[str] = REGISTER) -> tuple[Claim, ...]:
+    """The claims with these ids, in the order of the register, each once; by default all.
+
+    Args:
+        ids: Ids of claims.
+
+    Returns:
+        The claims.
+
+    Raises:
+        InputError: There is no claim with one of the ids.
+
+    Page: docs/audit.md
+
+    Example:
+        >>> [claim.id for claim in claims(["dana.lemma-3", "dana.lemma-2"])]
+        ['dana.lemma-2', 'dana.lemma-3']
+    """
+    found = {id: claim(id) for id in ids}
+    return tuple(found[id] for id in REGISTER if id in found)

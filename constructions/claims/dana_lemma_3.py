@@ -1,0 +1,132 @@
+"""Lemma 3 of Dana, Pydi and Chevaleyre: embeddings in general position exist. They can be written down.
+
+Page: docs/claims/generic_embeddings.md
+"""
+
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.arrays import enumerated_task
+from constructions.claim import Claim, Construction, Hypothesis
+from constructions.embeddings import drawn_until, integer_front_end
+from constructions.errors import InputError
+from constructions.exact_attention import exact_features, exact_last
+from constructions.exact_network import ExactFrontEnd, ExactNetwork, as_floats, as_rationals
+from constructions.task import Task
+
+Int64Array = NDArray[np.int64]
+
+_SINGULAR = 1e-5  # features with a singular value below this part of the largest are drawn again: they round badly
+
+
+def integer_memory(
+    *, tokens: int, length: int, width: int, head_width: int, heads: int, seed: int
+) -> tuple[Task, ExactNetwork]:
+    r"""Memorize a random label of each of all $N^S$ contexts with a network of rational weights, exactly.
+
+    Embeddings, queries, keys and values are small integers, so the features Y are rational. With the stream
+    $E_t = (l'_t, 1, 0, \dots)$ and the unembedding with the columns $(2 i', -i'^2, 0, \dots)$, where
+    $i' = 2 i - (N - 1)$, the logits are $l'^2 - (l' - i')^2$: the label wins by 4. $W_O$ is the solution of
+    $Y W_O = E - X$ of minimum norm, $Y^\top (Y Y^\top)^{-1} (E - X)$, in rational arithmetic.
+
+    Args:
+        tokens: N.
+        length: S.
+        width: d, at least 2.
+        head_width: $d_h$.
+        heads: H.
+        seed: Seed of the labels and the weights.
+
+    Returns:
+        The task of the labels, and the network.
+
+    Raises:
+        InputError: A size out of range, or a negative seed.
+        HypothesisError: Heads that do not reach rank $N^S$ without the skip connection with the weights tried.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3 and Theorem 1, made exact. Page: docs/claims/generic_embeddings.md
+
+    Example:
+        >>> task, network = integer_memory(tokens=2, length=2, width=2, head_width=2, heads=3, seed=0)
+        >>> from constructions.exact_attention import exact_logits
+        >>> task.labels, exact_logits(network, task.contexts)
+        (array([1, 1, 1, 0]), [-3,  1]
+        [-3,  1]
+        [-3,  1]
+        [ 1, -3])
+    """
+    if seed < 0:
+        raise InputError(f"seed = {seed}, expected at least 0")
+    task = enumerated_task(tokens, length, seed=seed)
+
+    def draw(attempt: int) -> ExactFrontEnd:
+        sizes = {"d_vocab": tokens, "n_ctx": length, "d_model": width, "n_heads": heads, "d_head": head_width}
+        # The smaller the entries the softer the attention; few tokens and positions need no more than -1, 0 and 1.
+        return integer_front_end("full", seed=1000 * seed + attempt, largest=1 + attempt // 10, **sizes)
+
+    front_end = drawn_until(
+        draw, rank=lambda drawn: _float_rank(drawn, task.contexts), target=task.n_contexts, attempts=30
+    )
+    features = exact_features(front_end, task.contexts)
+    stream, unembedding = _parabola(task.labels, tokens, width)
+    change = stream - exact_last(front_end, task.contexts)
+    transposed = features.transpose()
+    output = (transposed * (features * transposed).solve(change)).tolist()
+    W_O = tuple(as_rationals(output[h * head_width : (h + 1) * head_width]) for h in range(heads))
+    return task, ExactNetwork(front_end, W_O, unembedding)
+
+
+def _parabola(labels: Int64Array, tokens: int, width: int) -> tuple[fmpq_mat, fmpq_mat]:
+    """A stream and an unembedding by which each label wins by 4."""
+    stream = np.zeros((len(labels), width), dtype=np.int64)
+    unembedding = np.zeros((width, tokens), dtype=np.int64)
+    places = 2 * np.arange(tokens) - (tokens - 1)
+    stream[:, 0], stream[:, 1] = places[labels], 1
+    unembedding[0], unembedding[1] = 2 * places, -(places**2)
+    return as_rationals(stream), as_rationals(unembedding)
+
+
+def _float_rank(front_end: ExactFrontEnd, contexts: Int64Array) -> int:
+    """The rank of the features that float64 sees."""
+    singular = np.linalg.svd(as_floats(exact_features(front_end, contexts)), compute_uv=False)
+    return int((singular > _SINGULAR * singular[0]).sum())
+
+
+def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int, seed: int) -> Construction:
+    task, network = integer_memory(
+        tokens=tokens, length=length, width=width, head_width=head_width, heads=heads, seed=seed
+    )
+    summary = (
+        f"{task.n_contexts} contexts of {length} tokens held by {heads} heads of width {head_width} with integer "
+        f"embeddings, queries, keys and values, and a rational W_O"
+    )
+    return Construction(task, network.rounded(), summary)
+
+
+CLAIM = Claim(
+    id="dana.lemma-3",
+    title="embeddings in general position",
+    source="Dana, Pydi, Chevaleyre (2024), Lemma 3",
+    printed=(
+        "For any n >= 1 there are x_1, ..., x_n > 0 such that P(x_1, ..., x_n) != 0 for every nonzero polynomial P "
+        "with integer coefficients; embeddings with such entries are in general position."
+    ),
+    judgement="holds",
+    truth=(
+        "x_i = exp(sqrt(p_i)) with distinct primes p_i. For the rank of the features of T contexts less is enough, and "
+        "explicit: all entries of e, pos, W_V and lambda_h are m-th roots of distinct primes, m > T (square roots for "
+        "S = 2), and W_QK^h = lambda_h E_12, d >= 2: the rank is the largest one that any weights reach. Integers do "
+        "with scores in units of ln 2, so that all attention weights are rational: Kronecker's, or small random ones "
+        "with a certificate over a prime field."
+    ),
+    page="docs/claims/generic_embeddings.md",
+    hypotheses=(
+        Hypothesis("N >= 1 and S >= 1", lambda tokens, length, **_: tokens >= 1 and length >= 1),
+        Hypothesis("d >= 2", lambda width, **_: width >= 2),
+        Hypothesis("1 <= d_h <= d", lambda width, head_width, **_: 1 <= head_width <= width),
+        Hypothesis("N^S <= H d_h", lambda tokens, length, head_width, heads, **_: tokens**length <= heads * head_width),
+    ),
+    parameters={"tokens": 4, "length": 2, "width": 4, "head_width": 2, "heads": 10, "seed": 0},
+    build=_build,
+)

@@ -1,0 +1,68 @@
+"""One battery over all claims of the register: each is complete, and each file belongs to a claim."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from constructions.claim import Claim
+from constructions.claims import REGISTER, claim, claims
+from constructions.errors import InputError
+
+ROOT = Path(__file__).parents[1]
+SOURCES = {"dana": "Dana", "slides": "slides", "mahdavi": "Mahdavi"}
+
+
+def modules(folder: str) -> set[str]:
+    return {path.stem for path in (ROOT / folder).glob("*.py") if path.stem != "__init__"}
+
+
+@pytest.mark.parametrize("id", REGISTER)
+def test_a_claim_is_complete(id: str) -> None:
+    found = claim(id)
+    assert isinstance(found, Claim) and found.id == id
+    assert SOURCES[id.split(".")[0]] in found.source
+    for text in (found.title, found.printed, found.truth):
+        assert len(text.split()) >= 2 and text.strip() == text
+    assert (ROOT / found.page).is_file()
+
+
+@pytest.mark.parametrize("id", REGISTER)
+def test_the_page_of_a_claim_names_it(id: str) -> None:
+    assert f"`{id}`" in (ROOT / claim(id).page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("id", REGISTER)
+def test_the_parameters_of_a_claim_are_those_of_its_construction(id: str) -> None:
+    found = claim(id)
+    if found.build is None:
+        assert not found.parameters
+        return
+    assert set(inspect.signature(found.build).parameters) == set(found.parameters)
+    assert all(isinstance(value, int) for value in found.parameters.values())
+    found.require(**found.parameters)
+
+
+@pytest.mark.parametrize("id", REGISTER)
+def test_a_claim_has_its_evidence(id: str) -> None:
+    evidence = importlib.import_module(f"verify.audits.{claim(id).module}").evidence
+    assert inspect.isgeneratorfunction(evidence)
+    assert inspect.signature(evidence).parameters["full"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize("folder", ["constructions/claims", "verify/audits"])
+def test_a_file_belongs_to_a_claim(folder: str) -> None:
+    assert modules(folder) == {found.module for found in claims()}
+
+
+def test_claims_come_in_the_order_of_the_register_and_once() -> None:
+    assert [found.id for found in claims()] == list(REGISTER)
+    assert len(set(REGISTER)) == len(REGISTER)
+    assert [found.id for found in claims([REGISTER[2], REGISTER[0], REGISTER[2]])] == [REGISTER[0], REGISTER[2]]
+
+
+def test_an_unknown_claim_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InputError, match=re.escape(f"no claim 'dana.lemma-0', expected one of {', '.join(REGISTER)}")):
+        claim("dana.lemma-0")

@@ -1,0 +1,160 @@
+"""The public strategies give what they promise, and they reach the instances on which theorems fail."""
+
+import numpy as np
+import pytest
+from flint import fmpz_mat
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+
+from constructions.errors import InputError
+from constructions.exact_attention import exact_features
+from verify import strategies
+from verify.strategies import Sizes
+
+
+@given(
+    size=strategies.sizes(max_tokens=5, max_length=4, max_width=6, max_heads=2, min_heads=1),
+    wide=strategies.sizes(wide_heads=True),
+)
+def test_sizes_stay_within_their_limits(size, wide):
+    assert 1 <= size.tokens <= 5 and 1 <= size.length <= 4 and 1 <= size.heads <= 2
+    assert 1 <= size.head_width <= size.width <= 6
+    assert 1 <= wide.head_width <= 4 and 0 <= wide.heads <= 3
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        lambda size: size.heads == 0,
+        lambda size: size.length == 1 and size.width > 1,
+        lambda size: size.tokens == 1 and size.heads == 3,
+        lambda size: size.width > size.tokens + size.length - 1,
+        lambda size: size.tokens**size.length == size.width + size.heads * size.head_width,
+    ],
+)
+def test_degenerate_and_critical_sizes_are_found(wanted):
+    assert wanted(find(strategies.sizes(), wanted))
+
+
+def test_heads_wider_than_the_stream_are_found_only_where_they_are_asked_for():
+    assert find(strategies.sizes(wide_heads=True), lambda size: size.head_width > size.width)
+    with pytest.raises(Exception, match="No"):
+        find(strategies.sizes(), lambda size: size.head_width > size.width)
+
+
+@given(data=st.data(), n_tokens=st.integers(1, 4), length=st.integers(1, 4))
+def test_contexts_are_distinct_rows_of_tokens_within_their_limits(data, n_tokens, length):
+    least = data.draw(st.integers(1, min(5, n_tokens**length)))
+    most = data.draw(st.integers(least, 9))
+    rows = data.draw(strategies.contexts(n_tokens=n_tokens, length=length, min_size=least, max_size=most))
+    assert rows.dtype == np.int64 and rows.shape == (len(rows), length)
+    assert least <= len(rows) <= most
+    assert len(np.unique(rows, axis=0)) == len(rows)
+    assert 0 <= rows.min() and rows.max() < n_tokens
+
+
+def is_a_square(rows):
+    indicators = [[int(row[s] == n) for s in range(len(row)) for n in range(3)] for row in rows.tolist()]
+    return len(rows) == 4 and len(set(rows[:, -1].tolist())) == 1 and fmpz_mat(indicators).rank() == 3
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        is_a_square,
+        lambda rows: len(rows) == 12 and len(set(rows[:, -1].tolist())) > 1,
+        lambda rows: len(rows) == 3 and (rows == rows[:, :1]).all(),
+        lambda rows: len(rows) == 9 and len(set(rows[:, -1].tolist())) == 1,
+    ],
+)
+def test_the_contexts_on_which_theorems_fail_are_found(wanted):
+    options = settings(max_examples=5000)
+    assert wanted(find(strategies.contexts(n_tokens=3, length=3), wanted, settings=options))
+
+
+def test_all_contexts_are_found():
+    assert len(find(strategies.contexts(n_tokens=2, length=3), lambda rows: len(rows) == 8)) == 8
+
+
+@given(
+    data=st.data(), n_tokens=st.integers(1, 6), rows=st.integers(1, 3), smallest=st.sampled_from([1e-300, 1e-30, 0.08])
+)
+def test_laws_have_full_support_and_sum_to_one(data, n_tokens, rows, smallest):
+    laws = data.draw(strategies.laws(n_tokens=n_tokens, rows=rows, smallest=smallest))
+    assert laws.shape == (rows, n_tokens) and laws.dtype == np.float64
+    assert (laws >= smallest).all()
+    assert (np.abs(laws.sum(axis=1) - 1) <= 1e-14).all()
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        lambda law: law.min() < 1e-29,
+        lambda law: law.max() > 1 - 1e-6,
+        lambda law: (law == law[0, 0]).all(),
+        lambda law: law[0, 0] == law[0, 1] != law[0, 2],
+    ],
+)
+def test_adversarial_laws_are_found(wanted):
+    assert wanted(find(strategies.laws(n_tokens=3, rows=1), wanted, settings=settings(max_examples=2000)))
+
+
+@given(data=st.data(), size=strategies.sizes())
+def test_exact_front_ends_have_their_sizes_and_rational_attention(data, size):
+    front_end = data.draw(strategies.exact_front_ends(size=size))
+    assert (front_end.d_vocab, front_end.n_ctx, front_end.d_model) == (size.tokens, size.length, size.width)
+    assert front_end.n_heads == size.heads and front_end.d_head == (size.head_width if size.heads else 0)
+    rows = data.draw(strategies.contexts(n_tokens=size.tokens, length=size.length, max_size=3))
+    assert exact_features(front_end, rows).nrows() == len(rows)
+
+
+@given(data=st.data())
+def test_embeddings_stay_within_their_bound(data):
+    W_E, W_pos = data.draw(strategies.embeddings(n_tokens=3, length=2, width=4, largest=1))
+    assert W_E.shape == (3, 4) and W_pos.shape == (2, 4)
+    assert max(abs(W_E).max(), abs(W_pos).max()) <= 1
+
+
+def test_degenerate_embeddings_are_found():
+    strategy = strategies.embeddings(n_tokens=3, length=2, width=2)
+    assert find(strategy, lambda pair: (pair[0][0] == pair[0][1]).all() and (pair[0][0] != 0).all())
+
+
+@given(data=st.data(), size=strategies.sizes(min_heads=1))
+def test_networks_have_their_sizes_and_stay_within_their_bound(data, size):
+    network = data.draw(strategies.networks(size=size, n_outputs=2, largest=5.0))
+    assert (network.d_vocab, network.n_ctx, network.d_model) == (size.tokens, size.length, size.width)
+    assert (network.n_heads, network.d_head, network.d_vocab_out) == (size.heads, size.head_width, 2)
+    assert all(abs(tensor).max() <= 5 for tensor in network.tensors().values())
+
+
+@given(data=st.data(), n_tokens=st.integers(1, 4), length=st.integers(1, 3), target=st.sampled_from(["labels", "laws"]))
+def test_tasks_have_their_sizes_and_their_target(data, n_tokens, length, target):
+    task = data.draw(strategies.tasks(n_tokens=n_tokens, length=length, target=target, max_contexts=5))
+    assert (task.vocabulary_size, task.context_length, task.target) == (n_tokens, length, target)
+    assert 1 <= task.n_contexts <= task.n_all <= 5
+
+
+def test_a_task_with_a_tail_is_found():
+    assert find(strategies.tasks(n_tokens=2, length=2), lambda task: len(task.tail_contexts) > 1)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "message"),
+    [
+        (lambda: strategies.sizes(max_tokens=0), "max_tokens = 0, expected an integer of at least 1"),
+        (lambda: strategies.sizes(max_heads=1, min_heads=2), "max_heads = 1, expected an integer of at least 2"),
+        (lambda: strategies.contexts(n_tokens=2, length=0), "length = 0, expected"),
+        (lambda: strategies.contexts(n_tokens=2, length=2, min_size=5), r"min_size = 5, expected at most .* 2\*\*2"),
+        (lambda: strategies.contexts(n_tokens=9, length=2, min_size=5, max_size=4), "min_size = 5"),
+        (lambda: strategies.laws(n_tokens=2, rows=0), "rows = 0, expected"),
+        (lambda: strategies.laws(n_tokens=2, rows=1, smallest=0.3), r"smallest = 0\.3, expected a mass in"),
+        (lambda: strategies.embeddings(n_tokens=True, length=1, width=1), "n_tokens = True, expected"),
+        (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 0)), "heads = 0, expected an integer of at least 1"),
+        (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 1), largest=float("nan")), "largest = nan"),
+        (lambda: strategies.exact_front_ends(size=Sizes(2, 2, 2, 1, 1), query_width=0), "query_width = 0"),
+    ],
+)
+def test_limits_between_which_there_is_nothing_are_refused(strategy, message):
+    with pytest.raises(InputError, match=message):
+        find(strategy(), lambda found: True)

@@ -1,0 +1,52 @@
+"""How many heads every labelling needs, by counting the labellings that a number of heads can have at all.
+
+Page: docs/claims/corollary_1.md
+"""
+
+from flint import arb, ctx
+
+from constructions.errors import InputError
+
+_BITS = 128
+
+
+def heads_for_every_labelling(n_tokens: int, length: int) -> int:
+    r"""A number of heads without which, whatever their width, some two-token labels cannot be memorized.
+
+    On the $m = N^{S-1}$ contexts with one last token the difference of two logits of H heads has the signs of m
+    polynomials of degree H in $n = H (2 \rho - 1)$ variables, $\rho = (S-1)(N-1) + 1$; where an order decides between
+    equal logits, after a small constant was added to one of them. By Warren's theorem, for $m \ge n$, these have at
+    most $(4 e H m / n)^n$ patterns of signs without zeros, while there are $2^m$ labellings. So
+
+    $$ H \ge \frac{m}{(2 \rho - 1) \log_2 (4 e m / (2 \rho - 1))} . $$
+
+    Rigorous because the quotient is enclosed in balls and the number returned is no larger than it, rounded up.
+
+    Args:
+        n_tokens: Size of the vocabulary N.
+        length: Length of the contexts S.
+
+    Returns:
+        The smallest number of heads that the bound leaves open.
+
+    Raises:
+        InputError: Sizes below 1.
+
+    Source: Warren (1968), Theorem 3. Page: docs/claims/corollary_1.md
+
+    Example:
+        >>> [heads_for_every_labelling(2, length) for length in (4, 8, 12, 16, 20)]
+        [1, 2, 9, 79, 784]
+    """
+    if n_tokens < 1 or length < 1:
+        raise InputError(f"n_tokens = {n_tokens} and length = {length}, expected at least 1")
+    contexts = n_tokens ** (length - 1)
+    if contexts == 1:
+        return 0
+    parameters = 2 * (length - 1) * (n_tokens - 1) + 1
+    with ctx.workprec(_BITS):
+        ratio = arb(contexts) / parameters
+        least = ratio * arb(2).log() / (4 * arb(1).exp() * ratio).log()
+        # Rounding up a lower bound can only stay below what the theorem says; a ball without an integer says nothing.
+        found = least.lower().ceil().unique_fmpz()
+    return 1 if found is None else max(1, int(found))

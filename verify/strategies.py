@@ -1,0 +1,407 @@
+r"""Hypothesis strategies for what theorems about attention speak of: sizes, contexts, laws, networks, tasks.
+
+Page: docs/strategies.md
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from flint import fmpq_mat
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from constructions.arrays import array_task
+from constructions.errors import InputError
+from constructions.exact_network import ExactFrontEnd
+from constructions.network import Network
+from constructions.task import Target, Task
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a transformer of one layer.
+
+    Args:
+        tokens: Size of the vocabulary, N.
+        length: Tokens in a context, S.
+        width: Width of the residual stream, d.
+        head_width: Width of a head, d_h.
+        heads: Number of heads, H; may be 0.
+
+    Page: docs/strategies.md
+    """
+
+    tokens: int
+    length: int
+    width: int
+    head_width: int
+    heads: int
+
+
+def sizes(
+    *,
+    max_tokens: int = 4,
+    max_length: int = 3,
+    max_width: int = 4,
+    max_heads: int = 3,
+    min_heads: int = 0,
+    wide_heads: bool = False,
+) -> st.SearchStrategy[Sizes]:
+    r"""All small sizes, down to one token, one position, one dimension and no head.
+
+    Examples shrink towards the smallest sizes, so that a counterexample is a minimal one.
+
+    Args:
+        max_tokens: Largest N, at least 1.
+        max_length: Largest S, at least 1.
+        max_width: Largest d, at least 1.
+        max_heads: Largest H, at least `min_heads`.
+        min_heads: Smallest H, at least 0.
+        wide_heads: Whether $d_h$ may exceed d (up to `max_width`); otherwise $d_h \le d$.
+
+    Returns:
+        A strategy for `Sizes`.
+
+    Raises:
+        InputError: Limits between which there is nothing.
+
+    Page: docs/strategies.md
+
+    Example:
+        >>> from hypothesis import find
+        >>> find(sizes(), lambda size: True)
+        Sizes(tokens=1, length=1, width=1, head_width=1, heads=0)
+        >>> find(sizes(), lambda size: size.tokens ** size.length > size.width + size.heads * size.head_width)
+        Sizes(tokens=2, length=1, width=1, head_width=1, heads=0)
+    """
+    for name, value, least in (
+        ("max_tokens", max_tokens, 1),
+        ("max_length", max_length, 1),
+        ("max_width", max_width, 1),
+        ("min_heads", min_heads, 0),
+        ("max_heads", max_heads, min_heads),
+    ):
+        _require_at_least(name, value, least)
+
+    def with_head(width: int) -> st.SearchStrategy[Sizes]:
+        return st.builds(
+            Sizes,
+            tokens=st.integers(1, max_tokens),
+            length=st.integers(1, max_length),
+            width=st.just(width),
+            head_width=st.integers(1, max_width if wide_heads else width),
+            heads=st.integers(min_heads, max_heads),
+        )
+
+    return st.integers(1, max_width).flatmap(with_head)
+
+
+@st.composite
+def contexts(draw: st.DrawFn, *, n_tokens: int, length: int, min_size: int = 1, max_size: int = 12) -> Int64Array:
+    """Sets of pairwise distinct contexts, among them those on which theorems about attention tend to fail.
+
+    Beside arbitrary sets there are, where the limits allow them, all contexts; contexts that share their last token;
+    constant contexts; and squares: four contexts that differ in two positions only (XOR).
+
+    Args:
+        n_tokens: Size of the vocabulary, N.
+        length: Tokens in a context, S.
+        min_size: The least number of contexts, at least 1.
+        max_size: The largest number of contexts.
+
+    Returns:
+        A strategy for token arrays `[T, length]`, int64.
+
+    Raises:
+        InputError: Limits between which there is nothing.
+
+    Page: docs/strategies.md
+
+    Example:
+        >>> from hypothesis import find
+        >>> find(contexts(n_tokens=2, length=2, min_size=2), lambda rows: len(set(rows[:, -1])) == 1).tolist()
+        [[0, 0], [1, 0]]
+    """
+    for name, value, least in (("n_tokens", n_tokens, 1), ("length", length, 1), ("min_size", min_size, 1)):
+        _require_at_least(name, value, least)
+    if max_size < min_size or n_tokens**length < min_size:
+        raise InputError(
+            f"min_size = {min_size}, expected at most max_size = {max_size} and {n_tokens}**{length} contexts"
+        )
+    most = min(max_size, n_tokens**length)
+    kinds = ["any"]
+    if n_tokens**length <= max_size:
+        kinds.append("all")
+    if n_tokens ** (length - 1) >= min_size:
+        kinds.append("one last token")
+    if n_tokens >= min_size:
+        kinds.append("constant")
+    if n_tokens >= 2 and length >= 3 and most >= 4:
+        kinds.append("square")
+    kind = draw(st.sampled_from(kinds))
+    token = st.integers(0, n_tokens - 1)
+    if kind == "all":
+        rows = [tuple(row) for row in product(range(n_tokens), repeat=length)]
+    elif kind == "one last token":
+        beginning = st.tuples(*[token] * (length - 1))
+        last = draw(token)
+        size = min(most, n_tokens ** (length - 1))
+        rows = [(*row, last) for row in draw(_distinct(beginning, min_size, size))]
+    elif kind == "constant":
+        rows = [(n,) * length for n in draw(_distinct(token, min_size, min(most, n_tokens)))]
+    else:
+        rows = draw(_distinct(st.tuples(*[token] * length), min_size, most))
+    if kind == "square":
+        square = draw(_squares(n_tokens, length))
+        rows = [*square, *(row for row in rows if row not in square)][: max(4, len(rows))]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), length)
+
+
+@st.composite
+def laws(draw: st.DrawFn, *, n_tokens: int, rows: int, smallest: float = 1e-30) -> Float64Array:
+    """Laws of full support: uniform, tied, dyadic and generic ones, and nearly certain ones with tiny masses.
+
+    Args:
+        n_tokens: Number of outcomes, N.
+        rows: Number of laws, T.
+        smallest: No mass is below this; positive and at most 1 / (2 N).
+
+    Returns:
+        A strategy for arrays `[rows, n_tokens]`, float64, positive, each row of sum 1 up to rounding.
+
+    Raises:
+        InputError: Sizes below 1, or a smallest mass out of range.
+
+    Page: docs/strategies.md
+
+    Example:
+        >>> from hypothesis import find
+        >>> find(laws(n_tokens=2, rows=1), lambda law: law.max() > 0.9999).min() < 1e-4
+        np.True_
+    """
+    for name, value in (("n_tokens", n_tokens), ("rows", rows)):
+        _require_at_least(name, value, 1)
+    if not 0 < smallest <= 0.5 / n_tokens:
+        raise InputError(f"smallest = {smallest}, expected a mass in (0, {0.5 / n_tokens}]")
+    return np.array([draw(_law(n_tokens, smallest)) for _ in range(rows)])
+
+
+@st.composite
+def embeddings(
+    draw: st.DrawFn, *, n_tokens: int, length: int, width: int, largest: int = 3
+) -> tuple[Int64Array, Int64Array]:
+    """Embeddings of tokens and positions with small integer entries; equal rows, zeros and low rank are common.
+
+    Args:
+        n_tokens: Size of the vocabulary, N.
+        length: Number of positions, S.
+        width: Width of the residual stream, d.
+        largest: Largest absolute value of an entry.
+
+    Returns:
+        A strategy for pairs of arrays, `[n_tokens, width]` and `[length, width]`, int64.
+
+    Raises:
+        InputError: Sizes below 1, or `largest` below 0.
+
+    Page: docs/strategies.md
+
+    Example:
+        >>> from hypothesis import find
+        >>> W_E, W_pos = find(embeddings(n_tokens=2, length=1, width=1), lambda pair: (pair[0][0] != pair[0][1]).all())
+        >>> W_E.tolist(), W_pos.tolist()
+        ([[0], [1]], [[0]])
+    """
+    for name, value in (("n_tokens", n_tokens), ("length", length), ("width", width)):
+        _require_at_least(name, value, 1)
+    _require_at_least("largest", largest, 0)
+    return draw(_integers(n_tokens, width, largest)), draw(_integers(length, width, largest))
+
+
+@st.composite
+def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_width: int = 1) -> ExactFrontEnd:
+    r"""Front ends with small integer entries and scores in units of ln 2: their attention is rational.
+
+    Args:
+        size: The sizes; `heads` may be 0.
+        largest: Largest absolute value of an entry of the embeddings and values; queries and keys stay within 2.
+        query_width: Width of queries and keys.
+
+    Returns:
+        A strategy for `ExactFrontEnd`.
+
+    Raises:
+        InputError: Sizes below 1.
+
+    Page: docs/strategies.md
+
+    Example:
+        >>> from hypothesis import find
+        >>> front_end = find(exact_front_ends(size=Sizes(1, 1, 1, 1, 1)), lambda found: found.W_V[0][0, 0] != 0)
+        >>> front_end.W_E, front_end.W_V[0]
+        ([0], [1])
+    """
+    _require_at_least("query_width", query_width, 1)
+    W_E, W_pos = draw(embeddings(n_tokens=size.tokens, length=size.length, width=size.width, largest=largest))
+
+    def heads(columns: int, bound: int) -> tuple[fmpq_mat, ...]:
+        return tuple(_exact(draw(_integers(size.width, columns, bound))) for _ in range(size.heads))
+
+    return ExactFrontEnd(
+        _exact(W_E),
+        _exact(W_pos),
+        heads(query_width, min(2, largest)),
+        heads(query_width, min(2, largest)),
+        heads(size.head_width, largest),
+    )
+
+
+@st.composite
+def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, largest: float = 8.0) -> Network:
+    """Networks of float64 weights: small integers, halves, arbitrary floats and zeros.
+
+    Args:
+        size: The sizes, with at least one head; queries and keys are as wide as the heads.
+        n_outputs: Number of logits; as many as tokens by default.
+        largest: Largest absolute value of a weight.
+
+    Returns:
+        A strategy for `Network`.
+
+    Raises:
+        InputError: No heads, or sizes below 1.
+
+    Page: docs/strategies.md
+
+    Example:
+        >>> from hypothesis import find
+        >>> find(networks(size=Sizes(2, 1, 1, 1, 1)), lambda network: True).parameters
+        9
+    """
+    _require_at_least("heads", size.heads, 1)
+    outputs = size.tokens if n_outputs is None else n_outputs
+    _require_at_least("n_outputs", outputs, 1)
+    if not 0 <= largest < float("inf"):
+        raise InputError(f"largest = {largest}, expected a finite number, at least 0")
+    per_head = (size.heads, size.width, size.head_width)
+    shapes = {
+        "W_E": (size.tokens, size.width),
+        "W_pos": (size.length, size.width),
+        "W_Q": per_head,
+        "W_K": per_head,
+        "W_V": per_head,
+        "W_O": (size.heads, size.head_width, size.width),
+        "W_U": (size.width, outputs),
+    }
+    return Network(**{name: draw(_floats(shape, largest)) for name, shape in shapes.items()})
+
+
+@st.composite
+def tasks(
+    draw: st.DrawFn,
+    *,
+    n_tokens: int,
+    length: int,
+    target: Target = "labels",
+    max_contexts: int = 12,
+    smallest: float = 1e-30,
+) -> Task:
+    """Tasks: contexts of `contexts`, with arbitrary labels or with laws of `laws`, and a tail that may be empty.
+
+    Args:
+        n_tokens: Size of the vocabulary, N.
+        length: Tokens in a context, S.
+        target: ``"labels"`` or ``"laws"``.
+        max_contexts: The largest number of contexts, memorized or not.
+        smallest: No mass of a law is below this.
+
+    Returns:
+        A strategy for `Task`.
+
+    Raises:
+        InputError: Sizes below 1, or a smallest mass out of range.
+
+    Page: docs/strategies.md
+
+    Example:
+        >>> from hypothesis import find
+        >>> find(tasks(n_tokens=2, length=1), lambda task: task.n_contexts == 2).contexts.tolist()
+        [[0], [1]]
+    """
+    rows = draw(contexts(n_tokens=n_tokens, length=length, max_size=max_contexts))
+    weights = np.array([draw(st.integers(1, 9)) for _ in rows], dtype=np.int64)
+    given: dict[str, Any]
+    if target == "labels":
+        label = st.integers(0, n_tokens - 1)
+        given = {"next_tokens": np.array([draw(label) for _ in rows], dtype=np.int64)}
+    else:
+        given = {"laws": draw(laws(n_tokens=n_tokens, rows=len(rows), smallest=smallest))}
+    facts = draw(st.integers(1, len(rows)))
+    return array_task(rows, weights=weights, vocabulary=n_tokens, target=target, facts=facts, **given)
+
+
+def _distinct(elements: st.SearchStrategy, least: int, most: int) -> st.SearchStrategy[list]:
+    return st.lists(elements, min_size=least, max_size=most, unique=True)
+
+
+@st.composite
+def _squares(draw: st.DrawFn, n_tokens: int, length: int) -> list[tuple[int, ...]]:
+    """Four contexts with one last token that differ in two positions only."""
+    token = st.integers(0, n_tokens - 1)
+    row = [draw(token) for _ in range(length)]
+    places = draw(_distinct(st.integers(0, length - 2), 2, 2))
+    pairs = [draw(_distinct(token, 2, 2)) for _ in places]
+    square = []
+    for i, j in ((0, 0), (1, 1), (0, 1), (1, 0)):
+        row[places[0]], row[places[1]] = pairs[0][i], pairs[1][j]
+        square.append(tuple(row))
+    return square
+
+
+@st.composite
+def _law(draw: st.DrawFn, n_tokens: int, smallest: float) -> Float64Array:
+    kind = draw(st.sampled_from(("uniform", "tied", "generic", "nearly certain", "dyadic")))
+    if kind == "uniform":
+        masses = np.ones(n_tokens)
+    elif kind == "tied":
+        masses = np.array([draw(st.integers(1, 3)) for _ in range(n_tokens)], dtype=np.float64)
+    elif kind == "generic":
+        masses = np.array([draw(st.floats(1e-3, 1.0)) for _ in range(n_tokens)])
+    elif kind == "dyadic":
+        masses = np.array([2.0 ** -draw(st.integers(0, 40)) for _ in range(n_tokens)])
+    else:
+        masses = np.array([10.0 ** -draw(st.integers(3, 40)) for _ in range(n_tokens)])
+        masses[draw(st.integers(0, n_tokens - 1))] = 1.0
+    return smallest + (1 - n_tokens * smallest) * (masses / masses.sum())
+
+
+def _integers(rows: int, columns: int, largest: int) -> st.SearchStrategy[Int64Array]:
+    count = rows * columns
+    return st.lists(st.integers(-largest, largest), min_size=count, max_size=count).map(
+        lambda entries: np.array(entries, dtype=np.int64).reshape(rows, columns)
+    )
+
+
+def _floats(shape: tuple[int, ...], largest: float) -> st.SearchStrategy[Float64Array]:
+    count = int(np.prod(shape))
+    whole = int(min(largest, 3))
+    entry = st.one_of(
+        st.integers(-whole, whole).map(float),
+        st.integers(-2 * whole, 2 * whole).map(lambda n: n / 2),
+        st.floats(-largest, largest),
+    )
+    return st.lists(entry, min_size=count, max_size=count).map(lambda entries: np.array(entries).reshape(shape))
+
+
+def _exact(integers: Int64Array) -> fmpq_mat:
+    return fmpq_mat(integers.shape[0], integers.shape[1], integers.ravel().tolist())
+
+
+def _require_at_least(name: str, value: int, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{name} = {value!r}, expected an integer of at least {least}")
