@@ -6,9 +6,10 @@ Page: docs/audit.md
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from constructions.errors import HypothesisError, InputError
+from constructions.layer import LayerConstruction
 from constructions.network import Network
 from constructions.task import Task
 
@@ -90,7 +91,7 @@ class Claim:
     page: str
     hypotheses: tuple[Hypothesis, ...] = ()
     parameters: Mapping[str, int] = field(default_factory=dict)
-    build: Callable[..., Construction] | None = None
+    build: Callable[..., Construction | LayerConstruction] | None = None
 
     def __post_init__(self) -> None:
         if self.judgement not in get_args(Judgement):
@@ -129,14 +130,15 @@ class Claim:
                 shown = ", ".join(f"{name} = {value}" for name, value in values.items())
                 raise HypothesisError(self.source, hypothesis.statement, shown)
 
-    def construct(self, **given: int) -> Construction:
+    def construct(self, **given: int) -> Any:
         """Build the weights that the claim promises.
 
         Args:
             given: Parameters by name; the others keep their default values.
 
         Returns:
-            The weights and what they hold.
+            The weights and what they hold: what `build` returns, a `Construction` or, for a claim about a layer, a
+            `LayerConstruction`.
 
         Raises:
             InputError: The claim is about no weights, or a parameter that it does not have.

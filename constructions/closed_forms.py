@@ -183,6 +183,7 @@ def long_contexts_rank(contexts: Int64Array, *, d_model: int, d_head: int, n_hea
     if contexts.shape[1] <= d_head:
         raise HypothesisError("Theorem D", "S - 1 >= d_h", f"S = {contexts.shape[1]}, d_h = {d_head}")
     multiplicities = np.sort(np.unique(contexts[:, -1], return_counts=True)[1])[::-1]
+    n_heads = min(n_heads, len(contexts))  # more change nothing, and the product could wrap around
     j = np.arange(len(multiplicities) + 1)
     remaining = len(contexts) - np.concatenate([[0], np.cumsum(multiplicities)])
     return int((np.minimum(d_model, j) + n_heads * np.minimum(d_head, j) + remaining).min())

@@ -42,7 +42,7 @@ class Partition:
 
     Args:
         skip: The contexts $U_0$ of the skip connection: row numbers.
-        windows: The contexts $U_1, \dots, U_H$ of the heads.
+        windows: The contexts $U_1, \dots, U_H$ of the heads; of as many heads as there are contexts, if there are more.
 
     Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/claims/closed_forms.md
     """
@@ -125,7 +125,8 @@ def partition(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, 
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     if contexts.shape[1] < 2:
         raise HypothesisError("Theorem P", "contexts of S >= 2 tokens", "S = 1")
-    capacities = [min(d_model, len(np.unique(contexts[:, -1])))] + n_heads * [d_head]
+    capacities = [min(d_model, len(np.unique(contexts[:, -1])))]
+    capacities += min(n_heads, len(contexts)) * [d_head]  # more heads hold nothing
     distributed = distribute(contexts[:, -1].tolist(), capacities)
     search = _Search(contexts, capacities, seed)
     for i, rows in enumerate(distributed):

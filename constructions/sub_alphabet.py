@@ -348,6 +348,9 @@ def _rank_bounds(
     table: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool, name: str
 ) -> Int64Array:
     contexts, last_tokens, inputs, differences, variations = table.T
+    # No bound is above |U|, so that larger sizes change none; their products could wrap around.
+    most = int(contexts.max(initial=1))
+    d_model, d_head, n_heads = min(d_model, most), min(d_head, most), min(n_heads, most)
     per_head = np.minimum(d_head, differences)
     bounds = {"U1": np.minimum(d_model, last_tokens) + n_heads * per_head, "U2": last_tokens + n_heads * variations}
     if not with_skip:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from constructions.exact_network import as_rationals
+from verify.linear_relations import indicator_relation, indicator_vectors
 from verify.norms import float_above
 from verify.verdict import Verdict
 
@@ -54,42 +55,6 @@ class DivergenceFloor:
     certificates: int
 
 
-def indicator_relation(contexts: Int64Array) -> tuple[int, ...] | None:
-    r"""A linear relation between the indicator vectors of contexts with one last token, exactly.
-
-    The indicator $1_t$ of a context is the vector of $\{0, 1\}^{S \times N}$ that is 1 at the pairs $(s, t_s)$. The
-    integers $k_t$ with $\sum_t k_t 1_t = 0$ come from an elimination over the integers.
-
-    Args:
-        contexts: Tokens of pairwise distinct contexts, `[T, S]`.
-
-    Returns:
-        Coprime coefficients, one for each context; `None` if the last tokens differ, or no relation exists. Of more
-        than one independent relation it is the first of a basis.
-
-    Raises:
-        InputError: No integers `[T, S]`, tokens below 0, or equal rows.
-
-    Page: docs/claims/theorem_1.md
-
-    Example:
-        >>> indicator_relation(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]))
-        (1, 1, -1, -1)
-        >>> indicator_relation(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0]])) is None
-        True
-    """
-    contexts = _checked_contexts(contexts)
-    if (contexts[:, -1] != contexts[0, -1]).any():
-        return None
-    kernel, dimension = fmpz_mat(_indicators(contexts)).transpose().nullspace()
-    if dimension == 0:
-        return None
-    column = [int(kernel[t, 0]) for t in range(len(contexts))]
-    divisor = math.gcd(*column)
-    sign = next(1 if k > 0 else -1 for k in column if k)
-    return tuple(sign * k // divisor for k in column)
-
-
 def one_head_divergence_floor(
     contexts: Int64Array,
     laws: Any,
@@ -99,7 +64,7 @@ def one_head_divergence_floor(
 ) -> DivergenceFloor:
     r"""Bound the divergence of every network with one head from below, of any widths, by a relation between contexts.
 
-    Let $\sum_t k_t 1_t = 0$ for contexts with one last token (`indicator_relation`). The logits $z_t$ of any network
+    Let $\sum_t k_t 1_t = 0$ for contexts with one last token. The logits $z_t$ of any network
     with one head satisfy $\sum_t k_t D_t z_t = 0$ with positive $D_t$, and $\sum_t k_t D_t = 0$. So for every direction
     v some i with $k_i > 0$ and some j with $k_j < 0$ have $\langle v, z_i \rangle \le \langle v, z_j \rangle$. Then,
     for every $\mu \ge 0$ for which $q_i = \pi_i - \mu v / \rho_i$ and $q_j = \pi_j + \mu v / \rho_j$ are laws,
@@ -118,7 +83,7 @@ def one_head_divergence_floor(
         laws: `[T, N]`, integers, fractions or floats at least 0; the law is the row divided by its exact sum.
         prior: Positive weight of each context, likewise; 1 / T each by default. Not normalized: for contexts that are a
             part of a task, give their probabilities there.
-        relation: Integers k, one for each context; by default those of `indicator_relation`.
+        relation: Integers k, one for each context; by default those of `verify.linear_relations.indicator_relation`.
 
     Returns:
         The bound, UNDECIDED if there is no relation, or none that separates these laws.
@@ -136,7 +101,7 @@ def one_head_divergence_floor(
     """
     contexts = _checked_contexts(contexts)
     given = _Given(laws, prior, len(contexts))
-    relation = indicator_relation(contexts) if relation is None else _checked_relation(contexts, relation)
+    relation = _relation(contexts) if relation is None else _checked_relation(contexts, relation)
     if relation is None:
         return DivergenceFloor(0.0, Verdict.UNDECIDED, (), 0)
     above = [t for t, k in enumerate(relation) if k > 0]
@@ -352,11 +317,11 @@ def _float_entropy(law: Float64Array) -> float:
     return float(-(positive * np.log(positive)).sum())
 
 
-def _indicators(contexts: Int64Array) -> list[list[int]]:
-    used, tokens = np.unique(contexts, return_inverse=True)
-    table = np.zeros((*contexts.shape, len(used)), dtype=np.int64)
-    np.put_along_axis(table, tokens.reshape(contexts.shape)[:, :, None], 1, axis=2)
-    return table.reshape(len(contexts), -1).tolist()
+def _relation(contexts: Int64Array) -> tuple[int, ...] | None:
+    if (contexts[:, -1] != contexts[0, -1]).any():
+        return None
+    relation = indicator_relation(contexts)
+    return None if relation is None else tuple(relation)
 
 
 def _checked_relation(contexts: Int64Array, relation: Sequence[int]) -> tuple[int, ...]:
@@ -366,7 +331,7 @@ def _checked_relation(contexts: Int64Array, relation: Sequence[int]) -> tuple[in
     taking_part = [context for k, context in zip(relation, contexts.tolist(), strict=True) if k]
     if len({context[-1] for context in taking_part}) != 1:
         raise InputError(f"relation is {list(relation)}, but the last tokens of these contexts differ")
-    indicators = fmpz_mat(_indicators(contexts))
+    indicators = fmpz_mat(indicator_vectors(contexts.tolist()))
     if any(fmpz_mat(1, len(contexts), list(relation)) * indicators):
         raise InputError(f"relation is {list(relation)}, but these indicators do not add up to 0")
     return tuple(relation)

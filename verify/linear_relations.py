@@ -95,7 +95,7 @@ def rank_upper_bound_for_all_weights(
     classes: dict[int, list[list[int]]] = {}
     for context in inside:
         classes.setdefault(context[-1], []).append(context)
-    indicator_ranks = [_rank(_indicators(members)) for members in classes.values()]
+    indicator_ranks = [_rank(indicator_vectors(members)) for members in classes.values()]
     differences = _rank(_formal_differences(inside))
     inputs = _rank(_formal_inputs(inside))
 
@@ -143,7 +143,7 @@ def indicator_relation(contexts: Int64Array) -> list[int] | None:
     rows = _checked(contexts)
     if len({context[-1] for context in rows}) != 1:
         raise InputError("contexts has different last tokens, expected one: their attention shares no variables")
-    kernel, dimension = fmpz_mat(_indicators(rows)).transpose().nullspace()
+    kernel, dimension = fmpz_mat(indicator_vectors(rows)).transpose().nullspace()
     if dimension == 0:
         return None
     relation = [int(kernel[i, 0]) for i in range(len(rows))]
@@ -152,8 +152,23 @@ def indicator_relation(contexts: Int64Array) -> list[int] | None:
     return [sign * k // divisor for k in relation]
 
 
-def _indicators(rows: list[list[int]]) -> list[list[int]]:
-    """The indicator vectors of the pairs (s, t_s)."""
+def indicator_vectors(rows: list[list[int]]) -> list[list[int]]:
+    r"""The indicators $1_t$ of contexts: vectors of $\{0, 1\}^{S \times N}$ that are 1 at the pairs $(s, t_s)$.
+
+    Pairs that occur in no context are left out.
+
+    Args:
+        rows: Tokens, `[T, S]`.
+
+    Returns:
+        `[T, pairs that occur]`.
+
+    Page: docs/claims/closed_forms.md
+
+    Example:
+        >>> indicator_vectors([[0, 5], [1, 5]])
+        [[1, 0, 1], [0, 1, 1]]
+    """
     pairs = sorted({pair for context in rows for pair in enumerate(context)})
     column = {pair: i for i, pair in enumerate(pairs)}
     vectors = [[0] * len(pairs) for _ in rows]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from flint import fmpq, fmpq_mat
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from constructions.arrays import all_contexts
@@ -50,16 +50,19 @@ def test_the_transformer_has_the_logits_of_the_encoder_on_the_kept_contexts(seed
     assume(len(np.unique(contexts[:kept, -1])) >= 3)  # M has no more rank than the last embeddings
     weights = front_end("random", d_vocab=4, n_ctx=2, d_model=3, n_heads=4, d_head=3, seed=seed)
     stream, unembedding = rng.standard_normal((16, 3)), rng.standard_normal((3, 4))
-    held = hold(
-        weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=np.ones(16, dtype=np.int64)
-    )
+    occurrences = np.ones(16, dtype=np.int64)
+    try:
+        held = hold(weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=occurrences)
+    except HypothesisError:
+        reject()  # saturated heads: dependent features up to rounding
     network = float_network(held.network)
     error = logits(network, contexts[:kept]) - stream[:kept] @ unembedding
-    scale = np.abs(network.W_O).max() * np.abs(network.W_U).max() + 1
-    assert np.abs(error).max() < 1e-9 * scale
+    change = network.W_U @ np.linalg.pinv(unembedding)  # M, by whose inverse W_O is multiplied
+    scale = (np.abs(network.W_O).max() * np.abs(network.W_U).max() + 1) * np.linalg.cond(change)
+    assert np.abs(error).max() < 1e-13 * scale
     # The encoder is the same function in the coordinates of the transformer.
     assert isinstance(held.stream, np.ndarray)
-    assert np.abs(held.stream @ network.W_U - stream[kept:] @ unembedding).max() < 1e-9 * scale
+    assert np.abs(held.stream @ network.W_U - stream[kept:] @ unembedding).max() < 1e-13 * scale
 
 
 @pytest.mark.parametrize("kept", [3, 5, 6])

@@ -25,7 +25,7 @@ def holds(contexts, found, d_model, d_head):
 def test_a_partition_is_valid_and_no_larger_than_the_generic_rank(contexts, widths, n_heads, seed):
     d_model, d_head = widths
     found = partition(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed)
-    assert len(found.windows) == n_heads
+    assert len(found.windows) == min(n_heads, len(contexts))
     assert holds(contexts, found, d_model, d_head)
     assert found.size <= generic_rank(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
 
@@ -74,3 +74,8 @@ def test_contexts_of_one_token_and_sizes_of_no_model_are_refused():
         partition(np.array([[0], [1]]), d_model=1, d_head=1, n_heads=1)
     with pytest.raises(InputError, match="d_head = 2"):
         partition(np.array([[0, 1]]), d_model=1, d_head=2, n_heads=1)
+
+
+def test_heads_beyond_the_number_of_contexts_cost_nothing():
+    contexts = np.array([[a, b, c] for a in range(2) for b in range(2) for c in range(2)])
+    assert partition(contexts, d_model=2, d_head=1, n_heads=2**61).size == len(contexts)

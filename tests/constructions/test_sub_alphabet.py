@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.arrays import all_contexts
+from constructions.closed_forms import long_contexts_rank
 from constructions.errors import InputError
 from constructions.generic_rank import generic_ranks
 from constructions.sub_alphabet import Dimensions, dimensions, peel, upper_bound, verify_upper_bound
@@ -243,10 +244,15 @@ def test_many_components_are_counted():
     assert dimensions(edges).differences == 1000
 
 
-@pytest.mark.parametrize("size", [2**31, 2**62, 2**64])
-def test_sizes_whose_products_wrap_around_are_refused(size):
+@pytest.mark.parametrize("size", [2**61, 2**62, 2**63 - 1, 2**64])
+def test_products_of_sizes_do_not_wrap_around(size):
     xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
-    for sizes in ({"d_model": 4, "d_head": 4, "n_heads": size}, {"d_model": size, "d_head": 4, "n_heads": 1}):
-        with pytest.raises(InputError, match="less than 2"):
-            upper_bound(xor, np.arange(4), **sizes)
-    assert upper_bound(xor, np.arange(4), d_model=2**31 - 1, d_head=2**31 - 1, n_heads=2**31 - 1).rank == 4
+    for with_skip in (True, False):
+        for sizes in ((4, 4, size), (size, size, size), (size, 1, 3), (size, size, 3)):
+            d_model, d_head, n_heads = sizes
+            options = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads, "with_skip": with_skip}
+            assert upper_bound(xor, np.arange(4), **options).rank == (4 if sizes != (size, 1, 3) or with_skip else 3)
+    wide = {"d_model": size, "d_head": size, "n_heads": 1}
+    assert upper_bound(xor, np.arange(4), **wide).rank == upper_bound(xor, np.arange(4), **wide, with_skip=False).rank
+    assert upper_bound(xor, np.arange(4), **wide).rank == 3
+    assert long_contexts_rank(xor, d_model=2, d_head=2, n_heads=size) == 4

@@ -2,10 +2,12 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.optimize
+from flint import fmpq
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +19,8 @@ from constructions.network import Network
 from constructions.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
 from verify.divergence import divergence
 from verify.divergence_floor import (
+    _Given,
     collinear_divergence_floor,
-    indicator_relation,
     one_head_divergence_floor,
 )
 from verify.forward import enclose_logits
@@ -226,25 +228,8 @@ def test_laws_that_one_head_can_hold_are_undecided() -> None:
 
 def test_contexts_without_a_relation_are_undecided() -> None:
     for contexts in (XOR[:3], np.array([[0, 0], [1, 1]]), np.array([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 0, 1]])):
-        assert indicator_relation(contexts) is None
         floor = one_head_divergence_floor(contexts, np.eye(len(contexts)))
         assert (floor.verdict, floor.lower, floor.relation) == (Verdict.UNDECIDED, 0.0, ())
-
-
-@given(st.integers(1, 7), st.integers(1, 4), st.integers(1, 3), SEEDS)
-def test_a_relation_is_found_exactly_if_the_indicators_are_dependent(
-    rows: int, length: int, tokens: int, seed: int
-) -> None:
-    contexts = np.random.default_rng(seed).integers(0, tokens, (rows, length))
-    contexts[:, -1] = 0
-    contexts = np.unique(contexts, axis=0)[::-1]
-    rows = len(contexts)
-    indicators = (contexts[:, :, None] == np.arange(tokens)).reshape(rows, -1).astype(np.int64)
-    relation = indicator_relation(contexts)
-    assert (relation is None) == (np.linalg.matrix_rank(indicators) == rows)
-    if relation is not None:
-        assert any(relation) and not (np.array(relation) @ indicators).any()
-        assert math.gcd(*relation) == 1
 
 
 def test_a_longer_relation_gives_a_floor_too() -> None:
@@ -307,19 +292,20 @@ def test_a_prior_that_is_none_is_refused(prior: list) -> None:
 @pytest.mark.parametrize("contexts", [np.zeros((3, 0), int), np.zeros((3, 2)), -np.ones((3, 2), int), np.zeros(3, int)])
 def test_contexts_that_are_none_are_refused(contexts: np.ndarray) -> None:
     with pytest.raises(InputError, match="contexts is"):
-        indicator_relation(contexts)
+        one_head_divergence_floor(contexts, np.eye(3))
 
 
 def test_tokens_that_64_bits_cannot_hold_are_refused() -> None:
     """Cast to int64, the first token would be -1, the place of the last one, and a relation would seem to hold."""
-    contexts = np.array([[2**64 - 1, 0], [1, 0]], dtype=np.uint64)
+    contexts: Any = np.array([[2**64 - 1, 0], [1, 0]], dtype=np.uint64)
     with pytest.raises(InputError, match="tokens below 2"):
         one_head_divergence_floor(contexts, [[9, 1], [1, 9]], relation=[1, -1])
 
 
 def test_large_tokens_are_only_names() -> None:
     laws = opposed(Fraction(9, 10))
-    for contexts in (XOR + 2**62, (XOR * (2**63 - 1)).astype(np.uint64), XOR.astype(np.uint8)):
+    renamed: list[Any] = [XOR + 2**62, (XOR * (2**63 - 1)).astype(np.uint64), XOR.astype(np.uint8)]
+    for contexts in renamed:
         assert one_head_divergence_floor(contexts, laws) == one_head_divergence_floor(XOR, laws)
 
 
@@ -334,6 +320,14 @@ def test_equal_contexts_are_refused() -> None:
 def test_a_search_that_leaves_its_interval_proves_nothing(monkeypatch: pytest.MonkeyPatch, found: float) -> None:
     monkeypatch.setattr(scipy.optimize, "fminbound", lambda *_, **__: found)
     assert one_head_divergence_floor(XOR, opposed(Fraction(9, 10))).verdict is Verdict.UNDECIDED
+
+
+def test_multipliers_that_leave_the_laws_bound_nothing() -> None:
+    given_laws = _Given([[1, 3], [1, 1]], None, 2)
+    eighth = fmpq(1, 8)
+    assert given_laws.dual_value([(0, [-eighth, eighth])]) > 0
+    assert not given_laws.dual_value([(0, [eighth, eighth])]).is_finite()  # no law: the sum is not 1
+    assert not given_laws.dual_value([(0, [3 * eighth, -3 * eighth])]).is_finite()  # no law: an entry below 0
 
 
 def test_too_few_pieces_are_refused() -> None:

@@ -21,7 +21,8 @@ def test_a_partition_and_a_part_of_one_hold():
 @pytest.mark.parametrize(
     ("skip", "windows"),
     [
-        ([0, 1, 2], [([3, 0], [0, 1])]),  # a context twice
+        ([0, 1, 2], [([0], [1])]),  # a context twice
+        ([], [([3, 4], [0, 1]), ([3], [0])]),
         ([0, 0], []),
         ([0, 3], []),  # the same last token
         ([], [([0, 3], [0, 0])]),

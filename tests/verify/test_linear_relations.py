@@ -1,5 +1,7 @@
 """Bounds for all weights: never exceeded by exact weights, and with the linear relation behind them."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -130,3 +132,19 @@ def test_subsets_and_sizes_that_are_none_are_refused():
             bound(XOR, *widths)
     with pytest.raises(InputError, match="different last tokens"):
         indicator_relation(np.array([[0, 0], [0, 1]]))
+
+
+@given(st.integers(1, 7), st.integers(1, 4), st.integers(1, 3), st.integers(0, 2**32 - 1))
+def test_a_relation_is_found_exactly_if_the_indicators_are_dependent(
+    rows: int, length: int, tokens: int, seed: int
+) -> None:
+    contexts = np.random.default_rng(seed).integers(0, tokens, (rows, length))
+    contexts[:, -1] = 0
+    contexts = np.unique(contexts, axis=0)[::-1]
+    rows = len(contexts)
+    indicators = (contexts[:, :, None] == np.arange(tokens)).reshape(rows, -1).astype(np.int64)
+    relation = indicator_relation(contexts)
+    assert (relation is None) == (np.linalg.matrix_rank(indicators) == rows)
+    if relation is not None:
+        assert any(relation) and not (np.array(relation) @ indicators).any()
+        assert math.gcd(*relation) == 1

@@ -24,6 +24,7 @@ from verify.exact_forward import exact_outputs, exact_rank
 from verify.independent_windows import partition_holds
 from verify.linear_relations import indicator_relation, rank_upper_bound_for_all_weights
 from verify.memorization import certify_memorization
+from verify.verdict import Verdict
 
 Int64Array = NDArray[np.int64]
 
@@ -68,7 +69,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _false_step()
     rng = np.random.default_rng(0)
     many = 25 if full else 4
-    yield _theorem("Theorem G", "random contexts, any sizes", list(_generic(rng, 12 * many)))
+    yield _theorem("Theorem G", "random contexts whose rank meets a bound", list(_generic(rng, 12 * many)))
     yield _theorem("Theorem S2", "bigrams", [*_adversarial_bigrams(full), *_bigrams(rng, 12 * many)])
     yield _theorem("Theorem P", "contexts with a partition", list(_partitioned(rng, 12 * many)))
     yield _theorem("Theorem D", "contexts longer than d_h", list(_long(rng, 12 * many)))
@@ -86,17 +87,18 @@ def _counterexample(example: Counterexample) -> Evidence:
     sizes: dict[str, Any] = {"d_model": width, "d_head": width, "n_heads": heads}
     ceiling = rank_upper_bound_for_all_weights(contexts, **sizes, with_skip=False)
     reached = _reached(contexts, sizes, with_skip=False, target=ceiling.rank)
-    below, tight = ceiling.rank < example.printed_rank, reached == ceiling.rank
+    printed = min(len(contexts), heads * width)
+    below, tight = ceiling.rank < printed, reached == ceiling.rank
     data: dict[str, Any] = {"contexts": contexts.tolist(), **sizes, "bound": ceiling.name}
     if len(set(contexts[:, -1].tolist())) == 1:
         data["relation"] = indicator_relation(contexts)
     return Evidence(
         role="counterexample",
         statement=(
-            f"{example.name}: no weights of {heads} heads with d = d_h = {width} reach rank {example.printed_rank} on "
+            f"{example.name}: no weights of {heads} heads with d = d_h = {width} reach rank {printed} on "
             f"these {len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.rank}."
         ),
-        promised=f"rank >= {example.printed_rank}",
+        promised=f"rank >= {printed}",
         certified=f"rank <= {ceiling.rank} for all weights, rank >= {reached} for explicit ones",
         verdict=proved(below and tight),
         method=f"{_UPPER}; {_LOWER}",
@@ -186,18 +188,29 @@ def _holds(contexts: Int64Array, found: Partition, width: int, head_width: int) 
 
 def _built(parameters: dict[str, int]) -> Evidence:
     construction = CLAIM.construct(**parameters)
-    task = construction.task
-    claims = {
-        claim.id: claim for claim in certify_memorization(construction.network, task, rank=False).certificate.claims
-    }
+    task, network, asked = construction.task, construction.network, {**CLAIM.parameters, **parameters}
+    claims = {claim.id: claim for claim in certify_memorization(network, task, rank=False).certificate.claims}
+    sizes: dict[str, Any] = {"d_model": network.d_model, "d_head": network.d_head}
+    fewer = max(0, network.n_heads - 1)
+    ceiling = rank_upper_bound_for_all_weights(task.contexts, **sizes, n_heads=fewer, with_skip=True)
+    as_asked = (network.d_model, network.d_head) == (asked["width"], asked["head_width"]) and (
+        task.n_contexts == asked["tokens"] ** asked["length"]
+    )
     return Evidence(
         role="repair",
-        statement=f"The float64 weights hold the {construction.summary}.",
-        promised=f"{task.n_contexts} labels",
-        certified=f"argmax of {claims[ARGMAX].values['proved']} contexts, for the network in real arithmetic",
-        verdict=claims[ARGMAX].verdict,
-        method=claims[ARGMAX].method,
-        data={**CLAIM.parameters, **parameters},
+        statement=(
+            f"Float64 weights with d = {network.d_model}, d_h = {network.d_head} and H = {network.n_heads} hold a "
+            f"label of each of all {task.n_contexts} contexts of {task.context_length} tokens; with {fewer} heads no "
+            f"weights reach rank {task.n_contexts}."
+        ),
+        promised=f"{task.n_contexts} labels with the fewest heads",
+        certified=(
+            f"argmax of {claims[ARGMAX].values['proved']} contexts, for the network in real arithmetic; rank <= "
+            f"{ceiling.rank} for all weights with {fewer} heads"
+        ),
+        verdict=Verdict.all_of([claims[ARGMAX].verdict, decided(as_asked), proved(ceiling.rank < task.n_contexts)]),
+        method=f"{claims[ARGMAX].method}; {_UPPER}",
+        data=asked,
     )
 
 

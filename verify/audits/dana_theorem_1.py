@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from constructions.arrays import array_task
 from constructions.claims.dana_theorem_1 import CLAIM, exact_memory, paper_heads
+from constructions.exact_network import ExactFrontEnd
 from constructions.memory import build_memory
 from constructions.network import Network
 from constructions.one_head_optimum import exclusive_or_contexts, exclusive_or_optimum, line_contexts, line_optimum
@@ -126,10 +127,10 @@ def _one_head_more() -> Evidence:
     laws = [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
     task = array_task(contexts, laws=np.array([[float(entry) for entry in law] for law in laws]), vocabulary=2)
     built = build_memory(task, d_model=2, d_head=2, n_heads=2, front_end="random")
-    worst, verdict = _certified(built.network, task)
+    worst, verdict = _certified(built.network, task, width=2, head_width=2, heads=2)
     return Evidence(
         "repair",
-        f"XOR with 2 heads of width 2 in d = 2, where [x_S, Y] has rank T = {task.n_contexts}",
+        f"XOR with {_sizes(built.network)}, where [x_S, Y] has rank T = {task.n_contexts}",
         "divergence 0 up to rounding",
         f"divergence <= {_up(worst)} nats after every context",
         verdict,
@@ -142,14 +143,20 @@ def _exact(tokens: int, length: int, width: int, head_width: int, facts: int) ->
     built = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width, facts=facts)
     front_end = built.network.front_end
     found = exact_network_logits(built.network, built.contexts)
+    count = facts or tokens**length
+    same = (
+        found == built.targets
+        and _has_sizes(front_end, width=width, head_width=head_width, heads=paper_heads(count, width, head_width))
+        and len(np.unique(built.contexts, axis=0)) == len(built.contexts) == count
+        and found.rank() == min(count, width, tokens)
+    )
     return Evidence(
         "repair",
-        f"T = {len(built.contexts)} of {tokens**length} contexts of {length} tokens over {tokens}, "
-        f"d = {front_end.d_model}, d_h = {front_end.d_head}, H = {front_end.n_heads}: a rational network with the "
-        "logits of an integer encoder of rank at most d",
+        f"T = {len(built.contexts)} of {tokens**length} contexts of {length} tokens over {tokens}: a rational network "
+        f"of {_sizes(front_end)} with the logits of an encoder of rank {found.rank()}",
         f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, head_width)}",
-        "equal as rational numbers" if found == built.targets else "not equal",
-        decided(found == built.targets),
+        "equal as rational numbers" if same else "not equal, or not of these sizes",
+        decided(same),
         "exact rational arithmetic",
         {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "facts": facts},
     )
@@ -158,26 +165,43 @@ def _exact(tokens: int, length: int, width: int, head_width: int, facts: int) ->
 def _rounded(tokens: int, length: int, width: int, head_width: int, facts: int) -> Evidence:
     parameters = {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "facts": facts}
     made = CLAIM.construct(**parameters)
-    worst, verdict = _certified(made.network, made.task)
+    count = facts or tokens**length
+    heads = paper_heads(count, width, head_width)
+    worst, verdict = _certified(made.network, made.task, width=width, head_width=head_width, heads=heads)
     return Evidence(
         "repair",
-        f"float64 weights that hold {made.summary}",
-        f"divergence 0 up to rounding, as {_count(made.task.n_contexts, width, head_width)} and d >= N - 1",
+        f"float64 weights of {_sizes(made.network)} that hold laws over {made.task.vocabulary_size} tokens after "
+        f"{made.task.n_contexts} of {tokens**length} contexts of {length} tokens",
+        f"divergence 0 up to rounding, as {_count(count, width, head_width)} and d >= N - 1",
         f"divergence <= {_up(worst)} nats after every context",
-        verdict,
+        verdict if made.task.n_contexts == count else Verdict.REFUTED,
         "enclosures of features and logits",
         parameters,
     )
 
 
-def _certified(network: Network, task: Task) -> tuple[float, Verdict]:
-    """The largest divergence, and whether it and the rank of the features are proved."""
+def _certified(network: Network, task: Task, *, width: int, head_width: int, heads: int) -> tuple[float, Verdict]:
+    """The largest divergence, and whether it, the rank of the features and the sizes are proved."""
     found = certify_memorization(network, task, witness=False)
     worst = float(found.divergence_upper.max())
     certificate = found.certificate
     return worst, Verdict.all_of(
-        [certificate.claim(FEATURE_RANK).verdict, certificate.claim(DIVERGENCE).verdict, proved(worst <= _TINY)]
+        [
+            certificate.claim(FEATURE_RANK).verdict,
+            certificate.claim(DIVERGENCE).verdict,
+            proved(worst <= _TINY),
+            decided(_has_sizes(network, width=width, head_width=head_width, heads=heads)),
+        ]
     )
+
+
+def _has_sizes(network: Network | ExactFrontEnd, *, width: int, head_width: int, heads: int) -> bool:
+    """Whether the network is as large as the paper counts, and no larger."""
+    return (network.d_model, network.d_head, network.n_heads) == (width, head_width, heads)
+
+
+def _sizes(network: Network | ExactFrontEnd) -> str:
+    return f"d = {network.d_model}, d_h = {network.d_head}, H = {network.n_heads}"
 
 
 def _mean_divergence(network: Network, contexts: Int64Array, laws: list[list[Fraction]]) -> float:

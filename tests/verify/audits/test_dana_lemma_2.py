@@ -1,6 +1,7 @@
 """The audit of Lemma 2 certifies what it says, and nothing that is not so."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -102,6 +103,23 @@ def test_dependent_windows_are_refuted(monkeypatch):
 
     monkeypatch.setattr(audit, "all_contexts_windows", spoiled)
     assert audit._windows(False).verdict is Verdict.REFUTED
+
+
+def test_weights_with_a_head_too_many_or_for_fewer_contexts_confirm_nothing(monkeypatch):
+    small = {"tokens": 2, "length": 2, "width": 2, "head_width": 1}
+    assert audit._built(small).verdict is Verdict.PROVED
+    assert audit._built({**small, "heads": 3}).verdict is Verdict.UNDECIDED
+    made = audit.CLAIM.construct(**small)
+    monkeypatch.setattr(audit, "CLAIM", SimpleNamespace(parameters={}, construct=lambda **_: made))
+    assert audit._built(small).verdict is Verdict.PROVED
+    for other in ({"length": 3}, {"width": 3}, {"head_width": 2}):
+        assert audit._built({**small, **other}).verdict is Verdict.REFUTED
+
+
+def test_the_printed_rank_is_counted_by_the_audit(monkeypatch):
+    monkeypatch.setattr(Counterexample, "printed_rank", 99)
+    piece = audit._counterexample(Counterexample("none", exclusive_or(3), 4, 2))
+    assert piece.verdict is Verdict.UNDECIDED and piece.promised == "rank >= 4"
 
 
 def test_instances_come_in_degenerate_sizes():

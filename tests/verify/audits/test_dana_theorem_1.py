@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from constructions.claims import dana_theorem_1 as theorem_1
+from constructions.errors import InputError
 from constructions.network import Network
 from verify.audit import audit_claims
 from verify.audits import dana_theorem_1 as audit
@@ -95,7 +97,34 @@ def test_one_changed_weight_is_noticed(monkeypatch: pytest.MonkeyPatch, small: N
         return replace(built, network=Network(**{**built.network.tensors(), "W_O": W_O}))
 
     monkeypatch.setattr(audit, "build_memory", spoilt)
-    assert [verdict for statement, verdict in verdicts() if "XOR with 2 heads" in statement] == [Verdict.UNDECIDED]
+    assert [verdict for statement, verdict in verdicts() if "XOR with" in statement] == [Verdict.UNDECIDED]
+
+
+def test_more_heads_than_the_paper_counts_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    count = theorem_1.paper_heads
+    monkeypatch.setattr(theorem_1, "paper_heads", lambda *sizes: count(*sizes) + 1)  # the audit counts itself
+    found = dict(verdicts())
+    larger = [verdict for statement, verdict in found.items() if "rational network" in statement or "laws" in statement]
+    assert larger.count(Verdict.REFUTED) == 2
+    build = audit.build_memory
+    monkeypatch.setattr(audit, "build_memory", lambda task, **sizes: build(task, **{**sizes, "n_heads": 3}))
+    assert audit._one_head_more().verdict is Verdict.REFUTED
+
+
+def test_fewer_contexts_than_there_should_be_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    contexts, task = theorem_1._contexts, theorem_1._task
+    monkeypatch.setattr(theorem_1, "_contexts", lambda *_: contexts(2, 2, 3, 0))
+    monkeypatch.setattr(theorem_1, "_task", lambda *_: task(4, 2, 13, 0))
+    assert audit._exact(*audit._EXACT[0]).verdict is Verdict.REFUTED
+    monkeypatch.setattr(theorem_1, "paper_heads", lambda *_: 3)  # as many as for all contexts
+    assert audit._rounded(*audit._ROUNDED[0]).verdict is Verdict.REFUTED
+
+
+def test_equal_contexts_are_no_counterexample(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    contexts = audit.exclusive_or_contexts()[[0, 1, 0, 1]]
+    monkeypatch.setattr(audit, "exclusive_or_contexts", lambda _=3: contexts)
+    with pytest.raises(InputError, match="equal rows"):
+        next(audit.evidence(full=False))
 
 
 def test_printed_bounds_are_rounded_outward() -> None:
