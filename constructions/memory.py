@@ -77,7 +77,8 @@ def build_memory(
     r"""Build the weights of an attention-only transformer that holds every memorized context of a task.
 
     The target fixes the unembedding W_U and, for every context, the residual stream $E_t$ on the r coordinates that
-    W_U reads. A front end of generic rank gives the features Y. Then, in this order:
+    W_U reads; for laws and $d < N - 1$ they are the best encoder of rank d that is found. A front end of generic rank
+    gives the features Y. Then, in this order:
 
     1. heads alone: if Y has rank T, $W_O = Y^+ (E - X_S)$ on those coordinates, 0 on the others;
     2. embedding: if the last tokens are pairwise distinct, $W_E[t_S] = E_t$, and the heads write nothing;
@@ -104,8 +105,7 @@ def build_memory(
 
     Raises:
         InputError: An argument out of range; names it.
-        CapacityError: d is too small for the target, or the heads are too few for the contexts, or too few to leave
-            room for the tail.
+        CapacityError: The heads are too few for the contexts, or too few to leave room for the tail.
         HypothesisError: d = 1 with three or more labels, or a front end that does not fit the dimensions.
 
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired as Theorem 1'. Page: docs/claims/full_rank_attention.md
@@ -127,7 +127,7 @@ def build_memory(
     _check(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
     clock = _Clock(progress or _silent)
     with clock.stage("targets", f"{task.target} of {task.n_contexts} contexts"):
-        W_U, targets = _targets(task, d_model, seed)
+        W_U, targets = _targets(task, d_model, seed, clock.progress)
     builder = _Builder(task, W_U, targets, d_head, n_heads, front_end, seed, clock)
     n_features, n_contexts = n_heads * d_head, task.n_contexts
     if n_features >= n_contexts:
@@ -395,9 +395,12 @@ class _Builder:
         return BuiltMemory(network, route, front_end.kind, attempt, solver, condition, residual, fit, seconds)
 
 
-def _targets(task: Task, d_model: int, seed: int) -> tuple[Float64Array, Float64Array]:
+def _targets(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[Float64Array, Float64Array]:
+    def report(done: int, starts: int, divergence: float) -> None:
+        progress("targets", done / starts, f"best encoder of rank {d_model}: {divergence:.6g} nats")
+
     if task.target == "laws":
-        return distribution_memory.targets(task, d_model)
+        return distribution_memory.targets(task, d_model, seed=seed, progress=report)
     return association_memory.targets(task, d_model, seed=seed)
 
 

@@ -61,8 +61,8 @@ def law_unembedding(d_model: int, vocabulary_size: int) -> Float64Array:
         raise CapacityError(
             "Dana et al. (2024), Proposition 2",
             f"d_model >= N - 1 = {vocabulary_size - 1} to reach every law over N = {vocabulary_size} tokens",
-            f"d_model = {d_model}; the best encoder of smaller rank is not built yet, so take d_model >= "
-            f"{vocabulary_size - 1}, a smaller vocabulary, or the target labels (--target labels)",
+            f"d_model = {d_model}; fewer only approximate laws (constructions.sequence_encoder); labels need 2 "
+            "(--target labels)",
         )
     return np.eye(d_model, vocabulary_size)
 

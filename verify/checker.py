@@ -235,6 +235,8 @@ def _check_argmax(claim: Claim, judged: _Judged) -> ClaimCheck:
     gaps = [gap for gap in judged.margins if gap is not None]
     proved = len(judged.margins) - sum(not lower > 0 for lower, _ in gaps)
     values: dict[str, Number] = {"proved": proved}
+    if claim.verdict is Verdict.PROVED and claim.values["proved"] < claim.values["contexts"]:
+        return _check_argmax_of_some(claim, judged, values)
     wrong = [i for i, gap in enumerate(judged.margins) if gap is not None and gap[1] <= 0]
     if wrong:
         reason = f"in {len(wrong)} contexts another token is at least as likely as a mode, first in context {wrong[0]}"
@@ -251,6 +253,16 @@ def _check_argmax(claim: Claim, judged: _Judged) -> ClaimCheck:
     if any(upper < stored for _, upper in gaps):
         return ClaimCheck(claim.id, Verdict.REFUTED, "the stored margin is larger than the least one", values)
     return ClaimCheck(claim.id, Verdict.UNDECIDED, "the least margin and the stored one cannot be told apart", values)
+
+
+def _check_argmax_of_some(claim: Claim, judged: _Judged, values: dict[str, Number]) -> ClaimCheck:
+    claimed, stored = claim.values["proved"], Fraction(claim.values["margin_lower"])
+    reached = sum(gap is None or gap[0] >= stored for gap in judged.margins)
+    if reached >= claimed:
+        return ClaimCheck(claim.id, Verdict.PROVED, f"compared as integers in {reached} contexts", values)
+    if sum(gap is None or gap[1] >= stored for gap in judged.margins) < claimed:
+        return ClaimCheck(claim.id, Verdict.REFUTED, f"fewer than {claimed} contexts have the stored margin", values)
+    return ClaimCheck(claim.id, Verdict.UNDECIDED, f"the stored margin was found in {reached} contexts only", values)
 
 
 def _check_divergence(claim: Claim, judged: _Judged) -> ClaimCheck:

@@ -1,4 +1,4 @@
-"""The `memproof` command: memorize, capacity, check, run, claims, audit, build."""
+"""The `memproof` command: memorize, capacity, check, run, claims, audit, build, assumptions."""
 
 import argparse
 import json
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from constructions.task import Target, Task
+    from verify.certificate import CheckReport
+    from verify.layer_certificate import LayerCheckReport
 
 # The exit codes of `check`, and of every other command where they apply.
 PROVED, REFUTED, BAD_USAGE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -68,10 +70,20 @@ def _fail(options: argparse.Namespace, error: object, code: int) -> int:
     return code
 
 
+class _CommandHelp(argparse.HelpFormatter):
+    """Every command on one line with what it does; argparse forgets the indentation of the longest name."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            self._action_max_length += self._indent_increment
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="memproof",
         description="Build, certify and check attention-only transformers that memorize a text or a table exactly.",
+        formatter_class=_CommandHelp,
     )
     parser.add_argument("--version", action="version", version=f"memproof {_version()}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -113,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     capacity.set_defaults(command=_capacity)
 
     check = commands.add_parser("check", help="prove a stored certificate again, from the weights and the task")
-    check.add_argument("folder", type=_path, help="a folder that `memorize` wrote")
+    check.add_argument("folder", type=_path, help="a folder that `memorize` or `build` wrote")
     check.add_argument(
         "--independent",
         action="store_true",
@@ -123,7 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(command=_check)
 
     run = commands.add_parser("run", help="run the weights in torch and judge the result against the certificate")
-    run.add_argument("folder", type=_path, help="a folder that `memorize` wrote")
+    run.add_argument("folder", type=_path, help="a folder that `memorize` or `build` wrote")
     run.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     run.add_argument("--dtype", default="float32", choices=("float64", "float32", "bfloat16"))
     _add_common_options(run)
@@ -156,6 +168,25 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
     _add_common_options(build)
     build.set_defaults(command=_build)
+
+    assumptions = commands.add_parser("assumptions", help="test the assumptions of memorization on your own data")
+    assumptions.add_argument(
+        "data", type=_path, metavar="DATA.npz", help="arrays contexts [T,n,d] or [n,d], queries [T,d]"
+    )
+    assumptions.add_argument(
+        "--heads", type=_count, default=None, metavar="H", help="heads of the block condition (default: the fewest)"
+    )
+    assumptions.add_argument("--head-dim", type=_count, default=None, metavar="DH", help="d_head (default: d)")
+    assumptions.add_argument(
+        "--samples",
+        type=_count,
+        default=None,
+        metavar="N",
+        help="random subsets where nothing is proved (default: 5000)",
+    )
+    assumptions.add_argument("--seed", type=_count, default=0, help="seed of every random choice (default: 0)")
+    _add_common_options(assumptions)
+    assumptions.set_defaults(command=_assumptions)
     return parser
 
 
@@ -405,16 +436,28 @@ def _capacity(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     _require_folder(options.folder)
     with _progress(not options.json) as progress:
-        if options.independent:
-            from verify.checker import check_independently
-
-            report = check_independently(options.folder, progress=progress)
-        else:
-            from verify.memorization import check_memorization
-
-            report = check_memorization(options.folder, progress=progress)
+        report = _checker(options)(options.folder, progress=progress)
     _print(options, report.summary(), _check_tables)
     return {"PROVED": PROVED, "REFUTED": REFUTED}.get(report.verdict.value, UNDECIDED)
+
+
+def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport | LayerCheckReport]":
+    """The checker for what is in the folder, loaded alone: the independent one shares no arithmetic with the other."""
+    if (options.folder / "layer.safetensors").exists():
+        if options.independent:
+            from verify.layer_checker import check_layer_independently
+
+            return check_layer_independently
+        from verify.layer_memorization import check_layer
+
+        return check_layer
+    if options.independent:
+        from verify.checker import check_independently
+
+        return check_independently
+    from verify.memorization import check_memorization
+
+    return check_memorization
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -501,8 +544,35 @@ def _build(options: argparse.Namespace) -> int:
             device=options.device,
             progress=progress,
         )
-    _print(options, summary, _memorize_tables)
+    _print(options, summary, _layer_tables if "examples" in summary else _memorize_tables)
     return {"PROVED": PROVED, "REFUTED": REFUTED}.get(summary["verdict"], UNDECIDED)
+
+
+def _assumptions(options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from constructions.context_arrays import read_contexts
+    from constructions.errors import FileFormatError
+    from constructions.promised_ranks import promised_ranks
+    from verify.assumptions import assess_assumptions
+
+    try:
+        contexts, queries = read_contexts(options.data)
+    except FileFormatError as error:  # no file that memproof wrote: bad input, and nothing is refuted
+        return _fail(options, error, BAD_USAGE)
+    with _progress(not options.json) as progress:
+        found = assess_assumptions(
+            contexts, queries, n_heads=options.heads, samples=options.samples, seed=options.seed, progress=progress
+        )
+    promised = promised_ranks(
+        n_examples=found.n_examples,
+        n_tokens=found.n_tokens,
+        d_model=found.d_model,
+        n_heads=found.n_heads,
+        d_head=found.d_model if options.head_dim is None else options.head_dim,
+    )
+    _print(options, {**found.summary(), "heads": found.n_heads, "promised": asdict(promised)}, _assumptions_tables)
+    return PROVED
 
 
 def _missing_device(device: str) -> str:
@@ -579,6 +649,70 @@ def _heads_needed(necessary: int | None, fewest: int | None) -> str:
     return f"{fewest}" if necessary is None or necessary >= fewest else f"{fewest} suffice, {necessary} are necessary"
 
 
+def _assumptions_tables(summary: dict[str, Any]) -> Rows:
+    second, blocks, promised = summary["assumption_2"], summary["block_condition"], summary["promised"]
+    size = summary["assumption_1"]["size"]
+    shared = "one shared context" if summary["shared"] else "a context each"
+    contexts = f"{second['verdict']}: {second['full']} of {second['contexts']} of rank {summary['tokens']}"
+    if second["relation"] is not None:
+        contexts += f"; context {second['first_dependent']}: {_relation(second['relation'])}"
+    held = "no number of heads holds more than one example with one token"
+    if blocks is not None:
+        held = f"{blocks['verdict']}: {blocks['examples']} examples, {blocks['heads']} heads; {blocks['method']}"
+        held += f"; {_relation(blocks['relation'])}" if blocks["relation"] is not None else ""
+    return [
+        (
+            f"{summary['examples']} examples with {shared} of {summary['tokens']} tokens, d = {summary['dim']}",
+            [
+                (f"1: any {size} queries independent", _subset_test(summary["assumption_1"])),
+                ("2: contexts of full rank", contexts),
+                (f"3: any {size} of query + mean token", _subset_test(summary["assumption_3"])),
+                ("the block condition", held),
+            ],
+        ),
+        (
+            "Ranks of the first queries: exact, and with tolerances, which prove nothing",
+            [(name, _three_ranks(ranks)) for name, ranks in summary["ranks"].items()],
+        ),
+        (
+            f"Examples that {summary['heads']} heads hold",
+            [
+                ("printed, H (min(n, d_h) - 1) + 1", f"{promised['printed']}, under 1 and 2"),
+                ("any d_h, H (n - 1) + 1", f"{promised['sharp']}, under 2 and the block condition"),
+                ("almost all contexts, H d", str(promised["generic"])),
+                ("Dana et al., H d_h + d", f"{promised['dana']}, where contexts are tokens"),
+            ],
+        ),
+    ]
+
+
+def _subset_test(test: dict[str, Any]) -> str:
+    text = f"{test['verdict']}: {test['method']}"
+    if test["relation"] is not None:
+        text += f"; {_relation(test['relation'])}"
+    if (sample := test["sample"]) is not None:
+        text += (
+            f"; {sample['dependent']} of {sample['samples']} random subsets are dependent, so with "
+            f"{100 * sample['confidence']:g} % confidence a share of at most {_number(sample['share_upper'])} is"
+        )
+    return text
+
+
+def _relation(relation: dict[str, Any]) -> str:
+    rows = relation["rows"]
+    listed = ", ".join(map(str, rows[:8])) + (", .." if len(rows) > 8 else "")
+    return f"exact relation between {len(rows)} vectors: {listed}"
+
+
+def _three_ranks(ranks: dict[str, Any]) -> str:
+    lower, upper = ranks["exact_lower"], ranks["exact_upper"]
+    exact = f"{lower}" if lower == upper else f"{lower} .. {upper}"
+    return (
+        f"{exact} of {min(ranks['rows'], ranks['columns'])} exactly, {ranks['float64']} in float64, "
+        f"{ranks['float32']} in float32; smallest singular value / largest {_number(ranks['spread'])}"
+    )
+
+
 def _capacity_tables(summary: dict[str, Any]) -> Rows:
     return [("Capacity", _capacity_rows(summary))]
 
@@ -590,6 +724,7 @@ def _memorize_tables(summary: dict[str, Any]) -> Rows:
         ("argmax proved", f"{summary['argmax_proved']} of {summary['memorized']} contexts"),
         ("KL, memorized, mean", f"<= {_number(summary['mean_kl_upper'])} nats"),
         ("KL, memorized, worst", f"<= {_number(summary['max_kl_upper'])} nats"),
+        *_encoder_rows(summary),
         ("KL, all contexts, mean", f"in [{_number(lower)}, {_number(upper)}] nats"),
         ("condition of the features", f"<= {_number(summary['condition'])}"),
         ("weights", f"{summary['heads']} heads, {summary['parameters']} parameters, front end {summary['front_end']}"),
@@ -605,6 +740,17 @@ def _memorize_tables(summary: dict[str, Any]) -> Rows:
         ),
         ("Files", files),
         ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in summary["seconds"].items()]),
+    ]
+
+
+def _encoder_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a stream of d dimensions cannot avoid; nothing for labels."""
+    if summary["unavoidable_kl"] is None:
+        return []
+    (lower, upper), (_, reached) = summary["unavoidable_kl"], summary["encoder_kl"]
+    return [
+        ("KL, memorized, by frequency", f"<= {_number(reached)} nats"),
+        (f"of it unavoidable with d = {summary['dim']}", f"in [{_number(lower)}, {_number(upper)}] nats"),
     ]
 
 
@@ -651,10 +797,43 @@ def _audit_tables(summaries: list[dict[str, Any]]) -> Rows:
 
 def _torch_row(row: dict[str, Any]) -> str:
     judged = {True: "within the bound", False: "OUTSIDE THE BOUND", None: "not judged"}[row["within_bound"]]
+    if "max_output_error" in row:
+        return f"{_layer_result(row)}, largest output error {_number(row['max_output_error'])}, {judged}"
     return (
         f"accuracy {_number(row['accuracy'])}, mean KL {_number(row['mean_kl'])}, "
         f"largest logit error {_number(row['max_logit_error'])}, {judged}"
     )
+
+
+def _layer_result(row: dict[str, Any]) -> str:
+    if row["accuracy"] is not None:
+        return f"accuracy {_number(row['accuracy'])}"
+    return f"largest label error {_number(row['max_label_error'])}"
+
+
+def _layer_tables(summary: dict[str, Any]) -> Rows:
+    pairs = f"at least {summary['saturated_pairs']} of {summary['pairs']}"
+    certified = [
+        ("verdict", summary["verdict"]),
+        ("rank of Z", f"{summary['examples']}: {summary['rank_verdict']}"),
+        ("condition of Z", f"<= {_number(summary['condition'])}"),
+        ("label error", f"<= {_number(summary['label_error_upper'])}")
+        if summary["kind"] == "regression"
+        else ("margin of the class", f">= {_number(summary['margin_lower'])}"),
+        (f"attention above 1 - {_number(summary['saturation_delta'])}", f"{pairs} pairs of a head and an example"),
+        ("weights", f"{summary['heads']} heads, {summary['parameters']} parameters"),
+    ]
+    return [
+        ("Built", [(summary["claim"], summary["built"])]),
+        ("Certified, of the weights as written", certified),
+        (
+            "Replica in torch",
+            [(name, _torch_row(row)) for name, row in (summary["torch"] or {}).items()]
+            or [("torch", "not installed: the replica was not run")],
+        ),
+        ("Files", list(summary["files"].items())),
+        ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in summary["seconds"].items()]),
+    ]
 
 
 def _check_tables(summary: dict[str, Any]) -> Rows:

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import repeat
 from operator import add, mul
-from typing import Any
+from typing import Any, Protocol
 
 from constructions.errors import InputError
-from verify.integer_forward import Outputs
 from verify.integers import (
     SMALL,
     compact,
@@ -30,6 +29,23 @@ from verify.plain_files import PlainArray
 from verify.verdict import Verdict
 
 _BLOCK = 1024  # rows of a product that are looked at together
+
+
+class FeatureRows(Protocol):
+    """Integers at `features_scale`, each within `features_error` units of a feature, of `feature_bits` bits."""
+
+    @property
+    def features_scale(self) -> int: ...
+
+    @property
+    def features_error(self) -> int: ...
+
+    @property
+    def feature_bits(self) -> int: ...
+
+    def feature_rows(self, with_skip: bool) -> Iterator[list[int]]:
+        """The rows of the matrix, one after the other."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -136,7 +152,9 @@ def _defects(rows: Sequence[Sequence[int]], factors: Sequence[Sequence[int]], sc
             yield row
 
 
-def rank_bounds(outputs: Outputs, with_skip: bool, witness: dict[str, PlainArray]) -> tuple[Fraction, Fraction] | None:
+def rank_bounds(
+    outputs: FeatureRows, with_skip: bool, witness: dict[str, PlainArray]
+) -> tuple[Fraction, Fraction] | None:
     """Lower bound of the smallest singular value and upper bound of the condition number, or `None`.
 
     The witness, too, becomes integers of about as many bits as the features have.
@@ -167,7 +185,7 @@ class _ScaledRows:
 
     @classmethod
     def of(
-        cls, outputs: Outputs, with_skip: bool, squares: list[int], witness: dict[str, PlainArray]
+        cls, outputs: FeatureRows, with_skip: bool, squares: list[int], witness: dict[str, PlainArray]
     ) -> "_ScaledRows | None":
         width = len(next(outputs.feature_rows(with_skip)))
         row_exponents = _witness_integers(witness, "row_exponents", (len(squares),))

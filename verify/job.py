@@ -1,6 +1,7 @@
 """The main job: a task in, certified weights out, as a folder that can be checked, run and looked at."""
 
 import importlib.util
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,10 +14,10 @@ from constructions.claim import Claim
 from constructions.errors import CapacityError, InputError, TamperedError
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.full_rank_attention import FRONT_ENDS
+from constructions.layer import LayerConstruction
 from constructions.memory import TAILS, build_memory, default_heads, estimate_bytes
 from constructions.network import Network
 from constructions.task import Task
-from constructions.unembedding import law_unembedding
 from verify.certificate import (
     ALL_CONTEXTS_DIVERGENCE,
     ARGMAX,
@@ -29,6 +30,9 @@ from verify.certificate import (
     Certificate,
     file_sha256,
 )
+from verify.encoder_ceiling import network_divergence
+from verify.encoder_floor import encoder_floor
+from verify.layer_job import is_layer_folder, run_layer_summary, write_layer_folder
 from verify.memorization import MemorizationCertificate, certify_memorization
 from verify.memory_budget import require_memory
 from verify.report import Details, write_report
@@ -69,9 +73,11 @@ def memorize(
 ) -> dict[str, Any]:
     r"""Build weights that hold the task exactly, certify them, run them, and write the folder `out`.
 
-    The stages are capacity, weights, certificate, torch and files. The certificate is about the float64 weights that
-    are written, rounding included: of the figures returned, those of the capacity and of the certificate are proved,
-    those of torch are measured. `out` appears when everything in it is complete.
+    For laws and $d < N - 1$, where no weights hold all laws, they hold the best encoder of rank d that is found.
+
+    The stages are capacity, weights, certificate, encoder, torch and files. The certificate is about the float64
+    weights that are written, rounding included: of the figures returned, those of the capacity, of the certificate and
+    of the encoder are proved, those of torch are measured. `out` appears when everything in it is complete.
 
     Args:
         task: What is to be memorized.
@@ -92,7 +98,7 @@ def memorize(
 
     Raises:
         InputError: A size that makes no model, or an existing folder.
-        CapacityError: Too few heads or dimensions; says how many suffice.
+        CapacityError: Too few heads; says how many suffice.
         ResourceError: The work would not fit into memory.
 
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired. Page: docs/commands.md
@@ -114,8 +120,6 @@ def memorize(
     _require_one_of("front_end", front_end, FRONT_ENDS)
     _require_one_of("tail", tail, (*TAILS, None))
     d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
-    if task.target == "laws":
-        law_unembedding(d_model, task.vocabulary_size)  # raises before the long work if d is too small
     if tail is None:
         tail = "fit" if task.target == "laws" and len(task.tail_contexts) and n_heads is None else "none"
     clock = _Clock(progress)
@@ -162,8 +166,8 @@ def build_claim(
 ) -> dict[str, Any]:
     r"""Build the weights that a claim of the literature promises, certify them, run them, and write the folder `out`.
 
-    The folder is of the same kind as those of `memorize`. The certificate is about the float64 weights that are
-    written, whatever the construction was exact about.
+    The folder is of the same kind as those of `memorize`, or one of a layer (docs/layer.md). The certificate is about
+    the float64 weights that are written, whatever the construction was exact about.
 
     Args:
         claim: A claim of the register.
@@ -200,6 +204,18 @@ def build_claim(
     with clock.stage("weights"):
         built = claim.construct(**given)
         progress("weights", None, built.summary)
+    origin = {"claim": claim.id, "built": built.summary, "construction": {**claim.parameters, **given}}
+    if isinstance(built, LayerConstruction):
+        return write_layer_folder(
+            out,
+            built,
+            figures=origin,
+            stage=clock.stage,
+            seconds=clock.seconds,
+            overwrite=overwrite,
+            device=device,
+            progress=_within(progress, "certificate"),
+        )
     task, network = built.task, built.network
     with clock.stage("capacity"):
         needed = _capacity(
@@ -216,9 +232,7 @@ def build_claim(
         network,
         needed,
         figures={
-            "claim": claim.id,
-            "built": built.summary,
-            "construction": {**claim.parameters, **given},
+            **origin,
             "front_end": claim.id,
             "route": claim.id,
             "tail": "none",
@@ -286,12 +300,12 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
     """Run the weights in `folder` in torch, and judge every logit against its enclosure and a rounding bound.
 
     Args:
-        folder: A folder that `memorize` wrote.
+        folder: A folder that `memorize` or `build_claim` wrote.
         device: ``"cpu"`` or ``"cuda"``.
         dtype: ``"float64"``, ``"float32"`` or ``"bfloat16"``.
 
     Returns:
-        The figures of `verify.run.RunResult`, with the type.
+        The figures of `verify.run.RunResult`, or of `verify.layer_run.LayerRunResult`, with the type.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.
@@ -301,6 +315,8 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
 
     Page: docs/run.md
     """
+    if is_layer_folder(folder):
+        return run_layer_summary(folder, device=device, dtype=dtype)
     if importlib.util.find_spec("torch") is None:
         raise InputError("torch is not installed; `pip install memproof[torch]` to run the weights")
     from verify.run import run
@@ -439,6 +455,8 @@ def _certified_folder(
             keep_logits=task.n_contexts * task.vocabulary_size <= _KEPT_LOGITS,
             progress=_within(clock.progress, "certificate"),
         )
+    with clock.stage("encoder"):
+        encoder = _encoder_figures(network, task, proved.logits, _within(clock.progress, "encoder"))
     with clock.stage("torch"):
         runs = _runs(network, task, device=device, logits=proved.logits)
     summary = {
@@ -450,6 +468,7 @@ def _certified_folder(
         **_capacity_figures(needed, network.n_heads, proved.certificate),
         "parameters": network.parameters,
         **_certified_figures(proved),
+        **encoder,
         "torch": runs,
     }
     with clock.stage("files"), new_folder(out, overwrite=overwrite) as folder:
@@ -527,6 +546,21 @@ def _certified_figures(proved: MemorizationCertificate) -> dict[str, Any]:
         "max_kl_upper": bound(DIVERGENCE, "max_upper"),
         "all_contexts_kl": [bound(ALL_CONTEXTS_DIVERGENCE, "lower"), bound(ALL_CONTEXTS_DIVERGENCE, "upper")],
     }
+
+
+def _encoder_figures(
+    network: Network, task: Task, logits: "Enclosure | None", progress: Progress
+) -> dict[str, list[float | None] | None]:
+    """What no encoder of rank d avoids, between proved bounds, and what these weights have; nats, by the prior."""
+    if task.laws is None:
+        return {"unavoidable_kl": None, "encoder_kl": None}
+    lower, upper = network_divergence(network, task, logits=logits, progress=progress)
+    reached = upper if upper < math.inf else None
+    if network.d_model >= task.vocabulary_size - 1:
+        return {"unavoidable_kl": [0.0, 0.0], "encoder_kl": [lower, reached]}  # Proposition 2
+    progress("lower bound", None, f"all encoders of rank {network.d_model}")
+    floor = encoder_floor(task.laws, network.d_model, prior=task.prior).lower
+    return {"unavoidable_kl": [floor, reached], "encoder_kl": [max(lower, floor), reached]}
 
 
 def _write(

@@ -58,6 +58,7 @@ _SLACK = 2.0**-10  # relative; what a stored bound gives away so that another BL
 _DIVERGENCE_SLACK = 2.0**-2  # the same for divergences, which are squares of radii of enclosures
 _RANK_SLACK = 2.0**-5  # the same for singular values, whose proved bounds depend more on the order of summation
 _BITS = 12  # of a stored bound
+_SMALL_DIVERGENCE = 2.0**-20  # nats; the quadratic bound of less is sharp enough
 _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
 
@@ -140,7 +141,7 @@ def certify_memorization(
     subject = _subject(network, task)
     claims = (
         ranked,
-        _claim_argmax(task, judged),
+        _claim_argmax(subject, judged),
         _claim_divergence(task, judged),
         _claim_all_contexts(task, empirical),
     )
@@ -325,7 +326,7 @@ def _judge_memorized(
             exact = label_divergence(logits, task.labels[rows])
             above[rows], below[rows] = exact.upper(), exact.lower()
         else:
-            above[rows] = quadratic_divergence_bound(logits, task.laws[rows])
+            above[rows] = _law_divergence_upper(logits, task.laws[rows])
         empirical = empirical_divergence(logits, task.counts.rows(rows.start, rows.stop))
         middle[rows], radius[rows] = empirical.midpoint, empirical.radius
         if keep_logits:
@@ -350,6 +351,12 @@ def _judge_tail(network: Network, task: Task, *, progress: Progress) -> Enclosur
         middle[rows], radius[rows] = part.midpoint, part.radius
         progress("all contexts", rows.stop / size, f"{rows.stop} of {size} contexts")
     return Enclosure(middle, radius)
+
+
+def _law_divergence_upper(logits: Enclosure, laws: Float64Array) -> Float64Array:
+    """The quadratic bound, which is sharp for small divergences, and an enclosure where that bound is large."""
+    above = quadratic_divergence_bound(logits, laws)
+    return above if bool((above < _SMALL_DIVERGENCE).all()) else np.minimum(above, divergence(logits, laws).upper())
 
 
 def _margin_upper(logits: Enclosure, modes: NDArray[np.bool_]) -> Float64Array:
@@ -405,18 +412,19 @@ def _widened(lower: float, upper: float) -> tuple[float, float]:
     return max(0.0, math.floor((lower - width) / grid) * grid), math.ceil((upper + width) / grid) * grid
 
 
-def _claim_argmax(task: Task, judged: _Judged) -> Claim:
-    proved = int((judged.margin_lower > 0.0).sum())
-    values: dict[str, Number] = {"contexts": task.n_contexts, "proved": proved}
+def _claim_argmax(subject: Subject, judged: _Judged) -> Claim:
+    right = judged.margin_lower > 0.0
+    contexts, proved = len(right), int(right.sum())
+    values: dict[str, Number] = {"contexts": contexts, "proved": proved}
     verdict = Verdict.UNDECIDED
-    if bool((judged.margin_upper <= 0.0).any()):
+    if bool((judged.margin_upper <= 0.0).any()) and not subject.approximates_laws:
         verdict = Verdict.REFUTED
-    elif proved == task.n_contexts:
+    elif proved == contexts or (proved > 0 and subject.approximates_laws):
         # Where every token is a mode of every context any margin is true.
-        margin = _lowered(min(float(judged.margin_lower.min()), _LARGEST))
+        margin = _lowered(min(float(judged.margin_lower[right].min()), _LARGEST))
         if margin > 0.0:
             verdict, values = Verdict.PROVED, {**values, "margin_lower": margin}
-    return Claim.of(ARGMAX, task.target, verdict, "enclosure of the logits", values)
+    return Claim.of(ARGMAX, subject.target, verdict, "enclosure of the logits", values)
 
 
 def _claim_divergence(task: Task, judged: _Judged) -> Claim:
@@ -433,7 +441,11 @@ def _claim_divergence(task: Task, judged: _Judged) -> Claim:
                 "max_upper": _raised(most, _DIVERGENCE_SLACK),
             },
         )
-    method = "log(1 + sum of exp(z_j - z_label))" if task.laws is None else "range(z - log law)^2 / 8"
+    method = (
+        "log(1 + sum of exp(z_j - z_label))"
+        if task.laws is None
+        else "range(z - log law)^2 / 8, or an enclosure of the divergence"
+    )
     return Claim.of(DIVERGENCE, task.target, verdict, method, values)
 
 
@@ -554,6 +566,8 @@ def _is_beyond(matrix: Enclosure, claim: Claim) -> bool:
 def _check_argmax(claim: Claim, judged: _Judged) -> ClaimCheck:
     least = float(judged.margin_lower.min())
     values: dict[str, Number] = {"proved": int((judged.margin_lower > 0.0).sum())}
+    if claim.verdict is Verdict.PROVED and claim.values["proved"] < claim.values["contexts"]:
+        return _check_argmax_of_some(claim, judged, values)
     wrong = np.flatnonzero(judged.margin_upper <= 0.0)
     if len(wrong):
         reason = f"in {len(wrong)} contexts another token is at least as likely as a mode, first in context {wrong[0]}"
@@ -568,6 +582,17 @@ def _check_argmax(claim: Claim, judged: _Judged) -> ClaimCheck:
     if float(judged.margin_upper.min()) < stored:
         return ClaimCheck(claim.id, Verdict.REFUTED, "the stored margin is larger than the least one", values)
     return ClaimCheck(claim.id, Verdict.UNDECIDED, "the stored margin does not follow from the enclosure", values)
+
+
+def _check_argmax_of_some(claim: Claim, judged: _Judged, values: dict[str, Number]) -> ClaimCheck:
+    """The claim that so many contexts, not said which, have so large a margin."""
+    claimed, stored = claim.values["proved"], claim.values["margin_lower"]
+    reached = sum(lower >= stored for lower in judged.margin_lower.tolist())
+    if reached >= claimed:
+        return ClaimCheck(claim.id, Verdict.PROVED, f"{reached} contexts", values)
+    if sum(upper >= stored for upper in judged.margin_upper.tolist()) < claimed:
+        return ClaimCheck(claim.id, Verdict.REFUTED, f"fewer than {claimed} contexts have the stored margin", values)
+    return ClaimCheck(claim.id, Verdict.UNDECIDED, f"the stored margin was found in {reached} contexts only", values)
 
 
 def _check_divergence(claim: Claim, network: Network, task: Task, features: Enclosure, judged: _Judged) -> ClaimCheck:

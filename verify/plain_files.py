@@ -14,7 +14,7 @@ import stat
 import sys
 import zipfile
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -96,42 +96,12 @@ class PlainNetwork:
 
     @classmethod
     def read(cls, path: Path) -> "PlainNetwork":
-        with _reading(path, "model"):
+        with reading(path, "model"):
             return cls._read(path)
 
     @classmethod
     def _read(cls, path: Path) -> "PlainNetwork":
-        _require_regular_file(path)
-        data = path.read_bytes()
-        size = int.from_bytes(data[:8], "little")
-        if len(data) < 8 or size > min(_LARGEST_HEADER, len(data) - 8):
-            raise FileFormatError(f"{path} is not a readable model: its header is cut off")
-        text = data[8 : 8 + size].decode("utf-8")
-        if not text.startswith("{"):
-            raise FileFormatError(f"{path} is not a readable model: its header does not begin with a brace")
-        header = json.loads(text, object_pairs_hook=_no_duplicates, parse_int=_natural)
-        if header.pop("__metadata__", None) != _METADATA:
-            raise FileFormatError(f"{path} does not have the metadata {_METADATA} that memproof writes")
-        if set(header) != set(_TENSORS):
-            raise FileFormatError(f"{path} does not hold exactly the tensors {list(_TENSORS)}")
-        tensors, spans = {}, []
-        for name, dimensions in _TENSORS.items():
-            entry = header[name]
-            if (
-                not isinstance(entry, dict)
-                or set(entry) != {"dtype", "shape", "data_offsets"}
-                or entry["dtype"] != "F64"
-            ):
-                raise FileFormatError(f"{path}: {name} is not a tensor of float64")
-            shape = _integers_of(path, name, entry["shape"], dimensions, len(data))
-            start, stop = _integers_of(path, name, entry["data_offsets"], 2, len(data))
-            if stop - start != 8 * math.prod(shape) or 8 + size + stop > len(data):
-                raise FileFormatError(f"{path}: {name} of shape {list(shape)} does not have the bytes it needs")
-            spans.append((start, stop))
-            tensors[name] = PlainArray(shape, _entries(path, name, "d", data[8 + size + start : 8 + size + stop]))
-        ends = [0, *sorted(stop for _, stop in spans)]
-        if sorted(spans) != sorted(pairwise(ends)) or 8 + size + ends[-1] != len(data):
-            raise FileFormatError(f"{path}: the tensors overlap or leave gaps")
+        tensors = read_tensors(path, _TENSORS, _METADATA)
         d_model, heads = tensors["W_E"].shape[1], tensors["W_Q"].shape[0]
         d_qk, d_head = tensors["W_Q"].shape[2], tensors["W_V"].shape[2]
         expected = {
@@ -182,7 +152,7 @@ class PlainTask:
 
     @classmethod
     def read(cls, path: Path) -> "PlainTask":
-        with _reading(path, "task"):
+        with reading(path, "task"):
             return cls._read(path)
 
     @classmethod
@@ -260,8 +230,44 @@ class PlainTask:
         return {token for token, mass in enumerate(law) if mass == top}
 
 
+def read_tensors(path: Path, dimensions: Mapping[str, int], metadata: Mapping[str, str]) -> dict[str, PlainArray]:
+    """The tensors of a safetensors file that holds these names with so many dimensions, and this metadata.
+
+    Raises:
+        Exception: Whatever a hostile file makes the readers of JSON and text raise; callers are within `reading`.
+    """
+    _require_regular_file(path)
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or size > min(_LARGEST_HEADER, len(data) - 8):
+        raise FileFormatError(f"{path} is not a readable model: its header is cut off")
+    text = data[8 : 8 + size].decode("utf-8")
+    if not text.startswith("{"):
+        raise FileFormatError(f"{path} is not a readable model: its header does not begin with a brace")
+    header = json.loads(text, object_pairs_hook=_no_duplicates, parse_int=_natural)
+    if header.pop("__metadata__", None) != metadata:
+        raise FileFormatError(f"{path} does not have the metadata {metadata} that memproof writes")
+    if set(header) != set(dimensions):
+        raise FileFormatError(f"{path} does not hold exactly the tensors {list(dimensions)}")
+    tensors, spans = {}, []
+    for name, rank in dimensions.items():
+        entry = header[name]
+        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"} or entry["dtype"] != "F64":
+            raise FileFormatError(f"{path}: {name} is not a tensor of float64")
+        shape = _integers_of(path, name, entry["shape"], rank, len(data))
+        start, stop = _integers_of(path, name, entry["data_offsets"], 2, len(data))
+        if stop - start != 8 * math.prod(shape) or 8 + size + stop > len(data):
+            raise FileFormatError(f"{path}: {name} of shape {list(shape)} does not have the bytes it needs")
+        spans.append((start, stop))
+        tensors[name] = PlainArray(shape, _entries(path, name, "d", data[8 + size + start : 8 + size + stop]))
+    ends = [0, *sorted(stop for _, stop in spans)]
+    if sorted(spans) != sorted(pairwise(ends)) or 8 + size + ends[-1] != len(data):
+        raise FileFormatError(f"{path}: the tensors overlap or leave gaps")
+    return tensors
+
+
 @contextmanager
-def _reading(path: Path, kind: str) -> Iterator[None]:
+def reading(path: Path, kind: str) -> Iterator[None]:
     """Whatever a hostile file makes the readers of zip, JSON and text raise, it is the file that is wrong."""
     try:
         yield
@@ -282,7 +288,7 @@ def _require_regular_file(path: Path) -> None:
 
 def read_npz(path: Path) -> dict[str, PlainArray]:
     """The arrays of an uncompressed ``.npz``, so that no file can ask for more memory than its own size."""
-    with _reading(path, ".npz file"):
+    with reading(path, ".npz file"):
         _require_regular_file(path)
         with path.open("rb") as stream, zipfile.ZipFile(stream) as file:
             members = file.infolist()

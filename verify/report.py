@@ -265,7 +265,22 @@ def _divergences(summary: Mapping[str, Any], task: Task, details: Details) -> st
     mean, largest = summary.get("mean_kl_upper"), summary.get("max_kl_upper")
     if mean is not None and largest is not None and parts:
         parts.insert(0, f"<p>Proved: mean {_at_most(mean)}, maximum {_at_most(largest)} nats.</p>")
+        parts.insert(1, _unavoidable(summary, task))
     return "".join(parts)
+
+
+def _unavoidable(summary: Mapping[str, Any], task: Task) -> str:
+    """What no weights with so few dimensions can avoid; nothing where there is nothing to avoid."""
+    both, rank = summary.get("unavoidable_kl"), summary.get("dim")
+    if both is None or None in both or rank is None or rank >= task.vocabulary_size - 1:
+        return ""
+    low, high = (float(end) for end in both)
+    return (
+        f"<p>A stream of {_count(rank)} dimensions cannot hold every law over {_count(task.vocabulary_size)} tokens. "
+        "Proved: weighted by how often the contexts occur, the mean divergence is at least "
+        f"{number(low, digits=4, bound='lower')} nats for all weights, and at most "
+        f"{number(high, digits=4, bound='upper')} nats for these.</p>"
+    )
 
 
 def _attention(network: Network, task: Task, shown: Int64Array) -> str:

@@ -7,6 +7,10 @@ from constructions.claim import Claim
 from constructions.errors import InputError
 
 REGISTER = (
+    "dana.proposition-1",
+    "dana.proposition-2",
+    "dana.proposition-3",
+    "dana.lemma-1",
     "dana.lemma-2",
     "dana.lemma-3",
     "dana.skip-head",
@@ -15,7 +19,29 @@ REGISTER = (
     "dana.theorem-1-parameters",
     "dana.corollary-1",
     "dana.corollary-2",
+    "dana.theorem-2",
+    "dana.theorem-2-simple",
+    "dana.definition-2",
+    "dana.lemma-4",
+    "dana.theorem-3",
     "slides.theorem",
+    "slides.least-squares",
+    "slides.weighted-least-squares",
+    "slides.low-entropy",
+    "slides.associative-memory",
+    "mahdavi.assumptions",
+    "mahdavi.lemmas-1-5",
+    "mahdavi.claims-1-2",
+    "mahdavi.proposition-1",
+    "mahdavi.theorem-1",
+    "mahdavi.proposition-2",
+    "mahdavi.proposition-3",
+    "mahdavi.proposition-4",
+    "mahdavi.proposition-5",
+    "mahdavi.appendix-c",
+    "mahdavi.appendix-h",
+    "mahdavi.appendix-i",
+    "mahdavi.remark-1",
 )
 """The ids of all claims, in the order in which they are audited."""
 

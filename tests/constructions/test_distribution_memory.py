@@ -1,4 +1,4 @@
-"""Targets for laws: logits that are their logarithms."""
+"""Targets for laws: logits that are their logarithms, or those of the best encoder where these do not fit."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.distribution_memory import targets
-from constructions.errors import CapacityError, InputError
+from constructions.errors import InputError
+from constructions.sequence_encoder import best_encoder
 from constructions.task import Counts, make_task
 
 
@@ -36,9 +37,27 @@ def test_with_room_for_it_the_shift_of_smallest_norm_is_taken():
     assert np.abs(stream.sum(axis=1)).max() < 1e-14
 
 
-def test_too_few_dimensions_are_refused():
-    with pytest.raises(CapacityError, match=r"N - 1 = 4 .* d_model = 3"):
-        targets(task_with([{0: 5}], 5), 3)
+def test_one_context_is_exact_in_any_dimension():
+    task = task_with([{0: 5}], 5)
+    W_U, stream = targets(task, 3)
+    assert W_U.shape == (3, 5) and stream.shape == (1, 3)
+    assert np.ptp(stream @ W_U - np.log(task.laws)) < 1e-12
+
+
+def test_too_few_dimensions_get_the_best_encoder_by_the_prior():
+    task = task_with([{0: 5}, {1: 4, 2: 1}, {3: 2}, {4: 1, 0: 1}], 5)
+    W_U, stream = targets(task, 2, seed=1)
+    found = best_encoder(task.laws, 2, prior=task.prior, seed=1)
+    assert W_U.tobytes() == found.W.T.tobytes() and stream.tobytes() == found.E.tobytes()
+    assert found.starts > 1 and found.divergence > 0.01
+
+
+def test_whoever_interrupts_the_search_gets_no_memory():
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        targets(task_with([{0: 5}, {1: 4}, {2: 1}, {3: 2}], 4), 1, progress=interrupted)
 
 
 def test_labels_are_not_laws():

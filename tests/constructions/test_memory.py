@@ -15,6 +15,7 @@ from constructions.capacity import fewest_heads
 from constructions.errors import CapacityError, HypothesisError, InputError, MemproofError
 from constructions.full_rank_attention import FRONT_ENDS, front_end
 from constructions.memory import build_memory, default_heads, estimate_bytes
+from constructions.sequence_encoder import best_encoder
 from constructions.task import Counts, make_task
 
 KINDS = [kind for kind in FRONT_ENDS if kind != "auto"]
@@ -295,7 +296,6 @@ def test_an_interrupt_is_not_swallowed():
         (dict(d_head=8), InputError, "d_head = 8, expected at most d_model = 7"),
         (dict(front_end="tables"), InputError, "front_end is 'tables', expected one of auto, table"),
         (dict(tail="fitted"), InputError, "tail is 'fitted', expected one of none, fit"),
-        (dict(d_model=2), CapacityError, "N - 1 = 3"),
         (dict(d_model=6, front_end="table"), HypothesisError, "N \\+ S = 7"),
         (dict(n_heads=1), CapacityError, "T = 12, but n_heads = 1 with d_head = 2 and d_model = 7"),
     ],
@@ -304,6 +304,25 @@ def test_bad_arguments_are_named(arguments, kind, message):
     with pytest.raises(kind, match=message) as error:
         build_memory(random_task(), **{**dict(d_model=7, d_head=2, n_heads=9), **arguments})
     assert isinstance(error.value, MemproofError)
+
+
+@pytest.mark.parametrize("n_heads", [9, 5])
+def test_laws_that_do_not_fit_are_held_as_well_as_their_best_encoder(n_heads):
+    task = random_task()
+    built = build_memory(task, d_model=2, d_head=2, n_heads=n_heads)
+    assert built.route == ("heads" if n_heads == 9 else "skip connection")
+    assert task.laws is not None
+    encoder = best_encoder(task.laws, 2, prior=task.prior)
+    wanted, found = encoder.E @ encoder.W.T, logits(built.network, task.contexts)
+    assert np.abs(found - wanted).max() < 1e-9
+    assert encoder.divergence > 1e-3
+
+
+def test_the_search_for_an_encoder_reports_its_progress():
+    seen = []
+    build_memory(random_task(), d_model=2, d_head=2, n_heads=9, progress=lambda *figures: seen.append(figures))
+    shares = [share for stage, share, detail in seen if stage == "targets" and "best encoder of rank 2" in detail]
+    assert shares and shares == sorted(shares) and shares[-1] == 1.0
 
 
 def test_three_labels_on_a_line_are_refused():

@@ -68,9 +68,47 @@ MUTANTS = [
         "if not (value > 0 if name in _POSITIVE else value >= 0):", "if False:", "a negative margin may be proved"
     ),
     of_certificate(
-        'verdict is Verdict.PROVED and values["proved"] != values["contexts"]',
-        "False",
+        '(0 < values["proved"] and subject.approximates_laws)',
+        '(0 < values["proved"])',
         "an argmax may be proved for some contexts only",
+        CHECKER,
+    ),
+    of_certificate(
+        '(0 < values["proved"] and subject.approximates_laws)',
+        "subject.approximates_laws",
+        "an argmax may be proved for no context",
+        CHECKER,
+    ),
+    of_certificate(
+        'self.sizes["d_model"] < self.sizes["d_vocab_out"] - 1',
+        "True",
+        "laws that can be held may be approximated",
+        CHECKER,
+    ),
+    of_prover(
+        "judged.margin_lower[right].min()",
+        "judged.margin_lower[right].max()",
+        "the margin of some contexts is the largest of theirs",
+        CHECKER,
+    ),
+    of_prover("    if reached >= claimed:", "    if reached:", "one context stands for all that are claimed", CHECKER),
+    of_prover("upper >= stored for upper", "upper > 0 for upper", "any margin refutes nothing", CHECKER),
+    of_prover(
+        "np.minimum(above, divergence(logits, laws).upper())",
+        "np.minimum(above, divergence(logits, laws).lower())",
+        "the lower end of a divergence is its bound",
+        CHECKER,
+    ),
+    of_checker("    if reached >= claimed:", "    if reached:", "one context stands for all that are claimed"),
+    of_checker(
+        "gap[0] >= stored for gap in judged.margins",
+        "gap[1] >= stored for gap in judged.margins",
+        "a margin that may be there is there",
+    ),
+    of_checker(
+        "gap[1] >= stored for gap in judged.margins",
+        "gap[1] > 0 for gap in judged.margins",
+        "any margin refutes nothing",
     ),
     of_certificate(
         "(set(kind.bounds) if verdict is Verdict.PROVED else set())",
@@ -113,7 +151,7 @@ MUTANTS = [
     ),
     of_prover("math.floor((lower - width) / grid)", "math.ceil(lower / grid)", "the interval is cut off below"),
     of_prover("math.ceil((upper + width) / grid)", "math.ceil(upper / grid)", "the interval has no slack above"),
-    of_prover("if bool((judged.margin_upper <= 0.0).any()):", "if False:", "a wrong argmax is only undecided"),
+    of_prover("if bool((judged.margin_upper <= 0.0).any()) and", "if False and", "a wrong argmax is only undecided"),
     of_prover("+ radius_norm(matrix))", ")", "the condition number leaves out the radius"),
     of_prover("found.verdict is not Verdict.PROVED or ", "", "an undecided rank has a bound"),
     of_prover(' and condition <= claim.values["condition_upper"]', "", "the condition number is not compared"),

@@ -98,5 +98,5 @@ def test_the_progress_names_each_claim_and_each_piece_of_evidence(register):
 
 
 def test_an_unknown_claim_is_refused():
-    with pytest.raises(InputError, match=r"no claim 'dana\.lemma-99', expected one of dana\.lemma-2"):
+    with pytest.raises(InputError, match=r"no claim 'dana\.lemma-99', expected one of dana\.proposition-1"):
         list(audit_claims(["dana.lemma-99"]))

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from array import array
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -23,7 +25,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError
+from constructions.memory import build_memory
 from constructions.network import Network
+from constructions.task import Task
 from tests.memories import changed, hidden, memory, random_task, truth, write_memory
 from verify import approximate_inverse, checker, gram, integer_forward, integer_rank, row_rank
 from verify.certificate import (
@@ -36,6 +40,8 @@ from verify.certificate import (
     Witness,
 )
 from verify.checker import check_independently, recheck_nonsingular
+from verify.divergence import divergence
+from verify.forward import enclose_logits
 from verify.integer_forward import IntegerForward
 from verify.integers import Integers
 from verify.linear_algebra import certify_nonsingular
@@ -1070,3 +1076,64 @@ def test_margins_of_any_size_are_refuted_or_proved_without_huge_numbers(tmp_path
         large = changed(network, W_U=network.W_U * 2.0**power)
         folder = write_memory(tmp_path / str(power), large, task)
         assert check_independently(tmp_path / str(power)).verdict in (Verdict.PROVED, Verdict.UNDECIDED), folder
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    """Laws over six tokens in two dimensions: most modes win, not all."""
+    folder = tmp_path_factory.mktemp("narrow")
+    task = random_task(target="laws", facts=12, vocabulary=6, seed=3)
+    built = build_memory(task, d_model=2, d_head=2, n_heads=9)
+    return folder, write_memory(folder, built.network, task)
+
+
+@pytest.mark.parametrize("check", [check_memorization, check_independently])
+def test_for_laws_beyond_the_dimensions_the_argmax_is_claimed_where_it_is_right(narrow, tmp_path, check):
+    shutil.copytree(narrow[0], tmp_path, dirs_exist_ok=True)
+    claim = narrow[1].certificate.claim(ARGMAX)
+    right = claim.values["proved"]
+    assert claim.verdict is PROVED and 0 < right < 12
+    assert claim.statement.startswith(f"In at least {right} of the 12 memorized contexts, the logit of every mode")
+    assert right == int((narrow[1].margin_lower > 0).sum())
+    assert check(tmp_path).verdict is PROVED
+    restated(tmp_path, ARGMAX, proved=right - 1)
+    assert verdicts(check(tmp_path))[ARGMAX] is PROVED
+    restated(tmp_path, ARGMAX, proved=right + 1)
+    assert verdicts(check(tmp_path))[ARGMAX] is REFUTED
+    restated(tmp_path, ARGMAX, proved=12)
+    assert verdicts(check(tmp_path))[ARGMAX] is REFUTED
+    restated(tmp_path, ARGMAX, proved=right, margin_lower=1.01 * float(np.sort(narrow[1].margin_lower)[-right]))
+    assert verdicts(check(tmp_path))[ARGMAX] is REFUTED
+
+
+def test_the_divergence_of_laws_beyond_the_dimensions_is_enclosed_and_not_bounded_by_the_range(narrow):
+    upper = narrow[1].divergence_upper
+    network, task = Network.load(narrow[0] / "model.safetensors"), Task.load(narrow[0] / "task.npz")
+    enclosed = divergence(enclose_logits(network, task.contexts), task.laws)
+    exact = truth(network, task).divergences
+    assert all(exact[t] <= upper[t] <= enclosed.upper()[t] for t in range(12))
+
+
+def test_a_margin_that_only_may_be_there_proves_nothing():
+    margins = [(Fraction(1, 4), Fraction(3, 4)), (Fraction(5), Fraction(6)), (Fraction(-2), Fraction(-1)), None]
+    judged = SimpleNamespace(margins=margins)
+    found = []
+    for proved, margin in ((3, Fraction(1, 4)), (3, Fraction(1, 2)), (3, Fraction(1)), (2, Fraction(1))):
+        values = {"contexts": 4, "proved": proved, "margin_lower": margin}
+        claim = Claim.of(ARGMAX, "laws", PROVED, "a test", values)
+        found.append(checker._check_argmax(claim, judged).verdict)
+    assert found == [PROVED, UNDECIDED, REFUTED, PROVED]
+
+
+def test_where_all_laws_can_be_held_or_labels_are_no_context_may_be_left_out(tmp_path):
+    for target in ("laws", "labels"):
+        task = random_task(target=target)
+        write_memory(tmp_path / target, memory(task), task)
+        with pytest.raises(InputError, match="do not fit the sizes"):
+            restated(tmp_path / target, ARGMAX, proved=11)
+
+
+def test_a_claim_about_no_context_at_all_is_refused(narrow, tmp_path):
+    shutil.copytree(narrow[0], tmp_path, dirs_exist_ok=True)
+    with pytest.raises(InputError, match="do not fit the sizes"):
+        restated(tmp_path, ARGMAX, proved=0)

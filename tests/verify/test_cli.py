@@ -11,10 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from constructions.claim import Claim
 from constructions.claims import REGISTER, claim
 from constructions.full_rank_attention import FRONT_ENDS
+from constructions.layer import LayerConstruction
 from constructions.memory import TAILS
 from constructions.text import default_text
+from tests.layers import memory_layer, random_layer_task
 from verify import cli
 from verify.audit import NEEDED, Audit
 from verify.cli import main
@@ -183,7 +186,6 @@ def written(path, data):
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--context", "0"], "context = 0"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--vocabulary", "0"], "vocabulary = 0"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--dim", "8", "--head-dim", "9"], "head-dim = 9"),
-        (lambda p: [written(p / "a.txt", TEXT.encode()), "--dim", "8"], "N - 1"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--heads", "2"], "heads suffice"),
         (lambda p: ["--table", written(p / "t.csv", b"a,b,c\na,b\n")], "line 2"),
         (lambda p: ["--table", written(p / "t.csv", b"a,b,c\na,b,c\n")], "repeats line 1"),
@@ -261,7 +263,7 @@ def test_a_claim_is_shown_in_full(capsys):
 @pytest.mark.parametrize("command", ["claims", "audit"])
 def test_an_unknown_claim_is_refused_before_any_work(command, capsys):
     assert main([command, "dana.lemma-2", "dana.lemma-99"]) == 2
-    assert "no claim 'dana.lemma-99', expected one of dana.lemma-2" in capsys.readouterr().err
+    assert f"no claim 'dana.lemma-99', expected one of {REGISTER[0]}" in capsys.readouterr().err
 
 
 def evidence_of(*verdicts):
@@ -335,6 +337,57 @@ def test_build_refuses_what_the_claim_does_not_know(arguments, message, tmp_path
     assert main(["build", *arguments, "--out", str(tmp_path / "out")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def layer_claim(kind="regression"):
+    def build():
+        task = random_layer_task(examples=5, tokens=4, d_model=4, kind=kind)
+        return LayerConstruction(task, memory_layer(task, heads=3), "random heads")
+
+    return Claim("x.layer", "A layer", "Source", "", "holds", "", "docs/layer.md", build=build)
+
+
+@pytest.fixture
+def layer_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("constructions.claims.claim", lambda id: layer_claim())
+    assert main(["build", "x.layer", "--out", str(tmp_path / "layer")]) == 0
+    shown = capsys.readouterr().out
+    for phrase in ("random heads", "rank of Z", "label error", "15 pairs", "float32", "layer.safetensors"):
+        assert phrase in shown
+    return tmp_path / "layer"
+
+
+def test_a_layer_is_built_checked_and_run_like_a_network(layer_folder, capsys):
+    assert main(["check", str(layer_folder), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert [check["id"] for check in summary["claims"]] == ["mixed-rank", "label-error", "saturation"]
+    assert main(["check", str(layer_folder), "--independent"]) == 0
+    assert "integers and balls" in capsys.readouterr().out
+    assert main(["run", str(layer_folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["within_bound"] is True
+    assert main(["run", str(layer_folder), "--dtype", "bfloat16"]) == 0
+    assert "not judged" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_layer_of_classes_shows_its_margin_and_its_accuracy(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("constructions.claims.claim", lambda id: layer_claim("classification"))
+    assert main(["build", "x.layer", "--out", str(tmp_path / "layer")]) == 0
+    shown = capsys.readouterr().out
+    assert "margin of the class" in shown and "accuracy 1," in shown
+
+
+@pytest.mark.parametrize("name", ["layer.safetensors", "layer_task.npz", "certificate.json", "witness.npz"])
+@pytest.mark.parametrize("damage", ["truncated", "missing"])
+def test_check_exits_1_on_a_damaged_layer(layer_folder, capsys, name, damage):
+    path = layer_folder / name
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "truncated":
+        path.write_bytes(data[:-9])
+    for options in ([], ["--independent"]):
+        assert main(["check", str(layer_folder), *options]) == 1
+    error = capsys.readouterr().err
+    assert error.count("memproof: ") == 2 and "Traceback" not in error
 
 
 @pytest.mark.parametrize("parameter", ["seed", "=1", "seed=", "seed=x", "seed=1.5", f"seed={10**10}"])

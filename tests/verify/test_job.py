@@ -11,6 +11,7 @@ from constructions.table import table_task
 from constructions.task import Counts, Task, make_task
 from constructions.text import default_text, text_task
 from verify import job
+from verify.certificate import Certificate
 from verify.job import capacity_summary, dimensions, memorize, run_summary
 from verify.memorization import check_memorization
 from verify.memory_budget import available_bytes, require_memory
@@ -19,7 +20,7 @@ from verify.verdict import Verdict
 FIELDS = {
     "target", "vocabulary", "contexts", "memorized", "paper_rank", "rank_lower", "rank_upper", "paper_heads",
     "fewest_heads", "heads", "parameters", "condition", "verdict", "accuracy", "mean_kl_upper", "max_kl_upper",
-    "argmax_proved", "all_contexts_kl", "torch", "seconds", "files",
+    "argmax_proved", "all_contexts_kl", "encoder_kl", "unavoidable_kl", "torch", "seconds", "files",
 }  # fmt: skip
 
 
@@ -109,7 +110,6 @@ def test_one_context_of_one_token_is_a_task(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        (dict(d_model=10), CapacityError, "d_model >= N - 1 = 11"),
         (dict(d_model=0), InputError, "dim = 0"),
         (dict(d_model=16, d_head=17), InputError, "head-dim = 17"),
         (dict(d_head=0), InputError, "head-dim = 0"),
@@ -147,6 +147,28 @@ def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
+    summary = memorize(small_text(), out=tmp_path / "out", d_model=5, d_head=2, tail="none")
+    (lower, upper), (_, reached) = summary["unavoidable_kl"], summary["encoder_kl"]
+    assert 1e-4 < lower < upper == reached < 0.1
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "A stream of 5 dimensions cannot hold every law over 12 tokens" in page
+    certificate = Certificate.load(tmp_path / "out")
+    assert {claim.verdict for claim in certificate.claims} == {Verdict.PROVED}
+    assert certificate.claim("argmax").values["proved"] == summary["argmax_proved"]
+    # The weighted divergence lies below the largest one, by the bounds of the certificate too.
+    assert reached <= summary["max_kl_upper"]
+    assert summary["verdict"] == "PROVED" and 50 <= summary["argmax_proved"] <= 60
+
+
+def test_laws_that_fit_have_nothing_unavoidable_and_labels_have_no_laws(tmp_path):
+    laws = memorize(small_text(), out=tmp_path / "laws", d_model=11, tail="none")
+    assert laws["unavoidable_kl"] == [0.0, 0.0] and 0 <= laws["encoder_kl"][0] <= laws["encoder_kl"][1] < 1e-18
+    assert "cannot hold every law" not in (tmp_path / "laws" / "report.html").read_text()
+    labels = memorize(small_text(target="labels"), out=tmp_path / "labels")
+    assert labels["unavoidable_kl"] is None and labels["encoder_kl"] is None
+
+
 def test_a_stored_folder_runs_within_its_bound(tmp_path):
     memorize(small_text(), out=tmp_path / "out", tail="none")
     result = run_summary(tmp_path / "out", device="cpu", dtype="float32")
@@ -156,7 +178,7 @@ def test_a_stored_folder_runs_within_its_bound(tmp_path):
 def test_progress_tells_every_stage_in_order(tmp_path):
     seen = []
     memorize(small_text(), out=tmp_path / "out", tail="none", progress=lambda stage, *_: seen.append(stage))
-    assert list(dict.fromkeys(seen)) == ["capacity", "weights", "certificate", "torch", "files"]
+    assert list(dict.fromkeys(seen)) == ["capacity", "weights", "certificate", "encoder", "torch", "files"]
 
 
 def test_default_dimensions_suit_the_target():

@@ -1,0 +1,87 @@
+"""The best encoder of a rank: its divergence beside truncated logarithms and Adam, and the bound for all encoders."""
+
+import argparse
+import os
+import time
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # before numpy is imported
+
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+
+from constructions.sequence_encoder import best_encoder  # noqa: E402
+from constructions.text import default_text, text_task  # noqa: E402
+from verify.encoder_ceiling import encoder_divergence  # noqa: E402
+from verify.encoder_floor import encoder_floor  # noqa: E402
+
+Float64Array = NDArray[np.float64]
+
+
+def truncated(laws: Float64Array, prior: Float64Array, rank: int) -> tuple[Float64Array, Float64Array]:
+    """The weighted least squares of the paper's slides: the logarithms, truncated to the rank."""
+    logarithms = np.log(laws)
+    logarithms -= logarithms.mean(axis=1, keepdims=True)
+    _, _, right = np.linalg.svd(np.sqrt(prior)[:, None] * logarithms, full_matrices=False)
+    return logarithms @ right[:rank].T, right[:rank].T
+
+
+def by_adam(
+    laws: Float64Array, prior: Float64Array, rank: int, *, seconds: float, rate: float
+) -> tuple[Float64Array, Float64Array]:
+    """Adam on E and W from random starts, for so much time of the processor."""
+    rng = np.random.default_rng(0)
+    share, masses = (prior / prior.sum())[:, None], laws / laws.sum(axis=1, keepdims=True)
+    point = [rng.standard_normal((len(laws), rank)), rng.standard_normal((laws.shape[1], rank)) / np.sqrt(rank)]
+    first, second = [np.zeros_like(x) for x in point], [np.zeros_like(x) for x in point]
+    start, step = time.process_time(), 0
+    while time.process_time() - start < seconds:
+        step += 1
+        logits = point[0] @ point[1].T
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        gap = (powers / powers.sum(axis=1, keepdims=True) - masses) * share * len(laws)
+        for x, g, m, v in zip(point, (gap @ point[1], gap.T @ point[0]), first, second, strict=True):
+            m += 0.1 * (g - m)
+            v += 0.001 * (g * g - v)
+            x -= rate * (m / (1 - 0.9**step)) / (np.sqrt(v / (1 - 0.999**step)) + 1e-12)
+    return point[0], point[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--facts", type=int, default=1024, help="contexts of the text")
+    parser.add_argument("--vocabulary", type=int, nargs="+", default=[64], help="tokens")
+    parser.add_argument("--dim", type=int, nargs="+", default=[4, 8, 16, 32])
+    options = parser.parse_args()
+    columns = (
+        "N", "T", "d", "KL <=", "truncated / found", "Adam, same time / found", "KL of all encoders >=", "starts",
+        "search, s", "bound, s",
+    )  # fmt: skip
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    for tokens in options.vocabulary:
+        task = text_task(default_text(), context=4, target="laws", vocabulary=tokens, facts=options.facts)
+        if task.laws is None:
+            raise SystemExit("the text has no laws")
+        laws, prior = task.laws, task.prior
+        for rank in options.dim:
+            start = time.process_time()
+            found = best_encoder(laws, rank, prior=prior)
+            search = time.process_time() - start
+            start = time.process_time()
+            floor = encoder_floor(laws, rank, prior=prior).lower
+            bound = time.process_time() - start
+            own = encoder_divergence(found.E, found.W, laws, prior=prior)[1]
+            plain = encoder_divergence(*truncated(laws, prior, rank), laws, prior=prior)[0]
+            adam = min(
+                encoder_divergence(*by_adam(laws, prior, rank, seconds=search / 2, rate=rate), laws, prior=prior)[0]
+                for rate in (0.01, 0.05)
+            )
+            row = (
+                tokens, len(laws), rank, f"{own:.4g}", f"{plain / own:.3g}", f"{adam / own:.3g}", f"{floor:.3g}",
+                found.starts, f"{search:.1f}", f"{bound:.1f}",
+            )  # fmt: skip
+            print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Laws of low entropy: the bounds and two encoders at scale, and the time of the proofs beside plain float64."""
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # before numpy is imported
+
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+
+from constructions.low_entropy_encoder import missing_mass, printed_strength, strength  # noqa: E402
+from constructions.low_entropy_instances import uniform_noise  # noqa: E402
+from constructions.unembedding import best  # noqa: E402
+from verify.arithmetic import Enclosure  # noqa: E402
+from verify.divergence import divergence  # noqa: E402
+from verify.low_entropy_bound import (  # noqa: E402
+    bound_by_entropy,
+    bound_by_missing,
+    cross_entropy,
+    enclose_leads,
+    enclose_printed_strength,
+    kappa_of_leads,
+    lookup_laws,
+    paper_factor,
+    printed_constant,
+    printed_cross_entropy,
+    slides_factor,
+)
+
+
+def timed(action: Callable[[], object]) -> float:
+    """Median time of the processor, of three runs."""
+    seconds = []
+    for _ in range(3):
+        start = time.process_time()
+        action()
+        seconds.append(time.process_time() - start)
+    return statistics.median(seconds)
+
+
+def plain_cost(laws: NDArray[np.float64], leads: NDArray[np.float64], strengths: NDArray[np.float64]) -> NDArray:
+    """The divergence in float64, without any proof: the rival."""
+    logits = -strengths[:, np.newaxis] * leads
+    p = laws / laws.sum(axis=1, keepdims=True)
+    return (p * (np.log(p) - logits)).sum(axis=1) + np.log(np.exp(logits).sum(axis=1))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tokens", type=int, default=50_257)
+    parser.add_argument("--dimensions", type=int, nargs="+", default=[64, 256, 1024, 4096])
+    parser.add_argument("--missing", type=float, nargs="+", default=[0.1, 0.01, 1e-20])
+    parser.add_argument("--contexts", type=int, default=8)
+    options = parser.parse_args()
+    columns = (
+        "d", "missing", "kappa", "slides", "paper", "(A2)", "(A1)", "encoder of (6)", "encoder of (A1)",
+        "relative radius of its cross-entropy", "of its divergence by verify.divergence", "proof / float64, time",
+    )  # fmt: skip
+    print(f"N = {options.tokens}, {options.contexts} laws with uniform noise, nats\n")
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    for d_model in options.dimensions:
+        family = best(options.tokens, d_model)
+        tokens = np.linspace(0, options.tokens - 1, options.contexts).astype(np.int64)
+        leads = enclose_leads(family.vectors, family.encoders[tokens], tokens)
+        constant = printed_constant(options.tokens, d_model)
+        for missing in options.missing:
+            instance = uniform_noise(family, tokens, missing)
+            laws = lookup_laws(instance.laws, tokens)
+            kappa = kappa_of_leads(laws, leads)
+            chosen = strength(
+                missing_mass(instance.laws, tokens),
+                least=float(family.least),
+                kappa=float(family.kappa),
+                n_tokens=options.tokens,
+            )
+            guess = printed_strength(leads.midpoint, laws.entropy.midpoint)
+            cost = cross_entropy(laws, leads, chosen)
+            direct = divergence(Enclosure(-chosen[:, np.newaxis] * leads.midpoint), instance.laws)
+            values = [
+                bound_by_entropy(laws, slides_factor(constant)),
+                bound_by_entropy(laws, paper_factor(constant)),
+                bound_by_entropy(laws, kappa),
+                bound_by_missing(laws, kappa),
+                printed_cross_entropy(laws, leads, enclose_printed_strength(laws, leads, guess)),
+                cost,
+            ]
+
+            def proof(given: NDArray = instance.laws, at: NDArray = tokens, size: NDArray = chosen) -> object:
+                return cross_entropy(lookup_laws(given, at), leads, size)  # noqa: B023
+
+            def plain(given: NDArray = instance.laws, size: NDArray = chosen) -> object:
+                return plain_cost(given, leads.midpoint, size)  # noqa: B023
+
+            row = (
+                d_model,
+                f"{missing:g}",
+                family.kappa,
+                *(f"{float((laws.mean(value - laws.entropy)).upper()):.4g}" for value in values),
+                f"{float((cost.radius / cost.midpoint).max()):.1e}",
+                f"{float((direct.radius / np.abs(direct.midpoint)).max()):.1e}",
+                f"{timed(proof) / timed(plain):.1f}",
+            )
+            print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+r"""Sequences of encoders that approximate laws at a polynomial rate, with logits whose range grows as it pleases.
+
+Page: docs/claims/logit_range.md
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from constructions.errors import InputError
+
+Law = tuple[Fraction, ...]
+Rows = list[list[arb]]
+
+
+@dataclass(frozen=True, eq=False)
+class ApproximatingSequence:
+    r"""Laws, and an encoder for each $\delta$ whose laws are meant to satisfy (16): $c \delta^\alpha \le |\log| \le \delta$.
+
+    Args:
+        laws: The limit, one law per context.
+        encoder: Makes $W$ `[N, d]` and $E$ `[T, d]` for a $\delta$, as balls of the working precision.
+        constant: $c$.
+        exponent: $\alpha$.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Definition 2. Page: docs/claims/logit_range.md
+    """  # noqa: E501
+
+    laws: tuple[Law, ...]
+    encoder: Callable[[Fraction], tuple[Rows, Rows]]
+    constant: Fraction
+    exponent: int
+
+    def logits(self, delta: Fraction) -> Rows:
+        r"""The logits $E W^\top$ for one $\delta$, `[T, N]`."""
+        if not 0 < delta <= Fraction(3, 10):
+            raise InputError(f"delta = {delta}, expected a number in (0, 3/10]")
+        weights, embeddings = self.encoder(delta)
+        return [[sum((a * b for a, b in zip(e, w, strict=True)), arb(0)) for w in weights] for e in embeddings]
+
+
+def undecided_token() -> ApproximatingSequence:
+    r"""One context with the law (1/2, 1/2, 0), and logits $(\delta/2, -\delta/2, -e^{1/\delta})$.
+
+    Returns:
+        The sequence, with $c = 1/4$ and $\alpha = 1$; the range is above $e^{1/\delta}$.
+
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4. Page: docs/claims/logit_range.md
+
+    Example:
+        >>> [round(float(x), 3) for x in undecided_token().logits(Fraction(1, 4))[0]]
+        [0.125, -0.125, -54.598]
+    """
+    half = Fraction(1, 2)
+
+    def encoder(delta: Fraction) -> tuple[Rows, Rows]:
+        small = _ball(delta)
+        return [[small / 2], [-small / 2], [-(1 / small).exp()]], [[arb(1)]]
+
+    return ApproximatingSequence(((half, half, Fraction(0)),), encoder, Fraction(1, 4), 1)
+
+
+def certain_token() -> ApproximatingSequence:
+    r"""One context with the law (1, 0, 0), and logits $(0, -\log(1/\delta), -e^{1/\delta})$.
+
+    Returns:
+        The sequence, with $c = 1/4$ and $\alpha = 1$; the range is $e^{1/\delta}$.
+
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4. Page: docs/claims/logit_range.md
+
+    Example:
+        >>> [round(float(x), 3) for x in certain_token().logits(Fraction(1, 4))[0]]
+        [0.0, -1.386, -54.598]
+    """
+
+    def encoder(delta: Fraction) -> tuple[Rows, Rows]:
+        small = _ball(delta)
+        return [[arb(0)], [small.log()], [-(1 / small).exp()]], [[arb(1)]]
+
+    return ApproximatingSequence(((Fraction(1), Fraction(0), Fraction(0)),), encoder, Fraction(1, 4), 1)
+
+
+FIRST: Law = (Fraction(3, 4), Fraction(1, 4), Fraction(0))
+"""The law after the first context of `bound_to_diverge`."""
+
+SECOND: Law = (Fraction(2, 5), Fraction(2, 5), Fraction(1, 5))
+"""The law after the second one."""
+
+
+def bound_to_diverge() -> ApproximatingSequence:
+    r"""Two contexts and one dimension: (16) can be met, and whoever meets it has logits of range $c / \delta$ or more.
+
+    With $r = \log 3$, $s = \log 2$ and $\lambda = 4 r s / \delta$: $W = (0, -r - \delta/2, -\lambda)$, $E = (1, (s +
+    \delta/3) / \lambda)$.
+
+    Returns:
+        The sequence for `FIRST` and `SECOND`, with $c = 2/25$ and $\alpha = 1$.
+
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4. Page: docs/claims/logit_range.md
+
+    Example:
+        >>> [[round(float(x), 3) for x in row] for row in bound_to_diverge().logits(Fraction(1, 10))]
+        [[0.0, -1.149, -30.46], [0.0, -0.027, -0.726]]
+    """
+
+    def encoder(delta: Fraction) -> tuple[Rows, Rows]:
+        small, r, s = _ball(delta), arb(3).log(), arb(2).log()
+        far = 4 * r * s / small
+        return [[arb(0)], [-r - small / 2], [-far]], [[arb(1)], [(s + small / 3) / far]]
+
+    return ApproximatingSequence((FIRST, SECOND), encoder, Fraction(2, 25), 1)
+
+
+def within_range(largest: Fraction) -> tuple[list[Fraction], list[Fraction]]:
+    r"""An encoder for `FIRST` and `SECOND` in one dimension whose logits have a range of at most R, close to the best one.
+
+    $W = (0, -r, -R)$ and $E = (1, y / R)$, where $e^{-y} = (1 + e^{-r y / R}) / 4$ gives the third token after the
+    second context its probability 1/5. In rational numbers.
+
+    Args:
+        largest: R, at least 2.
+
+    Returns:
+        W and E.
+
+    Raises:
+        InputError: R below 2.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 3. Page: docs/claims/logit_range.md
+
+    Example:
+        >>> weights, embeddings = within_range(Fraction(10))
+        >>> [round(float(w), 3) for w in weights], [round(float(e), 4) for e in embeddings]
+        ([0.0, -1.099, -10.0], [1.0, 0.0733])
+    """  # noqa: E501
+    if largest < 2:
+        raise InputError(f"largest = {largest}, expected at least 2")
+    r, wide = arb(3).log(), _ball(largest)
+    y = arb(2).log()
+    for _ in range(60):
+        y = arb((arb(4) / (1 + (-r * y / wide).exp())).log().mid())
+    return [Fraction(0), -_fraction(r), -largest], [Fraction(1), _fraction(y) / largest]
+
+
+def scaled_encoder(
+    weights: list[list[Fraction]], embeddings: list[list[Fraction]], *, largest_range: Fraction, delta: Fraction
+) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
+    r"""The encoder $(1 + \delta / (2R)) f$ beside an encoder f whose logits have a range of at most R.
+
+    If no logit of f equals the mean of the logits under its own law, these are a sequence as in (16), with
+    $\alpha = 1$.
+
+    Args:
+        weights: W, `[N, d]`.
+        embeddings: E, `[T, d]`.
+        largest_range: R > 0.
+        delta: $\delta > 0$.
+
+    Returns:
+        W and the larger E.
+
+    Raises:
+        InputError: R or delta not positive.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Definition 2. Page: docs/claims/logit_range.md
+
+    Example:
+        >>> one = [[Fraction(1)], [Fraction(0)]]
+        >>> scaled_encoder(one, one, largest_range=Fraction(1), delta=Fraction(1, 2))[1]
+        [[Fraction(5, 4)], [Fraction(0, 1)]]
+    """
+    if not (largest_range > 0 and delta > 0):
+        raise InputError(f"largest_range = {largest_range} and delta = {delta}, expected positive numbers")
+    factor = 1 + delta / (2 * largest_range)
+    return weights, [[factor * entry for entry in row] for row in embeddings]
+
+
+def _ball(value: Fraction) -> arb:
+    return arb(value.numerator) / value.denominator
+
+
+def _fraction(ball: arb) -> Fraction:
+    """A rational number near the ball, of some sixty bits."""
+    return Fraction(round(float(ball) * 2**60), 2**60)

@@ -1,0 +1,105 @@
+"""Proposition 1 of Dana et al.: no transformer beats the best encoder, as long as its logits are those of an encoder.
+
+Page: docs/claims/sequence_encoder.md
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from constructions.claim import Claim, Hypothesis
+
+
+@dataclass(frozen=True)
+class BiasedEncoder:
+    r"""An encoder of rank 1 with an output bias, by the squares of the powers of e that make its softmax.
+
+    $e^{2 (b_j + w_j x_t)} = B_j X_t^{w_j}$ with $B_j = e^{2 b_j}$, $X_t = e^{2 x_t}$: all rational, so that its laws
+    are compared exactly.
+
+    Args:
+        laws: The laws that it has, exactly.
+        bias: $B_j$.
+        W: $w_j$, integers.
+        stream: $X_t$.
+
+    Page: docs/claims/sequence_encoder.md
+    """
+
+    laws: tuple[tuple[Fraction, ...], ...]
+    bias: tuple[Fraction, ...]
+    W: tuple[int, ...]
+    stream: tuple[Fraction, ...]
+
+    def squares(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The squares of the exponentials of its logits, exactly.
+
+        Page: docs/claims/sequence_encoder.md
+        """
+        return tuple(tuple(b * x**w for b, w in zip(self.bias, self.W, strict=True)) for x in self.stream)
+
+
+def biased_encoder() -> BiasedEncoder:
+    r"""The laws (.6, .3, .1) and (.6, .1, .3), exact with a bias and one dimension.
+
+    $b = (\log .6, \frac12 \log .03, \frac12 \log .03)$, $w = (0, 1, -1)$, $x = \pm \frac12 \log 3$.
+
+    Page: docs/claims/sequence_encoder.md
+
+    Example:
+        >>> found = biased_encoder()
+        >>> found.squares() == tuple(tuple(mass**2 for mass in law) for law in found.laws)
+        True
+    """
+    tenth = Fraction(1, 10)
+    return BiasedEncoder(
+        laws=((6 * tenth, 3 * tenth, tenth), (6 * tenth, tenth, 3 * tenth)),
+        bias=(Fraction(36, 100), Fraction(3, 100), Fraction(3, 100)),
+        W=(0, 1, -1),
+        stream=(Fraction(3), Fraction(1, 3)),
+    )
+
+
+@dataclass(frozen=True)
+class CappedEncoder:
+    r"""An encoder of rank 1 whose logits are capped: $\tanh(w_j x_t)$, integers inside.
+
+    Args:
+        W: $w_j$.
+        stream: $x_t$.
+
+    Page: docs/claims/sequence_encoder.md
+    """
+
+    W: tuple[int, ...]
+    stream: tuple[int, ...]
+
+
+def capped_encoder() -> CappedEncoder:
+    r"""Two contexts whose capped logits span two dimensions: $w = (0, 1, 2)$, $x = 1, 2$.
+
+    Page: docs/claims/sequence_encoder.md
+
+    Example:
+        >>> capped_encoder()
+        CappedEncoder(W=(0, 1, 2), stream=(1, 2))
+    """
+    return CappedEncoder(W=(0, 1, 2), stream=(1, 2))
+
+
+CLAIM = Claim(
+    id="dana.proposition-1",
+    title="No transformer beats the best encoder",
+    source="Dana, Pydi, Chevaleyre (2024), Proposition 1",
+    printed="For any transformer T of embedding dimension d and any pi: d_KL(pi, T) >= d_KL(pi, L(N, S, d)).",
+    judgement="hypothesis",
+    truth=(
+        "True whenever the unembedding is linear and without bias. It can fail with an output bias, where only "
+        "L(N, S, d + 1) bounds the divergence, and with a soft-cap of the logits. N = 3, d = 1, laws (.6, .3, .1) and "
+        "(.6, .1, .3): 0 with a bias, at least 0.02988 for every encoder of rank 1."
+    ),
+    page="docs/claims/sequence_encoder.md",
+    hypotheses=(
+        Hypothesis("an unembedding without bias", lambda bias=False, **_: not bias),
+        Hypothesis("logits that are linear in the stream (no soft-cap)", lambda cap=False, **_: not cap),
+    ),
+)

@@ -1,0 +1,80 @@
+"""A user's own contexts and queries, read strictly from an ``.npz`` file.
+
+Page: docs/claims/assumptions.md
+"""
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import FileFormatError, InputError
+
+Float64Array = NDArray[np.float64]
+
+
+def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
+    """Read contexts and queries, each number as exactly what it is.
+
+    Args:
+        path: An ``.npz`` file with the arrays `contexts`, `[T, n, d]`, or `[n, d]` if all examples share one, and
+            `queries`, `[T, d]`: float64, float32, float16 or integers up to 2^53.
+
+    Returns:
+        Contexts, `[T, n, d]` or `[1, n, d]`, and queries, `[T, d]`, as float64 of the same values.
+
+    Raises:
+        FileFormatError: The file is missing, truncated, no such archive, or holds arrays of other names.
+        InputError: Arrays of wrong types or shapes, or a number that is not finite; names it.
+
+    Page: docs/claims/assumptions.md
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "data.npz"
+        ...     np.savez(path, contexts=np.eye(2, 3), queries=np.ones((5, 3)))
+        ...     contexts, queries = read_contexts(path)
+        >>> contexts.shape, queries.shape
+        ((1, 2, 3), (5, 3))
+    """
+    path = Path(path)
+    try:
+        file = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise FileFormatError(f"{path} holds a single array, expected an .npz file of named arrays")
+        with file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise FileFormatError(f"{path} is not a readable .npz file of arrays: {error}") from None
+    if set(arrays) != {"contexts", "queries"}:
+        raise FileFormatError(f"{path} holds the arrays {sorted(arrays)}, expected contexts and queries")
+    contexts, queries = (_numbers(name, arrays[name]) for name in ("contexts", "queries"))
+    if contexts.ndim == 2:
+        contexts = contexts[None]
+    if queries.ndim != 2 or 0 in queries.shape:
+        raise InputError(f"queries has shape {queries.shape}, expected [T, d] with T and d at least 1")
+    size, width = queries.shape
+    if contexts.ndim != 3 or len(contexts) not in (1, size) or contexts.shape[2] != width or 0 in contexts.shape:
+        raise InputError(
+            f"contexts has shape {arrays['contexts'].shape}, expected [{size}, n, {width}] beside queries "
+            f"{queries.shape}, or [n, {width}] if all examples share one"
+        )
+    return contexts, queries
+
+
+def _numbers(name: str, array: Any) -> Float64Array:
+    if array.dtype.kind in "iu":
+        if array.size and max(int(array.max()), -int(array.min())) > 2**53:
+            raise InputError(f"{name} has an integer beyond 2**53 in size, which float64 does not hold")
+    elif array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        raise InputError(f"{name} has dtype {array.dtype}, expected float64, float32, float16 or integers")
+    numbers = array.astype(np.float64)
+    bad = np.argwhere(~np.isfinite(numbers))
+    if len(bad):
+        place = bad[0].tolist()
+        raise InputError(f"{name} has the entry {numbers[tuple(place)]} at {place}, expected finite numbers")
+    return numbers

@@ -1,0 +1,206 @@
+r"""Associations in a matrix: $W = \sum_i u_{g(i)} e_i^\top$ answers i with the token of the largest $u_j^\top W e_i$.
+
+With embeddings of entries 1 and -1 everything is an integer. Unit vectors would have entries $\pm 1/\sqrt d$: that
+divides all logits by $d^2$ and moves no argmax.
+
+Page: docs/claims/outer_product_memory.md
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from flint import fmpq_mat, fmpz_mat
+from numpy.typing import NDArray
+
+from constructions.errors import HypothesisError, InputError
+
+Int64Array = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Associations:
+    """Embeddings of inputs and outputs, the labels, and the matrix that is to hold them.
+
+    Args:
+        outputs: The vectors $u_j$ of the output tokens, `[M, d]`.
+        inputs: The vectors $e_i$ of the inputs, `[N, d]`.
+        labels: $g(i)$, `[N]`.
+        memory: $W$, `[d, d]`.
+
+    Page: docs/claims/outer_product_memory.md
+    """
+
+    outputs: Int64Array
+    inputs: Int64Array
+    labels: Int64Array
+    memory: Int64Array
+
+
+def outer_products(outputs: Int64Array, inputs: Int64Array, labels: Int64Array) -> Associations:
+    r"""Add up the outer products: $W = \sum_i u_{g(i)} e_i^\top$.
+
+    Args:
+        outputs: Integers, `[M, d]`.
+        inputs: Integers, `[N, d]`.
+        labels: Rows of `outputs`, `[N]`.
+
+    Returns:
+        The associations with their matrix, exact while $N \max|u| \max|e| < 2^{63}$.
+
+    Raises:
+        InputError: Shapes that do not fit, entries that are no integers, or labels out of range.
+
+    Source: Bietti et al. (2023), arXiv 2306.00802, Section 2. Page: docs/claims/outer_product_memory.md
+
+    Example:
+        >>> outer_products(np.array([[1, 1], [1, -1]]), np.array([[1, 1], [1, -1]]), np.array([1, 0])).memory.tolist()
+        [[2, 0], [0, -2]]
+    """
+    outputs, inputs, labels = (np.asarray(x) for x in (outputs, inputs, labels))
+    if any(x.dtype.kind not in "iu" for x in (outputs, inputs, labels)):
+        kinds = f"{outputs.dtype}, {inputs.dtype} and {labels.dtype}"
+        raise InputError(f"outputs, inputs and labels are {kinds}, expected integers")
+    outputs, inputs, labels = (x.astype(np.int64) for x in (outputs, inputs, labels))
+    if outputs.ndim != 2 or inputs.ndim != 2 or labels.shape != (len(inputs),) or not labels.size:
+        shapes = f"{outputs.shape}, {inputs.shape} and {labels.shape}"
+        raise InputError(f"outputs, inputs and labels have shapes {shapes}, expected [M, d], [N, d] and [N], N >= 1")
+    if labels.min() < 0 or labels.max() >= len(outputs):
+        raise InputError(f"labels are {labels.min()} .. {labels.max()}, expected 0 .. {len(outputs) - 1}")
+    return Associations(outputs, inputs, labels, outputs[labels].T @ inputs)
+
+
+def random_associations(width: int, count: int, *, outputs: int | None = None, seed: int = 0) -> Associations:
+    r"""Random signs as embeddings, and as labels a permutation or, with fewer output tokens, all in turn.
+
+    Args:
+        width: d.
+        count: N.
+        outputs: M; by default N, and the labels are a random permutation. Otherwise $g(i) = i \bmod M$.
+        seed: Of the draw.
+
+    Returns:
+        The associations.
+
+    Raises:
+        InputError: Sizes below 1.
+
+    Source: Bietti et al. (2023), arXiv 2306.00802, Section 2. Page: docs/claims/outer_product_memory.md
+
+    Example:
+        >>> made = random_associations(4, 3, outputs=2)
+        >>> made.memory.shape, made.labels.tolist(), sorted(set(made.inputs.ravel().tolist()))
+        ((4, 4), [0, 1, 0], [-1, 1])
+    """
+    M = count if outputs is None else outputs
+    if min(width, count, M) < 1:
+        raise InputError(f"width = {width}, count = {count}, outputs = {M}, expected at least 1 each")
+    rng = np.random.default_rng(seed)
+    u, e = (2 * rng.integers(0, 2, (rows, width)) - 1 for rows in (M, count))
+    labels = rng.permutation(count) if outputs is None else np.arange(count) % M
+    return outer_products(u, e, labels)
+
+
+def tight_associations(bases: int, width: int, *, seed: int = 0) -> Associations:
+    r"""As many associations as vectors in some Hadamard bases, with random signs as inputs and a random permutation.
+
+    The output vectors are the rows of $H \mathrm{diag}(q_1), H \mathrm{diag}(q_2), \dots$ for the Hadamard matrix H and
+    random signs $q$, so that $\sum_j u_j u_j^\top = N I$.
+
+    Args:
+        bases: N / d.
+        width: d, a power of two.
+        seed: Of the draw.
+
+    Returns:
+        The associations, N = `bases` * `width`.
+
+    Raises:
+        InputError: No basis, or a width that is no power of two.
+
+    Page: docs/claims/outer_product_memory.md
+
+    Example:
+        >>> made = tight_associations(3, 4)
+        >>> (made.outputs.T @ made.outputs == 12 * np.eye(4)).all()
+        np.True_
+    """
+    if bases < 1 or width < 1 or width & (width - 1):
+        raise InputError(f"bases = {bases}, width = {width}, expected at least 1 and a power of two")
+    rng = np.random.default_rng(seed)
+    count = bases * width
+    q, e = (2 * rng.integers(0, 2, (rows, width)) - 1 for rows in (bases, count))
+    hadamard = scipy.linalg.hadamard(width).astype(np.int64)
+    return outer_products((hadamard * q[:, None, :]).reshape(count, width), e, rng.permutation(count))
+
+
+def solved_associations(outputs: Int64Array, inputs: Int64Array, labels: Int64Array) -> Associations:
+    r"""A matrix with $W e_i = c \, u_{g(i)}$ for independent inputs, $c$ a positive integer: any labels, at most d.
+
+    Args:
+        outputs: Integers, `[M, d]`.
+        inputs: Integers, `[N, d']`, independent.
+        labels: Rows of `outputs`, `[N]`.
+
+    Returns:
+        The associations; W has Python integers for entries, as they may be large.
+
+    Raises:
+        HypothesisError: The inputs are dependent.
+        InputError: Labels out of range.
+
+    Page: docs/claims/outer_product_memory.md
+
+    Example:
+        >>> signs = np.array([[1, 1], [1, -1]])
+        >>> solved_associations(signs, signs, np.array([1, 1])).memory.tolist()
+        [[1, 0], [-1, 0]]
+    """
+    if labels.min() < 0 or labels.max() >= len(outputs):
+        raise InputError(f"labels are {labels.min()} .. {labels.max()}, expected 0 .. {len(outputs) - 1}")
+    e = fmpq_mat(fmpz_mat(inputs.tolist()))
+    gram = e * e.transpose()
+    if gram.rank() < len(inputs):
+        raise HypothesisError("A matrix for all labels", "independent inputs", f"their rank is {gram.rank()}")
+    exact = (e.transpose() * gram.solve(fmpq_mat(fmpz_mat(outputs[labels].tolist())))).transpose()
+    multiple = math.lcm(*(int(entry.q) for entry in exact.entries()))
+    memory = np.array([int(entry * multiple) for entry in exact.entries()], dtype=object)
+    return Associations(outputs, inputs, labels, memory.reshape(exact.nrows(), exact.ncols()))
+
+
+def parabola(labels: Int64Array) -> Associations:
+    r"""Any labels at rank 2, with embeddings that are chosen: $u_j = (2 j, -j^2)$, $e_i = (g(i), 1)$, $W = I$.
+
+    $u_j^\top e_i = 2 j g(i) - j^2 = g(i)^2 - (j - g(i))^2$, so that the label is ahead of every other token by at least
+    1, and by 1 of its neighbours.
+
+    Args:
+        labels: $g(i) \ge 0$, `[N]`, at most $2^{25}$.
+
+    Returns:
+        The associations, with one output token for every number up to the largest label.
+
+    Raises:
+        InputError: Labels out of range.
+
+    Page: docs/claims/outer_product_memory.md
+
+    Example:
+        >>> made = parabola(np.array([2, 0]))
+        >>> (made.inputs @ made.memory @ made.outputs.T).tolist()
+        [[0, 3, 4], [0, -1, -4]]
+    """
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu" or not labels.size or not 0 <= labels.min() <= labels.max():
+        raise InputError(f"labels is {labels.dtype} of shape {labels.shape}, expected integers [N] of at least 0")
+    if labels.max() > 2**25:
+        raise InputError(f"labels has the entry {labels.max()}, expected at most 2**25")
+    j = np.arange(labels.max() + 1, dtype=np.int64)
+    i = labels.astype(np.int64)
+    return Associations(
+        outputs=np.stack([2 * j, -j * j], axis=1),
+        inputs=np.stack([i, np.ones_like(i)], axis=1),
+        labels=i,
+        memory=np.eye(2, dtype=np.int64),
+    )

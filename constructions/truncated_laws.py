@@ -1,0 +1,237 @@
+r"""Logits of rank d that are nearest to the logarithms of laws in least squares, and laws on which that costs most.
+
+Page: docs/claims/least_squares.md
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from constructions.errors import HypothesisError, InputError
+
+Float64Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TruncatedLaws:
+    r"""Logits $F = E W^\top$ of rank d that approximate the logarithms of laws.
+
+    Args:
+        E: The encoded contexts, `[T, d]`.
+        W: The unembedding vectors of the tokens, `[N, d]`, with orthonormal columns.
+
+    Page: docs/claims/least_squares.md
+    """
+
+    E: Float64Array
+    W: Float64Array
+
+
+def truncated_laws(
+    laws: Float64Array, rank: int, *, prior: Float64Array | None = None, without_means: bool = True
+) -> TruncatedLaws:
+    r"""Truncate the singular value decomposition of $L P_1$ to rank d, where $L = \log \pi$.
+
+    $P_1$ subtracts the mean of each row, which the softmax does not see. Among all logits of rank d these minimize
+    $\lVert F - L P_1 \rVert_F$, and with a prior $\sum_t \rho_t \lVert F_t - L_t P_1 \rVert^2$.
+
+    Args:
+        laws: Positive weights, `[T, N]`; the law is the row divided by its sum.
+        rank: d, 0 to min(T, N).
+        prior: Weights of the contexts, `[T]`, for the weighted problem.
+        without_means: Whether $P_1$ is applied; False to truncate $L$ itself.
+
+    Returns:
+        The factors.
+
+    Raises:
+        HypothesisError: A law with a zero.
+        InputError: A rank out of range, laws that are not finite, or a prior that is none.
+
+    Source: slides of Dana (2024), "Almost rank d"; Eckart and Young (1936). Page: docs/claims/least_squares.md
+
+    Example:
+        >>> laws = np.array([[4.0, 1.0, 2.0], [1.0, 4.0, 2.0]])
+        >>> found = truncated_laws(laws, 1)
+        >>> (np.exp(found.E @ found.W.T) * 2.0).round(9).tolist()
+        [[4.0, 1.0, 2.0], [1.0, 4.0, 2.0]]
+    """
+    weights = np.asarray(laws, dtype=np.float64)
+    if weights.ndim != 2 or not weights.size or not np.isfinite(weights).all():
+        raise InputError(f"laws has shape {weights.shape}, expected [T, N] with finite entries, at least one")
+    if not 0 <= rank <= min(weights.shape):
+        raise InputError(f"rank = {rank} and laws of shape {weights.shape}, expected 0 <= rank <= min(T, N)")
+    if not weights.min() > 0.0:
+        raise HypothesisError("the logarithm of a law", "laws of full support", f"a mass is {weights.min()}")
+    logarithms = np.log(weights)
+    logarithms -= logarithms.mean(axis=1, keepdims=True) if without_means else np.log(weights.sum(axis=1))[:, None]
+    scaled = logarithms
+    if prior is not None:
+        shares = np.asarray(prior, dtype=np.float64)
+        if shares.shape != (len(weights),) or not ((shares >= 0.0) & np.isfinite(shares)).all():
+            raise InputError(f"prior has shape {shares.shape}, expected {len(weights)} finite weights of at least 0")
+        scaled = logarithms * np.sqrt(shares)[:, None]
+    _, _, right = np.linalg.svd(scaled, full_matrices=False)
+    W = right[:rank].T
+    return TruncatedLaws(E=logarithms @ W, W=W)
+
+
+def hadamard_laws(tokens: int, size: float) -> Float64Array:
+    r"""N - 1 laws whose centred logarithms are orthogonal: $\pi_t = \mathrm{softmax}(a h_t)$.
+
+    The $h_t$ are the rows of the Hadamard matrix of order N but the constant one. All singular values of $L P_1$ are
+    equal, so a bound by one of them sees one N-th of what is lost.
+
+    Args:
+        tokens: N, a power of two.
+        size: a.
+
+    Returns:
+        Weights `[N - 1, N]` of two values only, so that the logarithms are orthogonal exactly.
+
+    Raises:
+        InputError: No power of two.
+
+    Page: docs/claims/least_squares.md
+
+    Example:
+        >>> hadamard_laws(2, np.log(2.0)).round(12).tolist()
+        [[2.0, 0.5]]
+    """
+    if tokens < 2 or tokens & (tokens - 1):
+        raise InputError(f"tokens = {tokens}, expected a power of two, at least 2")
+    signs = scipy.linalg.hadamard(tokens)[1:]
+    return np.where(signs > 0, np.exp(size), np.exp(-size))
+
+
+def token_pair_laws(pairs: int, *, size: float, depth: float) -> Float64Array:
+    r"""Laws of 2 n contexts on n pairs of tokens: within its own pair a context is nearly undecided.
+
+    Context 2 k has the logits $(a, -a)$ on pair k, context 2 k + 1 has $(-a, a)$, and both $-b$ elsewhere. The
+    truncation of $L$ itself to rank n keeps the pairs and forgets the preferences.
+
+    Args:
+        pairs: n, at least 2.
+        size: a.
+        depth: b.
+
+    Returns:
+        Weights `[2 n, 2 n]` of three values only.
+
+    Raises:
+        InputError: Fewer than two pairs.
+
+    Page: docs/claims/least_squares.md
+
+    Example:
+        >>> token_pair_laws(2, size=0.0, depth=700.0).round(3).tolist()[0]
+        [1.0, 1.0, 0.0, 0.0]
+    """
+    if pairs < 2:
+        raise InputError(f"pairs = {pairs}, expected at least 2")
+    laws = np.full((2 * pairs, 2 * pairs), np.exp(-depth))
+    own = np.arange(2 * pairs)
+    laws[own, own] = np.exp(size)
+    laws[own, own ^ 1] = np.exp(-size)
+    return laws
+
+
+def sharp_laws(size: float, *, depth: float = 12.0, other_depth: float = 700.0, copies: int = 1) -> Float64Array:
+    r"""Laws on three tokens for which $\sigma_2^2 / 4$ is all but what the truncation to rank 1 costs the first one.
+
+    The logits are $(a, -a, -b)$ and, for one context or more, $(0, 0, -b')$. For $b' \gg b \gg 1$ the first singular
+    vector is nearly $(1, 1, -2)$, and what is lost of the first law is $(a, -a, 0)$, of squared norm $2 a^2$ and
+    divergence $a^2 / 2$.
+
+    Args:
+        size: a.
+        depth: b.
+        other_depth: b', at most 700.
+        copies: How many contexts have the second law; more of them turn the singular vector as a larger b' does.
+
+    Returns:
+        Weights `[1 + copies, 3]`.
+
+    Page: docs/claims/least_squares.md
+
+    Example:
+        >>> sharp_laws(0.01).shape
+        (2, 3)
+    """
+    return np.exp([[size, -size, -depth]] + [[0.0, 0.0, -other_depth]] * copies)
+
+
+def rank_one_laws(tokens: int, contexts: int) -> Float64Array:
+    r"""Laws $\pi_t(i) \propto 2^{t i}$, whose centred logarithms have rank 1 while those with their means have rank 2.
+
+    Args:
+        tokens: N, at least 3.
+        contexts: T, at least 3.
+
+    Returns:
+        Weights `[T, N]`, powers of two.
+
+    Raises:
+        InputError: Sizes too small, or so large that the powers overflow.
+
+    Page: docs/claims/least_squares.md
+
+    Example:
+        >>> rank_one_laws(3, 3).tolist()
+        [[1.0, 1.0, 1.0], [1.0, 2.0, 4.0], [1.0, 4.0, 16.0]]
+    """
+    if not (tokens >= 3 and contexts >= 3 and (tokens - 1) * (contexts - 1) < 1000):
+        raise InputError(f"tokens = {tokens}, contexts = {contexts}, expected at least 3 with (N - 1)(T - 1) < 1000")
+    return np.exp2(np.outer(np.arange(contexts), np.arange(tokens)))
+
+
+def random_laws(contexts: int, tokens: int, *, spread: float, rank: int, noise: float, seed: int) -> Float64Array:
+    r"""Laws whose logarithms are a random matrix of rank r and some noise.
+
+    Args:
+        contexts: T.
+        tokens: N.
+        spread: Standard deviation of the logits of rank r, nats.
+        rank: r, at least 1.
+        noise: Standard deviation of the noise, nats.
+        seed: Of the draw.
+
+    Returns:
+        Weights `[T, N]`, the largest of each row being 1.
+
+    Page: docs/claims/least_squares.md
+
+    Example:
+        >>> random_laws(2, 3, spread=1.0, rank=1, noise=0.1, seed=0).max(axis=1).tolist()
+        [1.0, 1.0]
+    """
+    rng = np.random.default_rng(seed)
+    low = rng.standard_normal((contexts, rank)) @ rng.standard_normal((rank, tokens)) / np.sqrt(rank)
+    logits = spread * low + noise * rng.standard_normal((contexts, tokens))
+    return np.exp(logits - logits.max(axis=1, keepdims=True))
+
+
+def nearly_planar_laws(tokens: int, *, noise: float, seed: int) -> Float64Array:
+    r"""One law for each token, with the logits $-(i - t)^2 / 4$ and a little noise: almost of rank 2, with clear modes.
+
+    Args:
+        tokens: N.
+        noise: The noise is uniform between minus this and this, nats.
+        seed: Of the noise.
+
+    Returns:
+        Laws `[N, N]`.
+
+    Page: docs/claims/least_squares.md
+
+    Example:
+        >>> nearly_planar_laws(4, noise=0.01, seed=0).argmax(axis=1).tolist()
+        [0, 1, 2, 3]
+    """
+    places = np.arange(tokens)
+    logits = -0.25 * (places[:, None] - places) ** 2
+    logits = logits + np.random.default_rng(seed).uniform(-noise, noise, logits.shape)
+    laws = np.exp(logits)
+    return laws / laws.sum(axis=1, keepdims=True)

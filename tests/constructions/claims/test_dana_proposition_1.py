@@ -1,0 +1,46 @@
+"""The two models that are no encoders, and the hypotheses that exclude them."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from constructions.claims.dana_proposition_1 import CLAIM, biased_encoder, capped_encoder
+from constructions.errors import HypothesisError, InputError
+
+
+def test_the_biased_encoder_has_its_laws_exactly_and_as_logarithms():
+    found = biased_encoder()
+    assert found.squares() == tuple(tuple(mass**2 for mass in law) for law in found.laws)
+    assert all(sum(law) == 1 for law in found.laws)
+    logits = np.log(np.array(found.bias, dtype=float)) / 2 + np.outer(
+        np.log(np.array(found.stream, dtype=float)) / 2, found.W
+    )
+    assert np.allclose(np.exp(logits), np.array(found.laws, dtype=float), atol=1e-15)
+
+
+def test_another_bias_has_other_laws():
+    found = biased_encoder()
+    other = replace(found, bias=(Fraction(1, 3), *found.bias[1:]))
+    assert other.squares() != tuple(tuple(mass**2 for mass in law) for law in found.laws)
+
+
+def test_the_capped_logits_span_two_dimensions():
+    found = capped_encoder()
+    logits = np.tanh(np.outer(found.stream, found.W))
+    assert np.linalg.matrix_rank(logits - logits[:, :1]) == 2
+    assert np.linalg.matrix_rank(np.outer(found.stream, found.W)) == 1
+
+
+@pytest.mark.parametrize(("given", "named"), [(dict(bias=True), "without bias"), (dict(cap=True), "no soft-cap")])
+def test_what_is_no_linear_unembedding_is_refused(given, named):
+    with pytest.raises(HypothesisError, match=named):
+        CLAIM.require(**given)
+
+
+def test_it_builds_no_weights():
+    CLAIM.require(bias=False, cap=False)
+    with pytest.raises(InputError, match="builds no weights"):
+        CLAIM.construct()
+    assert (CLAIM.id, CLAIM.judgement) == ("dana.proposition-1", "hypothesis")

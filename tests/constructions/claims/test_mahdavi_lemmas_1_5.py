@@ -1,0 +1,45 @@
+"""The saturating matrix of Lemma 3, in integers."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from constructions.claims.mahdavi_lemmas_1_5 import CLAIM, exact_saturating_matrix
+from constructions.errors import HypothesisError, InputError
+from constructions.exact_network import as_rationals
+
+
+def test_the_claim_holds_and_builds_nothing() -> None:
+    assert CLAIM.id == "mahdavi.lemmas-1-5" and CLAIM.judgement == "holds"
+    with pytest.raises(InputError, match="builds no weights"):
+        CLAIM.construct()
+
+
+@given(st.integers(1, 4), st.integers(0, 3), st.integers(0, 4), st.integers(0, 3), st.integers(0, 2**16))
+def test_it_vanishes_on_the_killed_and_separates_the_others(
+    tokens: int, more: int, kept: int, killed: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    width = tokens + more
+    contexts = rng.integers(-3, 4, (kept + killed, tokens, width))
+    queries = rng.integers(-3, 4, (kept + killed, width))
+    assume(kept + killed)
+    assume(all(len(np.unique(context, axis=0)) == tokens for context in contexts[:kept]))
+    rank = as_rationals(queries[kept:]).rank() if killed else 0
+    assume(all(as_rationals(np.vstack([queries[kept:], e[None]])).rank() == rank + 1 for e in queries[:kept]))
+    found = exact_saturating_matrix(contexts, queries, killed=killed, seed=seed)
+    heights = queries @ np.array(found.query_direction)
+    assert not heights[kept:].any() and heights[:kept].all()
+    for context in contexts[:kept]:
+        assert len(set((context @ np.array(found.key_direction)).tolist())) == tokens
+
+
+def test_what_cannot_be_frozen_is_refused() -> None:
+    contexts = np.tile(np.eye(2, 3, dtype=np.int64), (2, 1, 1))
+    with pytest.raises(HypothesisError, match="Lemma 3"):
+        exact_saturating_matrix(contexts, np.array([[1, 0, 0], [2, 0, 0]]), killed=1)
+    with pytest.raises(HypothesisError, match="distinct tokens"):
+        exact_saturating_matrix(contexts[:, [0, 0]], np.array([[1, 0, 0], [0, 1, 0]]), killed=1)
+    with pytest.raises(InputError, match="killed = 3"):
+        exact_saturating_matrix(contexts, np.eye(2, 3, dtype=np.int64), killed=3)

@@ -1,0 +1,12 @@
+"""What is recorded about the claim."""
+
+import pytest
+
+from constructions.claims.mahdavi_proposition_4 import CLAIM
+from constructions.errors import InputError
+
+
+def test_the_verdict_is_on_a_claim_about_no_weights_of_ours() -> None:
+    assert CLAIM.module == "mahdavi_proposition_4" and CLAIM.judgement == "hypothesis" and "Mahdavi" in CLAIM.source
+    with pytest.raises(InputError, match="builds no weights"):
+        CLAIM.construct()

@@ -1,0 +1,27 @@
+"""A Hypothesis strategy for examples of one attention layer: contexts of full rank, queries in general position."""
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+Float64Array = NDArray[np.float64]
+
+
+@st.composite
+def layer_examples(
+    draw: st.DrawFn, *, max_heads: int = 4, max_tokens: int = 4, one_direction: bool = False
+) -> tuple[Float64Array, Float64Array, int, int]:
+    """Contexts, queries, number of heads and their width, with as many examples as they hold or fewer.
+
+    Down to one head, one token, one dimension and one example; shared contexts and others.
+    """
+    heads = draw(st.integers(1, max_heads))
+    tokens = draw(st.integers(1, max_tokens))
+    width = draw(st.integers(tokens, tokens + 3))
+    head_width = draw(st.integers(1, tokens + 1))
+    fitted = tokens if one_direction else min(tokens, head_width)
+    examples = draw(st.integers(1, heads * (fitted - 1) + 1))
+    shared = draw(st.booleans())
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    contexts = rng.uniform(size=(1 if shared else examples, tokens, width)) + np.eye(tokens, width)
+    return contexts, rng.uniform(-1.0, 1.0, size=(examples, width)), heads, head_width

@@ -1,0 +1,183 @@
+"""Numbers and fields of a certificate as text that is exact and has one form.
+
+Page: docs/rigour/certificate.md
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from constructions.errors import FileFormatError, InputError
+
+Number = int | float | Fraction
+
+_LARGEST_TEXT = 2**12  # characters
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_RATIONAL = re.compile(r"-?[0-9]{1,1300}/[1-9][0-9]{0,1299}")
+_HEXADECIMAL_FLOAT = re.compile(r"-?0x[01]\.[0-9a-f]+p[+-][0-9]+")
+
+
+def encode_number(value: Number) -> int | str:
+    """The text of a number: integers as they are, floats in hexadecimal, fractions as ``p/q``.
+
+    Args:
+        value: The number, finite.
+
+    Page: docs/rigour/certificate.md
+
+    Example:
+        >>> encode_number(3), encode_number(0.5), encode_number(Fraction(1, 3))
+        (3, '0x1.0000000000000p-1', '1/3')
+    """
+    if isinstance(value, int):
+        return value
+    return value.hex() if isinstance(value, float) else f"{value.numerator}/{value.denominator}"
+
+
+def decode_number(name: str, value: object) -> Number:
+    """The number that `encode_number` wrote.
+
+    Args:
+        name: Where it stands, for the message.
+        value: What stands there.
+
+    Raises:
+        FileFormatError: It is no such text.
+
+    Page: docs/rigour/certificate.md
+
+    Example:
+        >>> decode_number("bound", "0x1.8p+0")
+        1.5
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, str) and _HEXADECIMAL_FLOAT.fullmatch(value):
+        try:
+            return float.fromhex(value)
+        except OverflowError:
+            raise FileFormatError(f"{name} is {value!r}, beyond the range of float64") from None
+    if isinstance(value, str) and _RATIONAL.fullmatch(value):
+        return Fraction(value)
+    raise FileFormatError(f"{name} is {value!r}, expected an integer, a hexadecimal float or a rational 'p/q'")
+
+
+def parse_object(name: str, text: str) -> dict[str, Any]:
+    """A JSON object without floating-point numbers, the decimal form of which need not be exact.
+
+    Args:
+        name: What the text is, for the message.
+        text: The JSON text.
+
+    Raises:
+        FileFormatError: It is not JSON, not an object, or holds such a number.
+
+    Page: docs/rigour/certificate.md
+
+    Example:
+        >>> parse_object("the certificate", '{"a": 1}')
+        {'a': 1}
+    """
+
+    def refuse(number: str) -> float:
+        raise FileFormatError(f"{name} holds the number {number}, expected integers and exact numbers as texts")
+
+    try:
+        data = json.loads(text, parse_float=refuse, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{name} is not JSON: {error}") from error
+    return expect(name, data, dict)
+
+
+def expect(name: str, value: Any, kind: type) -> Any:
+    """`value`, if it is of that very type.
+
+    Raises:
+        FileFormatError: It is not.
+    """
+    if type(value) is not kind:
+        raise FileFormatError(f"{name} is a {type(value).__name__}, expected a {kind.__name__}")
+    return value
+
+
+def expect_fields(name: str, value: Any, fields: set[str]) -> None:
+    """Nothing, if `value` is an object with these fields and no other.
+
+    Raises:
+        FileFormatError: It is not.
+    """
+    if set(expect(name, value, dict)) != fields:
+        raise FileFormatError(f"{name} has the fields {sorted(value)}, expected {sorted(fields)}")
+
+
+def require_sha256(name: str, value: object) -> None:
+    """Raise `InputError` unless `value` is a hash of 256 bits in lower-case hexadecimal."""
+    if not isinstance(value, str) or not _SHA256.fullmatch(value):
+        raise InputError(f"{name} is {value!r}, expected 64 hexadecimal digits")
+
+
+def require_text(name: str, value: object) -> None:
+    """Raise `InputError` unless `value` is a text of at most 4096 characters."""
+    if not isinstance(value, str) or len(value) > _LARGEST_TEXT:
+        raise InputError(f"{name} is {str(value)[:40]!r}, expected a text of at most {_LARGEST_TEXT} characters")
+
+
+def decimal_below(value: Number) -> str:
+    """Four significant digits, rounded down: a number that a lower bound may be printed as.
+
+    Example:
+        >>> decimal_below(0.123456), decimal_below(Fraction(2, 3))
+        ('0.1234', '0.6666')
+    """
+    return _decimal(value, ROUND_FLOOR)
+
+
+def decimal_above(value: Number) -> str:
+    """Four significant digits, rounded up: a number that an upper bound may be printed as.
+
+    Example:
+        >>> decimal_above(0.123456), decimal_above(1e-14)
+        ('0.1235', '1e-14')
+    """
+    return _decimal(value, ROUND_CEILING)
+
+
+def _decimal(value: Number, rounding: str) -> str:
+    exact = Fraction(value)
+    quotient = Context(prec=4, rounding=rounding).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return f"{quotient.normalize():e}" if abs(quotient.adjusted()) > 4 else f"{quotient:f}"
+
+
+BOUND_BITS = 12
+"""Significant bits of a bound that is stored."""
+
+
+def raised(bound: float, slack: float) -> float:
+    """A float64 of few bits that is at least `bound` by a relative `slack`; for finite bounds >= 0.
+
+    Two machines round differently: what is stored with slack follows from a proof on the other machine, too.
+
+    Example:
+        >>> raised(1.0, 0.25)
+        1.25
+    """
+    return _few_bits(bound * (1.0 + slack), math.ceil)
+
+
+def lowered(bound: float, slack: float) -> float:
+    """A float64 of few bits that is at most `bound` by a relative `slack`; for finite bounds >= 0.
+
+    Example:
+        >>> lowered(1.0, 0.25)
+        0.75
+    """
+    return _few_bits(bound * (1.0 - slack), math.floor)
+
+
+def _few_bits(bound: float, rounding: Callable[[float], int]) -> float:
+    mantissa, exponent = math.frexp(bound)
+    return math.ldexp(rounding(math.ldexp(mantissa, BOUND_BITS)), exponent - BOUND_BITS)
