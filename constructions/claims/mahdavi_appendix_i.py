@@ -10,6 +10,7 @@ CLAIM = Claim(
     title="The rank on generic contexts",
     source="Mahdavi, Liao, Thrampoulidis (2024), Appendix I",
     printed=(
+        "Reconstructed from a copy without formulas: "
         "Open: whether stronger assumptions than 1 and 2, such as general position of all tokens, give a rank of Z "
         "that grows like H d instead of H n. Conjectured from experiments."
     ),

@@ -141,6 +141,7 @@ CLAIM = Claim(
     title="The assumptions on queries and contexts, and how they are tested",
     source=_SOURCE,
     printed=(
+        "Reconstructed from a copy without formulas: "
         "Assumption 1 (any n queries independent) and 2 (each context of rank n) are satisfied by real data after one "
         "attention layer, as nearly all of 5000 random subsets of n queries have rank n; General Position fails; "
         "Assumption 3 (Kruskal rank of query plus mean token >= n) is the more relaxed one, and gives 1 after a layer."

@@ -42,6 +42,7 @@ CLAIM = Claim(
     title="H (min(n, d_h) - 1) + 1 independent mixed inputs",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 1",
     printed=(
+        "Reconstructed from a copy without formulas: "
         "Under Assumptions 1 and 2, with r = min(n, d_h), there are W_Q and W_K for which Z has rank at least "
         "min(T, H (r - 1) + 1)."
     ),

@@ -41,6 +41,7 @@ CLAIM = Claim(
     title="A shared context allows no more than H (n - 1) + 1",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 2",
     printed=(
+        "Reconstructed from a copy without formulas: "
         "If all examples have the same context, rank Z <= H (n - 1) + 1 for all weights: for n <= d_h the bound of "
         "Proposition 1 is tight."
     ),

@@ -46,6 +46,7 @@ CLAIM = Claim(
     title="Two-layer ReLU networks memorize no more",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 3",
     printed=(
+        "Reconstructed from a copy without formulas: "
         "For T > (m (d + 1 + d_out) + d_out) / d_out there are T examples with Assumptions 1 and 2, and labels that no "
         "ReLU network with one hidden layer of m neurons memorizes."
     ),

@@ -10,6 +10,7 @@ CLAIM = Claim(
     title="One mixing layer makes Assumption 1 true",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 4",
     printed=(
+        "Reconstructed from a copy without formulas: "
         "Under Assumptions 2 and 3 there are weights of one self-attention layer with a skip connection after which "
         "Assumptions 1 and 2 hold. Assumption 3 is a more relaxed one than 2."
     ),

@@ -10,6 +10,7 @@ CLAIM = Claim(
     title="Tokens that sum to a constant lose rank",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 5",
     printed=(
+        "Reconstructed from a copy without formulas: "
         "If the entries of every token sum to one constant c, rank Z <= H (d - 1) + 1 for all weights. All tokens can "
         "be in general position."
     ),

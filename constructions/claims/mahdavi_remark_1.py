@@ -10,6 +10,7 @@ CLAIM = Claim(
     title="Queries of a Kruskal rank below n",
     source="Mahdavi, Liao, Thrampoulidis (2024), Remark 1",
     printed=(
+        "Reconstructed from a copy without formulas: "
         "If the queries have Kruskal rank k < n only, there are weights with rank Z >= min(T, H (min(k, d_h) - 1) + 1)."
     ),
     judgement="holds",

@@ -134,6 +134,7 @@ CLAIM = Claim(
     title="H (min(n, d_h) - 1) + 1 labels are memorized",
     source="Mahdavi, Liao, Thrampoulidis (2024), Theorem 1",
     printed=(
+        "Reconstructed from a copy without formulas: "
         "Under Assumptions 1 and 2, with n < d and r = min(n, d_h), a layer of H heads memorizes any labels in "
         "R^d_out of any T <= H (r - 1) + 1 examples."
     ),
