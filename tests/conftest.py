@@ -38,6 +38,7 @@ def global_state() -> dict[str, object]:
     torch = sys.modules.get("torch")
     return {
         "flint.ctx.prec": flint.ctx.prec,
+        "flint.ctx.threads": flint.ctx.threads,
         "mpmath.mp.prec": mpmath.mp.prec,
         "numpy.geterr()": np.geterr(),
         "torch.get_default_dtype()": torch and torch.get_default_dtype(),

@@ -19,6 +19,7 @@ from verify.integers import (
     dyadic,
     matrix_of,
     power_of_two,
+    product,
     rescaled,
     row_of,
     rows_of,
@@ -133,7 +134,7 @@ def recheck_nonsingular(
         return unknown
     if not scale >= 0:
         return unknown
-    defects = [int(sum(map(abs, row))) for row in _defects(scaled, factors, scale)]
+    defects = [_defect(row, 1 << (scale // 2)) for row in _defects(scaled, factors, scale)]
     residual = dyadic(max(map(add, defects, spreads)), scale)
     if not residual < 1:
         return NonsingularCheck(Verdict.UNDECIDED, residual, Fraction(0))
@@ -143,11 +144,18 @@ def recheck_nonsingular(
     return NonsingularCheck(Verdict.PROVED, residual, (1 - residual) / spectral)
 
 
+def _defect(row: list[Any], negligible: int) -> int:
+    """At least the sum of absolute values: n times the largest one where that is negligible, which is quicker."""
+    coarse = len(row) * max(max(row), -min(row))
+    return int(coarse if coarse < negligible else sum(map(abs, row)))
+
+
 def _defects(rows: Sequence[Sequence[int]], factors: Sequence[Sequence[int]], scale: int) -> Iterator[list[Any]]:
     """The rows of B W - I in units of 2^-scale, where column j of W is `factors[j]`."""
     transposed = matrix_of(factors).transpose()
     for start in range(0, len(rows), _BLOCK):
-        for i, row in enumerate(rows_of(matrix_of(rows[start : start + _BLOCK]) * transposed), start):
+        block = product(matrix_of(rows[start : start + _BLOCK]), transposed)
+        for i, row in enumerate(rows_of(block), start):
             row[i] -= 1 << scale
             yield row
 
@@ -231,7 +239,8 @@ def _smallest_by_gram(scaled: _ScaledRows, witness: dict[str, PlainArray]) -> Fr
     row_sum = squares = 0
     for start in range(0, size, _BLOCK):
         block = slice(start, start + _BLOCK)
-        difference = matrix_of(rows[block]) * transposed - matrix_of(factor[block]) * factor_transposed
+        squared = product(matrix_of(factor[block]), factor_transposed)
+        difference = product(matrix_of(rows[block]), transposed) - squared
         for i, row in enumerate(rows_of(difference), start):
             row[i] -= shift
             row_sum = max(row_sum, sum(map(abs, row)))

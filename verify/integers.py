@@ -4,13 +4,14 @@ An integer n at scale k stands for n / 2^k.
 """
 
 import math
+import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flint import fmpz_mat
+from flint import ctx, fmpz_mat
 
 SMALL = 60  # integers of fewer bits are multiplied fastest by FLINT
 
@@ -76,6 +77,16 @@ def rows_of(matrix: fmpz_mat) -> Iterator[list[Any]]:
     entries, width = matrix.entries(), matrix.ncols()
     for start in range(0, len(entries), width):
         yield entries[start : start + width]
+
+
+def product(left: fmpz_mat, right: fmpz_mat) -> fmpz_mat:
+    """The product of two matrices on all cores; FLINT's number of threads is global, and is put back."""
+    before = ctx.threads
+    ctx.threads = os.cpu_count() or 1
+    try:
+        return left * right
+    finally:
+        ctx.threads = before
 
 
 def split_matrix(matrix: fmpz_mat, width: int) -> list[list[int]]:

@@ -245,6 +245,18 @@ MUTANTS = [
     of_forward("scaled = [mantissa >> top - exponent for", "scaled = [mantissa for", "exponents are ignored"),
     of_forward("(h << scale - sum_scale) + (n << scale - embedded.scale)", "(h << scale - sum_scale)", "no skip"),
     # Its ranks.
+    of_rank(
+        "len(row) * max(max(row), -min(row))",
+        "max(max(row), -min(row))",
+        "the largest entry is the sum",
+        "tests/verify/test_integer_rank.py",
+    ),
+    of_rank(
+        "len(row) * max(max(row), -min(row))",
+        "len(row) * max(row)",
+        "negative entries do not count",
+        "tests/verify/test_integer_rank.py",
+    ),
     of_rank("int(shift - min(row_sum, math.isqrt(squares) + 1))", "int(shift)", "the factor may be any"),
     of_rank(" - math.isqrt(errors) - 1", "", "the features have no error"),
     of_rank(

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from verify import integer_rank
 from verify.integer_rank import recheck_nonsingular
 from verify.verdict import Verdict
 
@@ -24,3 +27,10 @@ def test_no_witness_proves_a_set_that_holds_a_singular_matrix(matrix, radius):
     for witness in (np.eye(2), np.zeros((2, 2)), np.linalg.pinv(matrix), rng.standard_normal((2, 2)) * 1e200):
         check = recheck_nonsingular(matrix.tolist(), radius, witness.tolist())
         assert check.verdict is Verdict.UNDECIDED
+
+
+@given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=6), st.integers(1, 5000))
+def test_a_defect_is_at_least_the_sum_and_is_the_sum_where_it_matters(row, negligible):
+    exact = sum(map(abs, row))
+    defect = integer_rank._defect(row, negligible)
+    assert defect == exact or exact < defect < negligible

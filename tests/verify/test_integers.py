@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from flint import fmpz_mat
+from flint import ctx, fmpz_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,3 +36,11 @@ def test_matrices_come_apart_as_they_were_put_together():
 
 def test_truncation_is_towards_zero():
     assert integers.truncated([1.75, -1.75], [0, 1]) == [1, -3]
+
+
+@given(st.lists(st.lists(st.integers(-(2**70), 2**70), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_a_product_is_that_of_one_core_and_leaves_the_number_of_threads(rows):
+    before = ctx.threads
+    left = fmpz_mat(rows)
+    assert integers.product(left, left.transpose()) == left * left.transpose()
+    assert ctx.threads == before
