@@ -105,6 +105,24 @@ def scaled_counts(factor):
     return mutate
 
 
+def a_law_with_a_zero(laws):
+    """The least mass of the first law joins the largest: the sum and the mode stay."""
+    laws = laws.copy()
+    least = laws[0].argmin()
+    laws[0, laws[0].argmax()] += laws[0, least]
+    laws[0, least] = 0.0
+    return laws
+
+
+def a_count_of_zero(arrays):
+    """Written out although it is 0, with the frequencies that go with it."""
+    data, tail = arrays["counts_data"].copy(), arrays["tail_counts_data"]
+    row = int(np.diff(arrays["counts_indptr"]).argmax())  # one of several counts: its sum stays positive
+    data[arrays["counts_indptr"][row]] = 0
+    totals = np.add.reduceat(data, arrays["counts_indptr"][:-1])
+    return {**arrays, "counts_data": data, "prior": totals / (totals.sum() + tail.sum())}
+
+
 ONE_TAIL = (2**53 - int(LAWS.counts.totals().sum())) // len(LAWS.tail_counts.indices)
 
 ARRAYS = {
@@ -133,6 +151,7 @@ ARRAYS = {
     "prior in another order": put("prior", lambda a: a[::-1].copy()),
     "prior with NaN": put("prior", at(0, np.nan)),
     "laws with a zero": put("laws", at((0, 0), 0.0)),
+    "a law with a zero and its old sum": put("laws", a_law_with_a_zero),
     "laws with a negative": put("laws", at((0, 0), -1.0)),
     "laws with NaN": put("laws", at((0, 0), np.nan)),
     "laws that are infinite": put("laws", at((0, 0), np.inf)),
@@ -154,6 +173,7 @@ ARRAYS = {
     "laws of one token less": put("laws", lambda a: a[:, :-1]),
     "laws for labels": put("target", lambda a: np.array("labels")),
     "counts with a zero": put("counts_data", at(0, 0)),
+    "a count of 0 and its frequencies": a_count_of_zero,
     "counts twice as large": scaled_counts(2),
     "counts beyond 2**53": scaled_counts(2**50),
     "counts that wrap around": put("counts_data", lambda a: np.full_like(a, 2**62)),

@@ -6,6 +6,7 @@ CERTIFICATE = "tests/verify/test_certificate.py"
 MEMORIZATION = "tests/verify/test_memorization.py"
 CHECKER = "tests/verify/test_checker.py"
 TAMPERING = "tests/falsify/test_tampering.py"
+TWO_READERS = "tests/falsify/test_two_readers.py"
 
 
 def of_certificate(original: str, mutated: str, why: str, tests: str = CERTIFICATE) -> Mutant:
@@ -233,9 +234,9 @@ MUTANTS = [
     of_files("if item * math.prod(shape) != len(body):", "if False:", "an array may be shorter than its shape"),
     of_files("if len(set(contexts) | set(tail)) != len(contexts) + len(tail):", "if False:", "contexts may repeat"),
     of_files("if len(result) != len(pairs):", "if False:", "a tensor may come twice"),
-    of_files("not all(x > 0 for x in laws.values)", "False", "a law may have a zero"),
+    of_files("not all(x > 0 for x in laws.values)", "False", "a law may have a zero", TWO_READERS),
     of_files("if sorted(spans) != sorted(pairwise(ends)) or", "if", "tensors may overlap"),
-    of_files("not all(count >= 1 for count in counts)", "False", "counts may be zero"),
+    of_files("not all(count >= 1 for count in counts)", "False", "counts may be zero", TWO_READERS),
     of_files("stop - start != 8 * math.prod(shape) or ", "", "a tensor may be shorter than its shape"),
     # Its forward pass.
     of_forward("return self.error * self.forward.unembedding_norm", "return 0", "the logits have no error"),

@@ -169,3 +169,9 @@ def test_an_exact_negative_radius_is_refused_however_small_or_large(radius: obje
 def test_an_exact_radius_is_rounded_up() -> None:
     third = given_matrix([[1.0]], [[Fraction(1, 3)]]).enclosure.radius
     assert Fraction(float(third[0, 0])) > Fraction(1, 3)
+
+
+def test_the_rounding_of_an_entry_joins_a_large_radius_upwards():
+    given = given_matrix([[Fraction(1, 3)]], 1.0)
+    midpoint, radius = Fraction(given.enclosure.midpoint[0, 0]), Fraction(given.enclosure.radius[0, 0])
+    assert abs(Fraction(1, 3) - midpoint) + 1 <= radius
