@@ -106,7 +106,7 @@ def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int,
 
 CLAIM = Claim(
     id="dana.lemma-3",
-    title="embeddings in general position",
+    title="Embeddings in general position",
     source="Dana, Pydi, Chevaleyre (2024), Lemma 3",
     printed=(
         "For any n >= 1 there are x_1, ..., x_n > 0 such that P(x_1, ..., x_n) != 0 for every nonzero polynomial P "

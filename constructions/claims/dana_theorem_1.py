@@ -195,7 +195,7 @@ def _enough(
 
 CLAIM = Claim(
     id="dana.theorem-1",
-    title="d + H d_h contexts at the smallest divergence",
+    title="D + H d_h contexts at the smallest divergence",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon = 0",
     printed=(
         "For every pi of full support on T contexts, all d, d_h and H with T <= H d_h + d, and every gamma > 0, some "

@@ -47,7 +47,7 @@ def _reachable(*, tokens: int, length: int, width: int, head_width: int, **_: ob
 
 CLAIM = Claim(
     id="dana.theorem-1-parameters",
-    title="the number of parameters",
+    title="The number of parameters",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 1 and Remarks 1",
     printed="The transformer has d (S + 2 N + 4 d_h H) parameters; for epsilon = 0, d (S + 2 N + 4 (T_0 - d)).",
     judgement="holds",

@@ -52,7 +52,7 @@ def _independent(*, seed: int, **_: object) -> bool:
 
 CLAIM = Claim(
     id="dana.theorem-1-tail",
-    title="what the contexts cost that are left out",
+    title="What the contexts cost that are left out",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon > 0, and its equations (14) and (15)",
     printed=(
         "|d_KL(pi, f) - d_KL(pi, transformer)| <= epsilon sqrt(1 + norm(V11^-1)^2) norm(WE) + o(1), for the "

@@ -58,7 +58,7 @@ def _held(tokens: int, noise: int, d_model: int, **_: object) -> bool:
 
 CLAIM = Claim(
     id="dana.theorem-2",
-    title="laws that are nearly a look-up table",
+    title="Laws that are nearly a look-up table",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 2",
     printed=(
         "Some W has |W W' - I| <= C = sqrt(32 log(N + 1) / d), and with E = lambda w_g, lambda the solution of "

@@ -7,7 +7,7 @@ from constructions.claim import Claim
 
 CLAIM = Claim(
     id="dana.theorem-2-simple",
-    title="the bound of Theorem 2 with its expectations inside",
+    title="The bound of Theorem 2 with its expectations inside",
     source="Dana, Pydi, Chevaleyre (2024), the second bound of Theorem 2",
     printed=(
         "d_KL(pi, L(N, S, d)) <= (1 + 4C)/(1 - 2C) E[1 - p_g] log((N - 1)/(e^E[H] - 1)), from the bound of Theorem 2 "

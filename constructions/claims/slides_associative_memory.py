@@ -52,7 +52,7 @@ def _all_stored(*, width: int, count: int, seed: int, **_: object) -> bool:
 
 CLAIM = Claim(
     id="slides.associative-memory",
-    title="how many associations a sum of outer products stores",
+    title="How many associations a sum of outer products stores",
     source="Dana, slides of 13 June 2024, Associative memory, after Bietti et al. (2023)",
     printed=(
         "With random embeddings w_U, w_E in R^d and W = sum_i w_U(g(i))^T w_E(i), the argmax of W_U W W_E can remember "

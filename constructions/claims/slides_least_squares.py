@@ -41,7 +41,7 @@ def build(*, tokens: int, width: int, seed: int) -> Construction:
 
 CLAIM = Claim(
     id="slides.least-squares",
-    title="the cost of the least-squares solution",
+    title="The cost of the least-squares solution",
     source="Dana, slides of 13 June 2024, Almost rank d",
     printed=(
         "For the truncation f_ls of L = log pi to rank d, "

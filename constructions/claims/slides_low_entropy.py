@@ -7,7 +7,7 @@ from constructions.claim import Claim
 
 CLAIM = Claim(
     id="slides.low-entropy",
-    title="laws of low entropy, an earlier form",
+    title="Laws of low entropy, an earlier form",
     source="Dana (slides of June 2024), Bound on the divergence",
     printed=(
         "For E = lambda w_g and C = sqrt(32 log(N + 1) / d), "

@@ -48,7 +48,7 @@ def _full_rank(*, tokens: int, length: int, kept: int, **_: object) -> bool:
 
 CLAIM = Claim(
     id="slides.theorem",
-    title="the theorem of the slides, with sigma_1 and a constant",
+    title="The theorem of the slides, with sigma_1 and a constant",
     source="Dana, slides of 13 June 2024, the theorem on Attention-only Transformers",
     printed=(
         "For epsilon >= 0 there is a transformer with embedding dimension d and ceil(N_epsilon / d) attention modules "

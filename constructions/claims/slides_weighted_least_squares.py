@@ -7,7 +7,7 @@ from constructions.claim import Claim
 
 CLAIM = Claim(
     id="slides.weighted-least-squares",
-    title="the cost of the weighted least-squares solution",
+    title="The cost of the weighted least-squares solution",
     source="Dana, slides of 13 June 2024, Almost rank d",
     printed=(
         "For the minimizer f_wls of |I_sqrt(pi) (W - L)|_2 of rank d, "
