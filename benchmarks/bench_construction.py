@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from constructions.attention import features, last, logits
 from constructions.capacity import fewest_heads
 from constructions.distribution_memory import targets
-from constructions.full_rank_attention import FrontEnd, front_end
+from constructions.front_end import FrontEnd
+from constructions.full_rank_attention import front_end
 from constructions.memory import build_memory, default_heads
 from constructions.minimum_norm import right_inverse
 from constructions.network import Network

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.full_rank_attention import FrontEnd
+from constructions.front_end import FrontEnd
 from constructions.network import Network
 
 Float64Array = NDArray[np.float64]

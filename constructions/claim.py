@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
+from constructions.construction import Construction
 from constructions.errors import HypothesisError, InputError
 from constructions.layer import LayerConstruction
-from constructions.network import Network
-from constructions.task import Task
 
 Judgement = Literal["holds", "slip", "hypothesis", "false", "redundant", "answered"]
 """What a printed claim turned out to be.
@@ -36,23 +35,6 @@ class Hypothesis:
 
     statement: str
     holds: Callable[..., bool]
-
-
-@dataclass(frozen=True, eq=False)
-class Construction:
-    """Weights that a claim promises, and what they hold.
-
-    Args:
-        task: What the weights are to hold.
-        network: The weights, as they are shipped: rounded to float64.
-        summary: What was built and how large it is, in one sentence.
-
-    Page: docs/audit.md
-    """
-
-    task: Task
-    network: Network
-    summary: str
 
 
 @dataclass(frozen=True, eq=False)

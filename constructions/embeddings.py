@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
 from constructions.exact_network import ExactFrontEnd, as_rationals
-from constructions.full_rank_attention import FrontEnd
+from constructions.front_end import FrontEnd
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]

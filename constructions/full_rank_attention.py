@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
+from constructions.front_end import FrontEnd
 
 Float64Array = NDArray[np.float64]
 
@@ -15,27 +16,6 @@ FRONT_ENDS = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
 _SIGNIFICAND_BITS = 8  # of bfloat16
 _DRAWS = 100
 _TABLE_ENTRIES = 2**24  # "auto" takes no table whose W_Q would be larger than this
-
-
-@dataclass(frozen=True, eq=False)
-class FrontEnd:
-    """Embeddings and heads without W_O and W_U: everything that the features of a context depend on.
-
-    Args:
-        kind: Which family, one of `FRONT_ENDS` but never ``"auto"``.
-        W_E: Embeddings, `[d_vocab, d_model]`.
-        W_pos: Positional embeddings, `[n_ctx, d_model]`.
-        W_Q: Query maps, `[n_heads, d_model, d_qk]`.
-        W_K: Key maps, `[n_heads, d_model, d_qk]`.
-        W_V: Value maps, `[n_heads, d_model, d_head]`.
-    """
-
-    kind: str
-    W_E: Float64Array
-    W_pos: Float64Array
-    W_Q: Float64Array
-    W_K: Float64Array
-    W_V: Float64Array
 
 
 @dataclass(frozen=True)

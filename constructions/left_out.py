@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from constructions.arrays import all_contexts
 from constructions.attention import features, last, logits
-from constructions.claim import Construction
+from constructions.construction import Construction
 from constructions.errors import HypothesisError, InputError
 from constructions.exact_attention import exact_features, exact_last
 from constructions.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
-from constructions.full_rank_attention import FrontEnd
+from constructions.front_end import FrontEnd
 from constructions.full_rank_attention import front_end as draw_front_end
 from constructions.memory import build_memory
 from constructions.network import Network

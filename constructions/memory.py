@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from constructions import association_memory, distribution_memory
 from constructions.attention import features, last
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.full_rank_attention import FRONT_ENDS, FrontEnd, query_dimension, resolved
+from constructions.front_end import FrontEnd
+from constructions.full_rank_attention import FRONT_ENDS, query_dimension, resolved
 from constructions.full_rank_attention import front_end as draw_front_end
 from constructions.minimum_norm import RightInverse, right_inverse
 from constructions.network import Network

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from constructions.attention import features, last
 from constructions.errors import HypothesisError
-from constructions.full_rank_attention import FrontEnd
+from constructions.front_end import FrontEnd
 from constructions.minimum_norm import RightInverse, right_inverse
 
 Float64Array = NDArray[np.float64]

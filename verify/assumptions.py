@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from verify.block_certificate import BlockCertificate, find_blocks
-from verify.certificate import Progress
 from verify.context_rank import ContextRanks, certify_context_ranks
 from verify.exact_rows import Relation, integer_rows
 from verify.general_position import shifted_queries
 from verify.kruskal_rank import MOST_PREFIXES, SubsetCertificate, certify_subsets
 from verify.numerical_rank import NumericalRanks, numerical_ranks
+from verify.progress import Progress
 from verify.sampled_subsets import SubsetSample, sample_subsets
 from verify.verdict import Verdict
 

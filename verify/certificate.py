@@ -4,15 +4,15 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.files import canonical_json, require_regular_file, write_atomically
+from verify.decimals import decimal_above, decimal_below
 from verify.verdict import Verdict
 
 FORMAT = "memproof-certificate"
@@ -44,8 +44,6 @@ SIZE_NAMES = (
 )
 
 Number = int | float | Fraction
-Progress = Callable[[str, float | None, str], None]
-"""Called with what is being done, the finished share of it in [0, 1] or `None`, and a detail to show."""
 
 _FIELDS = {"format", "version", "subject", "claims", "provenance", "witness", "digest"}
 _LARGEST_FILE = 2**20  # bytes
@@ -395,8 +393,8 @@ def statement(id: str, target: str, values: Mapping[str, Number]) -> str:
             return f"{text}."
         return (
             f"{text}: its smallest singular value is at least "
-            f"{_decimal(values['smallest_singular_value_lower'], ROUND_FLOOR)} and its condition number at most "
-            f"{_decimal(values['condition_upper'], ROUND_CEILING)}."
+            f"{decimal_below(values['smallest_singular_value_lower'])} and its condition number at most "
+            f"{decimal_above(values['condition_upper'])}."
         )
     if id == ARGMAX:
         contexts = f"{values['contexts']} memorized contexts"
@@ -406,14 +404,14 @@ def statement(id: str, target: str, values: Mapping[str, Number]) -> str:
         ) + f"the logit of {mode} is larger than every other logit"
         if "margin_lower" not in values:
             return f"{text}."
-        return f"{text} by at least {_decimal(values['margin_lower'], ROUND_FLOOR)}."
+        return f"{text} by at least {decimal_below(values['margin_lower'])}."
     if id == DIVERGENCE:
         text = f"For each of the {values['contexts']} memorized contexts the divergence KL({law} || softmax(logits))"
         if "max_upper" not in values:
             return f"{text} is at most a bound that was not established."
         return (
-            f"{text} is at most {_decimal(values['max_upper'], ROUND_CEILING)} nats; "
-            f"their mean is at most {_decimal(values['mean_upper'], ROUND_CEILING)} nats."
+            f"{text} is at most {decimal_above(values['max_upper'])} nats; "
+            f"their mean is at most {decimal_above(values['mean_upper'])} nats."
         )
     text = (
         f"Over all {values['contexts']} contexts of the text, weighted by their {values['occurrences']} occurrences, "
@@ -422,8 +420,7 @@ def statement(id: str, target: str, values: Mapping[str, Number]) -> str:
     if "upper" not in values:
         return f"{text} is in an interval that was not established."
     return (
-        f"{text} is at least {_decimal(values['lower'], ROUND_FLOOR, digits=8)} "
-        f"and at most {_decimal(values['upper'], ROUND_CEILING, digits=8)} nats."
+        f"{text} is at least {decimal_below(values['lower'], 8)} and at most {decimal_above(values['upper'], 8)} nats."
     )
 
 
@@ -502,13 +499,6 @@ def _check_sha256(name: str, value: object) -> None:
 def _check_text(name: str, value: object) -> None:
     if not isinstance(value, str) or len(value) > _LARGEST_TEXT:
         raise InputError(f"{name} is {str(value)[:40]!r}, expected a text of at most {_LARGEST_TEXT} characters")
-
-
-def _decimal(value: Number, rounding: str, *, digits: int = 4) -> str:
-    """A few significant digits, rounded towards `rounding`, so that the shorter number still makes a true statement."""
-    exact = Fraction(value)
-    quotient = Context(prec=digits, rounding=rounding).divide(Decimal(exact.numerator), Decimal(exact.denominator))
-    return f"{quotient.normalize():e}" if abs(quotient.adjusted()) > 4 else f"{quotient:f}"
 
 
 def _encode(value: Number) -> int | str:

@@ -4,17 +4,17 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from verify.decimals import number, power_of_ten
 
 Float64Array = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 640, 272
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 28, 52
 _MOST_POINTS = 400
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,48 +128,6 @@ def histogram(
             for i in np.flatnonzero(count)
         ]
     return _legend([(name, style) for name, _, style in kept]) + _svg(title, body)
-
-
-def power_of_ten(exponent: int) -> str:
-    """The power of ten as a reader writes it.
-
-    Example:
-        >>> power_of_ten(-12), power_of_ten(0)
-        ('10⁻¹²', '1')
-    """
-    return "1" if exponent == 0 else "10" if exponent == 1 else "10" + str(exponent).translate(_SUPERSCRIPTS)
-
-
-def number(value: float, *, digits: int = 3, bound: str = "") -> str:
-    """A number for a reader, rounded in the direction that keeps it true.
-
-    Args:
-        value: The number.
-        digits: Significant digits.
-        bound: ``"upper"`` rounds up, ``"lower"`` rounds down, otherwise to nearest.
-
-    Returns:
-        The text.
-
-    Example:
-        >>> number(1.2341e-13, bound="upper"), number(0.99999, bound="lower"), number(1234567), number(0.0)
-        ('1.24 × 10⁻¹³', '0.999', '1.23 × 10⁶', '0')
-    """
-    if math.isnan(value):
-        return "not a number"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if value == 0:
-        return "0"
-    exact = Decimal(value)
-    rounding = {"upper": ROUND_CEILING, "lower": ROUND_FLOOR}.get(bound, ROUND_HALF_EVEN)
-    rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=rounding)
-    exponent = rounded.adjusted()
-    if -3 <= exponent < 6 and (exponent < digits or rounded == rounded.to_integral_value() == exact):
-        text = f"{rounded.normalize():f}"
-    else:
-        text = f"{rounded.scaleb(-exponent).normalize():f} × {power_of_ten(exponent)}"
-    return text.replace("-", "−")
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ from verify.certificate import (
     Claim,
     ClaimCheck,
     Number,
-    Progress,
     Subject,
 )
 from verify.integer_forward import BITS, IntegerForward, NoInformationError, Outputs
 from verify.integer_rank import NonsingularCheck, rank_bounds, recheck_nonsingular
 from verify.integers import Integers, dyadic, power_of_two
 from verify.plain_files import PlainNetwork, PlainTask, read_npz
+from verify.progress import Progress
 from verify.verdict import Verdict
 
 __all__ = ["NonsingularCheck", "check_independently", "recheck_nonsingular"]

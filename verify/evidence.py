@@ -47,29 +47,3 @@ class Evidence:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", MappingProxyType(dict(self.data)))
-
-
-def proved(condition: bool) -> Verdict:
-    """PROVED if a rigorous computation has established the condition, else UNDECIDED.
-
-    For conditions whose failure to be established refutes nothing.
-
-    Page: docs/audit.md
-
-    Example:
-        >>> proved(2 > 1), proved(float("nan") > 1)
-        (<Verdict.PROVED: 'PROVED'>, <Verdict.UNDECIDED: 'UNDECIDED'>)
-    """
-    return Verdict.PROVED if condition else Verdict.UNDECIDED
-
-
-def decided(condition: bool) -> Verdict:
-    """PROVED or REFUTED: for conditions that an exact computation decides either way.
-
-    Page: docs/audit.md
-
-    Example:
-        >>> decided(1 + 1 == 3)
-        <Verdict.REFUTED: 'REFUTED'>
-    """
-    return Verdict.PROVED if condition else Verdict.REFUTED

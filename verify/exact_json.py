@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -124,32 +123,6 @@ def require_text(name: str, value: object) -> None:
     """Raise `InputError` unless `value` is a text of at most 4096 characters."""
     if not isinstance(value, str) or len(value) > _LARGEST_TEXT:
         raise InputError(f"{name} is {str(value)[:40]!r}, expected a text of at most {_LARGEST_TEXT} characters")
-
-
-def decimal_below(value: Number) -> str:
-    """Four significant digits, rounded down: a number that a lower bound may be printed as.
-
-    Example:
-        >>> decimal_below(0.123456), decimal_below(Fraction(2, 3))
-        ('0.1234', '0.6666')
-    """
-    return _decimal(value, ROUND_FLOOR)
-
-
-def decimal_above(value: Number) -> str:
-    """Four significant digits, rounded up: a number that an upper bound may be printed as.
-
-    Example:
-        >>> decimal_above(0.123456), decimal_above(1e-14)
-        ('0.1235', '1e-14')
-    """
-    return _decimal(value, ROUND_CEILING)
-
-
-def _decimal(value: Number, rounding: str) -> str:
-    exact = Fraction(value)
-    quotient = Context(prec=4, rounding=rounding).divide(Decimal(exact.numerator), Decimal(exact.denominator))
-    return f"{quotient.normalize():e}" if abs(quotient.adjusted()) > 4 else f"{quotient:f}"
 
 
 BOUND_BITS = 12

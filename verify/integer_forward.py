@@ -9,7 +9,6 @@ from operator import add, mul
 
 from flint import arb, ctx, fmpz, fmpz_mat
 
-from verify.certificate import Progress
 from verify.integers import (
     SMALL,
     Integers,
@@ -22,6 +21,7 @@ from verify.integers import (
     split_matrix,
 )
 from verify.plain_files import PlainNetwork
+from verify.progress import Progress
 
 BITS = 128  # of attention weights, and of balls
 _GUARD = 32  # more bits while exponentials are taken

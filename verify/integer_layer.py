@@ -12,10 +12,10 @@ from fractions import Fraction
 
 from flint import arb, ctx, fmpz_mat
 
-from verify.certificate import Progress
 from verify.integer_forward import NoInformationError
 from verify.integers import SMALL, Integers, compact, dyadic, split_matrix
 from verify.plain_layer_files import PlainLayer, PlainLayerTask
+from verify.progress import Progress
 
 BITS = 128
 _GUARD = 32

@@ -3,7 +3,7 @@
 import importlib.util
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,7 @@ from verify.encoder_floor import encoder_floor
 from verify.layer_job import is_layer_folder, run_layer_summary, write_layer_folder
 from verify.memorization import MemorizationCertificate, certify_memorization
 from verify.memory_budget import require_memory
+from verify.progress import Progress
 from verify.report import Details, write_report
 from verify.verdict import Verdict
 
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 REPORT_FILE = "report.html"
 SUMMARY_FILE = "summary.json"
 
-Progress = Callable[[str, float | None, str], None]
-"""Called with the stage, the finished share of it in [0, 1] or `None`, and a detail to show."""
 
 _LARGEST_ELIMINATION = 4096  # contexts; beyond it the number of heads is bounded from below only
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes

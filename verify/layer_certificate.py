@@ -11,10 +11,9 @@ from typing import Any
 from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.files import canonical_json, require_regular_file, write_atomically
 from verify.certificate import CERTIFICATE_FILE, WITNESS_FILE, ClaimCheck, Witness, file_sha256
+from verify.decimals import decimal_above, decimal_below
 from verify.exact_json import (
     Number,
-    decimal_above,
-    decimal_below,
     decode_number,
     encode_number,
     expect,

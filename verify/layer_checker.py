@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from constructions.errors import FileFormatError, TamperedError
-from verify.certificate import WITNESS_FILE, ClaimCheck, Progress
+from verify.certificate import WITNESS_FILE, ClaimCheck
 from verify.exact_json import Number
 from verify.integer_forward import NoInformationError
 from verify.integer_layer import BITS, IntegerLayer, integer_layer
@@ -27,6 +27,7 @@ from verify.layer_certificate import (
 )
 from verify.plain_files import read_npz
 from verify.plain_layer_files import PlainLayer, PlainLayerTask
+from verify.progress import Progress
 from verify.verdict import Verdict
 
 _PATH = "integers and balls, independent of the prover"

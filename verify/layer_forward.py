@@ -21,10 +21,10 @@ from constructions.errors import InputError
 from constructions.layer import Layer, LayerTask, require_fit
 from verify import blas
 from verify.arithmetic import Enclosure, largest, matmul, residual, upper_product
-from verify.certificate import Progress
 from verify.forward import enclose_softmax
 from verify.forward_balls import rounded_outwards
 from verify.layer_balls import mixed_inputs_in_balls, outputs_in_balls, theta_in_balls
+from verify.progress import Progress
 
 Float64Array = NDArray[np.float64]
 

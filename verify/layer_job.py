@@ -13,7 +13,7 @@ from constructions.errors import InputError
 from constructions.files import canonical_json, new_folder, write_atomically
 from constructions.layer import Layer, LayerConstruction, LayerTask
 from verify.arithmetic import Enclosure
-from verify.certificate import CERTIFICATE_FILE, WITNESS_FILE, Progress
+from verify.certificate import CERTIFICATE_FILE, WITNESS_FILE
 from verify.layer_certificate import (
     LABEL_ERROR,
     LARGEST_OUTPUT,
@@ -25,6 +25,7 @@ from verify.layer_certificate import (
     plain_number,
 )
 from verify.layer_memorization import CertifiedLayer, certify_layer, load_layer
+from verify.progress import Progress
 
 SUMMARY_FILE = "summary.json"
 

@@ -19,7 +19,7 @@ from constructions.layer import Layer, LayerTask, require_fit
 from verify import blas
 from verify.arithmetic import Enclosure, down, matmul, sqrt, total, up
 from verify.ball_rank import ball_rank
-from verify.certificate import WITNESS_FILE, ClaimCheck, Progress, Witness
+from verify.certificate import WITNESS_FILE, ClaimCheck, Witness
 from verify.divergence import argmax_margin
 from verify.exact_json import Number, lowered, raised
 from verify.gram import GramWitness
@@ -41,6 +41,7 @@ from verify.layer_forward import LayerForward, enclose_layer, enclose_outputs
 from verify.linear_algebra import RankCertificate, certify_full_row_rank
 from verify.memory_budget import require_memory
 from verify.norms import float_above, frobenius, radius_norm
+from verify.progress import Progress
 from verify.verdict import Verdict
 
 Float64Array = NDArray[np.float64]

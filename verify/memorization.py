@@ -32,7 +32,6 @@ from verify.certificate import (
     Claim,
     ClaimCheck,
     Number,
-    Progress,
     Subject,
     Witness,
 )
@@ -49,6 +48,7 @@ from verify.gram import GramWitness
 from verify.linear_algebra import RankCertificate, certify_full_row_rank
 from verify.memory_budget import require_memory
 from verify.norms import float_above, frobenius, radius_norm
+from verify.progress import Progress
 from verify.verdict import Verdict
 
 Float64Array = NDArray[np.float64]

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from constructions.errors import InputError
 from verify import blas
 from verify.arithmetic import Enclosure, exp, is_masked, total
-from verify.evidence import decided
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided
 
 Array = NDArray[Any]
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from constructions.files import write_atomically
 from constructions.network import Network
 from constructions.task import Task
-from verify.chart import Line, histogram, line_chart, number
+from verify.chart import Line, histogram, line_chart
+from verify.decimals import number
 from verify.forward import enclose_attention, enclose_features, enclose_logits
 
 Float64Array = NDArray[np.float64]

@@ -4,7 +4,8 @@ Page: docs/claims/corollary_1.md
 """
 
 from constructions.arrays import enumerated_task
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.lookup_table import lookup_table
 
 

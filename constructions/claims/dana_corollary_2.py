@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from constructions.arrays import all_contexts, array_task
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.expected_accuracy import expected_accuracy, partial_task, solvable_contexts
 from constructions.memory import build_memory
 from constructions.network import Network

@@ -10,7 +10,8 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.arrays import all_contexts, enumerated_task
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.embeddings import integer_front_end
 from constructions.errors import HypothesisError
 from constructions.exact_network import ExactFrontEnd, as_rationals

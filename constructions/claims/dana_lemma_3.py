@@ -8,7 +8,8 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.arrays import enumerated_task
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.embeddings import drawn_until, integer_front_end
 from constructions.errors import InputError
 from constructions.exact_attention import exact_features, exact_last

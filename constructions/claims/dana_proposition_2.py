@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from constructions.arrays import enumerated_task
 from constructions.capacity import fewest_heads
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.errors import HypothesisError, InputError
 from constructions.memory import build_memory, default_heads
 

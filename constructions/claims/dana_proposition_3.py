@@ -4,7 +4,8 @@ Page: docs/claims/lookup_in_two_dimensions.md
 """
 
 from constructions.arrays import enumerated_task
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.memory import build_memory
 
 

@@ -5,7 +5,8 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.arrays import all_contexts, array_task
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.errors import CapacityError, HypothesisError
 from constructions.exact_network import ExactFrontEnd
 from constructions.exact_skip_connection import ExactSkipConnection, exact_change_of_basis, without_shifts

@@ -11,7 +11,8 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.arrays import all_contexts, array_task
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
 from constructions.exact_skip_connection import exact_change_of_basis

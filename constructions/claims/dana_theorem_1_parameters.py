@@ -3,7 +3,8 @@ r"""Theorem 1 of Dana et al., the number of parameters, and the networks that do
 Page: docs/claims/parameters.md
 """
 
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.parameters import fewest_heads, matched_memories, parameter_count, shared_count
 
 

@@ -6,8 +6,9 @@ Page: docs/claims/theorem_1_tail.md
 import numpy as np
 
 from constructions.attention import features, last
-from constructions.claim import Claim, Construction, Hypothesis
-from constructions.full_rank_attention import FrontEnd
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
+from constructions.front_end import FrontEnd
 from constructions.left_out import as_construction, random_front_end, sharp_instance, violating_front_end
 
 

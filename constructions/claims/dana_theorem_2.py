@@ -6,8 +6,9 @@ Page: docs/claims/theorem_2.md
 import numpy as np
 
 from constructions.arrays import all_contexts, array_task
-from constructions.claim import Claim, Construction, Hypothesis
-from constructions.low_entropy_encoder import low_entropy_memory
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
+from constructions.low_entropy_memory import low_entropy_memory
 from constructions.unembedding import best
 from constructions.unembedding_families import families
 

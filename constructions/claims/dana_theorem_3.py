@@ -9,7 +9,8 @@ import numpy as np
 
 from constructions.approximating_sequences import within_range
 from constructions.bounded_range import bounded_transformer
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.exact_network import ExactNetwork
 from constructions.task import Counts, make_task
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from constructions.arrays import enumerated_task
 from constructions.bottleneck import bottleneck
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.truncated_laws import nearly_planar_laws, truncated_laws
 
 _NOISE = 0.01

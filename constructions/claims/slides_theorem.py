@@ -4,7 +4,8 @@ Page: docs/claims/theorem_1_tail.md
 """
 
 from constructions.arrays import all_contexts
-from constructions.claim import Claim, Construction, Hypothesis
+from constructions.claim import Claim, Hypothesis
+from constructions.construction import Construction
 from constructions.generic_rank import generic_rank
 from constructions.left_out import as_construction, modules_instance
 

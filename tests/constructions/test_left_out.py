@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from constructions.arrays import all_contexts
 from constructions.attention import logits
-from constructions.claim import Construction
+from constructions.construction import Construction
 from constructions.errors import HypothesisError, InputError
 from constructions.exact_attention import exact_logits
 from constructions.exact_network import ExactNetwork, as_rationals
-from constructions.full_rank_attention import FrontEnd, front_end
+from constructions.front_end import FrontEnd
+from constructions.full_rank_attention import front_end
 from constructions.left_out import (
     as_construction,
     hold,

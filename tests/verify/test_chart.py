@@ -2,14 +2,13 @@
 
 import math
 import xml.etree.ElementTree as ElementTree
-from decimal import Decimal
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.chart import Line, histogram, line_chart, number, power_of_ten
+from verify.chart import Line, histogram, line_chart
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -33,54 +32,8 @@ def tick_labels(chart: str) -> list[str]:
     return [text.text or "" for text in parsed(chart).findall(".//text") if "tick" in text.attrib["class"]]
 
 
-def read_back(text: str) -> Decimal:
-    """The number that a reader reads."""
-    plain = text.replace("−", "-").replace(" × 10", "E").translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
-    return Decimal(plain + "1" if plain.endswith("E") else plain)
-
-
 def draw(x: np.ndarray, y: np.ndarray, *, log: bool = False) -> str:
     return line_chart([Line("", x, y)], title="t", x_label="x", y_label="y", log=log)
-
-
-@given(value=FLOATS, digits=st.integers(1, 6))
-def test_an_upper_bound_is_written_no_smaller_and_a_lower_bound_no_larger(value: float, digits: int) -> None:
-    assert read_back(number(value, digits=digits, bound="lower")) <= Decimal(value)
-    assert Decimal(value) <= read_back(number(value, digits=digits, bound="upper"))
-
-
-@given(value=FLOATS, digits=st.integers(1, 6), bound=st.sampled_from(["", "upper", "lower"]))
-def test_a_written_number_is_close_to_the_number(value: float, digits: int, bound: str) -> None:
-    assert abs(read_back(number(value, digits=digits, bound=bound)) - Decimal(value)) <= Decimal(10) ** (
-        1 - digits
-    ) * abs(Decimal(value))
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (1.0, "1"),
-        (-2.5, "−2.5"),
-        (0.00123456, "0.00123"),
-        (0.000123456, "1.23 × 10⁻⁴"),
-        (123.456, "123"),
-        (713.0, "713"),
-        (1000.0, "1000"),
-        (64000.0, "64000"),
-        (12345.0, "1.23 × 10⁴"),
-        (9.999e-9, "1 × 10⁻⁸"),
-        (math.inf, "∞"),
-        (-math.inf, "−∞"),
-        (math.nan, "not a number"),
-    ],
-)
-def test_numbers_are_written_as_a_reader_writes_them(value: float, text: str) -> None:
-    assert number(value) == text
-
-
-def test_powers_of_ten_are_superscript() -> None:
-    assert [power_of_ten(e) for e in (-120, -1, 0, 1, 2)] == ["10⁻¹²⁰", "10⁻¹", "1", "10", "10²"]
 
 
 @given(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from verify.evidence import Evidence, decided, proved
-from verify.verdict import Verdict
+from verify.evidence import Evidence
+from verify.verdict import Verdict, decided, proved
 
 
 @pytest.mark.parametrize(("condition", "verdict"), [(True, Verdict.PROVED), (False, Verdict.UNDECIDED)])

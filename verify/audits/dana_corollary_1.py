@@ -20,7 +20,7 @@ from constructions.network import Network
 from constructions.one_head import one_head_memory
 from constructions.task import Task
 from verify.certificate import ARGMAX
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.exact_forward import exact_network_logits, exact_outputs, exact_rank
 from verify.forward import enclose_features
 from verify.linear_algebra import enclose_condition
@@ -28,7 +28,7 @@ from verify.memorization import certify_memorization
 from verify.rounding import FLOAT32, rounding_bound
 from verify.sign_patterns import heads_for_every_labelling
 from verify.sign_relation import forbids_one_head
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 _XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
 _XOR_LABELS = np.array([0, 0, 1, 1])

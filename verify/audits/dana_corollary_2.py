@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.arrays import all_contexts
-from constructions.claim import Construction
 from constructions.claims.dana_corollary_2 import best_on_xor
+from constructions.construction import Construction
 from constructions.expected_accuracy import expected_accuracy, partial_task, solvable_contexts
 from constructions.forbidden_labelling import forbidding_multipliers
 from constructions.memory import build_memory
 from constructions.network import Network
 from constructions.task import Task
-from verify.evidence import Evidence, decided
+from verify.evidence import Evidence
 from verify.forward import enclose_logits
 from verify.sign_relation import forbids_one_head
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided
 
 Int64Array = NDArray[np.int64]
 

@@ -11,9 +11,9 @@ import numpy as np
 from flint import arb, ctx
 
 from constructions.approximating_sequences import FIRST, SECOND, bound_to_diverge, scaled_encoder
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.logit_range import BITS, ball, judge_approximation, mean_divergence, scaling_constants
-from verify.verdict import Verdict
+from verify.verdict import Verdict, proved
 
 Rows = list[list[Fraction]]
 

@@ -12,13 +12,13 @@ from constructions.claims.dana_lemma_1 import CLAIM, laws_with_a_mode
 from constructions.sequence_encoder import best_encoder
 from verify.arithmetic import Enclosure, exp, log1p, total
 from verify.certificate import DIVERGENCE, FEATURE_RANK
-from verify.chart import number
+from verify.decimals import number
 from verify.divergence import entropy
 from verify.encoder_ceiling import encoder_divergence, mean_divergence, network_divergence
 from verify.encoder_floor import encoder_floor
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.memorization import certify_memorization
-from verify.verdict import Verdict
+from verify.verdict import Verdict, proved
 
 Float64Array = NDArray[np.float64]
 

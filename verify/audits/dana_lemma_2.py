@@ -19,12 +19,12 @@ from constructions.generic_rank import generic_rank
 from constructions.partition import Partition, partition
 from constructions.windows import all_contexts_rank, all_contexts_windows
 from verify.certificate import ARGMAX
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.exact_forward import exact_outputs, exact_rank
 from verify.independent_windows import partition_holds
 from verify.linear_relations import indicator_relation, rank_upper_bound_for_all_weights
 from verify.memorization import certify_memorization
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 Int64Array = NDArray[np.int64]
 

@@ -26,11 +26,11 @@ from constructions.full_rank_attention import front_end as random_front_end
 from constructions.network import Network
 from constructions.sub_alphabet import verify_upper_bound
 from verify.ball_rank import ball_outputs, ball_rank
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.exact_forward import PRIME, exact_network_logits, exact_rank, order_of_two
 from verify.forward import enclose_features
 from verify.row_rank import certify_full_row_rank
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 Int64Array = NDArray[np.int64]
 

@@ -18,9 +18,9 @@ from constructions.approximating_sequences import (
     certain_token,
     undecided_token,
 )
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.logit_range import BITS, admissible_range_floor, judge_approximation, logit_range
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:

@@ -15,14 +15,14 @@ from constructions.claims.dana_proposition_1 import BiasedEncoder, CappedEncoder
 from constructions.exact_network import ExactFrontEnd, ExactNetwork
 from constructions.network import Network
 from verify.arithmetic import Enclosure, matmul
-from verify.chart import number
+from verify.decimals import number
 from verify.encoder_ceiling import mean_divergence, network_divergence
 from verify.encoder_floor import encoder_floor
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.exact_forward import exact_network_logits
 from verify.norms import float_above, float_below
 from verify.ordering_floor import ordering_floor
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 Float64Array = NDArray[np.float64]
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from constructions.claims.dana_proposition_2 import CLAIM, exact_factors, gap_laws
 from constructions.sequence_encoder import best_encoder
 from verify.arithmetic import Enclosure, log, total
-from verify.chart import number
+from verify.decimals import number
 from verify.divergence import divergence
 from verify.encoder_ceiling import encoder_divergence, truncation_ceiling
 from verify.encoder_floor import encoder_floor
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.memorization import certify_memorization
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 Float64Array = NDArray[np.float64]
 

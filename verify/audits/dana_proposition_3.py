@@ -17,11 +17,11 @@ from constructions.one_dimension import multi_scale_line
 from constructions.parabola import MOST, parabola, power_for, stream
 from verify.certificate import ARGMAX
 from verify.circle_rate import circle_rate, parabola_rate
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.line_infimum import arrangement_floor, line_divergence, line_infimum
 from verify.memorization import certify_memorization
 from verify.rounded_circle import always_enough, is_rounded_circle, losing_pair, never_enough, winners
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 _SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 25, 59, 100, 200)
 _SIZES_FULL = (333, 1000, 4096, 20000)

@@ -13,11 +13,11 @@ from constructions.errors import HypothesisError
 from constructions.exact_network import ExactFrontEnd, ExactNetwork
 from constructions.exact_skip_connection import exact_change_of_basis, without_shifts
 from constructions.skip_head import SkipHead, identity_skip_head, long_last_position, rank_one_skip_head
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.exact_forward import exact_network_logits, exact_outputs, exact_rank
 from verify.memorization import certify_memorization
 from verify.sharp_attention import SharpAttention, enclose_sharp_attention
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 Int64Array = NDArray[np.int64]
 

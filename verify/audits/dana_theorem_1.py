@@ -23,11 +23,11 @@ from verify.arithmetic import Enclosure, up
 from verify.certificate import DIVERGENCE, FEATURE_RANK
 from verify.divergence import divergence, mean_upper_bound
 from verify.divergence_floor import DivergenceFloor, collinear_divergence_floor, one_head_divergence_floor
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.exact_forward import exact_network_logits
 from verify.forward import enclose_logits
 from verify.memorization import certify_memorization
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 Int64Array = NDArray[np.int64]
 Float64Array = NDArray[np.float64]

@@ -23,11 +23,11 @@ from constructions.parameters import (
 )
 from constructions.task import Task
 from verify.certificate import FEATURE_RANK
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.exact_forward import exact_outputs
 from verify.memorization import certify_memorization
 from verify.parameter_count import shared_attention_parameters, stored_parameters
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 _SIZES = ((4, 2, 4, 2), (3, 3, 3, 2), (5, 2, 5, 3))
 _SIZES_FULL = ((6, 2, 6, 4), (3, 3, 2, 1), (4, 2, 3, 3), (5, 2, 4, 4), (6, 2, 6, 3))

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from constructions.errors import HypothesisError
-from constructions.full_rank_attention import FrontEnd
+from constructions.front_end import FrontEnd
 from constructions.left_out import (
     LeftOut,
     loop_instance,
@@ -26,8 +26,9 @@ from constructions.left_out import (
 from constructions.network import Network
 from constructions.text import default_text, text_task
 from verify.arithmetic import Enclosure
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.left_out_bound import LeftOutBound, left_out_bound
+from verify.verdict import proved
 
 EPSILON = Fraction(101, 10000)
 _NORM = 2.0**20  # so large that the ratio to the bound is that of the limit, for |z| up to some thousands

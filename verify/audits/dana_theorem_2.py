@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.claim import Construction
 from constructions.claims.dana_theorem_2 import CLAIM
 from constructions.coherence import kappa_bound
+from constructions.construction import Construction
 from constructions.errors import InputError
 from constructions.low_entropy_encoder import missing_mass, printed_strength, strength
 from constructions.low_entropy_instances import (
@@ -25,7 +25,7 @@ from verify.arithmetic import Enclosure
 from verify.audits import dana_theorem_1_tail as digits
 from verify.coherence import certify_margins
 from verify.divergence import divergence
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.forward import enclose_logits
 from verify.low_entropy_bound import (
     LookupLaws,
@@ -47,7 +47,7 @@ from verify.low_entropy_bound import (
     within,
 )
 from verify.memorization import certify_memorization
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 METHOD = "enclosures of leads, strengths, entropies and cross-entropies"
 _TOKENS = 50_257

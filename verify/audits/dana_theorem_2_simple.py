@@ -15,7 +15,7 @@ from constructions.low_entropy_instances import (
 )
 from verify.arithmetic import Enclosure
 from verify.audits.dana_theorem_2 import METHOD, Judged, at_least, at_most, negative_bound
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.low_entropy_bound import (
     beyond,
     cross_entropy,
@@ -26,6 +26,7 @@ from verify.low_entropy_bound import (
     slides_factor,
     within,
 )
+from verify.verdict import proved
 
 _LARGE = 10_000
 

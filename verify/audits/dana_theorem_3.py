@@ -17,10 +17,10 @@ from constructions.exact_network import ExactNetwork
 from constructions.left_out import LeftOut, random_instance
 from constructions.one_head_optimum import exclusive_or_contexts
 from verify.divergence_floor import one_head_divergence_floor
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.logit_range import BITS, ball, best_trade_off, divergence_floor_at_range, logit_range, mean_divergence
 from verify.range_bound import RangeBound, range_bound
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 _HALVES = (Fraction(1, 2), Fraction(1, 2))
 

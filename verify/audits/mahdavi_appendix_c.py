@@ -10,10 +10,10 @@ from constructions.claims.mahdavi_proposition_1 import uniform_examples
 from constructions.claims.mahdavi_theorem_1 import labelled
 from constructions.layer import LayerConstruction
 from verify.arithmetic import matmul
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra import certify_full_row_rank
-from verify.verdict import Verdict
+from verify.verdict import Verdict, proved
 
 _ERROR = 1e-6  # of a label; what roundings leave
 _SMALL = (

@@ -6,9 +6,10 @@ Page: docs/claims/saturated_heads.md
 from collections.abc import Iterator
 
 from constructions.claims.mahdavi_theorem_1 import build
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.layer_forward import enclose_layer
 from verify.saturation import certify_saturation
+from verify.verdict import proved
 
 THRESHOLD = 0.99  # that of the source
 _SHARE = 0.5

@@ -13,11 +13,11 @@ from constructions.generic_contexts import IntegerLayer, generic_layer
 from constructions.layer_readout import layer_with_read_out
 from constructions.random_heads import random_heads
 from verify.affine_hull import token_hull
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.exact_layer_rank import exact_mixed_rank
 from verify.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra import certify_full_row_rank
-from verify.verdict import Verdict
+from verify.verdict import Verdict, proved
 
 _ERROR = 1e-6  # of a label; what roundings leave
 _SIZES = ((2, 1, 6), (2, 2, 5), (2, 3, 4), (3, 3, 7), (4, 5, 6), (5, 8, 8))  # n, d, H

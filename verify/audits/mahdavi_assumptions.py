@@ -21,7 +21,7 @@ from constructions.promised_ranks import fewest_heads
 from constructions.single_direction_heads import single_direction_heads
 from verify.block_certificate import certify_blocks, consecutive_blocks, find_blocks
 from verify.context_rank import certify_context_ranks
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.exact_rows import decide_independence
 from verify.general_position import certify_shifted
 from verify.kruskal_rank import certify_subsets
@@ -29,7 +29,7 @@ from verify.layer_forward import enclose_mixed_inputs
 from verify.linear_algebra import certify_full_row_rank
 from verify.numerical_rank import numerical_ranks
 from verify.sampled_subsets import sample_subsets
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 Float64Array = NDArray[np.float64]
 

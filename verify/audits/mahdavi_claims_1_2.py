@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_claims_1_2 import ExactHead, exact_head
 from constructions.exact_network import as_rationals
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.linear_algebra import rank_bracket
+from verify.verdict import decided, proved
 
 Int64Array = NDArray[np.int64]
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_lemmas_1_5 import exact_saturating_matrix
 from verify.arithmetic import Enclosure
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.linear_algebra import enclose_singular_values, rank_bracket
 from verify.saturation import one_hot_bound
+from verify.verdict import decided, proved
 
 Int64Array = NDArray[np.int64]
 

@@ -17,7 +17,7 @@ from constructions.saturated_heads import SaturatedHeads, combinations, saturate
 from constructions.single_direction_heads import single_direction_heads
 from verify.arithmetic import Enclosure, matmul
 from verify.ball_rank import ball_rank
-from verify.evidence import Evidence, Role, decided, proved
+from verify.evidence import Evidence, Role
 from verify.layer_balls import mixed_inputs_in_balls
 from verify.layer_forward import LayerForward, enclose_layer, enclose_theta
 from verify.linear_algebra import certify_full_row_rank, enclose_singular_values
@@ -30,7 +30,7 @@ from verify.saturation import (
     separation,
     smallest,
 )
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 Float64Array = NDArray[np.float64]
 

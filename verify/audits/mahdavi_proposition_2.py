@@ -14,12 +14,12 @@ from constructions.generic_contexts import IntegerLayer
 from constructions.layer import LayerConstruction
 from constructions.shared_context import line_queries, one_direction_layer
 from verify.affine_hull import token_hull
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.exact_layer_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.kruskal_rank import kruskal_rank
 from verify.layer_forward import enclose_mixed_inputs
 from verify.linear_algebra import certify_full_row_rank
-from verify.verdict import Verdict
+from verify.verdict import Verdict, proved
 
 _EXACT = ((1, 3, 4), (2, 2, 1), (2, 3, 5), (4, 4, 3), (5, 8, 4), (8, 10, 8), (16, 20, 6))  # n, d, H
 _EXACT_LARGE = ((24, 32, 12), (32, 64, 20))

@@ -13,11 +13,11 @@ from constructions.exact_network import as_rationals
 from constructions.layer import LayerConstruction, LayerTask
 from constructions.relu_barrier import barrier_task, fewest_examples
 from verify.activation_patterns import relu_barrier
-from verify.evidence import Evidence, decided, proved
+from verify.evidence import Evidence
 from verify.kruskal_rank import kruskal_rank
 from verify.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra import certify_full_row_rank
-from verify.verdict import Verdict
+from verify.verdict import Verdict, decided, proved
 
 _ERROR = 1e-6  # of an integer label; what roundings leave
 _SIZES = ((3, 1, 2), (3, 1, 3), (2, 1, 2), (2, 2, 2))  # d, m, n

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from constructions.exact_network import as_rationals
 from constructions.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.kruskal_rank import kruskal_rank
+from verify.verdict import proved
 
 Int64Array = NDArray[np.int64]
 

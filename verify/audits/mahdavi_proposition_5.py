@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from constructions.constant_sum_tokens import constant_sum_layer
 from constructions.generic_contexts import IntegerLayer
 from verify.affine_hull import token_hull
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.exact_layer_rank import exact_mixed_rank
 from verify.kruskal_rank import kruskal_rank
+from verify.verdict import proved
 
 _SIZES = ((2, 2, 4), (2, 3, 3), (3, 4, 6), (5, 4, 2), (4, 8, 8))  # n, d, H
 _SIZES_LARGE = ((4, 16, 16), (8, 24, 12))

@@ -14,13 +14,13 @@ from constructions.layer import Layer, LayerTask
 from constructions.saturated_heads import saturated_heads
 from constructions.shared_context import confined_queries, line_queries, one_direction_layer
 from verify.affine_hull import token_hull
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.exact_layer_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.kruskal_rank import kruskal_rank
 from verify.layer_forward import enclose_mixed_inputs
 from verify.linear_algebra import certify_full_row_rank
 from verify.two_token_rank import two_token_rank
-from verify.verdict import Verdict
+from verify.verdict import Verdict, proved
 
 Int64Array = NDArray[np.int64]
 

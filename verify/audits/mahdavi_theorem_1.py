@@ -9,10 +9,10 @@ import numpy as np
 
 from constructions.claims.mahdavi_theorem_1 import CLAIM, build, narrow_values
 from constructions.layer import LayerConstruction, LayerTask
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra import certify_full_row_rank, enclose_singular_values, rank_bracket
-from verify.verdict import Verdict
+from verify.verdict import Verdict, proved
 
 _ERROR = 1e-6  # of a label; what roundings leave
 

@@ -4,7 +4,6 @@ Page: docs/claims/outer_product_memory.md
 """
 
 from collections.abc import Iterator
-from decimal import ROUND_CEILING, Context
 from itertools import product
 
 import numpy as np
@@ -16,7 +15,8 @@ from constructions.outer_product_memory import (
     solved_associations,
     tight_associations,
 )
-from verify.evidence import Evidence, decided, proved
+from verify.decimals import decimal_above
+from verify.evidence import Evidence
 from verify.outer_product_capacity import (
     StoredAssociations,
     failure_bound,
@@ -24,6 +24,7 @@ from verify.outer_product_capacity import (
     stored_associations,
     unstorable_labels,
 )
+from verify.verdict import decided, proved
 
 _DRAWS = ((128, 256, 5), (256, 1000, 2))  # d, N, seeds
 _DRAWS_FULL = ((256, 1000, 10), (512, 2000, 2))
@@ -247,4 +248,4 @@ def _regime(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
 
 
 def _at_most(x: float) -> str:
-    return str(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(x))
+    return decimal_above(x, 3)

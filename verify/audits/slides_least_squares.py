@@ -5,7 +5,6 @@ Page: docs/claims/least_squares.md
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 from flint import fmpz_mat
@@ -20,8 +19,9 @@ from constructions.truncated_laws import (
     truncated_laws,
 )
 from verify.arithmetic import Enclosure, largest, matmul, sqrt, total
+from verify.decimals import decimal_above, decimal_below
 from verify.encoder_floor import encoder_floor
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.singular_values import enclose_singular_values
 from verify.truncation_bound import (
     MomentBounds,
@@ -34,6 +34,7 @@ from verify.truncation_bound import (
     sharp_divergence,
     tail_value,
 )
+from verify.verdict import proved
 
 Float64Array = NDArray[np.float64]
 
@@ -191,12 +192,12 @@ def random_instances(seeds: int) -> Iterator[tuple[Float64Array, int]]:
 
 def at_least(x: Enclosure | float) -> str:
     """A decimal number of five digits that is proved to be no more than what is enclosed."""
-    return str(Context(prec=5, rounding=ROUND_FLOOR).create_decimal_from_float(float(_ends(x)[0])))
+    return decimal_below(float(_ends(x)[0]), 5)
 
 
 def at_most(x: Enclosure | float) -> str:
     """A decimal number of five digits that is proved to be no less than what is enclosed."""
-    return str(Context(prec=5, rounding=ROUND_CEILING).create_decimal_from_float(float(_ends(x)[1])))
+    return decimal_above(float(_ends(x)[1]), 5)
 
 
 def _ends(x: Enclosure | float) -> tuple[float, float]:

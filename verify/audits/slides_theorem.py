@@ -26,8 +26,8 @@ from constructions.parameters import matched_front_ends
 from verify.arithmetic import Enclosure, largest, sqrt
 from verify.audits.dana_theorem_1_tail import at_least, at_most, judged, never_exceeded, printed_is_exceeded
 from verify.divergence_floor import one_head_divergence_floor
-from verify.evidence import Evidence, proved
-from verify.verdict import Verdict
+from verify.evidence import Evidence
+from verify.verdict import Verdict, proved
 
 _SIZES = ((3, 2, 3, 6), (4, 2, 4, 12), (4, 2, 3, 9), (3, 3, 3, 15))
 _SIZES_FULL = ((5, 2, 5, 20), (6, 2, 5, 30), (4, 3, 4, 48), (3, 4, 2, 60))

@@ -20,7 +20,7 @@ from verify.audits.slides_least_squares import (
     truncation,
 )
 from verify.encoder_floor import encoder_floor
-from verify.evidence import Evidence, proved
+from verify.evidence import Evidence
 from verify.truncation_bound import (
     log_law_singular_values,
     mean_over,
@@ -28,6 +28,7 @@ from verify.truncation_bound import (
     tail_sum_bound,
     tail_value,
 )
+from verify.verdict import proved
 
 Float64Array = NDArray[np.float64]
 

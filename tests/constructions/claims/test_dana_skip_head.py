@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.claim import Construction
 from constructions.claims.dana_skip_head import CLAIM, integer_front_end, label_targets
+from constructions.construction import Construction
 from constructions.errors import HypothesisError
 from verify.forward import enclose_logits
 from verify.memorization import certify_memorization

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.attention import logits
-from constructions.claim import Construction
 from constructions.claims import claim
 from constructions.claims.dana_theorem_1 import CLAIM, build, exact_memory, paper_heads
+from constructions.construction import Construction
 from constructions.errors import CapacityError, HypothesisError, InputError
 from verify.exact_forward import exact_network_logits
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from constructions.arrays import all_contexts
-from constructions.claim import Construction
 from constructions.claims.dana_corollary_2 import best_on_xor
+from constructions.construction import Construction
 from constructions.memory import build_memory
 from constructions.network import Network
 from verify.audit import audit_claims

@@ -1,0 +1,29 @@
+"""Everything that the features of a context depend on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float64Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FrontEnd:
+    """Embeddings and heads without W_O and W_U: everything that the features of a context depend on.
+
+    Args:
+        kind: Which family, one of `full_rank_attention.FRONT_ENDS` but never ``"auto"``.
+        W_E: Embeddings, `[d_vocab, d_model]`.
+        W_pos: Positional embeddings, `[n_ctx, d_model]`.
+        W_Q: Query maps, `[n_heads, d_model, d_qk]`.
+        W_K: Key maps, `[n_heads, d_model, d_qk]`.
+        W_V: Value maps, `[n_heads, d_model, d_head]`.
+    """
+
+    kind: str
+    W_E: Float64Array
+    W_pos: Float64Array
+    W_Q: Float64Array
+    W_K: Float64Array
+    W_V: Float64Array

@@ -1,0 +1,6 @@
+"""How a long computation says how far it is."""
+
+from collections.abc import Callable
+
+Progress = Callable[[str, float | None, str], None]
+"""Called with what is being done, the finished share of it in [0, 1] or `None`, and a detail to show."""
