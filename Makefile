@@ -15,7 +15,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 .DEFAULT_GOAL := run
 
 run: $(VENV)/installed
-	@$(BIN)/memproof memorize --overwrite
+	@$(BIN)/byheart memorize --overwrite
 
 test: lint docs
 	@$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
@@ -51,8 +51,8 @@ clean:
 # torch comes first and alone, at the version of constraints.txt, so that nothing else decides which build of it to take.
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "memproof needs Python 3.11 or newer, and $(PYTHON) is not: name one with 'make PYTHON=python3.12 ...'" >&2; exit 1; }
-	@echo "memproof: installing into $(VENV), once; the first time this takes minutes"
+		echo "byheart needs Python 3.11 or newer, and $(PYTHON) is not: name one with 'make PYTHON=python3.12 ...'" >&2; exit 1; }
+	@echo "byheart: installing into $(VENV), once; the first time this takes minutes"
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install --upgrade --constraint constraints.txt pip
 	@$(PIP) install --constraint constraints.txt $$(grep '^torch==' constraints.txt)
@@ -60,6 +60,6 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	@echo "memproof: installing the tools of development into $(VENV), once"
+	@echo "byheart: installing the tools of development into $(VENV), once"
 	@$(PIP) install --constraint constraints.txt --group dev
 	@touch $@

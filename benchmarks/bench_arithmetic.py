@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from flint import arb, ctx
 
-from verify import blas
-from verify.arithmetic import Enclosure, exp, log, log1p, matmul, residual, total
+from verify.arithmetic import blas
+from verify.arithmetic.enclosure import Enclosure, exp, log, log1p, matmul, residual, total
 
 
 def medians(rivals: dict[str, Callable[[], object]], repetitions: int) -> dict[str, float]:

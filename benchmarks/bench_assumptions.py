@@ -14,16 +14,16 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.capacity.promised_ranks import promised_ranks
 from constructions.errors import InputError
-from constructions.layer import Layer, LayerTask
-from constructions.promised_ranks import promised_ranks
-from constructions.random_heads import random_heads
-from constructions.random_transformers import Family, transformer_examples
-from constructions.real_contexts import digit_examples, image_crops, patch_examples, text_bytes
-from verify.assumptions import Assumptions, SubsetTest, assess_assumptions
-from verify.layer_forward import enclose_mixed_inputs
-from verify.linear_algebra import certify_full_row_rank
-from verify.numerical_rank import NumericalRanks
+from constructions.models.layer import Layer, LayerTask
+from constructions.saturated.random_heads import random_heads
+from constructions.saturated.random_transformers import Family, transformer_examples
+from constructions.saturated.real_contexts import digit_examples, image_crops, patch_examples, text_bytes
+from verify.forward.layer_forward import enclose_mixed_inputs
+from verify.linear_algebra.numerical_rank import NumericalRanks
+from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.saturated.assumptions import Assumptions, SubsetTest, assess_assumptions
 
 Examples = tuple[NDArray[np.float64], NDArray[np.float64]]
 

@@ -13,8 +13,8 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from constructions.capacity import capacity  # noqa: E402
-from constructions.text import Unit, default_text, read_text, text_task  # noqa: E402
+from constructions.capacity.head_counts import capacity  # noqa: E402
+from constructions.tasks.text import Unit, default_text, read_text, text_task  # noqa: E402
 
 Result = TypeVar("Result")
 

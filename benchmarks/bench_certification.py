@@ -18,17 +18,13 @@ import numpy as np
 from flint import arb_mat, fmpz_mat
 from numpy.typing import NDArray
 
-from verify import blas
-from verify.arithmetic import Enclosure
-from verify.linear_algebra import (
-    certify_full_row_rank,
-    certify_nonsingular,
-    enclose_condition,
-    enclose_singular_values,
-    enclose_solution,
-    enclose_spectral_norm,
-    rank_bracket,
-)
+from verify.arithmetic import blas
+from verify.arithmetic.enclosure import Enclosure
+from verify.linear_algebra.linear_systems import enclose_solution
+from verify.linear_algebra.nonsingularity import certify_nonsingular
+from verify.linear_algebra.rank import rank_bracket
+from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.linear_algebra.singular_values import enclose_condition, enclose_singular_values, enclose_spectral_norm
 
 Floats = NDArray[np.float64]
 

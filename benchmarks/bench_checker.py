@@ -15,11 +15,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from constructions.memory import build_memory
-from constructions.text import default_text, text_task
-from verify.checker import check_independently, recheck_nonsingular
-from verify.linear_algebra import certify_nonsingular
-from verify.memorization import certify_memorization, check_memorization
+from constructions.memories.memory import build_memory
+from constructions.tasks.text import default_text, text_task
+from verify.certificates.memorization import certify_memorization, check_memorization
+from verify.independent.checker import check_independently, recheck_nonsingular
+from verify.linear_algebra.nonsingularity import certify_nonsingular
 
 Result = TypeVar("Result")
 

@@ -18,17 +18,17 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.attention import features, last, logits
-from constructions.capacity import fewest_heads
-from constructions.distribution_memory import targets
-from constructions.front_end import FrontEnd
-from constructions.full_rank_attention import front_end
-from constructions.memory import build_memory, default_heads
-from constructions.minimum_norm import right_inverse
-from constructions.network import Network
-from constructions.skip_connection import memorize_with_skip_connection
-from constructions.task import Task
-from constructions.text import default_text, text_task
+from constructions.capacity.head_counts import fewest_heads
+from constructions.encoders.distribution_memory import targets
+from constructions.features.full_rank_attention import front_end
+from constructions.features.minimum_norm import right_inverse
+from constructions.features.skip_connection import memorize_with_skip_connection
+from constructions.memories.memory import build_memory, default_heads
+from constructions.models.attention import features, last, logits
+from constructions.models.front_end import FrontEnd
+from constructions.models.network import Network
+from constructions.tasks.task import Task
+from constructions.tasks.text import default_text, text_task
 
 Result = TypeVar("Result")
 

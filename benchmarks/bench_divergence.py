@@ -20,11 +20,11 @@ from collections.abc import Callable  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy.special import logsumexp  # noqa: E402
 
-from constructions.network import Network  # noqa: E402
-from constructions.task import Counts  # noqa: E402
-from verify import divergence as judged  # noqa: E402
-from verify.arithmetic import Enclosure, matmul  # noqa: E402
-from verify.forward import enclose_features, enclose_logits  # noqa: E402
+from constructions.models.network import Network  # noqa: E402
+from constructions.tasks.task import Counts  # noqa: E402
+from verify.arithmetic.enclosure import Enclosure, matmul  # noqa: E402
+from verify.divergence import kullback_leibler as judged  # noqa: E402
+from verify.forward.float64 import enclose_features, enclose_logits  # noqa: E402
 
 
 def median_seconds(work: Callable[[], object], repeat: int) -> float:

@@ -10,10 +10,10 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
-from constructions.sequence_encoder import best_encoder  # noqa: E402
-from constructions.text import default_text, text_task  # noqa: E402
-from verify.encoder_ceiling import encoder_divergence  # noqa: E402
-from verify.encoder_floor import encoder_floor  # noqa: E402
+from constructions.encoders.sequence_encoder import best_encoder  # noqa: E402
+from constructions.tasks.text import default_text, text_task  # noqa: E402
+from verify.encoders.encoder_ceiling import encoder_divergence  # noqa: E402
+from verify.encoders.encoder_floor import encoder_floor  # noqa: E402
 
 Float64Array = NDArray[np.float64]
 

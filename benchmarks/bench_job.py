@@ -40,11 +40,11 @@ def main() -> None:
 
 
 def measure(facts: int, d_model: int, d_head: int, margin: float, *, rank: bool) -> None:
-    from constructions.memory import build_memory
-    from constructions.text import default_text, text_task
-    from verify.divergence import argmax_margin, quadratic_divergence_bound
-    from verify.forward import enclose_features, enclose_logits
-    from verify.linear_algebra import certify_full_row_rank
+    from constructions.memories.memory import build_memory
+    from constructions.tasks.text import default_text, text_task
+    from verify.divergence.kullback_leibler import argmax_margin, quadratic_divergence_bound
+    from verify.forward.float64 import enclose_features, enclose_logits
+    from verify.linear_algebra.row_rank import certify_full_row_rank
 
     task = text_task(default_text(), context=4, facts=facts)
     solve = _solve_seconds(facts)

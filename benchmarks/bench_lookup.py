@@ -13,15 +13,15 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from constructions.arrays import enumerated_task  # noqa: E402
-from constructions.attention import features  # noqa: E402
-from constructions.lookup_table import lookup_output, lookup_table  # noqa: E402
-from constructions.memory import build_memory  # noqa: E402
-from verify.certificate import ARGMAX  # noqa: E402
-from verify.forward import enclose_features  # noqa: E402
-from verify.linear_algebra import enclose_condition  # noqa: E402
-from verify.memorization import certify_memorization  # noqa: E402
-from verify.run import DTYPES, run  # noqa: E402
+from constructions.memories.lookup_table import lookup_output, lookup_table  # noqa: E402
+from constructions.memories.memory import build_memory  # noqa: E402
+from constructions.models.attention import features  # noqa: E402
+from constructions.tasks.arrays import enumerated_task  # noqa: E402
+from verify.certificates.certificate import ARGMAX  # noqa: E402
+from verify.certificates.memorization import certify_memorization  # noqa: E402
+from verify.forward.float64 import enclose_features  # noqa: E402
+from verify.linear_algebra.singular_values import enclose_condition  # noqa: E402
+from verify.replica.run import DTYPES, run  # noqa: E402
 
 Result = TypeVar("Result")
 

@@ -12,12 +12,12 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
-from constructions.low_entropy_encoder import missing_mass, printed_strength, strength  # noqa: E402
-from constructions.low_entropy_instances import uniform_noise  # noqa: E402
-from constructions.unembedding import best  # noqa: E402
-from verify.arithmetic import Enclosure  # noqa: E402
-from verify.divergence import divergence  # noqa: E402
-from verify.low_entropy_bound import (  # noqa: E402
+from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength  # noqa: E402
+from constructions.encoders.low_entropy_instances import uniform_noise  # noqa: E402
+from constructions.unembeddings.unembedding import best  # noqa: E402
+from verify.arithmetic.enclosure import Enclosure  # noqa: E402
+from verify.divergence.kullback_leibler import divergence  # noqa: E402
+from verify.encoders.low_entropy_bound import (  # noqa: E402
     bound_by_entropy,
     bound_by_missing,
     cross_entropy,
@@ -58,7 +58,8 @@ def main() -> None:
     options = parser.parse_args()
     columns = (
         "d", "missing", "kappa", "slides", "paper", "(A2)", "(A1)", "encoder of (6)", "encoder of (A1)",
-        "relative radius of its cross-entropy", "of its divergence by verify.divergence", "proof / float64, time",
+        "relative radius of its cross-entropy", "of its divergence as enclosed elsewhere",
+        "proof / float64, time",
     )  # fmt: skip
     print(f"N = {options.tokens}, {options.contexts} laws with uniform noise, nats\n")
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)

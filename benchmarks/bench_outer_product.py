@@ -13,9 +13,9 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 from flint import fmpz_mat  # noqa: E402
 
-from constructions.outer_product_memory import random_associations  # noqa: E402
-from verify.audits.slides_associative_memory import certified_capacity  # noqa: E402
-from verify.outer_product_capacity import exact_product  # noqa: E402
+from constructions.memories.outer_product_memory import random_associations  # noqa: E402
+from verify.claims.slides_associative_memory import certified_capacity  # noqa: E402
+from verify.memories.outer_product_capacity import exact_product  # noqa: E402
 
 Result = TypeVar("Result")
 

@@ -14,18 +14,24 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar
 
-from constructions.coherence import kappa_bound, kappa_of_coherence, levenshtein_bound, root_above, welch_bound
-from constructions.johnson_lindenstrauss import (
+from constructions.unembeddings.coherence import (
+    kappa_bound,
+    kappa_of_coherence,
+    levenshtein_bound,
+    root_above,
+    welch_bound,
+)
+from constructions.unembeddings.johnson_lindenstrauss import (
     paper_constant,
     paper_kappa,
     random_normals,
     random_signs,
     sign_constant,
 )
-from constructions.unembedding import best
-from constructions.unembedding_families import families
-from verify.coherence import certify_margins
-from verify.margins import gram_margins
+from constructions.unembeddings.unembedding import best
+from constructions.unembeddings.unembedding_families import families
+from verify.unembeddings.coherence import certify_margins
+from verify.unembeddings.margins import gram_margins
 from verify.verdict import Verdict
 
 Result = TypeVar("Result")

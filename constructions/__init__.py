@@ -1,7 +1,7 @@
 """What the theorems say to build: tasks, capacities and weights.
 
 The names below are loaded when they are first used, so that `import constructions` is quick. A function that is named
-like its module (`constructions.capacity.capacity`) is imported from there.
+like its module (`constructions.capacity.head_counts.capacity`) is imported from there.
 """
 
 import importlib
@@ -9,7 +9,7 @@ from typing import Any
 
 _HOME = {
     "errors": (
-        "MemproofError",
+        "ByheartError",
         "InputError",
         "HypothesisError",
         "CapacityError",
@@ -17,23 +17,23 @@ _HOME = {
         "TamperedError",
         "ResourceError",
     ),
-    "task": ("Counts", "Task", "make_task", "smoothed_laws"),
-    "text": ("text_task", "read_text", "default_text"),
-    "table": ("table_task", "read_table"),
-    "arrays": ("array_task", "read_arrays", "enumerated_task", "all_contexts"),
-    "network": ("Network", "TENSOR_NAMES"),
-    "exact_network": ("ExactFrontEnd", "ExactNetwork"),
-    "exact_attention": ("exact_last", "exact_features", "exact_logits"),
-    "claim": ("Claim", "Hypothesis"),
-    "construction": ("Construction",),
+    "tasks.task": ("Counts", "Task", "make_task", "smoothed_laws"),
+    "tasks.text": ("text_task", "read_text", "default_text"),
+    "tasks.table": ("table_task", "read_table"),
+    "tasks.arrays": ("array_task", "read_arrays", "enumerated_task", "all_contexts"),
+    "models.network": ("Network", "TENSOR_NAMES"),
+    "models.exact_network": ("ExactFrontEnd", "ExactNetwork"),
+    "models.exact_attention": ("exact_last", "exact_features", "exact_logits"),
+    "claims.claim": ("Claim", "Hypothesis"),
+    "models.construction": ("Construction",),
     "claims": ("REGISTER",),
-    "generic_rank": ("generic_ranks",),
-    "sub_alphabet": ("UpperBound", "upper_bound", "verify_upper_bound"),
-    "capacity": ("Capacity", "HeadCount", "fewest_heads"),
-    "front_end": ("FrontEnd",),
-    "full_rank_attention": ("front_end",),
-    "unembedding": ("law_unembedding", "label_unembedding"),
-    "memory": ("BuiltMemory", "build_memory", "default_heads", "estimate_bytes"),
+    "capacity.generic_rank": ("generic_ranks",),
+    "capacity.sub_alphabet": ("UpperBound", "upper_bound", "verify_upper_bound"),
+    "capacity.head_counts": ("Capacity", "HeadCount", "fewest_heads"),
+    "models.front_end": ("FrontEnd",),
+    "features.full_rank_attention": ("front_end",),
+    "unembeddings.unembedding": ("law_unembedding", "label_unembedding"),
+    "memories.memory": ("BuiltMemory", "build_memory", "default_heads", "estimate_bytes"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

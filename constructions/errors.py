@@ -1,15 +1,15 @@
 """The errors a user can meet; each message names the argument, the offending value and what is expected."""
 
 
-class MemproofError(Exception):
-    """Base of every error that memproof raises on purpose."""
+class ByheartError(Exception):
+    """Base of every error that byheart raises on purpose."""
 
 
-class InputError(MemproofError, ValueError):
+class InputError(ByheartError, ValueError):
     """An argument, a file or a table that cannot be used as given."""
 
 
-class HypothesisError(MemproofError, ValueError):
+class HypothesisError(ByheartError, ValueError):
     """A hypothesis of a claim does not hold for the given data.
 
     Args:
@@ -39,13 +39,13 @@ class CapacityError(HypothesisError):
         self.fewest_heads = fewest_heads
 
 
-class FileFormatError(MemproofError):
+class FileFormatError(ByheartError):
     """A file that is not what it should be: truncated, of wrong shapes, with NaN, or not readable at all."""
 
 
-class TamperedError(MemproofError):
+class TamperedError(ByheartError):
     """A file whose hash is not the one its certificate names."""
 
 
-class ResourceError(MemproofError):
+class ResourceError(ByheartError):
     """The work would need more memory than there is; raised before the work starts."""

@@ -108,7 +108,7 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
     Args:
         path: The folder to make.
-        overwrite: Replace a folder that memproof wrote before (one that holds a ``certificate.json`` or nothing).
+        overwrite: Replace a folder that byheart wrote before (one that holds a ``certificate.json`` or nothing).
 
     Raises:
         InputError: `path` exists and may not be replaced.
@@ -149,10 +149,10 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
 
     Args:
         path: The folder to be made.
-        overwrite: Allow to replace an empty folder or one that memproof wrote.
+        overwrite: Allow to replace an empty folder or one that byheart wrote.
 
     Raises:
-        InputError: `path` exists and `overwrite` is not given, `path` is not a folder of memproof's, or its place
+        InputError: `path` exists and `overwrite` is not given, `path` is not a folder of byheart's, or its place
             cannot be written to.
     """
     if not path.exists() and not path.is_symlink():
@@ -164,4 +164,4 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise InputError(f"out: {path} exists; choose another folder or pass --overwrite")
     ours = path.is_dir() and (not any(path.iterdir()) or (path / "certificate.json").is_file())
     if path.is_symlink() or not ours:
-        raise InputError(f"out: {path} exists and was not written by memproof; it is not overwritten")
+        raise InputError(f"out: {path} exists and was not written by byheart; it is not overwritten")

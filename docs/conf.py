@@ -5,15 +5,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-project = "memproof"
-author = "memproof contributors"
+project = "byheart"
+author = "byheart contributors"
 copyright = author
 extensions = ["myst_parser", "mathml"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 
 html_theme = "furo"
-html_title = "memproof"
+html_title = "byheart"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["mathml.css"]

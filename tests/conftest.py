@@ -30,7 +30,7 @@ def pytest_report_header() -> str:
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return (
-        f"memproof: {versions}, FLINT {flint.__FLINT_VERSION__}, {blas['name']} {blas['version']}, {platform.machine()}"
+        f"byheart: {versions}, FLINT {flint.__FLINT_VERSION__}, {blas['name']} {blas['version']}, {platform.machine()}"
     )
 
 

@@ -7,10 +7,10 @@ import mpmath
 import numpy as np
 from hypothesis import strategies as st
 
-from constructions.layer import Layer, LayerTask
-from constructions.layer_attention import mixed_matrix
-from verify.layer_certificate import LAYER_FILE, LAYER_TASK_FILE
-from verify.layer_memorization import certify_layer
+from constructions.models.layer import Layer, LayerTask
+from constructions.models.layer_attention import mixed_matrix
+from verify.certificates.layer_certificate import LAYER_FILE, LAYER_TASK_FILE
+from verify.certificates.layer_memorization import certify_layer
 
 BITS = 1500  # of the truth: radii of saturated heads reach down to 2^-1022
 

@@ -8,9 +8,9 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from constructions.network import Network
-from constructions.task import Counts, Task, make_task
-from verify.memorization import MemorizationCertificate, certify_memorization
+from constructions.models.network import Network
+from constructions.tasks.task import Counts, Task, make_task
+from verify.certificates.memorization import MemorizationCertificate, certify_memorization
 
 
 def random_task(
@@ -69,7 +69,7 @@ def changed(network: Network, **tensors: np.ndarray) -> Network:
 
 
 def write_memory(folder: Path, network: Network, task: Task, **options: bool) -> MemorizationCertificate:
-    """The files of a certified memory, as `memproof memorize` writes them."""
+    """The files of a certified memory, as `byheart memorize` writes them."""
     folder.mkdir(parents=True, exist_ok=True)
     certified = certify_memorization(network, task, **options)
     network.save(folder / "model.safetensors")

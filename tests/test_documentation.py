@@ -19,12 +19,12 @@ PAGES = sorted(DOCS.rglob("*.md"))
 TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CHANGELOG.md"]
 CLAIMS = [page for page in PAGES if page.parent.name == "claims"]
 RIGOUR = [page for page in PAGES if page.parent.name == "rigour"]
-SOURCES = sorted(path for room in ("constructions", "verify") for path in (ROOT / room).rglob("*.py"))
+SOURCES = sorted(path for room in ("byheart", "constructions", "verify") for path in (ROOT / room).rglob("*.py"))
 CLAIM_HEADINGS = ["Statement", "Derivation", "Construction", "Certificate", "Erratum", "Run it"]
 
 FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
-FILE_PLACE = re.compile(r"`((?:constructions|verify|tests|benchmarks|docs)/[\w./-]+)(?:::?([\w.]+))?(?:\(\))?`")
-DOTTED_PLACE = re.compile(r"`((?:constructions|verify)(?:\.\w+)+)(?:\(\))?`")
+FILE_PLACE = re.compile(r"`((?:byheart|constructions|verify|tests|benchmarks|docs)/[\w./-]+)(?:::?([\w.]+))?(?:\(\))?`")
+DOTTED_PLACE = re.compile(r"`((?:byheart|constructions|verify)(?:\.\w+)+)(?:\(\))?`")
 
 
 def name_of(path: Path) -> str:
@@ -159,8 +159,8 @@ def test_dead_links_are_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [ROOT / "README.md", *PAGES], ids=name_of)
 def test_every_command_that_a_page_shows_exists(text: Path) -> None:
-    shown = set(re.findall(r"(?:^ {4}|^\$ |`)memproof ([a-z]+)", text.read_text(encoding="utf-8"), re.MULTILINE))
-    help_text = subprocess.run([sys.executable, "-m", "verify", "--help"], capture_output=True, text=True, check=True)
+    shown = set(re.findall(r"(?:^ {4}|^\$ |`)byheart ([a-z]+)", text.read_text(encoding="utf-8"), re.MULTILINE))
+    help_text = subprocess.run([sys.executable, "-m", "byheart", "--help"], capture_output=True, text=True, check=True)
     assert shown <= set(re.findall(r"^ +([a-z]+) ", help_text.stdout, re.MULTILINE))
 
 

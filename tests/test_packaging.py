@@ -1,4 +1,4 @@
-"""What is installed: two import names that are ours, types, one command, and nothing heavy before it is needed."""
+"""What is installed: three import names that are ours, types, one command, and nothing heavy before it is needed."""
 
 import json
 import subprocess
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import byheart
 import constructions
 import verify
 
@@ -24,28 +25,28 @@ def heavy_modules_after(code: str) -> set[str]:
     return set(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stderr))
 
 
-@pytest.mark.parametrize("package", [constructions, verify])
+@pytest.mark.parametrize("package", [byheart, constructions, verify])
 def test_the_import_name_is_ours(package: object) -> None:
     assert Path(package.__file__).parent == ROOT / package.__name__
 
 
-@pytest.mark.parametrize("name", ["constructions", "verify"])
+@pytest.mark.parametrize("name", ["byheart", "constructions", "verify"])
 def test_no_other_distribution_installs_the_import_name(name: str) -> None:
     owners = {
         other.metadata["Name"] for other in distributions() if any(file.parts[0] == name for file in other.files or [])
     }
-    assert owners <= {"memproof"}
+    assert owners <= {"byheart"}
 
 
 def test_the_distribution_is_installed_from_here() -> None:
-    installed = json.loads(distribution("memproof").read_text("direct_url.json") or "null")
+    installed = json.loads(distribution("byheart").read_text("direct_url.json") or "null")
     assert installed["url"] == ROOT.as_uri()
     assert installed["dir_info"] == {"editable": True}
 
 
 def test_the_command_is_installed() -> None:
-    (command,) = distribution("memproof").entry_points.select(group="console_scripts")
-    assert (command.name, command.value) == ("memproof", "verify.cli:main")
+    (command,) = distribution("byheart").entry_points.select(group="console_scripts")
+    assert (command.name, command.value) == ("byheart", "byheart.command.main:main")
     assert callable(command.load())
 
 
@@ -58,12 +59,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-def test_the_wheel_holds_both_packages_with_their_types_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_holds_the_packages_with_their_types_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     names = [name for name in wheel.namelist() if ".dist-info/" not in name]
     sources = {
-        str(path.relative_to(ROOT)) for room in ("constructions", "verify") for path in (ROOT / room).rglob("*.py")
+        str(path.relative_to(ROOT))
+        for room in ("byheart", "constructions", "verify")
+        for path in (ROOT / room).rglob("*.py")
     }
-    assert set(names) == sources | {"constructions/py.typed", "verify/py.typed"}
+    assert set(names) == sources | {"byheart/py.typed", "constructions/py.typed", "verify/py.typed"}
 
 
 def test_the_wheel_carries_the_license(wheel: zipfile.ZipFile) -> None:
@@ -81,12 +84,13 @@ def test_every_dependency_is_pinned_for_development() -> None:
     assert {requirement.split(">=")[0].lower() for requirement in wanted} <= pinned
 
 
-def test_importing_both_packages_loads_neither_torch_nor_matplotlib() -> None:
-    assert heavy_modules_after("import constructions, verify").isdisjoint({"matplotlib", "torch"})
+def test_importing_the_packages_loads_neither_torch_nor_matplotlib() -> None:
+    assert heavy_modules_after("import byheart, constructions, verify").isdisjoint({"matplotlib", "torch"})
 
 
 def test_the_help_of_the_command_loads_nothing_heavy() -> None:
-    code = "import contextlib\nfrom verify.cli import main\nwith contextlib.suppress(SystemExit): main(['--help'])"
+    code = "import contextlib\nfrom byheart.command.main import main\n"
+    code += "with contextlib.suppress(SystemExit): main(['--help'])"
     assert heavy_modules_after(code) == set()
 
 
@@ -95,11 +99,11 @@ def test_heavy_modules_are_noticed() -> None:
 
 
 def test_the_command_runs() -> None:
-    script = Path(sys.executable).with_name("memproof")
+    script = Path(sys.executable).with_name("byheart")
     shown = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
-    assert shown.stdout == f"memproof {distribution('memproof').version}\n"
+    assert shown.stdout == f"byheart {distribution('byheart').version}\n"
 
 
 def test_the_module_runs_as_the_command_does() -> None:
-    shown = subprocess.run([sys.executable, "-m", "verify", "--help"], capture_output=True, text=True, check=True)
-    assert shown.stdout.startswith("usage: memproof")
+    shown = subprocess.run([sys.executable, "-m", "byheart", "--help"], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("usage: byheart")

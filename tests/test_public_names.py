@@ -5,10 +5,11 @@ import pkgutil
 
 import pytest
 
+import byheart
 import constructions
 import verify
 
-PACKAGES = (constructions, verify)
+PACKAGES = (byheart, constructions, verify)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -27,9 +28,9 @@ def test_no_public_name_hides_a_module(package):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_module_says_what_it_is_for(package):
-    for module in pkgutil.iter_modules(package.__path__):
-        if module.name != "__main__":
-            assert importlib.import_module(f"{package.__name__}.{module.name}").__doc__, module.name
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.name.endswith("__main__"):
+            assert importlib.import_module(module.name).__doc__, module.name
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = (".ci", "benchmarks", "constructions", "docs", "tests", "verify")
+WINGS = ("byheart", "constructions", "verify")
+ROOMS = (".ci", "benchmarks", "byheart", "constructions", "docs", "tests", "verify")
 FILES = sorted(
     path
     for path in [*ROOT.iterdir(), *(path for room in ROOMS for path in (ROOT / room).rglob("*"))]
@@ -15,8 +16,8 @@ FILES = sorted(
 # A module that only declares a record or a type has nothing to test of its own.
 MODULES = sorted(
     path.relative_to(ROOT).as_posix()
-    for room in ("constructions", "verify")
-    for path in (ROOT / room).rglob("*.py")
+    for wing in WINGS
+    for path in (ROOT / wing).rglob("*.py")
     if not path.stem.startswith("__") and "def " in path.read_text(encoding="utf-8")
 )
 
@@ -57,7 +58,22 @@ def test_a_module_has_its_tests_under_the_same_name(module: str) -> None:
     assert (ROOT / "tests" / room / f"test_{name}").is_file()
 
 
-@pytest.mark.parametrize("room", ["constructions", "constructions/claims", "verify", "verify/audits"])
-def test_a_test_file_has_its_module(room: str) -> None:
-    tested = {path.name.removeprefix("test_") for path in (ROOT / "tests" / room).glob("test_*.py")}
-    assert tested <= {path.name for path in (ROOT / room).glob("*.py")}
+@pytest.mark.parametrize("wing", WINGS)
+def test_a_test_file_has_its_module(wing: str) -> None:
+    tested = {path.relative_to(ROOT / "tests") for path in (ROOT / "tests" / wing).rglob("test_*.py")}
+    assert tested
+    assert {path.with_name(path.name.removeprefix("test_")) for path in tested} <= {
+        path.relative_to(ROOT) for path in (ROOT / wing).rglob("*.py")
+    }
+
+
+@pytest.mark.parametrize("wing", WINGS)
+def test_a_room_can_be_read_at_a_glance(wing: str) -> None:
+    folders = {path.parent for path in (ROOT / wing).rglob("*.py")}
+    full = {name_of(folder): len(list(folder.glob("*.py"))) for folder in folders if folder.name != "claims"}
+    assert {room: modules for room, modules in full.items() if modules > 17} == {}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_no_file_uses_the_name_that_belongs_to_another_package(path: Path) -> None:
+    assert "".join(("mem", "proof")) not in (path.name + path.read_text(encoding="utf-8")).lower()

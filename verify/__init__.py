@@ -1,7 +1,8 @@
 """What judges: rigorous arithmetic, certificates of what weights do, and runs of them in torch.
 
 The names below are loaded when they are first used, so that `import verify` imports neither torch nor anything slow. A
-function that is named like its module (`verify.divergence.divergence`, `verify.run.run`) is imported from there.
+function that is named like its module (`verify.divergence.kullback_leibler.divergence`, `verify.replica.run.run`) is
+imported from there.
 """
 
 import importlib
@@ -9,26 +10,33 @@ from typing import Any
 
 _HOME = {
     "verdict": ("Verdict",),
-    "arithmetic": ("Enclosure", "exp", "log", "log1p", "sqrt", "total", "matmul", "residual", "upper_sum", "lower_sum"),
-    "linear_algebra": (
-        "certify_nonsingular",
-        "certify_full_row_rank",
-        "rank_bracket",
-        "enclose_singular_values",
-        "enclose_spectral_norm",
-        "enclose_condition",
-        "enclose_solution",
+    "arithmetic.enclosure": (
+        "Enclosure",
+        "exp",
+        "log",
+        "log1p",
+        "sqrt",
+        "total",
+        "matmul",
+        "residual",
+        "upper_sum",
+        "lower_sum",
     ),
-    "forward": ("enclose_last", "enclose_attention", "enclose_features", "enclose_logits", "logit_chunks"),
-    "forward_balls": (
+    "linear_algebra.nonsingularity": ("certify_nonsingular",),
+    "linear_algebra.row_rank": ("certify_full_row_rank",),
+    "linear_algebra.rank": ("rank_bracket",),
+    "linear_algebra.singular_values": ("enclose_singular_values", "enclose_spectral_norm", "enclose_condition"),
+    "linear_algebra.linear_systems": ("enclose_solution",),
+    "forward.float64": ("enclose_last", "enclose_attention", "enclose_features", "enclose_logits", "logit_chunks"),
+    "forward.in_balls": (
         "last_in_balls",
         "attention_in_balls",
         "features_in_balls",
         "logits_in_balls",
         "rounded_outwards",
     ),
-    "exact_forward": ("exact_outputs", "exact_network_logits", "exact_rank"),
-    "divergence": (
+    "forward.rationals": ("exact_outputs", "exact_network_logits", "exact_rank"),
+    "divergence.kullback_leibler": (
         "enclose_softmax",
         "entropy",
         "label_divergence",
@@ -38,16 +46,14 @@ _HOME = {
         "argmax_margin",
         "total_variation",
     ),
-    "certificate": ("Certificate", "CheckReport", "Claim"),
-    "memorization": ("certify_memorization", "check_memorization"),
-    "checker": ("check_independently",),
-    "replica": ("Replica",),
-    "rounding": ("rounding_bound",),
-    "run": ("run_all", "RunResult"),
-    "report": ("report_html", "write_report"),
-    "job": ("memorize", "capacity_summary", "build_claim"),
-    "evidence": ("Evidence",),
-    "audit": ("Audit", "audit_claims"),
+    "certificates.certificate": ("Certificate", "CheckReport", "Claim"),
+    "certificates.memorization": ("certify_memorization", "check_memorization"),
+    "independent.checker": ("check_independently",),
+    "replica.module": ("Replica",),
+    "replica.rounding": ("rounding_bound",),
+    "replica.run": ("run_all", "RunResult"),
+    "claims.evidence": ("Evidence",),
+    "claims.audit": ("Audit", "audit_claims"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

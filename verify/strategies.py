@@ -12,11 +12,11 @@ from flint import fmpq_mat
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from constructions.arrays import array_task
 from constructions.errors import InputError
-from constructions.exact_network import ExactFrontEnd
-from constructions.network import Network
-from constructions.task import Target, Task
+from constructions.models.exact_network import ExactFrontEnd
+from constructions.models.network import Network
+from constructions.tasks.arrays import array_task
+from constructions.tasks.task import Target, Task
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]

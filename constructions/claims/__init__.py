@@ -3,7 +3,7 @@
 import importlib
 from collections.abc import Iterable
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 from constructions.errors import InputError
 
 REGISTER = (

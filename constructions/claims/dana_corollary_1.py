@@ -3,10 +3,10 @@
 Page: docs/claims/corollary_1.md
 """
 
-from constructions.arrays import enumerated_task
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.lookup_table import lookup_table
+from constructions.claims.claim import Claim, Hypothesis
+from constructions.memories.lookup_table import lookup_table
+from constructions.models.construction import Construction
+from constructions.tasks.arrays import enumerated_task
 
 
 def build(*, tokens: int, gap: int, seed: int) -> Construction:

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.arrays import all_contexts, array_task
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.expected_accuracy import expected_accuracy, partial_task, solvable_contexts
-from constructions.memory import build_memory
-from constructions.network import Network
+from constructions.capacity.expected_accuracy import expected_accuracy, partial_task, solvable_contexts
+from constructions.claims.claim import Claim, Hypothesis
+from constructions.memories.memory import build_memory
+from constructions.models.construction import Construction
+from constructions.models.network import Network
+from constructions.tasks.arrays import all_contexts, array_task
 
 
 def build(*, tokens: int, length: int, d_model: int, d_head: int, n_heads: int, seed: int) -> Construction:

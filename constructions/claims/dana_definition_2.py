@@ -3,7 +3,7 @@
 Page: docs/claims/logit_range.md
 """
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 
 CLAIM = Claim(
     id="dana.definition-2",

@@ -9,13 +9,13 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.arrays import all_contexts, enumerated_task
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.embeddings import integer_front_end
+from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import HypothesisError
-from constructions.exact_network import ExactFrontEnd, as_rationals
-from constructions.memory import build_memory
+from constructions.features.embeddings import integer_front_end
+from constructions.memories.memory import build_memory
+from constructions.models.construction import Construction
+from constructions.models.exact_network import ExactFrontEnd, as_rationals
+from constructions.tasks.arrays import all_contexts, enumerated_task
 
 Int64Array = NDArray[np.int64]
 

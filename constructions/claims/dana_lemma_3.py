@@ -7,14 +7,14 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.arrays import enumerated_task
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.embeddings import drawn_until, integer_front_end
+from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import InputError
-from constructions.exact_attention import exact_features, exact_last
-from constructions.exact_network import ExactFrontEnd, ExactNetwork, as_floats, as_rationals
-from constructions.task import Task
+from constructions.features.embeddings import drawn_until, integer_front_end
+from constructions.models.construction import Construction
+from constructions.models.exact_attention import exact_features, exact_last
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_floats, as_rationals
+from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
 
 Int64Array = NDArray[np.int64]
 
@@ -50,7 +50,7 @@ def integer_memory(
 
     Example:
         >>> task, network = integer_memory(tokens=2, length=2, width=2, head_width=2, heads=3, seed=0)
-        >>> from constructions.exact_attention import exact_logits
+        >>> from constructions.models.exact_attention import exact_logits
         >>> task.labels, exact_logits(network, task.contexts)
         (array([1, 1, 1, 0]), [-3,  1]
         [-3,  1]

@@ -6,7 +6,7 @@ Page: docs/claims/sequence_encoder.md
 from dataclasses import dataclass
 from fractions import Fraction
 
-from constructions.claim import Claim, Hypothesis
+from constructions.claims.claim import Claim, Hypothesis
 
 
 @dataclass(frozen=True)

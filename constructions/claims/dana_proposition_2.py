@@ -7,12 +7,12 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from constructions.arrays import enumerated_task
-from constructions.capacity import fewest_heads
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
+from constructions.capacity.head_counts import fewest_heads
+from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import HypothesisError, InputError
-from constructions.memory import build_memory, default_heads
+from constructions.memories.memory import build_memory, default_heads
+from constructions.models.construction import Construction
+from constructions.tasks.arrays import enumerated_task
 
 Float64Array = NDArray[np.float64]
 

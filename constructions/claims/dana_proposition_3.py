@@ -3,10 +3,10 @@
 Page: docs/claims/lookup_in_two_dimensions.md
 """
 
-from constructions.arrays import enumerated_task
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.memory import build_memory
+from constructions.claims.claim import Claim, Hypothesis
+from constructions.memories.memory import build_memory
+from constructions.models.construction import Construction
+from constructions.tasks.arrays import enumerated_task
 
 
 def build(*, tokens: int, length: int, n_heads: int, d_head: int, seed: int) -> Construction:

@@ -4,12 +4,12 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.arrays import all_contexts, array_task
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
+from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import CapacityError, HypothesisError
-from constructions.exact_network import ExactFrontEnd
-from constructions.exact_skip_connection import ExactSkipConnection, exact_change_of_basis, without_shifts
+from constructions.features.exact_skip_connection import ExactSkipConnection, exact_change_of_basis, without_shifts
+from constructions.models.construction import Construction
+from constructions.models.exact_network import ExactFrontEnd
+from constructions.tasks.arrays import all_contexts, array_task
 
 Int64Array = NDArray[np.int64]
 

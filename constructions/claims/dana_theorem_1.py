@@ -10,15 +10,15 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.arrays import all_contexts, array_task
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
+from constructions.capacity.generic_rank import generic_rank
+from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
-from constructions.exact_skip_connection import exact_change_of_basis
-from constructions.generic_rank import generic_rank
-from constructions.memory import build_memory
-from constructions.task import Task
+from constructions.features.exact_skip_connection import exact_change_of_basis
+from constructions.memories.memory import build_memory
+from constructions.models.construction import Construction
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.tasks.arrays import all_contexts, array_task
+from constructions.tasks.task import Task
 
 Int64Array = NDArray[np.int64]
 
@@ -88,7 +88,7 @@ def exact_memory(
     r"""A rational network with exactly the logits of a random integer encoder of rank at most d: Theorem 1', slack 0.
 
     The front end has small random integers and scores in units of ln 2, so that attention is rational; the change of
-    basis of `constructions.exact_skip_connection` does the rest.
+    basis of `constructions.features.exact_skip_connection` does the rest.
 
     Args:
         tokens: $N$.
@@ -109,7 +109,7 @@ def exact_memory(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired. Page: docs/claims/theorem_1.md
 
     Example:
-        >>> from constructions.exact_attention import exact_logits
+        >>> from constructions.models.exact_attention import exact_logits
         >>> made = exact_memory(tokens=3, length=2, width=3, head_width=2)
         >>> made.network.front_end.n_heads, exact_logits(made.network, made.contexts) == made.targets
         (3, True)

@@ -3,9 +3,9 @@ r"""Theorem 1 of Dana et al., the number of parameters, and the networks that do
 Page: docs/claims/parameters.md
 """
 
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.parameters import fewest_heads, matched_memories, parameter_count, shared_count
+from constructions.claims.claim import Claim, Hypothesis
+from constructions.memories.parameters import fewest_heads, matched_memories, parameter_count, shared_count
+from constructions.models.construction import Construction
 
 
 def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -> Construction:

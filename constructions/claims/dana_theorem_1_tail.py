@@ -5,11 +5,11 @@ Page: docs/claims/theorem_1_tail.md
 
 import numpy as np
 
-from constructions.attention import features, last
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.front_end import FrontEnd
-from constructions.left_out import as_construction, random_front_end, sharp_instance, violating_front_end
+from constructions.claims.claim import Claim, Hypothesis
+from constructions.memories.left_out import as_construction, random_front_end, sharp_instance, violating_front_end
+from constructions.models.attention import features, last
+from constructions.models.construction import Construction
+from constructions.models.front_end import FrontEnd
 
 
 def build(*, norm: int, occurrences: int, seed: int) -> Construction:

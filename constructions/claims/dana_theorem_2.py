@@ -5,12 +5,12 @@ Page: docs/claims/theorem_2.md
 
 import numpy as np
 
-from constructions.arrays import all_contexts, array_task
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.low_entropy_memory import low_entropy_memory
-from constructions.unembedding import best
-from constructions.unembedding_families import families
+from constructions.claims.claim import Claim, Hypothesis
+from constructions.memories.low_entropy_memory import low_entropy_memory
+from constructions.models.construction import Construction
+from constructions.tasks.arrays import all_contexts, array_task
+from constructions.unembeddings.unembedding import best
+from constructions.unembeddings.unembedding_families import families
 
 
 def build(*, tokens: int, length: int, contexts: int, noise: int, d_model: int, d_head: int, seed: int) -> Construction:

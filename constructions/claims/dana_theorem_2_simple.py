@@ -3,7 +3,7 @@ r"""The simpler bound below Theorem 2 of Dana et al., with the expectations insi
 Page: docs/claims/theorem_2.md
 """
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 
 CLAIM = Claim(
     id="dana.theorem-2-simple",

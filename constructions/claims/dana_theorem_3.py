@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.approximating_sequences import within_range
-from constructions.bounded_range import bounded_transformer
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.exact_network import ExactNetwork
-from constructions.task import Counts, make_task
+from constructions.claims.claim import Claim, Hypothesis
+from constructions.encoders.approximating_sequences import within_range
+from constructions.memories.bounded_range import bounded_transformer
+from constructions.models.construction import Construction
+from constructions.models.exact_network import ExactNetwork
+from constructions.tasks.task import Counts, make_task
 
 
 def build(*, largest_range: int, occurrences: int) -> Construction:

@@ -3,13 +3,13 @@ r"""Appendix C of Mahdavi et al.: Theorem 1 for attention with a skip connection
 Page: docs/claims/context_rank.md
 """
 
-from constructions.claim import Claim, Hypothesis
+from constructions.claims.claim import Claim, Hypothesis
 from constructions.claims.mahdavi_proposition_1 import uniform_examples
 from constructions.claims.mahdavi_theorem_1 import labelled
-from constructions.layer import LayerConstruction, LayerTask
-from constructions.layer_readout import layer_with_read_out
-from constructions.random_heads import random_heads
-from constructions.saturated_heads import saturated_heads
+from constructions.models.layer import LayerConstruction, LayerTask
+from constructions.saturated.layer_readout import layer_with_read_out
+from constructions.saturated.random_heads import random_heads
+from constructions.saturated.saturated_heads import saturated_heads
 
 
 def build(

@@ -3,7 +3,7 @@
 Page: docs/claims/saturated_heads.md
 """
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 
 CLAIM = Claim(
     id="mahdavi.appendix-h",

@@ -3,7 +3,7 @@ r"""The open question of Appendix I of Mahdavi et al.: what general position of 
 Page: docs/claims/context_rank.md
 """
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 
 CLAIM = Claim(
     id="mahdavi.appendix-i",

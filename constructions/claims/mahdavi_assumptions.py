@@ -6,7 +6,7 @@ Page: docs/claims/assumptions.md
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 from constructions.errors import HypothesisError
 
 Float64Array = NDArray[np.float64]

@@ -9,11 +9,11 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 from constructions.claims.mahdavi_lemmas_1_5 import SaturatingMatrix, exact_saturating_matrix
 from constructions.errors import HypothesisError
-from constructions.exact_network import as_rationals
-from constructions.query_blocks import require_blocks
+from constructions.models.exact_network import as_rationals
+from constructions.saturated.query_blocks import require_blocks
 
 Int64Array = NDArray[np.int64]
 

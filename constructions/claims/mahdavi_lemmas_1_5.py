@@ -9,7 +9,7 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 from constructions.errors import HypothesisError, InputError
 
 Int64Array = NDArray[np.int64]

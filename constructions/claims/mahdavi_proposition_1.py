@@ -6,7 +6,7 @@ Page: docs/claims/saturated_heads.md
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 
 Float64Array = NDArray[np.float64]
 

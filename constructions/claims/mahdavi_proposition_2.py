@@ -3,9 +3,9 @@ r"""Proposition 2 of Mahdavi et al.: on a context that all examples share, Propo
 Page: docs/claims/context_rank.md
 """
 
-from constructions.claim import Claim, Hypothesis
+from constructions.claims.claim import Claim, Hypothesis
 from constructions.claims.mahdavi_theorem_1 import build as memorize
-from constructions.layer import LayerConstruction
+from constructions.models.layer import LayerConstruction
 
 
 def build(*, heads: int, tokens: int, width: int, head_width: int, seed: int = 0) -> LayerConstruction:

@@ -3,11 +3,11 @@ r"""Proposition 3 of Mahdavi et al.: a two-layer ReLU network memorizes about as
 Page: docs/claims/relu_barrier.md
 """
 
-from constructions.claim import Claim, Hypothesis
-from constructions.layer import LayerConstruction
-from constructions.layer_readout import layer_with_read_out
-from constructions.relu_barrier import barrier_task
-from constructions.single_direction_heads import single_direction_heads
+from constructions.claims.claim import Claim, Hypothesis
+from constructions.models.layer import LayerConstruction
+from constructions.saturated.layer_readout import layer_with_read_out
+from constructions.saturated.relu_barrier import barrier_task
+from constructions.saturated.single_direction_heads import single_direction_heads
 
 
 def build(*, width: int, neurons: int, tokens: int, seed: int = 0) -> LayerConstruction:

@@ -3,7 +3,7 @@ r"""Proposition 4 of Mahdavi et al.: one layer of uniform attention makes equal 
 Page: docs/claims/context_rank.md
 """
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 
 CLAIM = Claim(
     id="mahdavi.proposition-4",

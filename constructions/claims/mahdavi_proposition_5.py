@@ -3,7 +3,7 @@ r"""Proposition 5 of Mahdavi et al.: tokens that sum to a constant cost every he
 Page: docs/claims/context_rank.md
 """
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 
 CLAIM = Claim(
     id="mahdavi.proposition-5",

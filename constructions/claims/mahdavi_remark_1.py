@@ -3,7 +3,7 @@ r"""Remark 1 of Mahdavi et al.: what is left when the queries have a Kruskal ran
 Page: docs/claims/context_rank.md
 """
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 
 CLAIM = Claim(
     id="mahdavi.remark-1",

@@ -6,14 +6,14 @@ Page: docs/claims/saturated_heads.md
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.claim import Claim, Hypothesis
+from constructions.claims.claim import Claim, Hypothesis
 from constructions.claims.mahdavi_proposition_1 import uniform_examples
 from constructions.errors import InputError
-from constructions.layer import LayerConstruction, LayerTask
-from constructions.layer_readout import layer_with_read_out
-from constructions.random_heads import random_heads
-from constructions.saturated_heads import saturated_heads
-from constructions.single_direction_heads import single_direction_heads
+from constructions.models.layer import LayerConstruction, LayerTask
+from constructions.saturated.layer_readout import layer_with_read_out
+from constructions.saturated.random_heads import random_heads
+from constructions.saturated.saturated_heads import saturated_heads
+from constructions.saturated.single_direction_heads import single_direction_heads
 
 Float64Array = NDArray[np.float64]
 

@@ -5,11 +5,11 @@ Page: docs/claims/outer_product_memory.md
 
 import numpy as np
 
-from constructions.arrays import enumerated_task
-from constructions.bottleneck import bottleneck
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.outer_product_memory import random_associations
+from constructions.claims.claim import Claim, Hypothesis
+from constructions.memories.bottleneck import bottleneck
+from constructions.memories.outer_product_memory import random_associations
+from constructions.models.construction import Construction
+from constructions.tasks.arrays import enumerated_task
 
 
 def build(*, width: int, count: int, seed: int) -> Construction:

@@ -5,11 +5,11 @@ Page: docs/claims/least_squares.md
 
 import numpy as np
 
-from constructions.arrays import enumerated_task
-from constructions.bottleneck import bottleneck
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.truncated_laws import nearly_planar_laws, truncated_laws
+from constructions.claims.claim import Claim, Hypothesis
+from constructions.encoders.truncated_laws import nearly_planar_laws, truncated_laws
+from constructions.memories.bottleneck import bottleneck
+from constructions.models.construction import Construction
+from constructions.tasks.arrays import enumerated_task
 
 _NOISE = 0.01
 

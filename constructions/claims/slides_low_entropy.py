@@ -3,7 +3,7 @@ r"""The bound for laws of low entropy of the slides of June 2024.
 Page: docs/claims/theorem_2.md
 """
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 
 CLAIM = Claim(
     id="slides.low-entropy",

@@ -3,11 +3,11 @@ r"""The theorem of the slides that came before the paper: Theorem 1 with sigma_1
 Page: docs/claims/theorem_1_tail.md
 """
 
-from constructions.arrays import all_contexts
-from constructions.claim import Claim, Hypothesis
-from constructions.construction import Construction
-from constructions.generic_rank import generic_rank
-from constructions.left_out import as_construction, modules_instance
+from constructions.capacity.generic_rank import generic_rank
+from constructions.claims.claim import Claim, Hypothesis
+from constructions.memories.left_out import as_construction, modules_instance
+from constructions.models.construction import Construction
+from constructions.tasks.arrays import all_contexts
 
 
 def build(*, tokens: int, length: int, kept: int, seed: int) -> Construction:

@@ -3,7 +3,7 @@
 Page: docs/claims/least_squares.md
 """
 
-from constructions.claim import Claim
+from constructions.claims.claim import Claim
 
 CLAIM = Claim(
     id="slides.weighted-least-squares",

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from constructions.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
 
 SMALL = st.integers(-3, 3)
 

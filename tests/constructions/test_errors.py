@@ -3,12 +3,12 @@
 import pytest
 
 from constructions import errors
-from constructions.errors import CapacityError, HypothesisError, InputError, MemproofError
+from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError
 
 
 @pytest.mark.parametrize("name", [name for name in dir(errors) if name.endswith("Error")])
 def test_every_error_is_one_of_ours(name):
-    assert issubclass(getattr(errors, name), MemproofError)
+    assert issubclass(getattr(errors, name), ByheartError)
 
 
 def test_a_broken_hypothesis_names_the_claim_the_hypothesis_and_the_value():

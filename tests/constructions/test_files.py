@@ -42,11 +42,11 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(tmp_path):
         pytest.fail("the block must not run")
 
 
-def test_overwrite_replaces_only_what_memproof_wrote(tmp_path):
+def test_overwrite_replaces_only_what_byheart_wrote(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.tex").write_text("mine")
-    with pytest.raises(InputError, match="not written by memproof"), new_folder(out, overwrite=True):
+    with pytest.raises(InputError, match="not written by byheart"), new_folder(out, overwrite=True):
         pytest.fail("the block must not run")
     (out / "certificate.json").write_text("{}")
     with new_folder(out, overwrite=True) as folder:

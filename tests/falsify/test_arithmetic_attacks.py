@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq, fmpq_mat
 
-from verify.arithmetic import (
+from verify.arithmetic.enclosure import (
     UNIT,
     Enclosure,
     exp,

@@ -16,21 +16,15 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from verify import gram
-from verify.approximate_inverse import Residual, exact_residual, float_residual
-from verify.arithmetic import Enclosure
-from verify.linear_algebra import (
-    Compression,
-    Dependency,
-    Minor,
-    certify_full_row_rank,
-    certify_nonsingular,
-    enclose_condition,
-    enclose_singular_values,
-    enclose_solution,
-    enclose_spectral_norm,
-    rank_bracket,
-)
+from verify.arithmetic.enclosure import Enclosure
+from verify.linear_algebra import gram
+from verify.linear_algebra.approximate_inverse import Residual, exact_residual, float_residual
+from verify.linear_algebra.linear_systems import enclose_solution
+from verify.linear_algebra.nonsingularity import certify_nonsingular
+from verify.linear_algebra.prime_field import Minor
+from verify.linear_algebra.rank import Compression, Dependency, rank_bracket
+from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.linear_algebra.singular_values import enclose_condition, enclose_singular_values, enclose_spectral_norm
 from verify.verdict import Verdict
 
 PART = 40  # sets of each family by default

@@ -20,12 +20,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, TamperedError
-from constructions.network import Network
-from constructions.task import Task
+from constructions.models.network import Network
+from constructions.tasks.task import Task
 from tests.memories import changed, memory, random_task, write_memory
-from verify.certificate import ALL_CONTEXTS_DIVERGENCE, ARGMAX, DIVERGENCE, FEATURE_RANK
-from verify.checker import check_independently
-from verify.memorization import check_memorization
+from verify.certificates.certificate import ALL_CONTEXTS_DIVERGENCE, ARGMAX, DIVERGENCE, FEATURE_RANK
+from verify.certificates.memorization import check_memorization
+from verify.independent.checker import check_independently
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED
@@ -205,7 +205,7 @@ def test_every_weight_and_every_array_is_under_the_hash(folder, check):
         lambda d: d["claims"][0].update(verdict="UNDECIDED"),
         lambda d: d["claims"].pop(),
         lambda d: d["subject"].update(network="0" * 64),
-        lambda d: d["provenance"].update(memproof="9.9"),
+        lambda d: d["provenance"].update(byheart="9.9"),
         lambda d: d.update(witness=None),
     ],
 )
@@ -272,7 +272,7 @@ def test_a_certificate_that_was_weakened_stays_true_and_one_that_was_strengthene
 def restated(data, index):
     from fractions import Fraction
 
-    from verify.certificate import statement
+    from verify.certificates.certificate import statement
 
     claim = data["claims"][index]
     numbers = {}

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from constructions.errors import FileFormatError
-from constructions.network import Network
-from constructions.task import Task
+from constructions.models.network import Network
+from constructions.tasks.task import Task
 from tests.memories import changed, memory, random_task
-from verify.plain_files import PlainNetwork, PlainTask
+from verify.independent.plain_files import PlainNetwork, PlainTask
 
 
 def hash_or_none(read):
@@ -394,13 +394,13 @@ def entries_and_body(tensors, order=None):
 
 def safetensors_of(entries, body, *, metadata: object = None, text=None):
     if text is None:
-        text = json.dumps({"__metadata__": {"memproof": METADATA} if metadata is None else metadata, **entries})
+        text = json.dumps({"__metadata__": {"byheart": METADATA} if metadata is None else metadata, **entries})
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     return struct.pack("<Q", len(data)) + data + body
 
 
 ENTRIES, BODY = entries_and_body(NETWORK.tensors())
-TEXT = json.dumps({"__metadata__": {"memproof": METADATA}, **ENTRIES})
+TEXT = json.dumps({"__metadata__": {"byheart": METADATA}, **ENTRIES})
 HONEST = safetensors_of(ENTRIES, BODY)
 
 
@@ -445,12 +445,12 @@ MODELS = {
     "a tensor more": safetensors_of({**ENTRIES, "W_X": {**ENTRIES["W_E"]}}, BODY),
     "a tensor less": safetensors_of(*entries_and_body({k: v for k, v in NETWORK.tensors().items() if k != "W_U"})),
     "no metadata": with_text(json.dumps(ENTRIES)),
-    "metadata null": with_text(TEXT.replace(json.dumps({"memproof": METADATA}), "null")),
-    "metadata of another version": safetensors_of(ENTRIES, BODY, metadata={"memproof": METADATA.replace("1", "2")}),
-    "metadata with True for 1": safetensors_of(ENTRIES, BODY, metadata={"memproof": METADATA.replace("1", "true")}),
-    "metadata with spaces": safetensors_of(ENTRIES, BODY, metadata={"memproof": METADATA.replace(":", ": ")}),
-    "metadata with one more key": safetensors_of(ENTRIES, BODY, metadata={"memproof": METADATA, "more": "1"}),
-    "metadata that is no text": safetensors_of(ENTRIES, BODY, metadata={"memproof": json.loads(METADATA)}),
+    "metadata null": with_text(TEXT.replace(json.dumps({"byheart": METADATA}), "null")),
+    "metadata of another version": safetensors_of(ENTRIES, BODY, metadata={"byheart": METADATA.replace("1", "2")}),
+    "metadata with True for 1": safetensors_of(ENTRIES, BODY, metadata={"byheart": METADATA.replace("1", "true")}),
+    "metadata with spaces": safetensors_of(ENTRIES, BODY, metadata={"byheart": METADATA.replace(":", ": ")}),
+    "metadata with one more key": safetensors_of(ENTRIES, BODY, metadata={"byheart": METADATA, "more": "1"}),
+    "metadata that is no text": safetensors_of(ENTRIES, BODY, metadata={"byheart": json.loads(METADATA)}),
     "float32": with_entry("W_E", dtype="F32"),
     "int64": with_entry("W_E", dtype="I64"),
     "an unknown type": with_entry("W_E", dtype="f64"),
@@ -493,7 +493,7 @@ MODELS = {
     ),
     "W_E in three dimensions": with_tensors(W_E=NETWORK.W_E[None]),
     "a tensor twice": with_text(TEXT[:-1] + ', "W_E": ' + json.dumps(ENTRIES["W_E"]) + "}"),
-    "metadata twice": with_text(TEXT[:-1] + ', "__metadata__": ' + json.dumps({"memproof": METADATA}) + "}"),
+    "metadata twice": with_text(TEXT[:-1] + ', "__metadata__": ' + json.dumps({"byheart": METADATA}) + "}"),
     "a type twice": with_text(TEXT.replace('"dtype": "F64"', '"dtype": "F64", "dtype": "F64"', 1)),
     "one more field": with_entry("W_E", more=1),
     "no heads, d_head beyond d_model": without_heads(2, WIDE),
@@ -541,7 +541,7 @@ STRICTER = {
 
 
 @pytest.mark.parametrize("name", STRICTER)
-def test_a_header_that_memproof_would_not_write_is_refused_by_the_independent_reader(tmp_path, name):
+def test_a_header_that_byheart_would_not_write_is_refused_by_the_independent_reader(tmp_path, name):
     (tmp_path / "model").write_bytes(STRICTER[name])
     with pytest.raises(FileFormatError):
         PlainNetwork.read(tmp_path / "model")

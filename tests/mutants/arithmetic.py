@@ -1,9 +1,9 @@
-"""Mutants of verify/arithmetic.py: every term of every bound, dropped or turned around."""
+"""Mutants of verify/arithmetic/enclosure.py: every term of every bound, dropped or turned around."""
 
 from tests.mutants import Mutant
 
-FILE = "verify/arithmetic.py"
-TESTS = "tests/verify/test_arithmetic.py"
+FILE = "verify/arithmetic/enclosure.py"
+TESTS = "tests/verify/arithmetic/test_enclosure.py"
 
 
 def mutant(original: str, mutated: str, why: str) -> Mutant:

@@ -1,9 +1,9 @@
-"""Mutants of verify/blas.py: every probe and every comparison, dropped or weakened."""
+"""Mutants of verify/arithmetic/blas.py: every probe and every comparison, dropped or weakened."""
 
 from tests.mutants import Mutant
 
-FILE = "verify/blas.py"
-TESTS = "tests/verify/test_blas.py"
+FILE = "verify/arithmetic/blas.py"
+TESTS = "tests/verify/arithmetic/test_blas.py"
 
 
 def mutant(original: str, mutated: str, why: str, tests: str = TESTS) -> Mutant:
@@ -28,7 +28,7 @@ MUTANTS = [
         "if smallest_normal * half * 2.0 != smallest_normal:",
         "if False:",
         "a thread that flushes subnormals is accepted",
-        "tests/verify/test_arithmetic.py",
+        "tests/verify/arithmetic/test_enclosure.py",
     ),
     mutant(" or -one - 1.5 * u == -one", "", "rounding upward is accepted"),
     mutant("one + 1.5 * u == one or ", "", "rounding downward is accepted"),

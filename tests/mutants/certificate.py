@@ -2,35 +2,35 @@
 
 from tests.mutants import Mutant
 
-CERTIFICATE = "tests/verify/test_certificate.py"
-MEMORIZATION = "tests/verify/test_memorization.py"
-CHECKER = "tests/verify/test_checker.py"
+CERTIFICATE = "tests/verify/certificates/test_certificate.py"
+MEMORIZATION = "tests/verify/certificates/test_memorization.py"
+CHECKER = "tests/verify/independent/test_checker.py"
 TAMPERING = "tests/falsify/test_tampering.py"
 TWO_READERS = "tests/falsify/test_two_readers.py"
 
 
 def of_certificate(original: str, mutated: str, why: str, tests: str = CERTIFICATE) -> Mutant:
-    return Mutant("verify/certificate.py", original, mutated, tests, why)
+    return Mutant("verify/certificates/certificate.py", original, mutated, tests, why)
 
 
 def of_prover(original: str, mutated: str, why: str, tests: str = MEMORIZATION) -> Mutant:
-    return Mutant("verify/memorization.py", original, mutated, tests, why)
+    return Mutant("verify/certificates/memorization.py", original, mutated, tests, why)
 
 
 def of_checker(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
-    return Mutant("verify/checker.py", original, mutated, tests, why)
+    return Mutant("verify/independent/checker.py", original, mutated, tests, why)
 
 
 def of_files(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
-    return Mutant("verify/plain_files.py", original, mutated, tests, why)
+    return Mutant("verify/independent/plain_files.py", original, mutated, tests, why)
 
 
 def of_forward(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
-    return Mutant("verify/integer_forward.py", original, mutated, tests, why)
+    return Mutant("verify/independent/integer_forward.py", original, mutated, tests, why)
 
 
 def of_rank(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
-    return Mutant("verify/integer_rank.py", original, mutated, tests, why)
+    return Mutant("verify/independent/integer_rank.py", original, mutated, tests, why)
 
 
 MUTANTS = [
@@ -250,13 +250,13 @@ MUTANTS = [
         "len(row) * max(max(row), -min(row))",
         "max(max(row), -min(row))",
         "the largest entry is the sum",
-        "tests/verify/test_integer_rank.py",
+        "tests/verify/independent/test_integer_rank.py",
     ),
     of_rank(
         "len(row) * max(max(row), -min(row))",
         "len(row) * max(row)",
         "negative entries do not count",
-        "tests/verify/test_integer_rank.py",
+        "tests/verify/independent/test_integer_rank.py",
     ),
     of_rank("int(shift - min(row_sum, math.isqrt(squares) + 1))", "int(shift)", "the factor may be any"),
     of_rank(" - math.isqrt(errors) - 1", "", "the features have no error"),

@@ -1,18 +1,24 @@
-"""Mutants of the forward passes and of verify/divergence.py: wrong networks, and every term of every bound left out."""
+"""Mutants of the forward passes and of the divergence: wrong networks, and every term of every bound left out."""
 
 from tests.mutants import Mutant
 
 
 def forward(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/forward.py", original, mutated, "tests/verify/test_forward.py", why)
+    return Mutant("verify/forward/float64.py", original, mutated, "tests/verify/forward/test_float64.py", why)
 
 
 def balls(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/forward_balls.py", original, mutated, "tests/verify/test_forward_balls.py", why)
+    return Mutant("verify/forward/in_balls.py", original, mutated, "tests/verify/forward/test_in_balls.py", why)
 
 
 def divergence(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/divergence.py", original, mutated, "tests/verify/test_divergence.py", why)
+    return Mutant(
+        "verify/divergence/kullback_leibler.py",
+        original,
+        mutated,
+        "tests/verify/divergence/test_kullback_leibler.py",
+        why,
+    )
 
 
 MUTANTS = [

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.mutants import Mutant  # noqa: E402
 
-COPIED = ("constructions", "verify", "tests", "conftest.py", "pyproject.toml")
+COPIED = ("byheart", "constructions", "verify", "tests", "conftest.py", "pyproject.toml")
 SECONDS = 600.0
 
 

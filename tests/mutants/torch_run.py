@@ -4,27 +4,27 @@ from tests.mutants import Mutant
 
 
 def rounding(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/rounding.py", original, mutated, "tests/verify/test_rounding.py", why)
+    return Mutant("verify/replica/rounding.py", original, mutated, "tests/verify/replica/test_rounding.py", why)
 
 
 def replica(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/replica.py", original, mutated, "tests/verify/test_replica.py", why)
+    return Mutant("verify/replica/module.py", original, mutated, "tests/verify/replica/test_module.py", why)
 
 
 def run(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/run.py", original, mutated, "tests/verify/test_run.py", why)
+    return Mutant("verify/replica/run.py", original, mutated, "tests/verify/replica/test_run.py", why)
 
 
 def device(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/device.py", original, mutated, "tests/verify/test_device.py", why)
+    return Mutant("verify/replica/device.py", original, mutated, "tests/verify/replica/test_device.py", why)
 
 
 def chart(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/chart.py", original, mutated, "tests/verify/test_chart.py", why)
+    return Mutant("byheart/report/chart.py", original, mutated, "tests/byheart/report/test_chart.py", why)
 
 
 def report(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/report.py", original, mutated, "tests/verify/test_report.py", why)
+    return Mutant("byheart/report/page.py", original, mutated, "tests/byheart/report/test_page.py", why)
 
 
 MUTANTS = [

@@ -7,7 +7,7 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.exact_attention import exact_features
+from constructions.models.exact_attention import exact_features
 from verify import strategies
 from verify.strategies import Sizes
 

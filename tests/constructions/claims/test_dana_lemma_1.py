@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.attention import logits
 from constructions.claims.dana_lemma_1 import CLAIM, laws_with_a_mode
+from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import HypothesisError
-from constructions.sequence_encoder import best_encoder
-from verify.memorization import certify_memorization
+from constructions.models.attention import logits
+from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

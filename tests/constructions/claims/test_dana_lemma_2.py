@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constructions.attention import logits
+from constructions.capacity.generic_rank import generic_rank
+from constructions.capacity.windows import all_contexts_rank
 from constructions.claims.dana_lemma_2 import (
     CLAIM,
     counterexamples,
@@ -16,9 +17,8 @@ from constructions.claims.dana_lemma_2 import (
     shared_directions,
 )
 from constructions.errors import HypothesisError
-from constructions.exact_attention import exact_features
-from constructions.generic_rank import generic_rank
-from constructions.windows import all_contexts_rank
+from constructions.models.attention import logits
+from constructions.models.exact_attention import exact_features
 
 
 @settings(max_examples=15)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from constructions.claims import claim
 from constructions.claims.dana_lemma_3 import CLAIM, integer_memory
 from constructions.errors import HypothesisError, InputError
-from constructions.exact_attention import exact_logits
-from constructions.exact_network import as_floats
-from verify.memorization import certify_memorization
+from constructions.models.exact_attention import exact_logits
+from constructions.models.exact_network import as_floats
+from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from constructions.claims.dana_proposition_2 import CLAIM, exact_factors, gap_laws
 from constructions.errors import HypothesisError, InputError
-from verify.memorization import certify_memorization
+from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

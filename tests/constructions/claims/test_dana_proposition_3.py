@@ -4,7 +4,7 @@ import pytest
 
 from constructions.claims.dana_proposition_3 import CLAIM
 from constructions.errors import HypothesisError
-from verify.memorization import certify_memorization
+from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

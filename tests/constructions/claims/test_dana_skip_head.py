@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.claims.dana_skip_head import CLAIM, integer_front_end, label_targets
-from constructions.construction import Construction
 from constructions.errors import HypothesisError
-from verify.forward import enclose_logits
-from verify.memorization import certify_memorization
+from constructions.models.construction import Construction
+from verify.certificates.memorization import certify_memorization
+from verify.forward.float64 import enclose_logits
 from verify.verdict import Verdict
 
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constructions.attention import logits
 from constructions.claims import claim
 from constructions.claims.dana_theorem_1 import CLAIM, build, exact_memory, paper_heads
-from constructions.construction import Construction
 from constructions.errors import CapacityError, HypothesisError, InputError
-from verify.exact_forward import exact_network_logits
+from constructions.models.attention import logits
+from constructions.models.construction import Construction
+from verify.forward.rationals import exact_network_logits
 
 
 def worst_error(made: Construction) -> float:

@@ -4,8 +4,8 @@ import pytest
 
 from constructions.claims import claim
 from constructions.errors import HypothesisError
-from verify.memorization import certify_memorization
-from verify.parameter_count import shared_attention_parameters
+from verify.certificates.memorization import certify_memorization
+from verify.certificates.parameter_count import shared_attention_parameters
 from verify.verdict import Verdict
 
 PARAMETERS = claim("dana.theorem-1-parameters")

@@ -4,8 +4,8 @@ import pytest
 
 from constructions.claims import claim
 from constructions.errors import HypothesisError, InputError
-from verify.certificate import ALL_CONTEXTS_DIVERGENCE
-from verify.memorization import certify_memorization
+from verify.certificates.certificate import ALL_CONTEXTS_DIVERGENCE
+from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
 
 TAIL = claim("dana.theorem-1-tail")

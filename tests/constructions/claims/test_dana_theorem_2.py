@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from constructions.attention import logits
 from constructions.claims.dana_theorem_2 import CLAIM
 from constructions.errors import HypothesisError
-from verify.memorization import certify_memorization
+from constructions.models.attention import logits
+from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

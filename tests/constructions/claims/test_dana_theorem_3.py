@@ -4,8 +4,8 @@ import pytest
 
 from constructions.claims.dana_theorem_3 import CLAIM
 from constructions.errors import HypothesisError
-from verify.certificate import DIVERGENCE
-from verify.memorization import certify_memorization
+from verify.certificates.certificate import DIVERGENCE
+from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

@@ -6,8 +6,8 @@ import pytest
 from constructions.claims.mahdavi_appendix_c import CLAIM
 from constructions.claims.mahdavi_theorem_1 import labelled
 from constructions.errors import HypothesisError
-from constructions.layer import LayerConstruction
-from constructions.layer_attention import outputs
+from constructions.models.layer import LayerConstruction
+from constructions.models.layer_attention import outputs
 
 
 @pytest.mark.parametrize(

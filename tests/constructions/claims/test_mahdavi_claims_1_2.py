@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from constructions.claims.mahdavi_claims_1_2 import CLAIM, exact_head
 from constructions.errors import HypothesisError
-from constructions.exact_network import as_rationals
-from constructions.query_blocks import block_violation
+from constructions.models.exact_network import as_rationals
+from constructions.saturated.query_blocks import block_violation
 
 
 def test_the_claim_holds() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from constructions.claims.mahdavi_lemmas_1_5 import CLAIM, exact_saturating_matrix
 from constructions.errors import HypothesisError, InputError
-from constructions.exact_network import as_rationals
+from constructions.models.exact_network import as_rationals
 
 
 def test_the_claim_holds_and_builds_nothing() -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from constructions.claims.mahdavi_proposition_2 import CLAIM
 from constructions.errors import HypothesisError
-from constructions.layer import LayerConstruction
-from verify.layer_forward import enclose_mixed_inputs
-from verify.linear_algebra import certify_full_row_rank
+from constructions.models.layer import LayerConstruction
+from verify.forward.layer_forward import enclose_mixed_inputs
+from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from constructions.claims.mahdavi_proposition_3 import CLAIM
 from constructions.errors import HypothesisError
-from constructions.layer import LayerConstruction
-from constructions.layer_attention import outputs
+from constructions.models.layer import LayerConstruction
+from constructions.models.layer_attention import outputs
 
 
 @pytest.mark.parametrize("parameters", [{}, {"width": 4, "tokens": 3}, {"neurons": 2}])

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from constructions.claims.mahdavi_theorem_1 import CLAIM, build, labelled, narrow_values
 from constructions.errors import HypothesisError, InputError
-from constructions.layer import LayerConstruction
-from constructions.layer_attention import outputs
-from constructions.layer_readout import layer_with_read_out
-from constructions.random_heads import random_heads
+from constructions.models.layer import LayerConstruction
+from constructions.models.layer_attention import outputs
+from constructions.saturated.layer_readout import layer_with_read_out
+from constructions.saturated.random_heads import random_heads
 
 
 def holds(made: LayerConstruction) -> bool:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from constructions.attention import logits
 from constructions.claims.slides_associative_memory import CLAIM
 from constructions.errors import HypothesisError
-from constructions.outer_product_memory import random_associations
-from verify.memorization import certify_memorization
+from constructions.memories.outer_product_memory import random_associations
+from constructions.models.attention import logits
+from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

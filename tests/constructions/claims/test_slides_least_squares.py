@@ -4,8 +4,8 @@ import pytest
 
 from constructions.claims.slides_least_squares import CLAIM
 from constructions.errors import HypothesisError
-from verify.memorization import certify_memorization
-from verify.truncation_bound import least_squares_bound, log_law_singular_values
+from verify.certificates.memorization import certify_memorization
+from verify.encoders.truncation_bound import least_squares_bound, log_law_singular_values
 from verify.verdict import Verdict
 
 

@@ -1,0 +1,849 @@
+"""The `byheart` command: memorize, capacity, check, run, claims, audit, build, assumptions."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from constructions.tasks.task import Target, Task
+    from verify.certificates.certificate import CheckReport
+    from verify.certificates.layer_certificate import LayerCheckReport
+
+# The exit codes of `check`, and of every other command where they apply.
+PROVED, REFUTED, BAD_USAGE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
+
+FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
+DEFAULT_CONTEXT = 4
+DEFAULT_FACTS = 1024
+LARGEST_COUNT = 10**9
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0 proved or done; 1 refuted, tampered or corrupt; 2 bad usage or bad input; 3 undecided; 130 interrupted. An error
+    is one sentence on standard error, never a traceback.
+
+    Args:
+        arguments: The words after ``byheart``; those of the process by default.
+
+    Page: docs/install.md
+
+    Example:
+        >>> main(["check", "no-such-folder"])
+        2
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return _judged(options)
+    except KeyboardInterrupt:
+        return _fail(options, "interrupted; nothing was written", INTERRUPTED)
+
+
+def _judged(options: argparse.Namespace) -> int:
+    from constructions.errors import ByheartError, FileFormatError, TamperedError
+
+    try:
+        return options.command(options)
+    except (FileFormatError, TamperedError) as error:
+        return _fail(options, error, REFUTED)
+    except ByheartError as error:
+        return _fail(options, error, BAD_USAGE)
+    except MemoryError:
+        return _fail(options, "out of memory; memorize fewer facts or use fewer heads", BAD_USAGE)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return INTERRUPTED
+    except (OSError, OverflowError) as error:
+        return _fail(options, error, BAD_USAGE)
+
+
+def _fail(options: argparse.Namespace, error: object, code: int) -> int:
+    if getattr(options, "json", False):
+        sys.stdout.write(json.dumps({"error": str(error), "kind": type(error).__name__}) + "\n")
+    sys.stderr.write(f"byheart: {error}\n")
+    return code
+
+
+class _CommandHelp(argparse.HelpFormatter):
+    """Every command on one line with what it does; argparse forgets the indentation of the longest name."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            self._action_max_length += self._indent_increment
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="byheart",
+        description="Build, certify and check attention-only transformers that memorize a text or a table exactly.",
+        formatter_class=_CommandHelp,
+    )
+    parser.add_argument("--version", action="version", version=f"byheart {_version()}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    memorize = commands.add_parser("memorize", help="a text or a table in, certified weights out")
+    _add_task_options(memorize)
+    _add_size_options(memorize)
+    memorize.add_argument(
+        "--target",
+        choices=("laws", "labels"),
+        default=None,
+        help="hold the laws of the next token (default for texts), or only the most frequent one (default for tables)",
+    )
+    memorize.add_argument(
+        "--front-end",
+        default="auto",
+        choices=FRONT_END_CHOICES,
+        help="the family of attention patterns (default: auto)",
+    )
+    memorize.add_argument(
+        "--tail",
+        choices=("fit", "none"),
+        default=None,
+        help="fit the contexts that are not "
+        "memorized, without disturbing those that are (default: fit for laws, none for labels)",
+    )
+    memorize.add_argument(
+        "--out", type=_path, default=None, metavar="FOLDER", help="where to write (default: out/NAME)"
+    )
+    memorize.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    memorize.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
+    _add_common_options(memorize)
+    memorize.set_defaults(command=_memorize)
+
+    capacity = commands.add_parser("capacity", help="how many heads a text or a table really needs")
+    _add_task_options(capacity)
+    _add_size_options(capacity)
+    _add_common_options(capacity)
+    capacity.set_defaults(command=_capacity)
+
+    check = commands.add_parser("check", help="prove a stored certificate again, from the weights and the task")
+    check.add_argument("folder", type=_path, help="a folder that `memorize` or `build` wrote")
+    check.add_argument(
+        "--independent",
+        action="store_true",
+        help="with integers and balls alone, sharing no numerical code with the prover (slower)",
+    )
+    _add_common_options(check)
+    check.set_defaults(command=_check)
+
+    run = commands.add_parser("run", help="run the weights in torch and judge the result against the certificate")
+    run.add_argument("folder", type=_path, help="a folder that `memorize` or `build` wrote")
+    run.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    run.add_argument("--dtype", default="float32", choices=("float64", "float32", "bfloat16"))
+    _add_common_options(run)
+    run.set_defaults(command=_run)
+
+    claims = commands.add_parser("claims", help="list the claims of the literature and the verdict on each")
+    claims.add_argument("claim", nargs="*", metavar="ID", help="only these, with all that is said about them")
+    _add_common_options(claims)
+    claims.set_defaults(command=_claims)
+
+    audit = commands.add_parser("audit", help="certify the verdict on every claim again")
+    audit.add_argument("claim", nargs="*", metavar="ID", help="only these claims, e.g. dana.lemma-2 (default: all)")
+    audit.add_argument("--full", action="store_true", help="larger and more instances, for minutes instead of seconds")
+    audit.add_argument("--json", action="store_true", help="a JSON list on standard output, nothing else")
+    audit.set_defaults(command=_audit)
+
+    build = commands.add_parser("build", help="write the weights that a claim promises, with their certificate")
+    build.add_argument("claim", metavar="ID", help="a claim that builds weights, see `byheart claims`")
+    build.add_argument(
+        "--param",
+        nargs="+",
+        action="extend",
+        type=_parameter,
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameters of the construction",
+    )
+    build.add_argument("--out", type=_path, required=True, metavar="FOLDER", help="where to write")
+    build.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    build.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
+    _add_common_options(build)
+    build.set_defaults(command=_build)
+
+    assumptions = commands.add_parser("assumptions", help="test the assumptions of memorization on your own data")
+    assumptions.add_argument(
+        "data", type=_path, metavar="DATA.npz", help="arrays contexts [T,n,d] or [n,d], queries [T,d]"
+    )
+    assumptions.add_argument(
+        "--heads", type=_count, default=None, metavar="H", help="heads of the block condition (default: the fewest)"
+    )
+    assumptions.add_argument("--head-dim", type=_count, default=None, metavar="DH", help="d_head (default: d)")
+    assumptions.add_argument(
+        "--samples",
+        type=_count,
+        default=None,
+        metavar="N",
+        help="random subsets where nothing is proved (default: 5000)",
+    )
+    assumptions.add_argument("--seed", type=_count, default=0, help="seed of every random choice (default: 0)")
+    _add_common_options(assumptions)
+    assumptions.set_defaults(command=_assumptions)
+    return parser
+
+
+def _add_task_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        nargs="?",
+        type=_path,
+        default=None,
+        metavar="FILE",
+        help="a UTF-8 text, or arrays in an .npz (default: CPython's reference text, pydoc_data.topics)",
+    )
+    parser.add_argument(
+        "--table",
+        type=_path,
+        default=None,
+        metavar="CSV",
+        help="facts instead of a text; rows: context tokens ..., next token[, weight]",
+    )
+    parser.add_argument("--header", action="store_true", help="the first row of the table holds names")
+    parser.add_argument(
+        "--weights",
+        action="store_true",
+        help="the last column of the table holds how often the fact occurs (also where a header names it 'weight')",
+    )
+    parser.add_argument(
+        "--unit", choices=("char", "byte", "word"), default=None, help="what a token of the text is (default: char)"
+    )
+    parser.add_argument(
+        "--vocabulary",
+        type=_count,
+        default=None,
+        metavar="N",
+        help="tokens kept, the others become one (default: 64 characters, 256 bytes, 256 words)",
+    )
+    parser.add_argument(
+        "--context",
+        type=_count,
+        default=None,
+        metavar="S",
+        help="tokens in a context (default: 4; a table has its own)",
+    )
+    parser.add_argument(
+        "--facts",
+        type=_count,
+        default=None,
+        metavar="T",
+        help="how many contexts to memorize, the most "
+        "frequent first (default: 1024, or all there are if fewer; all of a table)",
+    )
+    parser.add_argument(
+        "--mass",
+        type=_share,
+        default=None,
+        metavar="P",
+        help="instead of --facts: as many as hold this share of the text",
+    )
+
+
+def _add_size_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dim", type=_count, default=None, metavar="D", help="d_model")
+    parser.add_argument("--head-dim", type=_count, default=None, metavar="DH", help="d_head (default: --dim / 4)")
+    parser.add_argument(
+        "--heads",
+        type=_count,
+        default=None,
+        metavar="H",
+        help="number of heads (default: what the task needs and a margin)",
+    )
+    parser.add_argument("--seed", type=_count, default=0, help="seed of every random choice (default: 0)")
+
+
+def _add_common_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output, nothing else")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if abs(number) > LARGEST_COUNT:
+        raise argparse.ArgumentTypeError(f"{text} is too large, expected at most {LARGEST_COUNT}")
+    return number
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty, expected a file or a folder")
+    return Path(text)
+
+
+def _parameter(text: str) -> tuple[str, int]:
+    name, separator, value = text.partition("=")
+    try:
+        if not name or not separator:
+            raise ValueError
+        return name, _count(value)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no parameter, expected NAME=INTEGER") from error
+
+
+def _share(text: str) -> Fraction:
+    try:
+        if len(text) > 40 or "e" in text.lower():  # a decimal exponent makes a fraction that fills the memory
+            raise ValueError
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number, expected a share in (0, 1]") from error
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("byheart")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _read_task(options: argparse.Namespace, target: "Target | None") -> "Task":
+    """The task that the options name; `target` is `None` where the kind of the source decides."""
+    from constructions.errors import InputError
+    from constructions.tasks.arrays import array_task, read_arrays
+    from constructions.tasks.table import read_table, table_task
+    from constructions.tasks.text import default_text, read_text, text_task
+
+    if options.source is not None and options.table is not None:
+        raise InputError(f"both FILE {options.source} and --table {options.table} are given, expected one of them")
+    if options.facts is not None and options.mass is not None:
+        raise InputError(f"both --facts {options.facts} and --mass {options.mass} are given, expected one of them")
+    amount: dict[str, Any] = {"facts": options.facts, "mass": options.mass}
+    source: Path | None = options.source
+    table: Path | None = options.table
+    arrays = source if source is not None and source.suffix == ".npz" else None
+    if table is None and (options.header or options.weights):
+        raise InputError("--header and --weights are given, but no --table")
+    if table is not None or arrays is not None:
+        for name in ("context", "vocabulary", "unit"):
+            if getattr(options, name) is not None:
+                raise InputError(f"--{name} {getattr(options, name)} is given, but only a text can be cut that way")
+    if table is not None:
+        weights = True if options.weights else None
+        return table_task(
+            read_table(table), header=options.header, weights=weights, target=target or "labels", **amount
+        )
+    if arrays is not None:
+        return array_task(**read_arrays(arrays), target=target or "laws", **amount)
+    unit = options.unit or "char"
+    text = default_text() if source is None else read_text(source, unit)
+    if isinstance(text, str) and unit == "byte":
+        text = text.encode()
+    return text_task(
+        text,
+        unit=unit,
+        vocabulary=options.vocabulary,
+        context=DEFAULT_CONTEXT if options.context is None else options.context,
+        target=target or "laws",
+        at_most=DEFAULT_FACTS,
+        **amount,
+    )
+
+
+def _source_name(options: argparse.Namespace) -> str:
+    source = options.table if options.table is not None else options.source
+    return "topics" if source is None else source.stem
+
+
+@contextmanager
+def _progress(enabled: bool) -> Iterator[Callable[[str, float | None, str], None]]:
+    """A line per stage on standard error, with a bar where the stage can tell how far it is."""
+    from byheart.job import silent
+
+    if not enabled:
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:<12}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[detail]}", style="dim"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        lines: dict[str, TaskID] = {}
+
+        def show(stage: str, share: float | None, detail: str) -> None:
+            if stage not in lines:
+                for line in lines.values():
+                    bars.update(line, total=1.0, completed=1.0)
+                lines[stage] = bars.add_task(stage, total=None, detail="")
+            total = None if share is None else 1.0
+            bars.update(lines[stage], total=total, completed=share or 0.0, detail=detail)
+
+        yield show
+        for line in lines.values():
+            bars.update(line, total=1.0, completed=1.0)
+
+
+def _memorize(options: argparse.Namespace) -> int:
+    from byheart.job import memorize
+    from constructions.files import refuse_existing
+
+    out = options.out if options.out is not None else Path("out") / _source_name(options)
+    refuse_existing(out, overwrite=options.overwrite)
+    with _progress(not options.json) as progress:
+        progress("task", None, "")
+        task = _read_task(options, options.target)
+        progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
+        summary = memorize(
+            task,
+            out=out,
+            d_model=options.dim,
+            d_head=options.head_dim,
+            n_heads=options.heads,
+            front_end=options.front_end,
+            tail=options.tail,
+            seed=options.seed,
+            overwrite=options.overwrite,
+            device=options.device,
+            source="Python's reference text" if options.source is options.table else _source_name(options),
+            progress=progress,
+        )
+    _print(options, summary, _memorize_tables)
+    return {"PROVED": PROVED, "REFUTED": REFUTED}.get(summary["verdict"], UNDECIDED)
+
+
+def _capacity(options: argparse.Namespace) -> int:
+    from byheart.job import capacity_summary
+
+    with _progress(not options.json) as progress:
+        progress("task", None, "")
+        task = _read_task(options, "labels")
+        progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
+        summary = capacity_summary(
+            task,
+            d_model=options.dim,
+            d_head=options.head_dim,
+            n_heads=options.heads,
+            seed=options.seed,
+            progress=progress,
+        )
+    _print(options, summary, _capacity_tables)
+    return PROVED
+
+
+def _check(options: argparse.Namespace) -> int:
+    _require_folder(options.folder)
+    with _progress(not options.json) as progress:
+        report = _checker(options)(options.folder, progress=progress)
+    _print(options, report.summary(), _check_tables)
+    return {"PROVED": PROVED, "REFUTED": REFUTED}.get(report.verdict.value, UNDECIDED)
+
+
+def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport | LayerCheckReport]":
+    """The checker for what is in the folder, loaded alone: the independent one shares no arithmetic with the other."""
+    if (options.folder / "layer.safetensors").exists():
+        if options.independent:
+            from verify.independent.layer_checker import check_layer_independently
+
+            return check_layer_independently
+        from verify.certificates.layer_memorization import check_layer
+
+        return check_layer
+    if options.independent:
+        from verify.independent.checker import check_independently
+
+        return check_independently
+    from verify.certificates.memorization import check_memorization
+
+    return check_memorization
+
+
+def _run(options: argparse.Namespace) -> int:
+    _require_folder(options.folder)
+    from byheart.job import run_summary
+
+    if options.device != "cpu" and (missing := _missing_device(options.device)):
+        if options.json:
+            sys.stdout.write(json.dumps({"skipped": missing}) + "\n")
+        sys.stderr.write(f"byheart: skipped: {missing}\n")
+        return UNDECIDED
+    summary = run_summary(options.folder, device=options.device, dtype=options.dtype)
+    _print(options, summary, _run_tables)
+    return REFUTED if summary["within_bound"] is False else PROVED
+
+
+def _claims(options: argparse.Namespace) -> int:
+    from constructions.claims import REGISTER, claims
+
+    found = claims(options.claim or REGISTER)
+    listed = [
+        {
+            "id": claim.id,
+            "title": claim.title,
+            "verdict": claim.judgement,
+            "source": claim.source,
+            "printed": claim.printed,
+            "truth": claim.truth,
+            "hypotheses": [hypothesis.statement for hypothesis in claim.hypotheses],
+            "parameters": dict(claim.parameters) if claim.build else None,
+            "page": claim.page,
+        }
+        for claim in found
+    ]
+    if options.json:
+        sys.stdout.write(json.dumps(listed) + "\n")
+        return PROVED
+    _print_tables(_claims_tables(listed, in_full=bool(options.claim)))
+    return PROVED
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from constructions.claims import REGISTER, claims
+    from verify.claims.audit import Audit, audit_claims
+    from verify.verdict import Verdict
+
+    ids = [claim.id for claim in claims(options.claim or REGISTER)]  # an unknown id is refused before any work
+    audits: list[Audit] = []
+    interrupted = False
+    try:
+        with _progress(not options.json) as progress:
+            for audit in audit_claims(ids, full=options.full, progress=progress):
+                audits.append(audit)
+    except KeyboardInterrupt:
+        interrupted = True
+    summaries = [audit.summary() for audit in audits]
+    if options.json:
+        sys.stdout.write(json.dumps(summaries) + "\n")
+    else:
+        _print_tables(_audit_tables(summaries))
+    if interrupted:
+        sys.stderr.write(f"byheart: interrupted after {len(audits)} of {len(ids)} claims\n")
+        return INTERRUPTED
+    if all(audit.confirmed for audit in audits):
+        return PROVED
+    refuted = any(piece.verdict is Verdict.REFUTED for audit in audits for piece in audit.evidence)
+    return REFUTED if refuted else UNDECIDED
+
+
+def _build(options: argparse.Namespace) -> int:
+    from byheart.job import build_claim
+    from constructions.claims import claim
+    from constructions.errors import InputError
+
+    parameters = dict(options.param)
+    if len(parameters) < len(options.param):
+        raise InputError(f"--param {' '.join(name for name, _ in options.param)}: a name is given twice")
+    with _progress(not options.json) as progress:
+        summary = build_claim(
+            claim(options.claim),
+            out=options.out,
+            parameters=parameters,
+            overwrite=options.overwrite,
+            device=options.device,
+            progress=progress,
+        )
+    _print(options, summary, _layer_tables if "examples" in summary else _memorize_tables)
+    return {"PROVED": PROVED, "REFUTED": REFUTED}.get(summary["verdict"], UNDECIDED)
+
+
+def _assumptions(options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from constructions.capacity.promised_ranks import promised_ranks
+    from constructions.errors import FileFormatError
+    from constructions.tasks.context_arrays import read_contexts
+    from verify.saturated.assumptions import assess_assumptions
+
+    try:
+        contexts, queries = read_contexts(options.data)
+    except FileFormatError as error:  # no file that byheart wrote: bad input, and nothing is refuted
+        return _fail(options, error, BAD_USAGE)
+    with _progress(not options.json) as progress:
+        found = assess_assumptions(
+            contexts, queries, n_heads=options.heads, samples=options.samples, seed=options.seed, progress=progress
+        )
+    promised = promised_ranks(
+        n_examples=found.n_examples,
+        n_tokens=found.n_tokens,
+        d_model=found.d_model,
+        n_heads=found.n_heads,
+        d_head=found.d_model if options.head_dim is None else options.head_dim,
+    )
+    _print(options, {**found.summary(), "heads": found.n_heads, "promised": asdict(promised)}, _assumptions_tables)
+    return PROVED
+
+
+def _missing_device(device: str) -> str:
+    """Why there is no such device; empty if there is one. A machine without a GPU has refuted nothing."""
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        return ""  # `run_summary` says so
+    from verify.replica.device import DeviceError, select_device
+
+    try:
+        select_device(device)
+    except DeviceError as error:
+        return str(error)
+    return ""
+
+
+def _require_folder(folder: Path) -> None:
+    from constructions.errors import InputError
+
+    if not folder.is_dir():
+        raise InputError(f"folder: {folder} is not a folder, expected one that `byheart memorize` wrote")
+
+
+Rows = list[tuple[str, list[tuple[str, str]]]]
+"""Titled lists of (what, value) to be printed as tables."""
+
+
+def _print(options: argparse.Namespace, summary: dict[str, Any], tables: Callable[[dict[str, Any]], Rows]) -> None:
+    if options.json:
+        sys.stdout.write(json.dumps(summary) + "\n")
+        return
+    _print_tables(tables(summary))
+
+
+def _print_tables(tables: Rows) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for title, rows in tables:
+        table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=box.SIMPLE)
+        table.add_column(style="dim")
+        table.add_column(overflow="fold")
+        for what, value in rows:
+            table.add_row(Text(what), Text(value))
+        console.print(table)
+
+
+def _capacity_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    lower, upper = summary["rank_lower"], summary["rank_upper"]
+    truth = f"exactly {lower}" if lower == upper else f"at least {lower}, at most {upper}"
+    fewest = summary["fewest_heads"]
+    return [
+        (
+            "contexts to memorize",
+            f"{summary['memorized']} of {summary['contexts']}, {summary['context_length']} tokens "
+            f"each, from {summary['vocabulary']} tokens",
+        ),
+        ("dimensions", f"d_model {summary['dim']}, d_head {summary['head_dim']}"),
+        (f"{summary['rank_heads']} heads hold, by the paper", f"{summary['paper_rank']} contexts, min(T, H d_h + d)"),
+        (f"{summary['rank_heads']} heads hold, certified", f"{truth} contexts"),
+        ("heads needed, by the paper", str(summary["paper_heads"])),
+        ("heads needed, certified", _heads_needed(summary["necessary_heads"], fewest)),
+        ("heads needed without changing x_S", _heads_needed(summary["necessary_heads"], summary["heads_alone"])),
+    ]
+
+
+def _heads_needed(necessary: int | None, fewest: int | None) -> str:
+    if fewest is None:
+        return "no number of heads suffices" if necessary is None else f"at least {necessary}"
+    return f"{fewest}" if necessary is None or necessary >= fewest else f"{fewest} suffice, {necessary} are necessary"
+
+
+def _assumptions_tables(summary: dict[str, Any]) -> Rows:
+    second, blocks, promised = summary["assumption_2"], summary["block_condition"], summary["promised"]
+    size = summary["assumption_1"]["size"]
+    shared = "one shared context" if summary["shared"] else "a context each"
+    contexts = f"{second['verdict']}: {second['full']} of {second['contexts']} of rank {summary['tokens']}"
+    if second["relation"] is not None:
+        contexts += f"; context {second['first_dependent']}: {_relation(second['relation'])}"
+    held = "no number of heads holds more than one example with one token"
+    if blocks is not None:
+        held = f"{blocks['verdict']}: {blocks['examples']} examples, {blocks['heads']} heads; {blocks['method']}"
+        held += f"; {_relation(blocks['relation'])}" if blocks["relation"] is not None else ""
+    return [
+        (
+            f"{summary['examples']} examples with {shared} of {summary['tokens']} tokens, d = {summary['dim']}",
+            [
+                (f"1: any {size} queries independent", _subset_test(summary["assumption_1"])),
+                ("2: contexts of full rank", contexts),
+                (f"3: any {size} of query + mean token", _subset_test(summary["assumption_3"])),
+                ("the block condition", held),
+            ],
+        ),
+        (
+            "Ranks of the first queries: exact, and with tolerances, which prove nothing",
+            [(name, _three_ranks(ranks)) for name, ranks in summary["ranks"].items()],
+        ),
+        (
+            f"Examples that {summary['heads']} heads hold",
+            [
+                ("printed, H (min(n, d_h) - 1) + 1", f"{promised['printed']}, under 1 and 2"),
+                ("any d_h, H (n - 1) + 1", f"{promised['sharp']}, under 2 and the block condition"),
+                ("almost all contexts, H d", str(promised["generic"])),
+                ("Dana et al., H d_h + d", f"{promised['dana']}, where contexts are tokens"),
+            ],
+        ),
+    ]
+
+
+def _subset_test(test: dict[str, Any]) -> str:
+    text = f"{test['verdict']}: {test['method']}"
+    if test["relation"] is not None:
+        text += f"; {_relation(test['relation'])}"
+    if (sample := test["sample"]) is not None:
+        text += (
+            f"; {sample['dependent']} of {sample['samples']} random subsets are dependent, so with "
+            f"{100 * sample['confidence']:g} % confidence a share of at most {_number(sample['share_upper'])} is"
+        )
+    return text
+
+
+def _relation(relation: dict[str, Any]) -> str:
+    rows = relation["rows"]
+    listed = ", ".join(map(str, rows[:8])) + (", .." if len(rows) > 8 else "")
+    return f"exact relation between {len(rows)} vectors: {listed}"
+
+
+def _three_ranks(ranks: dict[str, Any]) -> str:
+    lower, upper = ranks["exact_lower"], ranks["exact_upper"]
+    exact = f"{lower}" if lower == upper else f"{lower} .. {upper}"
+    return (
+        f"{exact} of {min(ranks['rows'], ranks['columns'])} exactly, {ranks['float64']} in float64, "
+        f"{ranks['float32']} in float32; smallest singular value / largest {_number(ranks['spread'])}"
+    )
+
+
+def _capacity_tables(summary: dict[str, Any]) -> Rows:
+    return [("Capacity", _capacity_rows(summary))]
+
+
+def _memorize_tables(summary: dict[str, Any]) -> Rows:
+    lower, upper = summary["all_contexts_kl"]
+    certified = [
+        ("verdict", summary["verdict"]),
+        ("argmax proved", f"{summary['argmax_proved']} of {summary['memorized']} contexts"),
+        ("KL, memorized, mean", f"<= {_number(summary['mean_kl_upper'])} nats"),
+        ("KL, memorized, worst", f"<= {_number(summary['max_kl_upper'])} nats"),
+        *_encoder_rows(summary),
+        ("KL, all contexts, mean", f"in [{_number(lower)}, {_number(upper)}] nats"),
+        ("condition of the features", f"<= {_number(summary['condition'])}"),
+        ("weights", f"{summary['heads']} heads, {summary['parameters']} parameters, front end {summary['front_end']}"),
+    ]
+    files = [(name, path) for name, path in summary["files"].items()]
+    return [
+        ("Capacity", _capacity_rows(summary)),
+        ("Certified, of the weights as written", certified),
+        (
+            "Replica in torch",
+            [(name, _torch_row(row)) for name, row in (summary["torch"] or {}).items()]
+            or [("torch", "not installed: the replica was not run")],
+        ),
+        ("Files", files),
+        ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in summary["seconds"].items()]),
+    ]
+
+
+def _encoder_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a stream of d dimensions cannot avoid; nothing for labels."""
+    if summary["unavoidable_kl"] is None:
+        return []
+    (lower, upper), (_, reached) = summary["unavoidable_kl"], summary["encoder_kl"]
+    return [
+        ("KL, memorized, by frequency", f"<= {_number(reached)} nats"),
+        (f"of it unavoidable with d = {summary['dim']}", f"in [{_number(lower)}, {_number(upper)}] nats"),
+    ]
+
+
+def _claims_tables(listed: list[dict[str, Any]], *, in_full: bool) -> Rows:
+    if not in_full:
+        return [("Claims", [(claim["id"], f"{claim['verdict']}: {claim['title']}") for claim in listed])]
+    return [
+        (
+            f"{claim['id']}: {claim['title']}",
+            [
+                ("source", claim["source"]),
+                ("printed", claim["printed"]),
+                ("verdict", claim["verdict"]),
+                ("true", claim["truth"]),
+                *(("needs", hypothesis) for hypothesis in claim["hypotheses"]),
+                ("builds", _parameters(claim["parameters"])),
+                ("page", claim["page"]),
+            ],
+        )
+        for claim in listed
+    ]
+
+
+def _parameters(parameters: dict[str, int] | None) -> str:
+    if parameters is None:
+        return "no weights"
+    return "weights, --param " + " ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def _audit_tables(summaries: list[dict[str, Any]]) -> Rows:
+    tables = []
+    for summary in summaries:
+        rows = [("printed", summary["printed"]), ("true", summary["truth"])]
+        for piece in summary["evidence"]:
+            judged = f"promised {piece['promised']}; certified {piece['certified']}; {piece['method']}"
+            rows.append((f"{piece['role']}, {piece['verdict']}", f"{piece['statement']}\n{judged}"))
+        word = "confirmed" if summary["confirmed"] else "NOT CONFIRMED"
+        tables.append((f"{summary['id']}: {summary['verdict']}, {word}, {summary['seconds']:.1f} s", rows))
+    confirmed = sum(summary["confirmed"] for summary in summaries)
+    seconds = sum(summary["seconds"] for summary in summaries)
+    total = [("confirmed", f"{confirmed} of {len(summaries)} verdicts"), ("seconds", f"{seconds:.1f}")]
+    return [*tables, ("Audit", total)]
+
+
+def _torch_row(row: dict[str, Any]) -> str:
+    judged = {True: "within the bound", False: "OUTSIDE THE BOUND", None: "not judged"}[row["within_bound"]]
+    if "max_output_error" in row:
+        return f"{_layer_result(row)}, largest output error {_number(row['max_output_error'])}, {judged}"
+    return (
+        f"accuracy {_number(row['accuracy'])}, mean KL {_number(row['mean_kl'])}, "
+        f"largest logit error {_number(row['max_logit_error'])}, {judged}"
+    )
+
+
+def _layer_result(row: dict[str, Any]) -> str:
+    if row["accuracy"] is not None:
+        return f"accuracy {_number(row['accuracy'])}"
+    return f"largest label error {_number(row['max_label_error'])}"
+
+
+def _layer_tables(summary: dict[str, Any]) -> Rows:
+    pairs = f"at least {summary['saturated_pairs']} of {summary['pairs']}"
+    certified = [
+        ("verdict", summary["verdict"]),
+        ("rank of Z", f"{summary['examples']}: {summary['rank_verdict']}"),
+        ("condition of Z", f"<= {_number(summary['condition'])}"),
+        ("label error", f"<= {_number(summary['label_error_upper'])}")
+        if summary["kind"] == "regression"
+        else ("margin of the class", f">= {_number(summary['margin_lower'])}"),
+        (f"attention above 1 - {_number(summary['saturation_delta'])}", f"{pairs} pairs of a head and an example"),
+        ("weights", f"{summary['heads']} heads, {summary['parameters']} parameters"),
+    ]
+    return [
+        ("Built", [(summary["claim"], summary["built"])]),
+        ("Certified, of the weights as written", certified),
+        (
+            "Replica in torch",
+            [(name, _torch_row(row)) for name, row in (summary["torch"] or {}).items()]
+            or [("torch", "not installed: the replica was not run")],
+        ),
+        ("Files", list(summary["files"].items())),
+        ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in summary["seconds"].items()]),
+    ]
+
+
+def _check_tables(summary: dict[str, Any]) -> Rows:
+    rows = [(claim["id"], f"{claim['verdict']}: {claim['reason']}") for claim in summary["claims"]]
+    return [(f"{summary['verdict']}, by {summary['path']}", rows)]
+
+
+def _run_tables(summary: dict[str, Any]) -> Rows:
+    return [(f"{summary['dtype']} on {summary['device']}", [("replica", _torch_row(summary))])]
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4g}"

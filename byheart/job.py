@@ -1,0 +1,594 @@
+"""The main job: a task in, certified weights out, as a folder that can be checked, run and looked at."""
+
+import importlib.util
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byheart.layer_job import is_layer_folder, run_layer_summary, write_layer_folder
+from byheart.report.page import Details, write_report
+from constructions.capacity.head_counts import Capacity, capacity
+from constructions.claims.claim import Claim
+from constructions.errors import CapacityError, InputError, TamperedError
+from constructions.features.full_rank_attention import FRONT_ENDS
+from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
+from constructions.memories.memory import TAILS, build_memory, default_heads, estimate_bytes
+from constructions.models.layer import LayerConstruction
+from constructions.models.network import Network
+from constructions.tasks.task import Task
+from verify.certificates.certificate import (
+    ALL_CONTEXTS_DIVERGENCE,
+    ARGMAX,
+    CERTIFICATE_FILE,
+    DIVERGENCE,
+    FEATURE_RANK,
+    NETWORK_FILE,
+    TASK_FILE,
+    WITNESS_FILE,
+    Certificate,
+    file_sha256,
+)
+from verify.certificates.memorization import MemorizationCertificate, certify_memorization
+from verify.certificates.memory_budget import require_memory
+from verify.encoders.encoder_ceiling import network_divergence
+from verify.encoders.encoder_floor import encoder_floor
+from verify.progress import Progress
+from verify.verdict import Verdict
+
+if TYPE_CHECKING:
+    from verify.arithmetic.enclosure import Enclosure
+
+REPORT_FILE = "report.html"
+SUMMARY_FILE = "summary.json"
+
+
+_LARGEST_ELIMINATION = 4096  # contexts; beyond it the number of heads is bounded from below only
+_LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
+_KEPT_LOGITS = 2**24  # entries of enclosed logits that are kept for torch instead of being enclosed again
+
+
+def silent(stage: str, share: float | None, detail: str) -> None:
+    """A progress callback that shows nothing."""
+
+
+def memorize(
+    task: Task,
+    *,
+    out: Path,
+    d_model: int | None = None,
+    d_head: int | None = None,
+    n_heads: int | None = None,
+    front_end: str = "auto",
+    tail: str | None = None,
+    seed: int = 0,
+    overwrite: bool = False,
+    device: str = "cpu",
+    source: str = "",
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    r"""Build weights that hold the task exactly, certify them, run them, and write the folder `out`.
+
+    For laws and $d < N - 1$, where no weights hold all laws, they hold the best encoder of rank d that is found.
+
+    The stages are capacity, weights, certificate, encoder, torch and files. The certificate is about the float64
+    weights that are written, rounding included: of the figures returned, those of the capacity, of the certificate and
+    of the encoder are proved, those of torch are measured. `out` appears when everything in it is complete.
+
+    Args:
+        task: What is to be memorized.
+        out: The folder to write.
+        d_model: $d$; by default N + S, or 64 for labels over more than 128 tokens and positions.
+        d_head: $d_h$; by default a quarter of `d_model`.
+        n_heads: $H$; by default what the task needs and a margin.
+        front_end: The family of attention patterns, see `constructions.features.full_rank_attention.front_end`.
+        tail: ``"fit"`` or ``"none"``; by default ``"fit"`` for laws if there is a tail and `n_heads` is not given.
+        seed: Seed of every random choice.
+        overwrite: Replace a folder that byheart wrote.
+        device: Where to run the replica beside the CPU, if torch is installed.
+        source: What the task was made from, for the report.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The figures, as plain JSON data: the fields of docs/commands.md.
+
+    Raises:
+        InputError: A size that makes no model, or an existing folder.
+        CapacityError: Too few heads; says how many suffice.
+        ResourceError: The work would not fit into memory.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired. Page: docs/commands.md
+
+    Example:
+        >>> import tempfile
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("paris,is,in,france\nrome,is,in,italy\nbonn,is,in,germany\n", target="labels")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary = memorize(task, out=Path(folder) / "facts")
+        >>> summary["verdict"], summary["argmax_proved"], summary["accuracy"]
+        ('PROVED', 3, 1.0)
+    """
+    out = Path(out)
+    refuse_existing(out, overwrite=overwrite)
+    if device != "cpu":
+        _require_device(device)
+    _require_seed(seed)
+    _require_one_of("front_end", front_end, FRONT_ENDS)
+    _require_one_of("tail", tail, (*TAILS, None))
+    d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
+    if tail is None:
+        tail = "fit" if task.target == "laws" and len(task.tail_contexts) and n_heads is None else "none"
+    clock = _Clock(progress)
+    with clock.stage("capacity"):
+        needed = _capacity(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed, progress=progress)
+        n_heads = _heads(needed, task, d_head=d_head, n_heads=n_heads, tail=tail)
+    require_memory(
+        _bytes_needed(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail),
+        purpose=f"{task.n_contexts} facts with {n_heads} heads of {d_head} dimensions",
+    )
+    with clock.stage("weights"):
+        built = build_memory(
+            task,
+            d_model=d_model,
+            d_head=d_head,
+            n_heads=n_heads,
+            front_end=front_end,
+            tail=tail,
+            seed=seed,
+            fewest_heads=needed.fewest_heads,
+            progress=_within(progress, "weights"),
+        )
+    return _certified_folder(
+        out,
+        task,
+        built.network,
+        needed,
+        figures={"front_end": built.front_end, "route": built.route, "tail": tail, "seed": seed},
+        source=source,
+        overwrite=overwrite,
+        device=device,
+        clock=clock,
+    )
+
+
+def build_claim(
+    claim: Claim,
+    *,
+    out: Path,
+    parameters: Mapping[str, int] | None = None,
+    overwrite: bool = False,
+    device: str = "cpu",
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    r"""Build the weights that a claim of the literature promises, certify them, run them, and write the folder `out`.
+
+    The folder is of the same kind as those of `memorize`, or one of a layer (docs/layer.md). The certificate is about
+    the float64 weights that are written, whatever the construction was exact about.
+
+    Args:
+        claim: A claim of the register.
+        out: The folder to write.
+        parameters: Parameters of the construction by name; the others keep their default values.
+        overwrite: Replace a folder that byheart wrote.
+        device: Where to run the replica beside the CPU, if torch is installed.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The figures, as plain JSON data: the fields of docs/commands.md and docs/audit.md.
+
+    Raises:
+        InputError: The claim builds no weights or has no such parameter, or an existing folder.
+        HypothesisError: Parameters for which a hypothesis of the claim does not hold.
+        ResourceError: The work would not fit into memory.
+
+    Page: docs/audit.md
+
+    Example:
+        >>> import tempfile
+        >>> from constructions.claims import claim
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary = build_claim(claim("dana.lemma-3"), out=Path(folder) / "lemma-3")
+        >>> summary["claim"], summary["verdict"]
+        ('dana.lemma-3', 'PROVED')
+    """
+    out = Path(out)
+    refuse_existing(out, overwrite=overwrite)
+    if device != "cpu":
+        _require_device(device)
+    given = dict(parameters or {})
+    clock = _Clock(progress)
+    with clock.stage("weights"):
+        built = claim.construct(**given)
+        progress("weights", None, built.summary)
+    origin = {"claim": claim.id, "built": built.summary, "construction": {**claim.parameters, **given}}
+    if isinstance(built, LayerConstruction):
+        return write_layer_folder(
+            out,
+            built,
+            figures=origin,
+            stage=clock.stage,
+            seconds=clock.seconds,
+            overwrite=overwrite,
+            device=device,
+            progress=_within(progress, "certificate"),
+        )
+    task, network = built.task, built.network
+    with clock.stage("capacity"):
+        needed = _capacity(
+            task,
+            d_model=network.d_model,
+            d_head=min(network.d_head, network.d_model),
+            n_heads=network.n_heads,
+            seed=0,
+            progress=progress,
+        )
+    return _certified_folder(
+        out,
+        task,
+        network,
+        needed,
+        figures={
+            **origin,
+            "front_end": claim.id,
+            "route": claim.id,
+            "tail": "none",
+            "seed": given.get("seed", claim.parameters.get("seed", 0)),
+        },
+        source=f"{claim.source} ({claim.id})",
+        overwrite=overwrite,
+        device=device,
+        clock=clock,
+    )
+
+
+def capacity_summary(
+    task: Task,
+    *,
+    d_model: int | None = None,
+    d_head: int | None = None,
+    n_heads: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """How many heads the contexts of a task need, beside what the paper counts; everything in it is proved.
+
+    Args:
+        task: What is to be memorized; only its contexts matter.
+        d_model: $d$, as in `memorize`.
+        d_head: $d_h$, as in `memorize`.
+        n_heads: $H$ for the ranks; the paper's own number by default.
+        seed: Seed of the random points.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The figures, as plain JSON data: the fields of docs/commands.md.
+
+    Raises:
+        InputError: A size that makes no model.
+        ResourceError: The elimination would not fit into memory.
+
+    Page: docs/claims/capacity.md
+
+    Example:
+        >>> from constructions.tasks.text import text_task
+        >>> summary = capacity_summary(text_task("to be or not to be", context=2, target="labels"))
+        >>> summary["memorized"], summary["rank_lower"] == summary["rank_upper"]
+        (13, True)
+    """
+    _require_seed(seed)
+    d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
+    clock = _Clock(progress)
+    with clock.stage("capacity"):
+        needed = _capacity(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed, progress=progress)
+    return {
+        **_task_figures(task),
+        "dim": d_model,
+        "head_dim": d_head,
+        "heads": n_heads,
+        "seed": seed,
+        **_capacity_figures(needed, needed.n_heads, None),
+        "explanation": needed.explanation,
+        "seconds": clock.seconds,
+    }
+
+
+def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
+    """Run the weights in `folder` in torch, and judge every logit against its enclosure and a rounding bound.
+
+    Args:
+        folder: A folder that `memorize` or `build_claim` wrote.
+        device: ``"cpu"`` or ``"cuda"``.
+        dtype: ``"float64"``, ``"float32"`` or ``"bfloat16"``.
+
+    Returns:
+        The figures of `verify.replica.run.RunResult`, or of `verify.replica.layer_run.LayerRunResult`, with the type.
+
+    Raises:
+        FileFormatError: A file is missing or is not what it should be.
+        TamperedError: The files are not those that the certificate names.
+        InputError: torch is not installed.
+        DeviceError: There is no such device.
+
+    Page: docs/run.md
+    """
+    if is_layer_folder(folder):
+        return run_layer_summary(folder, device=device, dtype=dtype)
+    if importlib.util.find_spec("torch") is None:
+        raise InputError("torch is not installed; `pip install byheart[torch]` to run the weights")
+    from verify.replica.run import run
+
+    folder = Path(folder)
+    certificate = Certificate.load(folder)
+    network, task = Network.load(folder / NETWORK_FILE), Task.load(folder / TASK_FILE)
+    for name, found, named in (
+        (NETWORK_FILE, network.sha256(), certificate.subject.network),
+        (TASK_FILE, task.sha256(), certificate.subject.task),
+    ):
+        if found != named:
+            raise TamperedError(f"{folder / name} is not the file that the certificate names: its hash differs")
+    result = run(network, task, device=device, dtype=dtype)
+    return {"dtype": result.dtype, **result.summary()}
+
+
+def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[int, int]:
+    """The dimensions d and d_h of the model: those given, else those that suit the task.
+
+    Raises:
+        InputError: A dimension below 1, or a head wider than the model.
+
+    Page: docs/commands.md
+
+    Example:
+        >>> from constructions.tasks.text import text_task
+        >>> dimensions(text_task("to be or not to be", context=2), d_model=None, d_head=None)
+        (9, 2)
+    """
+    if d_model is None:
+        natural = task.vocabulary_size + task.context_length
+        d_model = natural if task.target == "laws" or natural <= 128 else 64
+    if d_model < 1:
+        raise InputError(f"dim = {d_model}, expected at least 1")
+    if d_head is None:
+        d_head = max(1, d_model // 4)
+    if not 1 <= d_head <= d_model:
+        raise InputError(f"head-dim = {d_head}, expected 1 .. dim = {d_model}")
+    return d_model, d_head
+
+
+@dataclass(frozen=True)
+class _Clock:
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        self.progress(name, None, "")
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = round(time.perf_counter() - start, 3)
+        self.progress(name, 1.0, "")
+
+
+def _within(progress: Progress, stage: str) -> Progress:
+    """Report the parts of a stage under its name."""
+    return lambda part, share, detail: progress(stage, share, f"{part} {detail}".strip())
+
+
+def _require_seed(seed: int) -> None:
+    if seed < 0:
+        raise InputError(f"seed = {seed}, expected at least 0")
+
+
+def _require_one_of(name: str, value: str | None, choices: tuple[str | None, ...]) -> None:
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}, expected one of {', '.join(map(repr, choices))}")
+
+
+def _require_device(device: str) -> None:
+    if importlib.util.find_spec("torch") is None:
+        raise InputError(f"device = {device}, but torch is not installed; `pip install byheart[torch]`")
+    from verify.replica.device import select_device
+
+    select_device(device)
+
+
+def _capacity(task: Task, *, d_model: int, d_head: int, n_heads: int | None, seed: int, progress: Progress) -> Capacity:
+    if n_heads is not None and n_heads < 1:
+        raise InputError(f"heads = {n_heads}, expected at least 1")
+    return capacity(
+        task.contexts,
+        d_model=d_model,
+        d_head=d_head,
+        n_heads=n_heads,
+        eliminate=task.n_contexts <= _LARGEST_ELIMINATION,
+        seed=seed,
+        progress=lambda detail: progress("capacity", None, detail),
+    )
+
+
+def _heads(needed: Capacity, task: Task, *, d_head: int, n_heads: int | None, tail: str) -> int:
+    """The number of heads to build: the given one if it can be enough, else what the task needs and a margin."""
+    if n_heads is None:
+        alone = needed.heads_alone
+        enough = alone.necessary if alone.sufficient is None else alone.sufficient
+        return default_heads(enough, task.n_contexts, d_head, tail)
+    least = needed.necessary_heads
+    if least is not None and n_heads < least and not _distinct_last_tokens(task):
+        fewest = needed.fewest_heads
+        raise CapacityError(
+            "Theorem 1'",
+            f"features [x_S, Y] of rank T = {task.n_contexts}",
+            f"with {n_heads} heads no weights exceed rank {needed.rank_upper}; "
+            + (f"{fewest} heads suffice" if fewest is not None else f"at least {least} heads are needed"),
+            fewest_heads=fewest,
+        )
+    return n_heads
+
+
+def _distinct_last_tokens(task: Task) -> bool:
+    """Whether the embeddings alone can hold the task, one for each context."""
+    return len(set(task.contexts[:, -1].tolist())) == task.n_contexts
+
+
+def _certified_folder(
+    out: Path,
+    task: Task,
+    network: Network,
+    needed: Capacity,
+    *,
+    figures: dict[str, Any],
+    source: str,
+    overwrite: bool,
+    device: str,
+    clock: _Clock,
+) -> dict[str, Any]:
+    """Certify the network, run it, and write the folder; the figures of all of it."""
+    with clock.stage("certificate"):
+        proved = certify_memorization(
+            network,
+            task,
+            witness=task.n_contexts <= _LARGEST_WITNESS,
+            keep_logits=task.n_contexts * task.vocabulary_size <= _KEPT_LOGITS,
+            progress=_within(clock.progress, "certificate"),
+        )
+    with clock.stage("encoder"):
+        encoder = _encoder_figures(network, task, proved.logits, _within(clock.progress, "encoder"))
+    with clock.stage("torch"):
+        runs = _runs(network, task, device=device, logits=proved.logits)
+    summary = {
+        **_task_figures(task),
+        "dim": network.d_model,
+        "head_dim": network.d_head,
+        "heads": network.n_heads,
+        **figures,
+        **_capacity_figures(needed, network.n_heads, proved.certificate),
+        "parameters": network.parameters,
+        **_certified_figures(proved),
+        **encoder,
+        "torch": runs,
+    }
+    with clock.stage("files"), new_folder(out, overwrite=overwrite) as folder:
+        summary["seconds"] = {**clock.seconds}
+        _write(folder, out, summary, network, task, proved, needed, source)
+    summary["seconds"]["files"] = clock.seconds["files"]
+    return summary
+
+
+def _bytes_needed(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> int:
+    building = estimate_bytes(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
+    # The certificate holds the features with their radii, and the Gram matrix with its factor and error bounds.
+    certifying = 8 * (2 * task.n_contexts * n_heads * d_head + 4 * task.n_contexts**2)
+    return max(building, certifying)
+
+
+def _runs(network: Network, task: Task, *, device: str, logits: "Enclosure | None") -> dict[str, Any] | None:
+    if importlib.util.find_spec("torch") is None:
+        return None
+    from verify.replica.run import run_all
+
+    chunks = None if logits is None else [(0, logits)]
+    runs = run_all(network, task, logits=chunks)
+    if device != "cpu":
+        there = run_all(network, task, device=device, logits=chunks)
+        runs |= {f"{dtype} on {device}": figures for dtype, figures in there.items()}
+    return runs
+
+
+def _task_figures(task: Task) -> dict[str, Any]:
+    return {
+        "target": task.target,
+        "vocabulary": task.vocabulary_size,
+        "contexts": task.n_all,
+        "memorized": task.n_contexts,
+        "context_length": task.context_length,
+    }
+
+
+def _capacity_figures(needed: Capacity, heads: int, certificate: Certificate | None) -> dict[str, Any]:
+    """The paper's counts and the certified ones, for this number of heads."""
+    lower, upper = needed.rank_lower, needed.rank_upper
+    if heads != needed.n_heads:
+        ranks, limits = needed.heads.ranks, needed.ranks_upper
+        lower = int(ranks[min(heads, len(ranks) - 1)])
+        upper = int(limits[heads]) if heads < len(limits) else needed.n_contexts
+    if certificate is not None and certificate.claim(FEATURE_RANK).verdict is Verdict.PROVED:
+        lower = needed.n_contexts  # the weights are there
+    return {
+        "rank_heads": heads,
+        "paper_rank": min(needed.n_contexts, heads * needed.d_head + needed.d_model),
+        "rank_lower": lower,
+        "rank_upper": upper,
+        "paper_heads": needed.paper_heads,
+        "fewest_heads": needed.fewest_heads,
+        "necessary_heads": needed.necessary_heads,
+        "heads_alone": needed.fewest_heads_alone,
+    }
+
+
+def _certified_figures(proved: MemorizationCertificate) -> dict[str, Any]:
+    certificate = proved.certificate
+    values = {id: certificate.claim(id).values for id in (FEATURE_RANK, ARGMAX, DIVERGENCE, ALL_CONTEXTS_DIVERGENCE)}
+
+    def bound(id: str, name: str) -> float | None:
+        return float(values[id][name]) if name in values[id] else None
+
+    contexts, right = int(values[ARGMAX]["contexts"]), int(values[ARGMAX]["proved"])
+    return {
+        "condition": bound(FEATURE_RANK, "condition_upper"),
+        "verdict": certificate.verdict.value,
+        "accuracy": right / contexts,
+        "argmax_proved": right,
+        "mean_kl_upper": bound(DIVERGENCE, "mean_upper"),
+        "max_kl_upper": bound(DIVERGENCE, "max_upper"),
+        "all_contexts_kl": [bound(ALL_CONTEXTS_DIVERGENCE, "lower"), bound(ALL_CONTEXTS_DIVERGENCE, "upper")],
+    }
+
+
+def _encoder_figures(
+    network: Network, task: Task, logits: "Enclosure | None", progress: Progress
+) -> dict[str, list[float | None] | None]:
+    """What no encoder of rank d avoids, between proved bounds, and what these weights have; nats, by the prior."""
+    if task.laws is None:
+        return {"unavoidable_kl": None, "encoder_kl": None}
+    lower, upper = network_divergence(network, task, logits=logits, progress=progress)
+    reached = upper if upper < math.inf else None
+    if network.d_model >= task.vocabulary_size - 1:
+        return {"unavoidable_kl": [0.0, 0.0], "encoder_kl": [lower, reached]}  # Proposition 2
+    progress("lower bound", None, f"all encoders of rank {network.d_model}")
+    floor = encoder_floor(task.laws, network.d_model, prior=task.prior).lower
+    return {"unavoidable_kl": [floor, reached], "encoder_kl": [max(lower, floor), reached]}
+
+
+def _write(
+    folder: Path,
+    out: Path,
+    summary: dict[str, Any],
+    network: Network,
+    task: Task,
+    proved: MemorizationCertificate,
+    needed: Capacity,
+    source: str,
+) -> None:
+    network.save(folder / NETWORK_FILE)
+    task.save(folder / TASK_FILE)
+    proved.save(folder)
+    names = [NETWORK_FILE, TASK_FILE, CERTIFICATE_FILE]
+    if proved.witness is not None:
+        names.append(WITNESS_FILE)
+    details = Details(
+        source=source,
+        claims=[(claim.verdict.value, claim.statement) for claim in proved.certificate.claims],
+        divergence_upper=proved.divergence_upper,
+        margin_lower=proved.margin_lower,
+        empirical_divergence=proved.empirical_divergence.midpoint,
+        ranks_lower=needed.heads.ranks,
+        ranks_upper=needed.ranks_upper,
+        digests={name: file_sha256(folder / name) for name in names},
+        provenance=proved.certificate.provenance,
+    )
+    summary["files"] = {name.split(".")[0]: str(out / name) for name in [*names, REPORT_FILE, SUMMARY_FILE]}
+    write_report(folder / REPORT_FILE, summary, network, task, details)
+    write_atomically(folder / SUMMARY_FILE, (canonical_json(summary) + "\n").encode())

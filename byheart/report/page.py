@@ -1,0 +1,628 @@
+"""The page a person looks at: one HTML file that needs no network, no script and no other file."""
+
+import html
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byheart.report.chart import Line, histogram, line_chart
+from constructions.files import write_atomically
+from constructions.models.network import Network
+from constructions.tasks.task import Task
+from verify.arithmetic.decimals import number
+from verify.forward.float64 import enclose_attention, enclose_features, enclose_logits
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+
+_SHOWN_CONTEXTS = 8
+_SHOWN_HEADS = 6
+_SHOWN_TOKENS = 6
+_LARGEST_TOKEN = 24
+_LONGEST_CONTEXT = 32
+_LARGEST_DECOMPOSITION = 2048
+_WHITESPACE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
+
+
+@dataclass(frozen=True, eq=False)
+class Details:
+    """What the page shows beyond the summary; each part that is not given is left out.
+
+    Args:
+        source: What the task was made from, in a few words.
+        claims: Verdict and statement of each claim of the certificate.
+        divergence_upper: Certified upper bounds of the divergence of each memorized context, nats, `[T]`.
+        margin_lower: Certified lower bounds of the margin of the argmax, nats, `[T]`.
+        empirical_divergence: Divergence of the raw counts of every context, memorized ones first, nats, `[M]`.
+        ranks_lower: Certified lower bounds of the rank with 0, 1, ... heads.
+        ranks_upper: Certified upper bounds, as many.
+        singular_values: Those of the memorized features in descending order; computed here where they are not given and
+            the task is not too large.
+        digests: SHA-256 of each file by its name.
+        provenance: Names and versions of what made the files.
+    """
+
+    source: str = ""
+    claims: Sequence[tuple[str, str]] = ()
+    divergence_upper: Float64Array | None = None
+    margin_lower: Float64Array | None = None
+    empirical_divergence: Float64Array | None = None
+    ranks_lower: Int64Array | None = None
+    ranks_upper: Int64Array | None = None
+    singular_values: Float64Array | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+
+def write_report(
+    path: Path, summary: Mapping[str, Any], network: Network, task: Task, details: Details | None = None
+) -> None:
+    """Write `report_html` to `path`, atomically.
+
+    Args:
+        path: Where the page shall be.
+        summary: The figures, as in docs/commands.md.
+        network: The weights.
+        task: What they memorize.
+        details: What the page shows beyond that.
+
+    Page: docs/report.md
+    """
+    write_atomically(Path(path), report_html(summary, network, task, details).encode("utf-8"))
+
+
+def report_html(summary: Mapping[str, Any], network: Network, task: Task, details: Details | None = None) -> str:
+    """The page: figures, capacity, singular values, divergences, attention, predictions, torch, files.
+
+    Every text of the task is escaped, and whitespace and control characters in it are made visible. Proved bounds are
+    rounded in the direction that keeps them true. Attention and predictions are shown for a few contexts; their
+    midpoints come from the enclosures that the certificate is made of. Equal input gives equal text.
+
+    Args:
+        summary: The figures, as in docs/commands.md; sections whose figures are missing are left out.
+        network: The weights.
+        task: What they memorize.
+        details: What the page shows beyond that.
+
+    Returns:
+        A whole HTML document.
+
+    Page: docs/report.md
+
+    Example:
+        >>> from constructions.tasks.task import Counts, make_task
+        >>> task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("<a>", "b"))
+        >>> one = np.ones((1, 2, 1))
+        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=one, W_K=one, W_V=one,
+        ...                   W_O=np.zeros((1, 1, 2)), W_U=np.log(task.laws[::-1]))
+        >>> page = report_html({"verdict": "PROVED"}, network, task)
+        >>> "&lt;a&gt;" in page, "<a>" in page
+        (True, False)
+    """
+    details = details or Details()
+    shown = _shown_contexts(task.n_contexts)
+    sections = [
+        _section("What is proved", _claims(details)),
+        _section("Capacity", _capacity(summary, network, task, details)),
+        _section("Singular values of the memorized features", _singular_values(summary, network, task, details)),
+        _section("Divergence and margins", _divergences(summary, task, details)),
+        _section("Where the heads look", _attention(network, task, shown)),
+        _section("Predicted beside true", _predictions(network, task, shown)),
+        _section("In PyTorch", _torch(summary)),
+        _section("All contexts", _rest(summary, task, details)),
+        _section("Files, and how to check them again", _files(summary, details)),
+    ]
+    title = f"byheart: {task.n_contexts} contexts in {network.n_heads} heads"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{_text(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"{_headline(summary, network, task, details)}\n{''.join(sections)}</main>\n</body>\n</html>\n"
+    )
+
+
+def _headline(summary: Mapping[str, Any], network: Network, task: Task, details: Details) -> str:
+    verdict = str(summary.get("verdict", ""))
+    kind = "whole laws of the next token" if task.target == "laws" else "most frequent next tokens"
+    source = f" from <strong>{_text(details.source)}</strong>" if details.source else ""
+    figures = [
+        (
+            "contexts memorized",
+            _count(task.n_contexts),
+            f"of {_count(task.n_all)}; {_share(task.prior.sum())} of all occurrences",
+        ),
+        ("argmax proved", _of(summary.get("argmax_proved"), task.n_contexts), "contexts whose prediction is certain"),
+        ("mean divergence", _at_most(summary.get("mean_kl_upper")), "nats, over the memorized contexts"),
+        ("largest divergence", _at_most(summary.get("max_kl_upper")), "nats, in any memorized context"),
+        ("heads", _count(network.n_heads), _heads_note(summary)),
+        ("parameters", _count(network.parameters), f"d = {network.d_model}, d<sub>h</sub> = {network.d_head}"),
+    ]
+    cards = "".join(
+        f'<div class="card"><dt>{name}</dt><dd>{value}</dd><p>{note}</p></div>'
+        for name, value, note in figures
+        if value
+    )
+    badge = f'<span class="verdict {_verdict_class(verdict)}">{_text(verdict)}</span>' if verdict else ""
+    return (
+        f"<header><p class='brand'>byheart</p><h1>{_count(task.n_contexts)} contexts, held by "
+        f"{_count(network.n_heads)} attention heads {badge}</h1>"
+        f"<p>The {kind} after {_count(task.n_contexts)} contexts of {task.context_length} "
+        f"{_plural('token', task.context_length)}{source}, in handcrafted weights: nothing was trained, and every "
+        f"bound on this page marked ≤ or ≥ is proved about the very float64 numbers in "
+        f"<code>model.safetensors</code>.</p><dl class='cards'>{cards}</dl></header>"
+    )
+
+
+def _claims(details: Details) -> str:
+    rows = "".join(
+        f'<tr><td><span class="verdict {_verdict_class(verdict)}">{_text(verdict)}</span></td>'
+        f"<td>{_text(statement)}</td></tr>"
+        for verdict, statement in details.claims
+    )
+    return f"<table class='claims'><tbody>{rows}</tbody></table>" if rows else ""
+
+
+def _capacity(summary: Mapping[str, Any], network: Network, task: Task, details: Details) -> str:
+    ranks = [
+        ("the paper's count", summary.get("paper_rank"), "paper"),
+        ("certified: at most", summary.get("rank_upper"), "second"),
+        ("certified: at least", summary.get("rank_lower"), "first"),
+        ("needed: the number of contexts", task.n_contexts, "quiet"),
+    ]
+    heads = [
+        ("the paper's count", summary.get("paper_heads"), "paper"),
+        ("certified: necessary", summary.get("necessary_heads"), "second"),
+        ("certified: sufficient", summary.get("fewest_heads"), "first"),
+        ("in these weights", network.n_heads, "quiet"),
+    ]
+    if all(value is None for _, value, _ in ranks[:3] + heads[:3]):
+        return ""
+    rank_heads = summary.get("rank_heads")
+    with_heads = f" with {_count(rank_heads)} heads" if rank_heads is not None else ""
+    bars = (
+        f"<div class='pair'><div><h3>Rank of the features{with_heads}</h3>{_bars(ranks)}</div>"
+        f"<div><h3>Heads for rank {_count(task.n_contexts)}</h3>{_bars(heads)}</div></div>"
+    )
+    return (
+        "<p>The paper counts min(T, H d<sub>h</sub> + d) independent features, as if every context brought new ones. "
+        "Real contexts share few tokens, and share rank: how much is certified from both sides.</p>"
+        f"{bars}{_rank_chart(network, task, details)}"
+    )
+
+
+def _rank_chart(network: Network, task: Task, details: Details) -> str:
+    if details.ranks_lower is None or details.ranks_upper is None or len(details.ranks_lower) < 2:
+        return ""
+    heads = np.arange(len(details.ranks_lower), dtype=np.float64)
+    paper = np.minimum(task.n_contexts, heads * network.d_head + network.d_model)
+    lines = [
+        Line("the paper's count", heads, paper, "paper"),
+        Line("certified upper bound", heads, np.asarray(details.ranks_upper, dtype=np.float64), "second"),
+        Line("certified lower bound", heads, np.asarray(details.ranks_lower, dtype=np.float64), "first"),
+    ]
+    return _figure(line_chart(lines, title="Rank against the number of heads", x_label="heads", y_label="rank"))
+
+
+def _singular_values(summary: Mapping[str, Any], network: Network, task: Task, details: Details) -> str:
+    values = details.singular_values
+    if values is None and task.n_contexts <= _LARGEST_DECOMPOSITION:
+        features = enclose_features(network, task.contexts).midpoint
+        values = np.linalg.svd(features, compute_uv=False) if np.isfinite(features).all() else None
+    condition = summary.get("condition")
+    proved = (
+        f"<p>Proved: the condition number is {_at_most(condition, digits=4)}: the {_count(task.n_contexts)} rows "
+        "of features are linearly independent.</p>"
+        if condition is not None
+        else ""
+    )
+    if values is None:
+        return proved
+    line = Line("", np.arange(1.0, len(values) + 1.0), np.asarray(values, dtype=np.float64))
+    chart = line_chart(
+        [line], title="Singular values of the memorized features", x_label="index", y_label="singular value", log=True
+    )
+    return proved + _figure(chart, "Computed in float64 for the eye; the bound above is the proof.")
+
+
+def _divergences(summary: Mapping[str, Any], task: Task, details: Details) -> str:
+    parts = []
+    if details.divergence_upper is not None:
+        upper = np.asarray(details.divergence_upper)
+        zeros = int(np.count_nonzero(upper == 0.0))
+        note = f"{_count(zeros)} of them are 0 and not drawn. " if zeros else ""
+        parts.append(
+            _figure(
+                histogram(
+                    [("", upper, "first")],
+                    title="Certified upper bounds of the divergence",
+                    x_label="certified upper bound of KL(target ‖ model), nats",
+                    y_label="contexts",
+                    log=True,
+                ),
+                f"{note}One value per memorized context.",
+            )
+        )
+    if details.margin_lower is not None:
+        margins = np.asarray(details.margin_lower)
+        ties = int(np.count_nonzero(np.isposinf(margins)))
+        note = f" In {_count(ties)} contexts every token is a mode, and there is no margin." if ties else ""
+        parts.append(
+            _figure(
+                histogram(
+                    [("", margins, "second")],
+                    title="Certified margins of the argmax",
+                    x_label="certified margin of the most likely tokens over all others, nats",
+                    y_label="contexts",
+                    log=True,
+                ),
+                f"One value per memorized context.{note}",
+            )
+        )
+    mean, largest = summary.get("mean_kl_upper"), summary.get("max_kl_upper")
+    if mean is not None and largest is not None and parts:
+        parts.insert(0, f"<p>Proved: mean {_at_most(mean)}, maximum {_at_most(largest)} nats.</p>")
+        parts.insert(1, _unavoidable(summary, task))
+    return "".join(parts)
+
+
+def _unavoidable(summary: Mapping[str, Any], task: Task) -> str:
+    """What no weights with so few dimensions can avoid; nothing where there is nothing to avoid."""
+    both, rank = summary.get("unavoidable_kl"), summary.get("dim")
+    if both is None or None in both or rank is None or rank >= task.vocabulary_size - 1:
+        return ""
+    low, high = (float(end) for end in both)
+    return (
+        f"<p>A stream of {_count(rank)} dimensions cannot hold every law over {_count(task.vocabulary_size)} tokens. "
+        "Proved: weighted by how often the contexts occur, the mean divergence is at least "
+        f"{number(low, digits=4, bound='lower')} nats for all weights, and at most "
+        f"{number(high, digits=4, bound='upper')} nats for these.</p>"
+    )
+
+
+def _attention(network: Network, task: Task, shown: Int64Array) -> str:
+    if network.n_heads == 0:
+        return ""
+    heads = np.unique(np.linspace(0, network.n_heads - 1, min(_SHOWN_HEADS, network.n_heads)).round().astype(np.int64))
+    few = shown[: _SHOWN_CONTEXTS - 2]
+    patterns = [enclose_attention(network, task.contexts[few], int(head)).midpoint for head in heads]
+    blocks = []
+    for row, context in enumerate(task.contexts[few].tolist()):
+        kept = list(range(max(0, len(context) - _LONGEST_CONTEXT), len(context)))
+        top = "".join(f"<th>{_token(task.vocabulary[context[s]])}</th>" for s in kept)
+        lines = "".join(
+            f"<tr><th>head {head}</th>{''.join(_weight(pattern[row, s]) for s in kept)}</tr>"
+            for head, pattern in zip(heads.tolist(), patterns, strict=True)
+        )
+        blocks.append(
+            f"<div class='scroll'><table class='attention'><thead><tr><th></th>{top}</tr></thead>"
+            f"<tbody>{lines}</tbody></table></div>"
+        )
+    return (
+        f"<p>What the last token of a context reads, in {len(heads)} of {_count(network.n_heads)} heads; each row sums "
+        f"to 100.</p><div class='blocks'>{''.join(blocks)}</div>"
+    )
+
+
+def _weight(weight: float) -> str:
+    weight = min(max(float(weight), 0.0), 1.0) if math.isfinite(weight) else 0.0
+    ink = " class='strong'" if weight > 0.55 else ""
+    return f"<td{ink} style='--w:{weight:.3f}'>{100 * weight:.0f}</td>"
+
+
+def _predictions(network: Network, task: Task, shown: Int64Array) -> str:
+    logits = enclose_logits(network, task.contexts[shown]).midpoint
+    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    predicted = shifted / shifted.sum(axis=1, keepdims=True)
+    cards = "".join(
+        _prediction(task, int(row), probabilities) for row, probabilities in zip(shown, predicted, strict=True)
+    )
+    note = (
+        "The law of the next token to be held, above what the weights predict."
+        if task.target == "laws"
+        else "What the weights predict; the most frequent next token, to be held, is marked."
+    )
+    return f"<p>{note}</p><div class='blocks'>{cards}</div>"
+
+
+def _prediction(task: Task, row: int, predicted: Float64Array) -> str:
+    context = "".join(_token(task.vocabulary[token]) for token in task.contexts[row].tolist()[-_LONGEST_CONTEXT:])
+    law = None if task.laws is None else task.laws[row] / task.laws[row].sum()
+    indices, counts = task.counts.row(row)
+    label = int(task.labels[row])
+    if law is None:
+        shown = np.lexsort((np.arange(len(predicted)), -predicted))[:_SHOWN_TOKENS]
+        shown = shown if label in shown else np.append(shown[:-1], label)
+    else:
+        shown = indices[np.lexsort((indices, -law[indices]))][:_SHOWN_TOKENS]
+        shown = shown if label in shown else np.append(label, shown[:-1])
+    lines = []
+    for token in shown.tolist():
+        bars = "" if law is None else _bar(law[token], "true")
+        mark = " <span class='mark'>←</span>" if law is None and token == label else ""
+        lines.append(f"{_token(task.vocabulary[token])}{mark}</div><div>{bars}{_bar(float(predicted[token]), 'first')}")
+    others = np.ones(len(predicted), dtype=bool)
+    others[shown] = False
+    if others.any():
+        bars = "" if law is None else _bar(float(law[others].sum()), "true")
+        lines.append(f"<i>all others</i></div><div>{bars}{_bar(float(predicted[others].sum()), 'first')}")
+    seen = (
+        f"seen {_count(int(counts.sum()))} {_plural('time', int(counts.sum()))}, "
+        f"followed by {_count(len(indices))} {_plural('token', len(indices))}"
+    )
+    rows = "".join(f"<div class='token'>{line}</div>" for line in lines)
+    return f"<div class='prediction'><h3>{context}</h3><p>{seen}</p><div class='law'>{rows}</div></div>"
+
+
+def _bar(probability: float, style: str) -> str:
+    return (
+        f"<div class='row'><span class='fill {style}' style='width:{70 * float(probability):.2f}%'></span>"
+        f"<span class='value'>{_percent(float(probability))}</span></div>"
+    )
+
+
+def _percent(probability: float) -> str:
+    """A probability in percent, which is neither 0 nor 100 unless it is."""
+    if 0.0 < probability < 5e-5:
+        return "&lt; 0.01 %"
+    if 1.0 - 5e-5 < probability < 1.0:
+        return "&gt; 99.99 %"
+    return f"{100 * probability:.2f} %"
+
+
+def _torch(summary: Mapping[str, Any]) -> str:
+    runs = list(_runs(summary.get("torch")))
+    if not runs:
+        return "<p>The weights were not run in PyTorch: it is not installed here.</p>" if "torch" in summary else ""
+    rows = "".join(
+        f"<tr><th>{_text(dtype)}</th><td>{_judgement(run)}</td><td>{_share(run.get('accuracy'))}</td>"
+        f"<td>{_plain(run.get('mean_kl'))}</td><td>{_plain(run.get('max_logit_error'))}</td>"
+        f"<td>{_plain(run.get('largest_bound'), bound='upper')}</td><td>{_text(str(run.get('device', '')))}</td></tr>"
+        for dtype, run in runs
+    )
+    notes = {str(run["note"]) for _, run in runs if run.get("note")}
+    return (
+        "<p>A logit is within bound if it is no further from the certified one than the certified radius and the "
+        "a-priori rounding bound of the type allow; nothing is tuned.</p>"
+        "<div class='scroll'><table class='figures'><thead><tr>"
+        "<th>type</th><th>within bound</th><th>accuracy</th><th>mean KL, nats</th><th>largest logit error</th>"
+        f"<th>allowed</th><th>device</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        + "".join(f"<p class='quiet'>{_text(note)}.</p>" for note in sorted(notes))
+    )
+
+
+def _runs(torch: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """Type and figures of each run; runs may be grouped by device."""
+    for name, value in (torch or {}).items():
+        if isinstance(value, Mapping) and "accuracy" in value:
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from _runs(value)
+
+
+def _judgement(run: Mapping[str, Any]) -> str:
+    within = run.get("within_bound")
+    if within is None:
+        return "not judged"
+    return '<span class="verdict proved">yes</span>' if within else '<span class="verdict refuted">NO</span>'
+
+
+def _rest(summary: Mapping[str, Any], task: Task, details: Details) -> str:
+    parts = []
+    both = summary.get("all_contexts_kl")
+    if both is not None and None not in both:
+        low, high = (float(end) for end in both)
+        parts.append(
+            f"<p>Proved: over all {_count(task.n_all)} contexts, each weighted by how often it occurs, the mean "
+            f"divergence of the raw counts from the model lies between {number(low, digits=6, bound='lower')} and "
+            f"{number(high, digits=6, bound='upper')} nats.</p>"
+        )
+    if task.n_all == task.n_contexts:
+        parts.append("<p>All contexts are memorized: there is no tail.</p>")
+    elif details.empirical_divergence is not None:
+        values = np.asarray(details.empirical_divergence)
+        groups = [("the tail", values[task.n_contexts :], "paper"), ("memorized", values[: task.n_contexts], "first")]
+        parts.append(
+            _figure(
+                histogram(
+                    groups,
+                    title="Divergence of the raw counts",
+                    x_label="KL(counts ‖ model), nats",
+                    y_label="% of the contexts of its kind",
+                    log=True,
+                    share=True,
+                ),
+                "One value per context, not weighted.",
+            )
+        )
+    return "".join(parts)
+
+
+def _files(summary: Mapping[str, Any], details: Details) -> str:
+    parts = []
+    if details.digests:
+        rows = "".join(
+            f"<tr><th>{_text(name)}</th><td>{_text(digest)}</td></tr>" for name, digest in details.digests.items()
+        )
+        parts.append(f"<div class='scroll'><table class='digests'><tbody>{rows}</tbody></table></div>")
+    parts.append(
+        "<p>Nobody has to believe this page. In the folder it lies in:</p>"
+        "<pre>byheart check .                # proves every claim again, from weights and task alone\n"
+        "byheart check . --independent  # with integers and balls, sharing no numerical code with the prover\n"
+        "byheart run . --dtype float32  # runs the weights in PyTorch and judges them\n"
+        "sha256sum *                     # compares the files with the hashes above</pre>"
+    )
+    seconds = summary.get("seconds")
+    if seconds:
+        spent = ", ".join(f"{_text(stage)} {number(float(value))} s" for stage, value in seconds.items())
+        parts.append(f"<p class='quiet'>Time: {spent}.</p>")
+    if details.provenance:
+        made = ", ".join(f"{_text(name)} {_text(version)}" for name, version in details.provenance.items())
+        parts.append(f"<p class='quiet'>Made by: {made}.</p>")
+    return "".join(parts)
+
+
+def _shown_contexts(size: int) -> Int64Array:
+    """The most frequent contexts, and some from further down, in order."""
+    if size <= _SHOWN_CONTEXTS:
+        return np.arange(size)
+    half = _SHOWN_CONTEXTS // 2
+    return np.concatenate([np.arange(half), np.linspace(half, size - 1, _SHOWN_CONTEXTS - half).astype(np.int64)])
+
+
+def _section(title: str, body: str) -> str:
+    return f"<section><h2>{title}</h2>{body}</section>\n" if body else ""
+
+
+def _figure(chart: str, caption: str = "") -> str:
+    return f"<figure>{chart}{f'<figcaption>{caption}</figcaption>' if caption else ''}</figure>"
+
+
+def _bars(bars: Sequence[tuple[str, Any, str]]) -> str:
+    known = [(name, int(value), style) for name, value, style in bars if value is not None]
+    largest = max((value for _, value, _ in known), default=1) or 1
+    return "".join(
+        f"<div class='count'><span>{name}</span><div class='row'><span class='fill {style}' "
+        f"style='width:{76 * value / largest:.1f}%'></span><span class='value'>{_count(value)}</span></div></div>"
+        for name, value, style in known
+    )
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _heads_note(summary: Mapping[str, Any]) -> str:
+    fewest, paper = summary.get("fewest_heads"), summary.get("paper_heads")
+    notes = [] if fewest is None else [f"{_count(fewest)} certified to suffice"]
+    return ", ".join(notes + ([] if paper is None else [f"the paper counts {_count(paper)}"]))
+
+
+def _verdict_class(verdict: str) -> str:
+    return {"PROVED": "proved", "REFUTED": "refuted"}.get(verdict, "undecided")
+
+
+def _token(text: str) -> str:
+    """A token with its whitespace and control characters visible, escaped, and kept from disturbing its neighbours."""
+    visible = "".join(_visible(character) for character in text)
+    short = visible if len(visible) <= _LARGEST_TOKEN else visible[: _LARGEST_TOKEN - 1] + "…"
+    return f"<bdi class='t' title='{_text(visible)}'>{_text(short)}</bdi>"
+
+
+def _visible(character: str) -> str:
+    if character in _WHITESPACE:
+        return _WHITESPACE[character]
+    if character.isprintable():
+        return character
+    return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"
+
+
+def _text(text: str) -> str:
+    return html.escape("".join(c if not "\ud800" <= c <= "\udfff" else f"\\u{ord(c):04x}" for c in text))
+
+
+def _count(value: Any) -> str:
+    return "" if value is None else f"{int(value):,}".replace(",", "\u202f")
+
+
+def _of(value: Any, total: int) -> str:
+    return "" if value is None else f"{_count(value)} <small>of {_count(total)}</small>"
+
+
+def _at_most(value: Any, *, digits: int = 3) -> str:
+    return "" if value is None else f"≤ {number(float(value), digits=digits, bound='upper')}"
+
+
+def _plain(value: Any, *, bound: str = "") -> str:
+    return "–" if value is None else number(float(value), bound=bound)
+
+
+def _share(value: Any) -> str:
+    """A share in percent, rounded down: what is not all is never shown as 100 %."""
+    if value is None:
+        return "–"
+    return f"{math.floor(10000.0 * min(float(value), 1.0) + 1e-6) / 100.0:g} %"
+
+
+_STYLE = """
+:root{--ink:#1c2430;--soft:#5b6675;--line:#dfe4ea;--ground:#fff;--panel:#f6f8fa;--first:#2457a6;--second:#2a9d8f;
+--paper:#d9822b;--good:#1a7f4b;--bad:#b3261e;--open:#9a6700}
+*{box-sizing:border-box}
+html{-webkit-text-size-adjust:100%}
+body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,
+"DejaVu Sans",sans-serif}
+main{max-width:60rem;margin:0 auto;padding:1.5rem 1.25rem 4rem}
+.brand{margin:0;color:var(--soft);letter-spacing:.08em;font-size:.85rem;text-transform:uppercase}
+h1{font-size:1.75rem;line-height:1.25;margin:.2rem 0 .6rem}
+h2{font-size:1.2rem;margin:2.6rem 0 .6rem;padding-top:1rem;border-top:1px solid var(--line)}
+h3{font-size:.95rem;margin:0 0 .5rem}
+p{margin:.4rem 0 .8rem;max-width:46rem}
+code,pre,.t,.digests td{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
+pre{background:var(--panel);border-radius:6px;padding:.8rem 1rem;overflow-x:auto;font-size:.85rem}
+.quiet,figcaption{color:var(--soft);font-size:.88rem}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(15.5rem,1fr));gap:.75rem;margin:1.2rem 0 0}
+.card{background:var(--panel);border-radius:8px;padding:.8rem 1rem}
+.card dt{color:var(--soft);font-size:.85rem}
+.card dd{margin:.1rem 0;font-size:1.4rem;font-weight:600;white-space:nowrap}
+.card dd small{font-size:.9rem;font-weight:400;color:var(--soft)}
+.card p{margin:0;color:var(--soft);font-size:.82rem;line-height:1.35}
+.verdict{display:inline-block;padding:.1em .6em;border-radius:1em;font-size:.8rem;font-weight:600;color:#fff;
+vertical-align:.2em;white-space:nowrap}
+.proved{background:var(--good)}.refuted{background:var(--bad)}.undecided{background:var(--open)}
+table{border-collapse:collapse}
+.claims td{padding:.45rem .8rem .45rem 0;vertical-align:top;border-bottom:1px solid var(--line)}
+.scroll{overflow-x:auto;max-width:100%}
+.figures{width:100%;font-variant-numeric:tabular-nums}
+.figures th,.figures td{text-align:right;padding:.4rem .6rem;border-bottom:1px solid var(--line);white-space:nowrap}
+.figures thead th{color:var(--soft);font-weight:400;font-size:.85rem;white-space:normal}
+.figures tr>:first-child,.figures tr>:nth-child(2){text-align:left}
+.digests th{text-align:left;font-weight:400;padding:.15rem 1rem .15rem 0}
+.digests td{font-size:.78rem;color:var(--soft);word-break:break-all}
+.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:1rem 2rem;margin:.8rem 0 1.2rem}
+.count{font-size:.88rem;margin:.3rem 0}.count>span{color:var(--soft)}
+.row{display:flex;align-items:center;gap:.4rem;height:1.15rem}
+.fill{display:block;height:.8rem;min-width:1px;border-radius:2px;background:var(--soft)}
+.value{font-size:.8rem;font-variant-numeric:tabular-nums;white-space:nowrap}
+.fill.first{background:var(--first)}.fill.second{background:var(--second)}.fill.paper{background:var(--paper)}
+.fill.true{background:#a9b4c2}.fill.quiet{background:#a9b4c2}
+figure{margin:.8rem 0}
+.chart{width:100%;max-width:48rem;height:auto;display:block;overflow:visible}
+.chart text{font-family:inherit;fill:var(--soft)}
+.tick{font-size:11.5px}.label{font-size:12px}.end{text-anchor:end}.middle{text-anchor:middle}
+.grid{stroke:#e9edf1;fill:none}.axis{stroke:#9aa5b1;fill:none}
+.line{fill:none;stroke-width:2;stroke-linejoin:round;stroke:var(--first)}
+.line.second{stroke:var(--second)}.line.paper{stroke:var(--paper);stroke-dasharray:6 4}
+.legend{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.85rem;color:var(--soft);margin-bottom:.3rem}
+.key::before{content:"";display:inline-block;width:1.1rem;height:.3rem;border-radius:2px;margin-right:.45rem;
+vertical-align:.2em;background:var(--first)}
+.key.second::before{background:var(--second)}.key.paper::before{background:var(--paper)}
+.bar,.dot{fill:var(--first)}.bar.second,.dot.second{fill:var(--second)}.bar.paper,.dot.paper{fill:var(--paper);
+fill-opacity:.75}
+.blocks{display:grid;grid-template-columns:repeat(auto-fill,minmax(18rem,1fr));gap:1rem 1.25rem}
+.t{background:#eef1f5;border-radius:3px;padding:.05em .3em;margin:0 1px;white-space:pre;font-weight:400}
+.attention{font-size:.8rem;font-variant-numeric:tabular-nums}
+.attention th{font-weight:400;color:var(--soft);padding:.1rem .35rem .1rem 0;text-align:left;white-space:nowrap}
+.attention thead th{text-align:center;color:var(--ink);padding:.1rem .1rem .3rem}
+.attention td{min-width:2.4rem;text-align:center;padding:.12rem .3rem;border:1px solid #fff;
+background:color-mix(in srgb,var(--first) calc(var(--w)*100%),#f3f6fa)}
+.attention .strong{color:#fff}
+.prediction{border:1px solid var(--line);border-radius:8px;padding:.7rem .9rem;break-inside:avoid}
+.prediction h3{font-size:1.05rem;margin:0;overflow-wrap:anywhere;line-height:1.7}
+.prediction p{margin:.1rem 0 .5rem;color:var(--soft);font-size:.8rem}
+.law{display:grid;grid-template-columns:fit-content(42%) 1fr;gap:.2rem .6rem;align-items:center;font-size:.9rem}
+.law .row{height:.95rem}.law .fill{height:.65rem}
+.token{display:flex;justify-content:flex-end;align-items:center;gap:.3rem;min-width:0}
+.token .t{overflow:hidden;text-overflow:ellipsis}.attention .t{display:inline-block;max-width:9rem;overflow:hidden;
+text-overflow:ellipsis;vertical-align:bottom}.mark{color:var(--good);font-weight:600}
+@media print{body{font-size:11pt}main{max-width:none;padding:0}h2{break-after:avoid}
+figure,.card,.count{break-inside:avoid}
+*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+@media (max-width:34rem){main{padding:1rem .9rem 3rem}h1{font-size:1.4rem}
+.cards{grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.5rem}.card{padding:.6rem .7rem}
+.card dd{font-size:1.05rem}.figures th,.figures td{padding:.35rem .4rem}.tick{font-size:19px}.label{font-size:20px}
+.blocks{grid-template-columns:1fr}}
+"""

@@ -1,0 +1,145 @@
+"""A claim of the literature as data: what is printed, what is true of it, and what is built for it.
+
+Page: docs/audit.md
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from constructions.errors import HypothesisError, InputError
+from constructions.models.construction import Construction
+from constructions.models.layer import LayerConstruction
+
+Judgement = Literal["holds", "slip", "hypothesis", "false", "redundant", "answered"]
+"""What a printed claim turned out to be.
+
+``holds``: true as printed. ``slip``: true after a correction of constants, signs or dimensions. ``hypothesis``: true
+under a hypothesis that the source does not state. ``false``: refuted as printed. ``redundant``: true, and not needed.
+``answered``: an open question of the source that has an answer.
+"""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A condition under which a claim is proved, as code.
+
+    Args:
+        statement: The condition, in symbols or words, e.g. ``"S >= 2"``.
+        holds: Whether it holds; called with the parameters of the construction by keyword, and to ignore those that it
+            does not need it takes ``**_``.
+
+    Page: docs/audit.md
+    """
+
+    statement: str
+    holds: Callable[..., bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A statement of the literature, with the verdict on it.
+
+    Args:
+        id: Source and place, e.g. ``"dana.lemma-2"``.
+        title: A few words.
+        source: Paper and place.
+        printed: What is printed, in the notation of the conventions page.
+        judgement: What it turned out to be.
+        truth: What is true instead or more sharply, in the same notation.
+        page: The page with the proofs.
+        hypotheses: The conditions of `truth`.
+        parameters: The parameters of `build` with their default values.
+        build: Makes the weights that `truth` promises; `None` where the claim is about no weights.
+
+    Raises:
+        InputError: A judgement that is none, or an id that is no source and place.
+
+    Page: docs/audit.md
+
+    Example:
+        >>> claim = Claim("dana.example", "An example", "Dana (2024)", "d >= 1", "holds", "d >= 1", "docs/audit.md")
+        >>> claim.module
+        'dana_example'
+    """
+
+    id: str
+    title: str
+    source: str
+    printed: str
+    judgement: Judgement
+    truth: str
+    page: str
+    hypotheses: tuple[Hypothesis, ...] = ()
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    build: Callable[..., Construction | LayerConstruction] | None = None
+
+    def __post_init__(self) -> None:
+        if self.judgement not in get_args(Judgement):
+            raise InputError(f"judgement is {self.judgement!r}, expected one of {', '.join(get_args(Judgement))}")
+        source, _, place = self.id.partition(".")
+        if not source or not place or not self.module.isidentifier():
+            raise InputError(f"id is {self.id!r}, expected a source and a place such as 'dana.lemma-2'")
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    @property
+    def module(self) -> str:
+        """The name of the modules that belong to this claim."""
+        return self.id.replace(".", "_").replace("-", "_")
+
+    def require(self, **values: object) -> None:
+        """Refuse values for which a hypothesis of the claim does not hold.
+
+        Args:
+            values: What the hypotheses look at, by name.
+
+        Raises:
+            HypothesisError: Names the claim, the hypothesis and the values.
+
+        Page: docs/audit.md
+
+        Example:
+            >>> long = Hypothesis("S >= 2", lambda S, **_: S >= 2)
+            >>> claim = Claim("x.y", "", "Source, Lemma 1", "", "holds", "", "docs/audit.md", hypotheses=(long,))
+            >>> claim.require(S=1)
+            Traceback (most recent call last):
+            ...
+            constructions.errors.HypothesisError: Source, Lemma 1 needs S >= 2, but S = 1
+        """
+        for hypothesis in self.hypotheses:
+            if not hypothesis.holds(**values):
+                shown = ", ".join(f"{name} = {value}" for name, value in values.items())
+                raise HypothesisError(self.source, hypothesis.statement, shown)
+
+    def construct(self, **given: int) -> Any:
+        """Build the weights that the claim promises.
+
+        Args:
+            given: Parameters by name; the others keep their default values.
+
+        Returns:
+            The weights and what they hold: what `build` returns, a `Construction` or, for a claim about a layer, a
+            `LayerConstruction`.
+
+        Raises:
+            InputError: The claim is about no weights, or a parameter that it does not have.
+            HypothesisError: Parameters for which a hypothesis does not hold.
+
+        Page: docs/audit.md
+
+        Example:
+            >>> Claim("x.y", "", "Lemma 1", "", "holds", "", "docs/audit.md").construct()
+            Traceback (most recent call last):
+            ...
+            constructions.errors.InputError: x.y builds no weights
+        """
+        if self.build is None:
+            raise InputError(f"{self.id} builds no weights")
+        if unknown := sorted(set(given) - set(self.parameters)):
+            raise InputError(
+                f"{self.id} has no parameter {unknown[0]!r}, expected {', '.join(self.parameters) or 'none'}"
+            )
+        parameters = {**self.parameters, **given}
+        self.require(**parameters)
+        return self.build(**parameters)

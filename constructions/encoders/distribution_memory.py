@@ -1,0 +1,56 @@
+"""Memorizing next-token laws: the residual stream whose logits are the logarithms of the laws, or as near as can be."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.encoders.sequence_encoder import Progress, best_encoder
+from constructions.errors import InputError
+from constructions.tasks.task import Task
+from constructions.unembeddings.unembedding import law_unembedding
+
+Float64Array = NDArray[np.float64]
+
+
+def targets(
+    task: Task, d_model: int, *, seed: int = 0, progress: Progress | None = None
+) -> tuple[Float64Array, Float64Array]:
+    r"""The unembedding, and the residual stream E with which it gives the logits of every memorized context.
+
+    For $d \ge N$ the logits are the centred logarithms (of all shifts the one of smallest norm), for $d = N - 1$ the
+    ratios $\log(\pi_{t,j} / \pi_{t,N})$. The shift cancels in the softmax, so the divergence is 0 up to rounding. For
+    $d < N - 1$ the logits are those of the best encoder of rank d that was found, weighted by the prior of the task.
+
+    Args:
+        task: A task with the target ``laws``.
+        d_model: Embedding dimension d, at least 1.
+        seed: Seed of the search for an encoder.
+        progress: Called during that search, see `constructions.encoders.sequence_encoder.best_encoder`.
+
+    Returns:
+        `W_U` `[d_model, N]`, and `E` `[T, r]` on the first r = min(d, N) coordinates of the stream; the others are not
+        read by `W_U` and may hold anything.
+
+    Raises:
+        InputError: The target of the task is not ``laws``.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 1 and Proposition 2. Page: docs/claims/distribution_memory.md
+
+    Example:
+        >>> from constructions.tasks.task import Counts, make_task
+        >>> task = make_task(np.array([[0]]), Counts.from_rows([{0: 3}]), vocabulary=("a", "b"))
+        >>> W_U, E = targets(task, 1)
+        >>> W_U.tolist(), bool(np.isclose(E[0, 0], np.log(task.laws[0, 0] / task.laws[0, 1])))
+        ([[1.0, 0.0]], True)
+    """
+    if task.laws is None:
+        raise InputError(f"target is {task.target!r}, expected 'laws' for a memory of distributions")
+    if d_model < task.vocabulary_size - 1:
+        found = best_encoder(task.laws, d_model, prior=task.prior, seed=seed, progress=progress)
+        if not found.complete:
+            raise KeyboardInterrupt  # who stops a whole memory wants no weights
+        return np.ascontiguousarray(found.W.T), found.E
+    W_U = law_unembedding(d_model, task.vocabulary_size)
+    logarithms = np.log(task.laws)
+    if d_model >= task.vocabulary_size:
+        return W_U, logarithms - logarithms.mean(axis=1, keepdims=True)
+    return W_U, logarithms[:, :-1] - logarithms[:, -1:]

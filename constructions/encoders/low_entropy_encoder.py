@@ -1,0 +1,126 @@
+r"""Encoders for laws that are nearly a look-up table: one vector per token, and one strength per context.
+
+With a vector $w_j$ and an encoder $e_j$ for each token (`constructions.unembeddings.unembedding`), a context whose
+likeliest token is $g$ gets $E = \lambda e_g$. Token j is then behind by $\lambda \alpha_j$ nats, with the lead
+$\alpha_j = \langle w_g - w_j, e_g \rangle$. Only $\lambda$ is left to choose.
+
+Page: docs/claims/theorem_2.md
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from constructions.errors import HypothesisError, InputError
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+
+_LEAST_MASS = 1e-300  # of what is not the token: for certainty the strength would be infinite
+_HALVINGS = 100
+
+
+def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:
+    r"""$\varepsilon_t = 1 - p_t(g(t))$, summed from the masses of the other tokens, so that small ones are not lost.
+
+    Args:
+        laws: Weights that are at least 0, `[T, N]`; the law is the row divided by its sum.
+        tokens: g(t), `[T]`.
+
+    Returns:
+        Probabilities, `[T]`.
+
+    Page: docs/claims/theorem_2.md
+
+    Example:
+        >>> missing_mass(np.array([[1.0, 1e-30, 1e-30]]), np.array([0])).tolist()
+        [2e-30]
+    """
+    others = np.where(np.arange(laws.shape[1]) == tokens[:, np.newaxis], 0.0, laws).sum(axis=1)
+    return np.minimum(others / laws.sum(axis=1), 1.0)
+
+
+def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, n_tokens: int) -> Float64Array:
+    r"""The strength of Theorem A, in nats per unit of the leads.
+
+    With $\varepsilon$ what the law leaves to the other tokens and all leads between $a$ and $\kappa a$,
+
+    $$ \lambda = \frac1a \log \frac{(N - 1)(1 - s)}{s}, \qquad s = \kappa \varepsilon, $$
+
+    which minimizes the bound $\log(1 + (N - 1) e^{-\lambda a}) + \lambda \kappa a \varepsilon$ of the cross-entropy,
+    and 0 where $s \ge (N - 1) / N$. For one strength for all contexts take the mean of $\varepsilon$, the least $a$ and
+    the largest $\kappa$.
+
+    Args:
+        missing: $\varepsilon$, in [0, 1]; below $10^{-300}$ it counts as that.
+        least: $a > 0$; broadcasts.
+        kappa: $\kappa \ge 1$; broadcasts.
+        n_tokens: N, at least 2.
+
+    Returns:
+        $\lambda \ge 0$, of the shape of the arguments together.
+
+    Raises:
+        InputError: An argument out of range.
+
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2. Page: docs/claims/theorem_2.md
+
+    Example:
+        >>> strength([0.1, 0.9], least=1.0, kappa=1.0, n_tokens=11).round(3).tolist()
+        [4.5, 0.105]
+    """
+    epsilon, a, k = (np.asarray(x, dtype=np.float64) for x in (missing, least, kappa))
+    if n_tokens < 2:
+        raise InputError(f"n_tokens = {n_tokens}, expected at least 2")
+    for name, values, holds, wanted in (
+        ("missing", epsilon, (epsilon >= 0) & (epsilon <= 1), "probabilities"),
+        ("least", a, a > 0, "leads above 0"),
+        ("kappa", k, k >= 1, "numbers >= 1"),
+    ):
+        if not holds.all():
+            raise InputError(f"{name} holds {values[~holds].ravel()[0]}, expected {wanted}")
+    flat = (n_tokens - 1) / n_tokens
+    s = k * np.maximum(epsilon, _LEAST_MASS)
+    inside = np.minimum(s, flat)
+    lead = math.log(n_tokens - 1) + np.log1p(-inside) - np.log(inside)
+    return np.where(s < flat, np.maximum(lead, 0.0), 0.0) / a
+
+
+def printed_strength(leads: Float64Array, entropies: Float64Array) -> Float64Array:
+    r"""The strength of the paper, the solution of its equation (6) with the entropy in the place of its negative.
+
+    $$ H_t = \log \sum_j e^{-\lambda \alpha_{t,j}} . $$
+
+    The right-hand side falls from $\log N$ to 0 if all leads of other tokens are positive. Found by bisection in
+    floating point; `verify.encoders.low_entropy_bound.enclose_printed_strength` proves it.
+
+    Args:
+        leads: $\alpha_{t,j}$, 0 for the token itself, above 0 for the others, `[T, N]`.
+        entropies: $H_t$ in nats, above 0, `[T]`.
+
+    Returns:
+        $\lambda_t$, `[T]`.
+
+    Raises:
+        HypothesisError: A lead that is not positive, or an entropy that is not.
+
+    Source: Dana, Pydi, Chevaleyre (2024), equation (6). Page: docs/claims/theorem_2.md
+
+    Example:
+        >>> printed_strength(np.array([[0.0, 1.0, 1.0]]), np.array([np.log(2.0)])).round(6).tolist()
+        [0.693147]
+    """
+    others = np.sort(leads, axis=1)[:, 1:]  # the token itself has lead 0, the least of the row
+    least = others.min(axis=1) if others.shape[1] else np.zeros(len(leads))
+    for name, values in (("leads of other tokens above 0", least), ("entropies above 0", entropies)):
+        if not (values > 0).all():
+            raise HypothesisError("Dana et al. (2024), equation (6)", name, f"{values[~(values > 0)][0]} occurs")
+    # The sum is at most 1 + (N - 1) exp(-lambda a), so this is above the root.
+    high = np.maximum(0.0, math.log(others.shape[1]) - np.log(np.expm1(entropies))) / least
+    low = np.zeros_like(high)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        above = np.log1p(np.exp(-middle[:, np.newaxis] * others).sum(axis=1)) > entropies
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return (low + high) / 2

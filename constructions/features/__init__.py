@@ -1,0 +1,1 @@
+"""Attention whose features are independent, and the linear solves that turn features into a stream."""

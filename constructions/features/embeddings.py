@@ -1,0 +1,327 @@
+r"""Weights in general position that can be written down: roots of primes, Kronecker's powers, and small integers.
+
+Lemma 3 of the paper asks for positive numbers at which no nonzero polynomial with integer coefficients vanishes. Less
+is enough for the largest rank that attention features can have, and that much can be written down.
+
+Page: docs/claims/generic_embeddings.md
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.errors import HypothesisError, InputError
+from constructions.models.exact_network import ExactFrontEnd, as_rationals
+from constructions.models.front_end import FrontEnd
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+
+INTEGER_KINDS = ("full", "rank-one", "shared-rank-one")
+
+_MULTIPLES_A_HEAD = 3  # "shared-rank-one" draws the H multiples of u v^T from 1 .. 3 H
+
+
+@dataclass(frozen=True, eq=False)
+class PrimeRoots:
+    r"""A front end whose weights are roots of pairwise distinct primes, kept as the primes.
+
+    The weight at a place is the positive `order`-th root of the prime at that place. All heads look at one product:
+    $W_Q^h = \lambda_h e_1^\top$ and $W_K^h = e_2^\top$, so that the score of $x_s$ is $\lambda_h x_{S,1} x_{s,2}$.
+
+    Args:
+        order: Which roots; 2 for square roots.
+        W_E: Primes of the embeddings, `[N, d]`.
+        W_pos: Primes of the positional embeddings, `[S, d]`.
+        W_V: Primes of the values, `[H, d, d_h]`.
+        multiples: Primes of the $\lambda_h$, `[H]`.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made explicit. Page: docs/claims/generic_embeddings.md
+    """
+
+    order: int
+    W_E: Int64Array
+    W_pos: Int64Array
+    W_V: Int64Array
+    multiples: Int64Array
+
+    def rounded(self) -> FrontEnd:
+        """The front end in float64, each root rounded: of the kind ``"shared-rank-one"``, and badly conditioned.
+
+        Page: docs/claims/generic_embeddings.md
+        """
+        heads, width = len(self.multiples), self.W_E.shape[1]
+        W_Q, W_K = np.zeros((heads, width, 1)), np.zeros((heads, width, 1))
+        W_Q[:, 0, 0], W_K[:, 1, 0] = self._roots(self.multiples), 1.0
+        return FrontEnd(
+            "shared-rank-one", self._roots(self.W_E), self._roots(self.W_pos), W_Q, W_K, self._roots(self.W_V)
+        )
+
+    def _roots(self, primes: Int64Array) -> Float64Array:
+        return primes.astype(np.float64) ** (1.0 / self.order)
+
+
+def prime_root_front_end(
+    *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, order: int = 2
+) -> PrimeRoots:
+    r"""Write down weights whose features have the largest rank that any weights reach: roots of distinct primes.
+
+    With $W^h = \lambda_h e_1^\top e_2$, the exponents of the attention are linearly independent over $\mathbb{Q}$
+    (Besicovitch), so their exponentials are algebraically independent (Lindemann, Weierstrass) and the rank is that of
+    free attention weights, for these embeddings and values. If `order` exceeds the number of contexts, no embeddings
+    and values do better: the rank is the generic one for every set of so many contexts. Square roots are enough for
+    contexts of two tokens.
+
+    Args:
+        d_vocab: Number of tokens, N.
+        n_ctx: Context length, S.
+        d_model: Width of the residual stream, d, at least 2.
+        n_heads: Number of heads, H; may be 0.
+        d_head: Width of a head, at most `d_model`.
+        order: Which roots, at least 2.
+
+    Returns:
+        The first primes, in the order W_E, W_pos, W_V, multiples.
+
+    Raises:
+        InputError: A size out of range; names it.
+        HypothesisError: `d_model` = 1, where the exponents are linearly dependent.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made explicit. Page: docs/claims/generic_embeddings.md
+
+    Example:
+        >>> weights = prime_root_front_end(d_vocab=2, n_ctx=1, d_model=2, n_heads=1, d_head=1)
+        >>> weights.W_E.tolist(), weights.W_pos.tolist(), weights.W_V.tolist(), weights.multiples.tolist()
+        ([[2, 3], [5, 7]], [[11, 13]], [[[17], [19]]], [23])
+        >>> weights.rounded().W_E[0, 0]
+        np.float64(1.4142135623730951)
+    """
+    _check_sizes(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
+    _require_two_coordinates("roots of primes", d_model)
+    if order < 2:
+        raise InputError(f"order = {order}, expected at least 2")
+    shapes = [(d_vocab, d_model), (n_ctx, d_model), (n_heads, d_model, d_head), (n_heads,)]
+    sizes = [math.prod(shape) for shape in shapes]
+    parts = np.split(first_primes(sum(sizes)), np.cumsum(sizes)[:-1])
+    return PrimeRoots(order, *(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
+
+
+def first_primes(count: int) -> Int64Array:
+    """The first prime numbers, by the sieve of Eratosthenes: `[count]`.
+
+    Args:
+        count: How many.
+
+    Returns:
+        The primes, increasing.
+
+    Raises:
+        InputError: A negative count.
+
+    Page: docs/claims/generic_embeddings.md
+
+    Example:
+        >>> first_primes(6)
+        array([ 2,  3,  5,  7, 11, 13])
+    """
+    if count < 0:
+        raise InputError(f"count = {count}, expected at least 0")
+    # The k-th prime is below k (ln k + ln ln k) for k >= 6 (Rosser).
+    limit = 13 if count < 6 else math.ceil(count * (math.log(count) + math.log(math.log(count))))
+    prime = np.ones(limit + 1, dtype=bool)
+    prime[:2] = False
+    for factor in range(2, math.isqrt(limit) + 1):
+        prime[factor * factor :: factor] &= not prime[factor]
+    return np.flatnonzero(prime)[:count].astype(np.int64)
+
+
+def integer_front_end(
+    kind: str, *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int, largest: int = 5
+) -> ExactFrontEnd:
+    r"""Draw a front end of small integers, its scores integer multiples of $\ln 2$: all attention is rational.
+
+    - ``full``: $W_Q$ is drawn and $W_K = I$, `d_qk = d_model`.
+    - ``rank-one``: $W_Q, W_K$ are drawn with `d_qk = 1`.
+    - ``shared-rank-one``: $W^h = \lambda_h u v^\top$ with the same $u, v$ for all heads and distinct integers
+      $\lambda_h$, `d_qk = 1`.
+
+    Small integers are not in general position by themselves, but almost always far enough from special position; the
+    exact rank tells, see `drawn_until`.
+
+    Args:
+        kind: One of `INTEGER_KINDS`.
+        d_vocab: Number of tokens, N.
+        n_ctx: Context length, S.
+        d_model: Width of the residual stream, d.
+        n_heads: Number of heads, H; may be 0.
+        d_head: Width of a head, at most `d_model`.
+        seed: Seed of the draw.
+        largest: Largest absolute value of an entry; of the entries of W_Q for ``shared-rank-one``, before they are
+            multiplied by $\lambda_h \le 3 H$.
+
+    Returns:
+        The front end; exact.
+
+    Raises:
+        InputError: An unknown kind, or a size or a seed out of range; names it.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made rational. Page: docs/claims/generic_embeddings.md
+
+    Example:
+        >>> front_end = integer_front_end("rank-one", d_vocab=2, n_ctx=1, d_model=2, n_heads=1, d_head=2, seed=0)
+        >>> front_end.W_E, front_end.W_Q[0].ncols()
+        ([4,  2]
+        [0, -3], 1)
+    """
+    _check_sizes(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
+    if kind not in INTEGER_KINDS:
+        raise InputError(f"kind is {kind!r}, expected one of {', '.join(INTEGER_KINDS)}")
+    if largest < 1 or seed < 0:
+        raise InputError(f"largest = {largest} and seed = {seed}, expected largest >= 1 and seed >= 0")
+    rng = np.random.default_rng(seed)
+
+    def draw(rows: int, columns: int) -> fmpq_mat:
+        return as_rationals(rng.integers(-largest, largest + 1, (rows, columns)))
+
+    W_E, W_pos = draw(d_vocab, d_model), draw(n_ctx, d_model)
+    W_V = [_of_full_rank(lambda: draw(d_model, d_head)) for _ in range(n_heads)]
+    if kind == "shared-rank-one":
+        u, v = (_of_full_rank(lambda: draw(d_model, 1)) for _ in range(2))
+        multiples = 1 + rng.choice(_MULTIPLES_A_HEAD * n_heads, n_heads, replace=False) if n_heads else np.arange(0)
+        W_Q, W_K = [u * multiple for multiple in multiples.tolist()], [v] * n_heads
+    elif kind == "rank-one":
+        W_Q, W_K = ([_of_full_rank(lambda: draw(d_model, 1)) for _ in range(n_heads)] for _ in range(2))
+    else:
+        W_Q = [_of_full_rank(lambda: draw(d_model, d_model)) for _ in range(n_heads)]
+        W_K = [as_rationals(np.eye(d_model, dtype=np.int64))] * n_heads
+    return ExactFrontEnd(W_E, W_pos, tuple(W_Q), tuple(W_K), tuple(W_V))
+
+
+def drawn_until(
+    draw: Callable[[int], ExactFrontEnd], *, rank: Callable[[ExactFrontEnd], int], target: int, attempts: int = 20
+) -> ExactFrontEnd:
+    """Draw with one seed after another until the rank is what was asked for.
+
+    Args:
+        draw: A front end for each seed.
+        rank: The rank of the features that matter, of a front end.
+        target: The rank to reach.
+        attempts: How many seeds, from 0.
+
+    Returns:
+        The first front end that reaches it.
+
+    Raises:
+        HypothesisError: None did.
+
+    Page: docs/claims/generic_embeddings.md
+
+    Example:
+        >>> sizes = dict(d_vocab=2, n_ctx=2, d_model=2, n_heads=1, d_head=2)
+        >>> draw = lambda seed: integer_front_end("full", seed=seed, **sizes)
+        >>> drawn_until(draw, rank=lambda front_end: front_end.W_E.rank(), target=2).W_E.rank()
+        2
+    """
+    ranks = []
+    for seed in range(attempts):
+        front_end = draw(seed)
+        ranks.append(rank(front_end))
+        if ranks[-1] >= target:
+            return front_end
+    raise HypothesisError("a front end of small integers", f"features of rank {target}", f"the draws gave {ranks}")
+
+
+def kronecker_front_end(
+    *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, n_contexts: int, seed: int = 0
+) -> ExactFrontEnd:
+    r"""Write down integers whose features have, for their embeddings and values, the rank of free attention weights.
+
+    Kronecker's substitution: with $b = T + 1$ and $c, n, s, h$ counted from 0, coordinate 1 of $x_{S,c}$ is
+    $b^{(N+S) c}$, coordinate 2 of W_E[n] is $b^n$ and that of W_pos[s] is $b^{N+s}$, and $W^h = \lambda_h e_1^\top e_2$
+    with $\lambda_h = L \, b^{(N+S) N h}$ in units of $\ln 2$. A minor of at most T rows becomes
+    $\sum_K c_K 2^{L K}$ with different K for different monomials, and L is so large that
+    $2^L \ge T! \, (S^H m)^T \ge \sum_K |c_K|$, where $m$ is the largest absolute value of an entry of $x_{S,c}$ or of
+    $x_{s,n} W_V^h$, or 1. The other coordinates and the values are small random integers.
+
+    The scores are astronomical. Ranks over prime fields can be computed all the same, exact features hardly.
+
+    Args:
+        d_vocab: Number of tokens, N.
+        n_ctx: Context length, S.
+        d_model: Width of the residual stream, d, at least 2.
+        n_heads: Number of heads, H; may be 0.
+        d_head: Width of a head, at most `d_model`.
+        n_contexts: The largest number of contexts, T.
+        seed: Seed of the other coordinates and the values.
+
+    Returns:
+        The front end; exact.
+
+    Raises:
+        InputError: A size out of range; names it.
+        HypothesisError: `d_model` = 1, where there are no two coordinates.
+
+    Source: Kronecker's substitution; makes Dana, Pydi, Chevaleyre (2024), Lemma 3, rational.
+    Page: docs/claims/generic_embeddings.md
+
+    Example:
+        >>> weights = kronecker_front_end(d_vocab=2, n_ctx=1, d_model=2, n_heads=1, d_head=1, n_contexts=2)
+        >>> weights.W_E, weights.W_pos
+        ([ 1, 1]
+        [27, 3], [0, 9])
+        >>> weights.W_Q[0]
+        [14]
+        [ 0]
+    """
+    _check_sizes(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
+    _require_two_coordinates("Kronecker's substitution", d_model)
+    if n_contexts < 1:
+        raise InputError(f"n_contexts = {n_contexts}, expected at least 1")
+    rng = np.random.default_rng(seed)
+
+    def draw(rows: int, columns: int) -> list[list[int]]:
+        return rng.integers(-3, 4, (rows, columns)).tolist()
+
+    base, step = n_contexts + 1, d_vocab + n_ctx
+    tokens = [[base ** (step * n), base**n, *rest] for n, rest in enumerate(draw(d_vocab, d_model - 2))]
+    # Coordinate 1 of the last position is 0; those of the others do not matter, and are distinct.
+    positions = [[n_ctx - 1 - s, base ** (d_vocab + s), *rest] for s, rest in enumerate(draw(n_ctx, d_model - 2))]
+    W_E, W_pos = as_rationals(tokens), as_rationals(positions)
+    W_V = tuple(_of_full_rank(lambda: as_rationals(draw(d_model, d_head))) for _ in range(n_heads))
+
+    inputs = as_rationals([[a + b for a, b in zip(x, y, strict=True)] for y in positions for x in tokens])
+    read = [*inputs.entries(), *(entry for values in W_V for entry in (inputs * values).entries())]
+    largest = max(1, *(abs(int(entry.p)) for entry in read))
+    coefficients = math.factorial(n_contexts) * (n_ctx**n_heads * largest) ** n_contexts
+    spacing = (coefficients - 1).bit_length()
+    first = as_rationals([[1], *[[0]] * (d_model - 1)])
+    second = as_rationals([[0], [1], *[[0]] * (d_model - 2)])
+    W_Q = tuple(first * (spacing * base ** (step * d_vocab * head)) for head in range(n_heads))
+    return ExactFrontEnd(W_E, W_pos, W_Q, (second,) * n_heads, W_V)
+
+
+def _of_full_rank(draw: Callable[[], fmpq_mat]) -> fmpq_mat:
+    """The first matrix drawn that has full rank: a singular W_V or a query of zero wastes its head."""
+    while True:
+        matrix = draw()
+        if matrix.rank() == matrix.ncols():
+            return matrix
+
+
+def _check_sizes(*, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int) -> None:
+    for name, value in {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "d_head": d_head}.items():
+        if value < 1:
+            raise InputError(f"{name} = {value}, expected at least 1")
+    if d_head > d_model:
+        raise InputError(f"d_head = {d_head}, expected at most d_model = {d_model}")
+    if n_heads < 0:
+        raise InputError(f"n_heads = {n_heads}, expected at least 0")
+
+
+def _require_two_coordinates(claim: str, d_model: int) -> None:
+    if d_model < 2:
+        raise HypothesisError(claim, "d_model >= 2", str(d_model))

@@ -1,0 +1,1 @@
+"""Weights that hold a task, one file for each construction."""

@@ -1,0 +1,573 @@
+r"""Transformers that hold some contexts of an encoder, and what becomes of the contexts that are left out.
+
+Page: docs/claims/theorem_1_tail.md
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.errors import HypothesisError, InputError
+from constructions.features.full_rank_attention import front_end as draw_front_end
+from constructions.memories.memory import build_memory
+from constructions.models.attention import features, last, logits
+from constructions.models.construction import Construction
+from constructions.models.exact_attention import exact_features, exact_last
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.models.front_end import FrontEnd
+from constructions.models.network import Network
+from constructions.tasks.arrays import all_contexts
+from constructions.tasks.task import Counts, Task, make_task, smoothed_laws
+from constructions.unembeddings.unembedding import law_unembedding
+
+Int64Array = NDArray[np.int64]
+Float64Array = NDArray[np.float64]
+
+_PLACE = "Dana et al. (2024), Theorem 1, epsilon > 0"
+_DRAWS = 200
+_FLOAT_DRAWS = 24
+_LOOSE = 1e-3  # nats: a transformer that misses its encoder by more holds nothing
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    r"""A transformer, and an encoder that has the same logits on the contexts that the transformer holds.
+
+    With $F$ the logits of the encoder: on the first `kept` contexts they are those of the transformer, on the others
+    $F_t = E_t W_U$ with the unembedding of the transformer, so that the encoder has the form $E W$ of the paper.
+
+    Args:
+        network: The transformer; rational, or rounded to float64.
+        contexts: All contexts, the kept ones first, `[M, S]`.
+        kept: How many are kept, T.
+        stream: The vectors $E_t$ of the encoder on the others, in the coordinates that W_U reads, `[M - T, d]`;
+            rational for a rational network.
+        occurrences: How often each context occurs: its probability times a common factor, `[M]`.
+        laws: Laws of the next token after the contexts that are left out, `[M - T, N]`, each divided by its exact sum;
+            `None` for those that the encoder itself predicts, so that it is optimal.
+
+    Page: docs/claims/theorem_1_tail.md
+    """
+
+    network: Network | ExactNetwork
+    contexts: Int64Array
+    kept: int
+    stream: Float64Array | fmpq_mat
+    occurrences: Int64Array
+    laws: Float64Array | None = None
+
+
+def hold(
+    front_end: FrontEnd,
+    contexts: Int64Array,
+    *,
+    kept: int,
+    stream: Float64Array,
+    unembedding: Float64Array,
+    occurrences: Int64Array,
+    laws: Float64Array | None = None,
+) -> LeftOut:
+    r"""Build the transformer of the theorem, in float64: it has the logits $E W$ on the kept contexts.
+
+    With $G_t = [x_S \mid Y_t]$ and $[M; B] = G_1^+ E_1$, `W_U` is $M W$ and `W_O` is $B M^{-1}$, so that the logits are
+    $G_t G_1^+ E_1 W$ on every context. Rounding moves the encoder with the transformer: see `LeftOut`.
+
+    Args:
+        front_end: Embeddings and heads.
+        contexts: All contexts, the kept ones first, `[M, S]`.
+        kept: How many are kept, T.
+        stream: The encoder's E, `[M, d]`.
+        unembedding: The encoder's W, `[d, N]`.
+        occurrences: How often each context occurs, `[M]`.
+        laws: Laws after the contexts that are left out; those of the encoder by default.
+
+    Returns:
+        The transformer beside the encoder.
+
+    Raises:
+        HypothesisError: The features of the kept contexts are dependent, or M is singular.
+
+    Source: Dana, Pydi, Chevaleyre (2024), proof of Theorem 1. Page: docs/claims/theorem_1_tail.md
+    """
+    outputs = np.hstack([last(front_end, contexts[:kept]), features(front_end, contexts[:kept])])
+    if np.linalg.matrix_rank(outputs) < kept:
+        raise HypothesisError(_PLACE, f"features of rank T = {kept} on the kept contexts", "they are dependent")
+    solution = np.linalg.lstsq(outputs, stream[:kept], rcond=None)[0]
+    width = stream.shape[1]
+    change, heads = solution[:width], solution[width:]
+    if np.linalg.matrix_rank(change) < width:
+        raise HypothesisError(_PLACE, "an invertible change of basis M", "M is singular")
+    inverse = np.linalg.inv(change)
+    n_heads, _, d_head = front_end.W_V.shape
+    network = Network(
+        W_E=front_end.W_E,
+        W_pos=front_end.W_pos,
+        W_Q=front_end.W_Q,
+        W_K=front_end.W_K,
+        W_V=front_end.W_V,
+        W_O=(heads @ inverse).reshape(n_heads, d_head, width),
+        W_U=change @ unembedding,
+    )
+    return LeftOut(network, contexts, kept, stream[kept:] @ inverse, occurrences, laws)
+
+
+def hold_exactly(
+    front_end: ExactFrontEnd,
+    contexts: Int64Array,
+    *,
+    kept: int,
+    stream: fmpq_mat,
+    unembedding: fmpq_mat,
+    occurrences: Int64Array,
+    laws: Float64Array | None = None,
+) -> LeftOut:
+    """Build the same transformer as `hold` in rational numbers: nothing is rounded.
+
+    Args:
+        front_end: Embeddings and heads.
+        contexts: All contexts, the kept ones first, `[M, S]`.
+        kept: How many are kept, T.
+        stream: The encoder's E, `[M, d]`.
+        unembedding: The encoder's W, `[d, N]`.
+        occurrences: How often each context occurs, `[M]`.
+        laws: Laws after the contexts that are left out; those of the encoder by default.
+
+    Returns:
+        The transformer beside the encoder.
+
+    Raises:
+        HypothesisError: The features of the kept contexts are dependent, or M is singular.
+
+    Source: Dana, Pydi, Chevaleyre (2024), proof of Theorem 1. Page: docs/claims/theorem_1_tail.md
+    """
+    outputs = _outputs(front_end, contexts[:kept])
+    width = stream.ncols()
+    rows = stream.tolist()
+    wanted = fmpq_mat(kept, width, [entry for row in rows[:kept] for entry in row])
+    try:
+        solution = (outputs.transpose() * (outputs * outputs.transpose()).solve(wanted)).tolist()
+    except ZeroDivisionError:
+        raise HypothesisError(
+            _PLACE, f"features of rank T = {kept} on the kept contexts", "they are dependent"
+        ) from None
+    change = fmpq_mat(width, width, [entry for row in solution[:width] for entry in row])
+    if change.det() == 0:
+        raise HypothesisError(_PLACE, "an invertible change of basis M", "M is singular")
+    inverse = change.inv()
+    d_head = front_end.d_head
+    heads = [
+        fmpq_mat(d_head, width, [entry for row in solution[start : start + d_head] for entry in row]) * inverse
+        for start in range(width, len(solution), d_head)
+    ]
+    left_out = fmpq_mat(len(rows) - kept, width, [entry for row in rows[kept:] for entry in row])
+    network = ExactNetwork(front_end, tuple(heads), change * unembedding)
+    return LeftOut(network, contexts, kept, left_out * inverse, occurrences, laws)
+
+
+def violating_front_end() -> FrontEnd:
+    """Two heads of width one over two tokens and two positions that know little of (0, 0) from the other contexts.
+
+    Returns:
+        Embeddings and heads: N = S = 2, d = d_h = 1, H = 2.
+
+    Page: docs/claims/theorem_1_tail.md
+
+    Example:
+        >>> violating_front_end().W_Q.ravel().tolist()
+        [-4.964983, -3.892345]
+    """
+    return FrontEnd(
+        "rank-one",
+        W_E=np.array([[-1.18047], [-0.258376]]),
+        W_pos=np.array([[0.757614], [1.676865]]),
+        W_Q=np.array([-4.964983, -3.892345]).reshape(2, 1, 1),
+        W_K=np.ones((2, 1, 1)),
+        W_V=np.ones((2, 1, 1)),
+    )
+
+
+def sharp_instance(front_end: FrontEnd, *, norm: float, occurrences: int) -> LeftOut:
+    r"""Build the encoder for which leaving one context out costs the most: $E \propto (z, -1)$, $W = w (1, -1)$.
+
+    There is one context more than the features $[x_S \mid Y]$ have columns; the last one is left out. Let
+    $z = G_t G_1^{-1}$, and let the norm of $W$ grow. The ratio of the cost to
+    $\sqrt 2 \Pr(S_2) \sqrt{1 + |z|^2} \lVert E W \rVert$ tends to $|z|^2 / (1 + |z|^2)$, and that to the printed bound
+    to $\sqrt 2 |z|^2 / \sqrt{(1 + |z|^2)(2 + |z|^2)}$, which is above 1 for $|z|^2 > (3 + \sqrt{17}) / 2$.
+
+    Args:
+        front_end: Embeddings and heads with d = 1; the contexts are all $N^S$, (0, .., 0) being left out.
+        norm: The norm of W; that of E is 1.
+        occurrences: How often each kept context occurs; the other occurs once.
+
+    Returns:
+        The transformer beside the encoder, which predicts the laws exactly.
+
+    Raises:
+        InputError: An embedding dimension other than 1, or another number of contexts than there are columns and one.
+        HypothesisError: The features of the kept contexts are dependent, or M is singular.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/theorem_1_tail.md
+
+    Example:
+        >>> instance = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
+        >>> instance.kept, instance.contexts[-1].tolist(), instance.occurrences.tolist()
+        (3, [0, 0], [33, 33, 33, 1])
+    """
+    (d_vocab, width), n_ctx = front_end.W_E.shape, len(front_end.W_pos)
+    contexts = np.roll(all_contexts(d_vocab, n_ctx), -1, axis=0)
+    kept = len(contexts) - 1
+    columns = width + len(front_end.W_V) * front_end.W_V.shape[2]
+    if width != 1 or columns != kept:
+        raise InputError(f"front_end has d = {width} and {columns} columns, expected d = 1 and {kept} columns")
+    outputs = np.hstack([last(front_end, contexts), features(front_end, contexts)])
+    try:
+        z = np.linalg.solve(outputs[:kept].T, outputs[kept])
+    except np.linalg.LinAlgError:
+        raise HypothesisError(
+            _PLACE, f"features of rank T = {kept} on the kept contexts", "they are dependent"
+        ) from None
+    stream = np.append(z, -1.0) / np.hypot(np.linalg.norm(z), 1.0)
+    return hold(
+        front_end,
+        contexts,
+        kept=kept,
+        stream=stream[:, None],
+        unembedding=np.array([[1.0, -1.0] + [0.0] * (d_vocab - 2)]) * (norm / np.sqrt(2.0)),
+        occurrences=np.array([occurrences] * kept + [1]),
+    )
+
+
+def loop_instance(ratio: int, *, size: int, occurrences: int) -> LeftOut:
+    r"""Build an instance that can be checked by hand: tokens k and 1, no positions, one uniform head and one sharp one.
+
+    In a loop (n, n) all heads read the token itself, so the loop (0, 0), left out, has k times the features of the loop
+    (1, 1), kept: $z = (0, 0, k)$. The encoder has $E = (0, 0, k, -1)$ and $W = w (1, -1)$, where w is `size`.
+
+    Args:
+        ratio: k, at least 2.
+        size: w, at least 1.
+        occurrences: How often each kept context occurs; the other occurs once.
+
+    Returns:
+        The rational transformer beside the encoder, which predicts the laws exactly: N = S = 2, d = d_h = 1, H = 2.
+
+    Raises:
+        InputError: k below 2 or w below 1.
+
+    Source: refutes the last line of Dana, Pydi, Chevaleyre (2024), equation (15). Page: docs/claims/theorem_1_tail.md
+
+    Example:
+        >>> loop_instance(2, size=50, occurrences=33).contexts.tolist()
+        [[0, 1], [1, 0], [1, 1], [0, 0]]
+    """
+    if ratio < 2 or size < 1:
+        raise InputError(f"ratio = {ratio} and size = {size}, expected at least 2 and 1")
+    one, none = as_rationals([[1]]), as_rationals([[0]])
+    front_end = ExactFrontEnd(
+        W_E=as_rationals([[ratio], [1]]),
+        W_pos=as_rationals([[0], [0]]),
+        W_Q=(none, one),
+        W_K=(one, one),
+        W_V=(one, one),
+    )
+    return hold_exactly(
+        front_end,
+        np.array([[0, 1], [1, 0], [1, 1], [0, 0]]),
+        kept=3,
+        stream=as_rationals([[0], [0], [ratio], [-1]]),
+        unembedding=as_rationals([[size, -size]]),
+        occurrences=np.array([occurrences] * 3 + [1]),
+    )
+
+
+def random_front_end(generator: np.random.Generator) -> FrontEnd:
+    """Draw a front end of the shape of `violating_front_end`.
+
+    Args:
+        generator: The source of randomness.
+
+    Returns:
+        Gaussian embeddings and scores: N = S = 2, d = d_h = 1, H = 2.
+
+    Page: docs/claims/theorem_1_tail.md
+    """
+    return FrontEnd(
+        "rank-one",
+        W_E=generator.standard_normal((2, 1)),
+        W_pos=generator.standard_normal((2, 1)),
+        W_Q=3.0 * generator.standard_normal((2, 1, 1)),
+        W_K=np.ones((2, 1, 1)),
+        W_V=np.ones((2, 1, 1)),
+    )
+
+
+def nearly_dependent_front_end(generator: np.random.Generator, gap: float) -> FrontEnd:
+    """Draw a front end whose two heads differ by a relative `gap` in their scores, so that features hardly differ.
+
+    Args:
+        generator: The source of randomness.
+        gap: How much the scores differ, relatively.
+
+    Returns:
+        A front end of the shape of `random_front_end`.
+
+    Page: docs/claims/theorem_1_tail.md
+    """
+    drawn = random_front_end(generator)
+    scores = np.repeat(drawn.W_Q[:1], 2, axis=0) * np.array([1.0, 1.0 + gap]).reshape(2, 1, 1)
+    return FrontEnd(drawn.kind, drawn.W_E, drawn.W_pos, scores, drawn.W_K, drawn.W_V)
+
+
+def modules_instance(*, tokens: int, length: int, width: int, kept: int, seed: int) -> LeftOut:
+    r"""Hold random laws with the number of attention modules of the slides: $H = \lceil T / d \rceil$ of width d.
+
+    All $N^S$ contexts have random laws; the first `kept` ones are three times as frequent as the others. The encoder
+    has the logarithms of the laws.
+
+    Args:
+        tokens: N.
+        length: S.
+        width: d, N - 1 or N.
+        kept: T.
+        seed: Of the laws and the weights.
+
+    Returns:
+        The transformer beside the encoder, which predicts the laws.
+
+    Raises:
+        InputError: Sizes out of range.
+        HypothesisError: The features of the kept contexts are dependent, or M is singular, in every draw.
+
+    Source: slides of Dana (2024), the theorem on Attention-only Transformers. Page: docs/claims/theorem_1_tail.md
+
+    Example:
+        >>> instance = modules_instance(tokens=3, length=2, width=3, kept=6, seed=0)
+        >>> instance.network.W_Q.shape, instance.occurrences.tolist()
+        ((2, 3, 3), [3, 3, 3, 3, 3, 3, 1, 1, 1])
+    """
+    contexts = all_contexts(tokens, length)
+    if not 1 <= kept < len(contexts) or not 1 <= tokens - 1 <= width <= tokens:
+        raise InputError(
+            f"N = {tokens}, d = {width}, T = {kept}, expected N >= 2, N - 1 <= d <= N and T = 1 .. {len(contexts) - 1}"
+        )
+    generator = np.random.default_rng((11, seed))
+    stream, unembedding = 2.0 * generator.standard_normal((len(contexts), width)), law_unembedding(width, tokens)
+    best, smallest = None, _LOOSE
+    for draw in range(_FLOAT_DRAWS):
+        weights = draw_front_end(
+            "random",
+            d_vocab=tokens,
+            n_ctx=length,
+            d_model=width,
+            n_heads=-(-kept // width),
+            d_head=width,
+            seed=(seed, draw),
+        )
+        occurrences = np.where(np.arange(len(contexts)) < kept, 3, 1)
+        try:
+            held = hold(weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=occurrences)
+        except HypothesisError:
+            continue  # dependent features or a singular M: drawn again
+        if isinstance(held.network, Network):
+            missed = logits(held.network, contexts[:kept]) - stream[:kept] @ unembedding
+            error = float(np.abs(missed).max())
+            if error < smallest:
+                best, smallest = held, error
+    if best is None:
+        raise HypothesisError(
+            _PLACE,
+            f"features of rank T = {kept} and an invertible M, well conditioned enough for float64",
+            f"none of {_FLOAT_DRAWS} draws has them",
+        )
+    return best
+
+
+def random_instance(seed: int, *, modules: bool = False) -> LeftOut:
+    r"""Draw contexts, a rational front end and an encoder, and hold as many contexts as are independent.
+
+    Vocabularies of 2 or 3 tokens, contexts of 2 or 3, d up to 3, small integers in all weights. The number of kept
+    contexts is anything up to the number of columns of $[x_S \mid Y]$. Half of the encoders are random, half are aimed:
+    $E$ has the column $(z_t, -1)$ for the left-out context with the longest $z_t$, and W reads that one only. Half of
+    the laws are those of the encoder, half are random.
+
+    Args:
+        seed: What is drawn depends on it alone.
+        modules: Heads of width d, and as many as it takes for $H d \ge T$, as on the slides.
+
+    Returns:
+        A rational transformer beside the encoder.
+
+    Page: docs/claims/theorem_1_tail.md
+
+    Example:
+        >>> instance = random_instance(0)
+        >>> isinstance(instance.network, ExactNetwork), len(instance.contexts) > instance.kept
+        (True, True)
+    """
+    generator = np.random.default_rng((8, seed))
+    for _ in range(_DRAWS):
+        try:
+            return _drawn(generator, modules=modules)
+        except HypothesisError:
+            continue  # dependent features or a singular M: drawn again
+    raise HypothesisError(_PLACE, "features of full rank and an invertible M", f"none in {_DRAWS} draws of seed {seed}")
+
+
+def text_instance(task: Task, *, d_model: int, d_head: int, seed: int = 0) -> LeftOut:
+    r"""Hold the memorized contexts of a text with as few heads as its features have columns, and leave the tail out.
+
+    $T = d + H d_h$, so that the transformer that holds the laws of the T memorized contexts is fixed on the tail, too.
+    The encoder has, on the tail, the smoothed empirical laws.
+
+    Args:
+        task: A task with the target ``laws`` and a tail; $T - d$ must be a multiple of `d_head`.
+        d_model: Embedding dimension, at least $N - 1$ and less than T.
+        d_head: Width of a head.
+        seed: Seed of the front end.
+
+    Returns:
+        The transformer beside the encoder; kept and left-out contexts are those of the task.
+
+    Raises:
+        InputError: T - d is no positive multiple of d_h, or the task has no laws or no tail.
+        CapacityError: No front end that was drawn reaches rank T.
+
+    Page: docs/claims/theorem_1_tail.md
+    """
+    n_heads, rest = divmod(task.n_contexts - d_model, d_head)
+    if rest or n_heads < 1 or not len(task.tail_contexts):
+        raise InputError(
+            f"task has {task.n_contexts} contexts and a tail of {len(task.tail_contexts)}, expected a tail and "
+            f"d_model = {d_model} more contexts than a multiple of d_head = {d_head}"
+        )
+    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end="random", seed=seed).network
+    laws = smoothed_laws(task.tail_counts, task.vocabulary_size)
+    logarithms = np.log(laws)
+    centred = logarithms - logarithms.mean(axis=1, keepdims=True)
+    # Constants do not matter: the unembedding need not span them.
+    reader = network.W_U - network.W_U.mean(axis=1, keepdims=True)
+    return LeftOut(
+        network=network,
+        contexts=np.concatenate([task.contexts, task.tail_contexts]),
+        kept=task.n_contexts,
+        stream=np.linalg.lstsq(reader.T, centred.T, rcond=None)[0].T,
+        occurrences=np.concatenate([task.counts.totals(), task.tail_counts.totals()]),
+        laws=laws,
+    )
+
+
+def as_construction(instance: LeftOut, summary: str) -> Construction:
+    """The weights of an instance, with what they hold as a task: the encoder's laws on the kept contexts.
+
+    Args:
+        instance: An instance whose kept contexts occur more often than the others, in lexicographic order if equally
+            often.
+        summary: What was built, in one sentence.
+
+    Returns:
+        The weights and the task; after every context its most likely token is counted, `occurrences` times.
+
+    Raises:
+        InputError: A rational network, or kept contexts that are not the most frequent ones.
+
+    Page: docs/claims/theorem_1_tail.md
+
+    Example:
+        >>> task = as_construction(sharp_instance(violating_front_end(), norm=200.0, occurrences=33), "3 of 4").task
+        >>> task.contexts.tolist(), task.tail_contexts.tolist()
+        ([[0, 1], [1, 0], [1, 1]], [[0, 0]])
+    """
+    network = instance.network
+    if not isinstance(network, Network) or not isinstance(instance.stream, np.ndarray):
+        raise InputError("instance has a rational network, expected float64 weights")
+    predicted = np.concatenate([logits(network, instance.contexts[: instance.kept]), instance.stream @ network.W_U])
+    powers = np.exp(predicted - predicted.max(axis=1, keepdims=True))
+    laws = powers / powers.sum(axis=1, keepdims=True)
+    rows = [{int(law.argmax()): int(count)} for law, count in zip(laws, instance.occurrences, strict=True)]
+    task = make_task(
+        instance.contexts,
+        Counts.from_rows(rows),
+        vocabulary=tuple(map(str, range(network.d_vocab))),
+        facts=instance.kept,
+        laws=laws,
+    )
+    if (task.contexts != instance.contexts[: instance.kept]).any():
+        raise InputError("instance keeps other contexts than the most frequent ones, in the order of a task")
+    return Construction(task=task, network=network, summary=summary)
+
+
+def _drawn(generator: np.random.Generator, *, modules: bool) -> LeftOut:
+    d_vocab, n_ctx, width = (int(generator.integers(low, high)) for low, high in ((2, 4), (2, 4), (1, 4)))
+    contexts = generator.permutation(all_contexts(d_vocab, n_ctx))[:10]
+    if modules:
+        d_head, wanted = width, int(generator.integers(1, 7))
+        n_heads = -(-wanted // width)
+    else:
+        d_head, n_heads = int(generator.integers(1, width + 1)), int(generator.integers(1, 4))
+        wanted = int(generator.integers(1, width + n_heads * d_head + 1))
+    front_end = _random_exact_front_end(generator, d_vocab, n_ctx, width, n_heads, d_head)
+    contexts, kept = _independent_first(front_end, contexts, wanted)
+    if modules and kept < wanted:
+        raise HypothesisError(_PLACE, f"features of rank T = {wanted}", f"{kept}")
+    laws = None
+    if generator.integers(2):
+        laws = generator.integers(1, 100, (len(contexts) - kept, d_vocab)).astype(np.float64)
+    stream = as_rationals(generator.integers(-9, 10, (len(contexts), width)).tolist())
+    reader = as_rationals((generator.integers(-9, 10, (width, d_vocab)) * int(generator.choice([1, 8, 64]))).tolist())
+    if generator.integers(2):
+        _aim(stream, reader, _outputs(front_end, contexts), kept)
+    occurrences = np.sort(generator.integers(1, 1000, len(contexts)))[::-1].copy()
+    return hold_exactly(
+        front_end, contexts, kept=kept, stream=stream, unembedding=reader, occurrences=occurrences, laws=laws
+    )
+
+
+def _random_exact_front_end(
+    generator: np.random.Generator, d_vocab: int, n_ctx: int, width: int, n_heads: int, d_head: int
+) -> ExactFrontEnd:
+    def draw(rows: int, columns: int, largest: int) -> fmpq_mat:
+        return as_rationals(generator.integers(-largest, largest + 1, (rows, columns)).tolist())
+
+    return ExactFrontEnd(
+        W_E=draw(d_vocab, width, 3),
+        W_pos=draw(n_ctx, width, 3),
+        W_Q=tuple(draw(width, d_head, 1) for _ in range(n_heads)),
+        W_K=tuple(draw(width, d_head, 1) for _ in range(n_heads)),
+        W_V=tuple(draw(width, d_head, 3) for _ in range(n_heads)),
+    )
+
+
+def _independent_first(front_end: ExactFrontEnd, contexts: Int64Array, wanted: int) -> tuple[Int64Array, int]:
+    """The contexts with at most `wanted` independent ones first, at least one and not all."""
+    outputs = _outputs(front_end, contexts).tolist()
+    chosen: list[int] = []
+    for t in range(len(contexts)):
+        candidate = [outputs[i] for i in [*chosen, t]]
+        if len(chosen) < wanted and fmpq_mat(candidate).rank() == len(candidate):
+            chosen.append(t)
+    if not 0 < len(chosen) < len(contexts):
+        raise HypothesisError(_PLACE, "independent contexts, and one to leave out", f"{len(chosen)}")
+    others = [t for t in range(len(contexts)) if t not in chosen]
+    return contexts[chosen + others], len(chosen)
+
+
+def _aim(stream: fmpq_mat, reader: fmpq_mat, outputs: fmpq_mat, kept: int) -> None:
+    """Give the stream the column (z_t, -1) for the longest z_t, and let the reader read that column only."""
+    rows = outputs.tolist()
+    first = fmpq_mat(rows[:kept])
+    others = fmpq_mat(rows[kept:])
+    z = (others * first.transpose() * (first * first.transpose()).inv()).tolist()
+    longest = max(range(len(z)), key=lambda t: sum((entry * entry for entry in z[t]), fmpq(0)))
+    for t in range(len(rows)):
+        stream[t, 0] = z[longest][t] if t < kept else fmpq(-int(t == kept + longest))
+    for i in range(reader.nrows()):
+        for j in range(reader.ncols()):
+            reader[i, j] = fmpq(64 * (int(j == 0) - int(j == 1))) if i == 0 else fmpq(0)
+
+
+def _outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
+    """The columns x_S and Y of the contexts, exactly."""
+    embedded, read = exact_last(front_end, contexts).tolist(), exact_features(front_end, contexts).tolist()
+    return fmpq_mat([list(a) + list(b) for a, b in zip(embedded, read, strict=True)])

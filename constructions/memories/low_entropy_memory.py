@@ -1,0 +1,95 @@
+"""A transformer that holds laws which are nearly a look-up table.
+
+Page: docs/claims/theorem_2.md
+"""
+
+import math
+
+import numpy as np
+
+from constructions.encoders.low_entropy_encoder import missing_mass, strength
+from constructions.errors import HypothesisError, InputError
+from constructions.features.full_rank_attention import front_end
+from constructions.features.minimum_norm import right_inverse
+from constructions.models.attention import features, last
+from constructions.models.network import Network
+from constructions.tasks.task import Task
+from constructions.unembeddings.coherence import Unembedding
+
+_CLAIM = "Theorem A"
+_DRAWS = 8
+
+
+def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, seed: int = 0) -> Network:
+    r"""A transformer whose residual stream is $\lambda_t e_{g(t)}$ on every memorized context.
+
+    g(t) is the label of the context, $\lambda_t$ its `strength`. Attention heads write the stream, a quarter more of
+    them than T asks for.
+
+    Args:
+        task: Laws over at least two tokens.
+        unembedding: Vectors and encoders for those tokens; d is theirs.
+        d_head: Width of a head, 1 to d.
+        seed: Seed of the attention weights.
+
+    Returns:
+        The network.
+
+    Raises:
+        InputError: A task without laws, or another number of tokens.
+        HypothesisError: Contexts whose features stay dependent.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorems 1 and 2. Page: docs/claims/theorem_2.md
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> from constructions.models.attention import logits
+        >>> from constructions.unembeddings.axes import simplex
+        >>> laws = np.array([[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.01, 0.98]])[[0, 1, 2, 1, 2, 0, 2, 0, 1]]
+        >>> task = enumerated_task(3, 2, target="laws", laws=laws)
+        >>> network = low_entropy_memory(task, simplex(3, 2), d_head=1)
+        >>> powers = np.exp(logits(network, task.contexts))
+        >>> bool(np.abs(powers / powers.sum(axis=1, keepdims=True) - task.laws).max() < 1e-9)
+        True
+    """
+    if task.laws is None or task.vocabulary_size != len(unembedding.vectors):
+        raise InputError(
+            f"task has the target {task.target!r} over {task.vocabulary_size} tokens, expected laws over "
+            f"{len(unembedding.vectors)}, the rows of the unembedding"
+        )
+    strengths = strength(
+        missing_mass(task.laws, task.labels),
+        least=float(unembedding.least),
+        kappa=float(unembedding.kappa),
+        n_tokens=task.vocabulary_size,
+    )
+    stream = strengths[:, np.newaxis] * unembedding.encoders[task.labels]
+    d_model = unembedding.vectors.shape[1]
+    n_heads = 1 + math.ceil(1.25 * task.n_contexts / d_head)
+    for draw in range(_DRAWS):
+        drawn = front_end(
+            "auto",
+            d_vocab=task.vocabulary_size,
+            n_ctx=task.context_length,
+            d_model=d_model,
+            n_heads=n_heads,
+            d_head=d_head,
+            seed=(seed, draw),
+        )
+        try:
+            inverse = right_inverse(features(drawn, task.contexts))
+        except HypothesisError:
+            continue
+        output = inverse.solve(stream - last(drawn, task.contexts))
+        return Network(
+            W_E=drawn.W_E,
+            W_pos=drawn.W_pos,
+            W_Q=drawn.W_Q,
+            W_K=drawn.W_K,
+            W_V=drawn.W_V,
+            W_O=output.reshape(n_heads, d_head, d_model),
+            W_U=unembedding.matrix(),
+        )
+    raise HypothesisError(
+        _CLAIM, "features of rank T", f"none of {_DRAWS} draws of {n_heads} heads reaches rank {task.n_contexts}"
+    )

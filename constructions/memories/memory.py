@@ -1,0 +1,422 @@
+"""From a task to weights that hold it: the targets, the attention, the output, and the tail."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.encoders import association_memory, distribution_memory
+from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.features.full_rank_attention import FRONT_ENDS, query_dimension, resolved
+from constructions.features.full_rank_attention import front_end as draw_front_end
+from constructions.features.minimum_norm import RightInverse, right_inverse
+from constructions.features.skip_connection import SkipConnection, memorize_with_skip_connection
+from constructions.memories.tail import TailFit, fit_tail, tail_bytes
+from constructions.models.attention import features, last
+from constructions.models.front_end import FrontEnd
+from constructions.models.network import Network
+from constructions.tasks.task import Task
+
+Float64Array = NDArray[np.float64]
+Progress = Callable[[str, float | None, str], None]
+
+TAILS = ("none", "fit")
+
+_GOOD_CONDITION = 1e5
+_ATTEMPTS = ((512, 8), (2048, 3))  # up to so many contexts, so many front ends are tried
+_LOOSE = 1e-3  # nats: an output that misses its targets by more is none
+_FEATURE_ENTRIES = 2**27  # default_heads asks for no more features than make T x P entries: 1 GiB
+
+
+@dataclass(frozen=True, eq=False)
+class BuiltMemory:
+    """A network that holds a task, and how it was built. Nothing here is certified.
+
+    Args:
+        network: The weights.
+        route: ``"heads"`` (the heads write all that the skip connection does not carry), ``"skip connection"`` (it
+            carries a part, for fewer heads) or ``"embedding"`` (the last tokens are pairwise distinct, and their
+            embeddings are the memory).
+        front_end: The recipe of the attention weights.
+        attempt: Which draw of it was taken, from 0.
+        solver: How the output was found: ``"cholesky"``, ``"qr"``, ``"svd"``, or ``"none"`` where nothing was solved.
+        condition: Estimated condition number of the matrix that was solved with: the features, or with the skip
+            connection $[X_S, Y]$.
+        residual: Largest deviation of the residual stream from its targets, in the coordinates that are read.
+        tail: The fit of the tail, if there was one.
+        seconds: Time of each stage.
+    """
+
+    network: Network
+    route: str
+    front_end: str
+    attempt: int
+    solver: str
+    condition: float
+    residual: float
+    tail: TailFit | None
+    seconds: dict[str, float]
+
+
+def build_memory(
+    task: Task,
+    *,
+    d_model: int,
+    d_head: int,
+    n_heads: int,
+    front_end: str = "auto",
+    tail: str = "none",
+    seed: int = 0,
+    fewest_heads: int | None = None,
+    progress: Progress | None = None,
+) -> BuiltMemory:
+    r"""Build the weights of an attention-only transformer that holds every memorized context of a task.
+
+    The target fixes the unembedding W_U and, for every context, the residual stream $E_t$ on the r coordinates that
+    W_U reads; for laws and $d < N - 1$ they are the best encoder of rank d that is found. A front end of generic rank
+    gives the features Y. Then, in this order:
+
+    1. heads alone: if Y has rank T, $W_O = Y^+ (E - X_S)$ on those coordinates, 0 on the others;
+    2. embedding: if the last tokens are pairwise distinct, $W_E[t_S] = E_t$, and the heads write nothing;
+    3. skip connection: if $[X_S, Y]$ has rank T, an exact change of basis, see
+    `constructions.features.skip_connection`; for
+       labels whose targets stand in its way, with targets in general position.
+
+    Badly conditioned draws of small front ends are drawn again. With ``tail="fit"`` the output of route 1 is moved
+    inside $\{W_O : Y W_O = E - X_S\}$ to fit the tail, see `constructions.memories.tail`, and refined once more; the
+    embedding route leaves the tail as it is.
+
+    Args:
+        task: What is to be memorized.
+        d_model: Embedding dimension d.
+        d_head: Dimension of the values, at most `d_model`.
+        n_heads: Number of heads, at least 1.
+        front_end: The recipe, see `constructions.features.full_rank_attention.front_end`.
+        tail: ``"none"`` or ``"fit"``.
+        seed: Seed of every random choice; on one machine equal arguments give equal bits.
+        fewest_heads: The number of heads that is known to suffice; only named in errors.
+        progress: Called with the stage, the finished share of it or `None`, and a detail.
+
+    Returns:
+        The network and how it was built.
+
+    Raises:
+        InputError: An argument out of range; names it.
+        CapacityError: The heads are too few for the contexts, or too few to leave room for the tail.
+        HypothesisError: d = 1 with three or more labels, or a front end that does not fit the dimensions.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired as Theorem 1'. Page: docs/claims/full_rank_attention.md
+
+    Example:
+        >>> from constructions.models.attention import logits
+        >>> from constructions.tasks.task import Counts, make_task
+        >>> contexts = np.array([[i, j] for i in range(3) for j in range(3)])
+        >>> counts = Counts.from_rows([{(i + j) % 3: 2, i: 3} for i, j in contexts])
+        >>> task = make_task(contexts, counts, vocabulary=("a", "b", "c"))
+        >>> built = build_memory(task, d_model=5, d_head=2, n_heads=7)
+        >>> built.route, built.front_end, built.network.parameters
+        ('heads', 'table', 530)
+        >>> found = logits(built.network, task.contexts)
+        >>> wanted = np.log(task.laws)
+        >>> bool(np.ptp(found - wanted, axis=1).max() < 1e-12)
+        True
+    """
+    _check(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
+    clock = _Clock(progress or _silent)
+    with clock.stage("targets", f"{task.target} of {task.n_contexts} contexts"):
+        W_U, targets = _targets(task, d_model, seed, clock.progress)
+    builder = _Builder(task, W_U, targets, d_head, n_heads, front_end, seed, clock)
+    n_features, n_contexts = n_heads * d_head, task.n_contexts
+    if n_features >= n_contexts:
+        drawn = builder.by_heads()
+        if drawn is not None:
+            return builder.with_tail(drawn) if tail == "fit" and len(task.tail_contexts) else builder.finished(drawn)
+    if len(np.unique(task.contexts[:, -1])) == n_contexts:
+        return builder.by_embedding()
+    if tail == "fit" and len(task.tail_contexts):
+        raise CapacityError(
+            "Fitting the tail",
+            f"heads that hold the {n_contexts} contexts alone, with room left for the tail",
+            f"n_heads = {n_heads} with d_head = {d_head} do not; take more heads, or tail 'none'",
+            fewest_heads=fewest_heads,
+        )
+    if d_model + n_features >= n_contexts:
+        found = builder.by_skip_connection()
+        if found is not None:
+            return found
+    known = "" if fewest_heads is None else f"; {fewest_heads} heads suffice"
+    raise CapacityError(
+        "Theorem 1'",
+        f"features [x_S, Y] of rank T = {n_contexts}",
+        f"n_heads = {n_heads} with d_head = {d_head} and d_model = {d_model} did not reach it{known}",
+        fewest_heads=fewest_heads,
+    )
+
+
+def default_heads(heads_alone: int | None, n_contexts: int, d_head: int, tail: str) -> int:
+    """How many heads to take: some more than suffice, for a good condition, and four features per context for a tail.
+
+    A quarter more heads than rank T needs lower the condition number from some 10^5 to some 10^3; a tail is fitted in
+    what the memorized contexts leave free.
+
+    Args:
+        heads_alone: Heads that suffice without the skip connection; `None` if no number does.
+        n_contexts: Number of memorized contexts T.
+        d_head: Dimension of the values.
+        tail: ``"none"`` or ``"fit"``.
+
+    Returns:
+        The number of heads, at least 1.
+
+    Page: docs/claims/full_rank_attention.md
+
+    Example:
+        >>> default_heads(64, 1024, 16, "none"), default_heads(64, 1024, 16, "fit"), default_heads(None, 9, 2, "none")
+        (81, 256, 1)
+    """
+    if heads_alone is None:
+        return 1
+    enough = heads_alone + math.ceil(heads_alone / 4) + (1 if heads_alone > 0 else 0)
+    if tail != "fit":
+        return max(1, enough)
+    features_wanted = min(4 * n_contexts, _FEATURE_ENTRIES // n_contexts)
+    return max(1, enough, math.ceil(features_wanted / d_head))
+
+
+def estimate_bytes(
+    task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: str = "auto", tail: str = "none"
+) -> int:
+    """Estimate the memory that `build_memory` needs at its peak, beside the task itself.
+
+    Args:
+        task: What is to be memorized.
+        d_model: Embedding dimension d.
+        d_head: Dimension of the values.
+        n_heads: Number of heads.
+        front_end: The recipe.
+        tail: ``"none"`` or ``"fit"``.
+
+    Returns:
+        Bytes.
+
+    Page: docs/claims/full_rank_attention.md
+
+    Example:
+        >>> from constructions.tasks.task import Counts, make_task
+        >>> contexts = np.stack(np.unravel_index(np.arange(4096), (16,) * 4), axis=1)
+        >>> task = make_task(contexts, Counts.from_rows([{0: 1}] * 4096), vocabulary=tuple("abcdefghijklmnop"))
+        >>> round(estimate_bytes(task, d_model=20, d_head=5, n_heads=1024) / 2**20)
+        309
+    """
+    size, width, n_contexts = task.vocabulary_size, n_heads * d_head, task.n_contexts
+    kind = resolved(front_end, d_vocab=size, n_ctx=task.context_length, d_model=d_model, n_heads=n_heads)
+    per_head = 2 * d_model * (query_dimension(kind, d_model=d_model, d_head=d_head) + d_head)
+    weights = n_heads * per_head + (2 * size + task.context_length) * d_model
+    coordinates = min(d_model, size)
+    columns = width if width >= n_contexts else 2 * (width + d_model)  # with the skip connection they are joined
+    solving = n_contexts * columns + n_contexts**2 + (4 * n_contexts + 3 * columns) * coordinates
+    laws = 0 if task.laws is None else 2 * n_contexts * size
+    total = 8 * (2 * weights + solving + laws)
+    n_tail = len(task.tail_contexts)
+    if tail == "fit" and n_tail:
+        total += tail_bytes(n_tail, n_features=width, coordinates=coordinates)
+    return total
+
+
+@dataclass
+class _Clock:
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str, detail: str) -> Iterator[None]:
+        self.progress(name, None, detail)
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+class _Drawn(NamedTuple):
+    """A front end whose heads alone hold the task."""
+
+    attempt: int
+    front_end: FrontEnd
+    inverse: RightInverse
+    right: Float64Array
+    output: Float64Array
+    residual: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Builder:
+    task: Task
+    W_U: Float64Array
+    targets: Float64Array
+    d_head: int
+    n_heads: int
+    kind: str
+    seed: int
+    clock: _Clock
+
+    def draw(self, attempt: int) -> FrontEnd:
+        return draw_front_end(
+            self.kind,
+            d_vocab=self.task.vocabulary_size,
+            n_ctx=self.task.context_length,
+            d_model=len(self.W_U),
+            n_heads=self.n_heads,
+            d_head=self.d_head,
+            seed=self.seed if attempt == 0 else (self.seed, attempt),
+        )
+
+    @property
+    def attempts(self) -> int:
+        return next((tries for most, tries in _ATTEMPTS if self.task.n_contexts <= most), 1)
+
+    def by_heads(self) -> _Drawn | None:
+        best: tuple[int, FrontEnd, RightInverse] | None = None
+        for attempt in range(self.attempts):
+            with self.clock.stage("features", f"{self.task.n_contexts} x {self.n_heads * self.d_head}, draw {attempt}"):
+                front_end = self.draw(attempt)
+                read = features(front_end, self.task.contexts)
+            try:
+                with self.clock.stage("solve", "factoring the features"):
+                    inverse = right_inverse(read)
+            except HypothesisError:
+                continue  # dependent features
+            if best is None or inverse.condition < best[2].condition:
+                best = (attempt, front_end, inverse)
+            if inverse.condition <= _GOOD_CONDITION:
+                break
+        if best is None:
+            return None
+        attempt, front_end, inverse = best
+        with self.clock.stage("solve", f"{self.targets.shape[1]} coordinates"):
+            right = self.targets - last(front_end, self.task.contexts)[:, : self.targets.shape[1]]
+            output = inverse.solve(right)
+            residual = float(np.abs(inverse.matrix @ output - right).max(initial=0.0))
+        if not residual <= _LOOSE:
+            return None
+        return _Drawn(attempt, front_end, inverse, right, output, residual)
+
+    def with_tail(self, drawn: _Drawn) -> BuiltMemory:
+        def report(iteration: int, cross_entropy: float) -> None:
+            self.clock.progress("tail", None, f"step {iteration}: {cross_entropy:.4f} nats per token")
+
+        with self.clock.stage("tail", f"{len(self.task.tail_contexts)} contexts"):
+            fit = fit_tail(
+                drawn.front_end,
+                self.task,
+                W_U=self.W_U,
+                output=drawn.output,
+                inverse=drawn.inverse,
+                progress=report,
+            )
+            output = drawn.inverse.solve(drawn.right, start=fit.output)
+            residual = float(np.abs(drawn.inverse.matrix @ output - drawn.right).max(initial=0.0))
+        return self.finished(drawn._replace(output=output, residual=residual), fit)
+
+    def finished(self, drawn: _Drawn, fit: TailFit | None = None) -> BuiltMemory:
+        W_O = np.zeros((self.n_heads * self.d_head, len(self.W_U)))
+        W_O[:, : drawn.output.shape[1]] = drawn.output
+        return self._built(
+            "heads",
+            drawn.front_end,
+            W_O,
+            self.W_U,
+            drawn.attempt,
+            drawn.inverse.method,
+            drawn.inverse.condition,
+            drawn.residual,
+            fit,
+        )
+
+    def by_embedding(self) -> BuiltMemory:
+        front_end = self.draw(0)
+        W_E = front_end.W_E.copy()
+        W_E[self.task.contexts[:, -1], : self.targets.shape[1]] = self.targets
+        # Positions add nothing, so that x_S is the target itself, without a rounding error.
+        front_end = FrontEnd(
+            front_end.kind, W_E, np.zeros_like(front_end.W_pos), front_end.W_Q, front_end.W_K, front_end.W_V
+        )
+        W_O = np.zeros((self.n_heads * self.d_head, len(self.W_U)))
+        return self._built("embedding", front_end, W_O, self.W_U, 0, "none", 1.0, 0.0, None)
+
+    def by_skip_connection(self) -> BuiltMemory | None:
+        def attempt(targets: Float64Array) -> SkipConnection | None:
+            found = memorize_with_skip_connection(
+                self.draw, self.task.contexts, targets=targets, W_U=self.W_U, attempts=self.attempts
+            )
+            return found if found is not None and found.residual <= _LOOSE else None
+
+        with self.clock.stage("solve", "with the skip connection"):
+            found = attempt(self.targets)
+            if found is None and self.task.target == "labels":
+                found = attempt(association_memory.in_general_position(self.W_U, self.targets, seed=self.seed))
+        if found is None:
+            return None
+        return self._built(
+            "skip connection",
+            found.front_end,
+            found.output,
+            found.W_U,
+            found.attempt,
+            found.solver,
+            found.condition,
+            found.residual,
+            None,
+        )
+
+    def _built(
+        self,
+        route: str,
+        front_end: FrontEnd,
+        W_O: Float64Array,
+        W_U: Float64Array,
+        attempt: int,
+        solver: str,
+        condition: float,
+        residual: float,
+        fit: TailFit | None,
+    ) -> BuiltMemory:
+        network = Network(
+            W_E=front_end.W_E,
+            W_pos=front_end.W_pos,
+            W_Q=front_end.W_Q,
+            W_K=front_end.W_K,
+            W_V=front_end.W_V,
+            W_O=W_O.reshape(self.n_heads, self.d_head, -1),
+            W_U=W_U,
+        )
+        seconds = self.clock.seconds
+        return BuiltMemory(network, route, front_end.kind, attempt, solver, condition, residual, fit, seconds)
+
+
+def _targets(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[Float64Array, Float64Array]:
+    def report(done: int, starts: int, divergence: float) -> None:
+        progress("targets", done / starts, f"best encoder of rank {d_model}: {divergence:.6g} nats")
+
+    if task.target == "laws":
+        return distribution_memory.targets(task, d_model, seed=seed, progress=report)
+    return association_memory.targets(task, d_model, seed=seed)
+
+
+def _check(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> None:
+    for name, value in (("d_model", d_model), ("d_head", d_head), ("n_heads", n_heads)):
+        if value < 1:
+            raise InputError(f"{name} = {value}, expected at least 1")
+    if d_head > d_model:
+        raise InputError(f"d_head = {d_head}, expected at most d_model = {d_model}")
+    if front_end not in FRONT_ENDS:
+        raise InputError(f"front_end is {front_end!r}, expected one of {', '.join(FRONT_ENDS)}")
+    if tail not in TAILS:
+        raise InputError(f"tail is {tail!r}, expected one of {', '.join(TAILS)}")
+
+
+def _silent(stage: str, share: float | None, detail: str) -> None:
+    pass

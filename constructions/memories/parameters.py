@@ -1,0 +1,265 @@
+r"""How many numbers the weights are: the paper's count, and the networks that do with half of it.
+
+Page: docs/claims/parameters.md
+"""
+
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.features.full_rank_attention import front_end
+from constructions.memories.left_out import hold
+from constructions.models.attention import logits
+from constructions.models.exact_network import ExactFrontEnd, as_rationals
+from constructions.models.network import Network
+from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
+from constructions.unembeddings.unembedding import law_unembedding
+
+Float64Array = NDArray[np.float64]
+
+_DRAWS = 24
+_LOOSE = 1e-3  # nats: a network that misses its laws by more holds none
+_LARGEST = 4  # of an embedding entry
+
+
+def parameter_count(
+    *, tokens: int, length: int, width: int, heads: int, head_width: int, query_width: int | None = None
+) -> int:
+    r"""Count the entries of all tensors of a network, $d (S + 2 N) + 2 H d (d_{qk} + d_h)$.
+
+    Args:
+        tokens: N, of the vocabulary that is read and the one that is predicted.
+        length: S.
+        width: d.
+        heads: H.
+        head_width: $d_h$.
+        query_width: $d_{qk}$; by default $d_h$, and the count is the paper's $d (S + 2 N + 4 d_h H)$.
+
+    Returns:
+        The number.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/parameters.md
+
+    Example:
+        >>> parameter_count(tokens=4, length=2, width=4, heads=6, head_width=2)
+        232
+    """
+    queries = head_width if query_width is None else query_width
+    return width * (length + 2 * tokens) + 2 * heads * width * (queries + head_width)
+
+
+def printed_count(*, tokens: int, length: int, width: int, facts: int) -> int:
+    r"""The paper's second form, $d (S + 2 N + 4 (T - d))$.
+
+    With $H = \lceil (T - d) / d_h \rceil$ heads and $d_{qk} = d_h$ it is the number of parameters if $d_h$ divides
+    $T - d$, and less than it by fewer than $4 d d_h$ if not.
+
+    Args:
+        tokens: N.
+        length: S.
+        width: d.
+        facts: T, at least d.
+
+    Returns:
+        The number.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Remarks 1. Page: docs/claims/parameters.md
+
+    Example:
+        >>> printed_count(tokens=4, length=2, width=4, facts=16), printed_count(tokens=4, length=2, width=4, facts=15)
+        (232, 216)
+    """
+    return width * (length + 2 * tokens + 4 * (facts - width))
+
+
+def shared_count(*, tokens: int, length: int, width: int, heads: int, head_width: int) -> int:
+    r"""Count the numbers that a network is made of if $W_Q^h W_K^{h\top} = \lambda_h u^\top v$ in all heads.
+
+    $$ d (S + 2 N + 2 H d_h) + 2 d + H . $$
+
+    Args:
+        tokens: N.
+        length: S.
+        width: d.
+        heads: H.
+        head_width: $d_h$.
+
+    Returns:
+        The number.
+
+    Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/parameters.md
+
+    Example:
+        >>> shared_count(tokens=4, length=2, width=4, heads=6, head_width=2)
+        150
+    """
+    return width * (length + 2 * tokens + 2 * heads * head_width) + 2 * width + heads
+
+
+def matched_front_ends(
+    *, tokens: int, length: int, width: int, heads: int, head_width: int, seed: int
+) -> tuple[ExactFrontEnd, ExactFrontEnd]:
+    r"""Draw two rational front ends that differ in queries and keys only: any in each head, and shared of rank one.
+
+    Args:
+        tokens: N.
+        length: S.
+        width: d.
+        heads: H.
+        head_width: $d_h$.
+        seed: What is drawn depends on it alone.
+
+    Returns:
+        The front end with $d_{qk} = d_h$, and the one with $W_Q^h = u^\top$, $W_K^h = \lambda_h v^\top$.
+
+    Page: docs/claims/parameters.md
+
+    Example:
+        >>> generic, shared = matched_front_ends(tokens=2, length=2, width=2, heads=3, head_width=2, seed=0)
+        >>> generic.W_Q[0].ncols(), shared.W_Q[0].ncols(), shared.W_Q[0] == shared.W_Q[2]
+        (2, 1, True)
+    """
+    generator = np.random.default_rng((9, seed))
+
+    def draw(rows: int, columns: int, largest: int) -> fmpq_mat:
+        return as_rationals(generator.integers(-largest, largest + 1, (rows, columns)).tolist())
+
+    embeddings, positions = draw(tokens, width, _LARGEST), draw(length, width, _LARGEST)
+    values = tuple(draw(width, head_width, _LARGEST) for _ in range(heads))
+    generic = ExactFrontEnd(
+        embeddings,
+        positions,
+        tuple(draw(width, head_width, 5) for _ in range(heads)),
+        tuple(draw(width, head_width, 5) for _ in range(heads)),
+        values,
+    )
+    u, v = (
+        _telling_apart(generator, np.array(rows, dtype=object).reshape(-1, width))
+        for rows in _read(embeddings, positions)
+    )
+    scales = [(h + 1) * (-1) ** h for h in range(heads)]  # of both signs, of different sizes
+    shared = ExactFrontEnd(embeddings, positions, (u,) * heads, tuple(scale * v for scale in scales), values)
+    return generic, shared
+
+
+def _read(embeddings: fmpq_mat, positions: fmpq_mat) -> tuple[list[list[int]], list[list[int]]]:
+    """What must not be 0 on the query direction, and on the key direction: x_S; and differences of keys."""
+    tokens, places = ([[int(entry.p) for entry in row] for row in part.tolist()] for part in (embeddings, positions))
+
+    def differences(rows: list[list[int]]) -> list[list[int]]:
+        pairs = [(a, b) for i, a in enumerate(rows) for b in rows[:i] if a != b]
+        return [[x - y for x, y in zip(a, b, strict=True)] for a, b in pairs]
+
+    queries = [[x + y for x, y in zip(token, places[-1], strict=True)] for token in tokens]
+    return [query for query in queries if any(query)], [*differences(tokens), *differences(places)]
+
+
+def _telling_apart(generator: np.random.Generator, rows: NDArray[np.object_]) -> fmpq_mat:
+    """A column of small integers that no row is orthogonal to."""
+    width, largest = rows.shape[1], 1
+    while True:
+        for _ in range(_DRAWS):
+            column = generator.integers(-largest, largest + 1, width)
+            if (rows @ column != 0).all():
+                return as_rationals([[int(entry)] for entry in column])
+        largest += 1
+
+
+def fewest_heads(facts: int, width: int, head_width: int) -> int:
+    r"""The number of heads that the paper counts, $\lceil (T - d) / d_h \rceil$, at least 1.
+
+    Page: docs/claims/parameters.md
+
+    Example:
+        >>> fewest_heads(16, 4, 2), fewest_heads(15, 4, 2)
+        (6, 6)
+    """
+    return max(1, -(-(facts - width) // head_width))
+
+
+def matched_memories(
+    *, tokens: int, length: int, width: int, head_width: int, seed: int
+) -> tuple[Task, Network, Network]:
+    r"""Hold random laws on all $N^S$ contexts twice: with queries and keys of their own, and shared of rank one.
+
+    Both networks have $H = \lceil (N^S - d) / d_h \rceil$ heads. The front ends stay as they are drawn, so that the
+    second has $W_Q^h = \lambda_h u^\top$ and $W_K^h = v^\top$ without a rounding error. Of several draws the one with
+    the smallest error is taken.
+
+    Args:
+        tokens: N, at least 2.
+        length: S.
+        width: d, N - 1 or N.
+        head_width: $d_h$.
+        seed: Of the laws and the weights.
+
+    Returns:
+        The task, the network with $d_{qk} = d_h$, and the one with shared attention of rank one.
+
+    Raises:
+        CapacityError: No draw reached the laws in floating point.
+        InputError: Sizes out of range.
+
+    Page: docs/claims/parameters.md
+
+    Example:
+        >>> task, generic, shared = matched_memories(tokens=3, length=2, width=3, head_width=2, seed=0)
+        >>> task.n_contexts, generic.parameters, shared.parameters
+        (9, 96, 78)
+    """
+    if tokens < 2 or length < 1 or not 1 <= head_width <= width or not tokens - 1 <= width <= tokens:
+        raise InputError(
+            f"N = {tokens}, S = {length}, d = {width}, d_h = {head_width}, expected N >= 2, S >= 1, "
+            "1 <= d_h <= d and N - 1 <= d <= N"
+        )
+    positive = np.random.default_rng((10, seed)).standard_exponential((tokens**length, tokens)) + 2.0**-20
+    task = enumerated_task(tokens, length, target="laws", laws=positive / positive.sum(axis=1, keepdims=True))
+    logarithms = np.log(positive)
+    heads = fewest_heads(task.n_contexts, width, head_width)
+    generic, shared = (
+        _held(task, logarithms, kind, width=width, heads=heads, head_width=head_width, seed=seed)
+        for kind in ("random", "shared-rank-one")
+    )
+    return task, generic, shared
+
+
+def _held(
+    task: Task, logarithms: Float64Array, kind: str, *, width: int, heads: int, head_width: int, seed: int
+) -> Network:
+    # For d = N the logarithms are not centred: the stream has to span all of its d dimensions.
+    stream = logarithms if width == logarithms.shape[1] else logarithms[:, :-1] - logarithms[:, -1:]
+    best, smallest = None, _LOOSE
+    for draw in range(_DRAWS):
+        weights = front_end(
+            kind,
+            d_vocab=task.vocabulary_size,
+            n_ctx=task.context_length,
+            d_model=width,
+            n_heads=heads,
+            d_head=head_width,
+            seed=(seed, draw),
+        )
+        try:
+            network = hold(
+                weights,
+                task.contexts,
+                kept=task.n_contexts,
+                stream=stream,
+                unembedding=law_unembedding(width, task.vocabulary_size),
+                occurrences=task.counts.totals(),
+            ).network
+        except HypothesisError:
+            continue  # a degenerate draw
+        if isinstance(network, Network):
+            error = float(np.ptp(logits(network, task.contexts) - logarithms, axis=1).max())
+            if error < smallest:
+                best, smallest = network, error
+    if best is None:
+        raise CapacityError(
+            "Theorem 1'",
+            f"features of rank N^S = {task.n_contexts}, well conditioned enough for float64",
+            f"none in {_DRAWS} draws of {kind!r} with d = {width}, d_h = {head_width}, H = {heads} had them",
+        )
+    return best

@@ -1,0 +1,234 @@
+"""The contexts that are not memorized: fitted as well as the memorized ones leave room for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
+
+from constructions.errors import InputError
+from constructions.features.minimum_norm import RightInverse
+from constructions.models.attention import AttentionWeights, features, last
+from constructions.tasks.task import Counts, Task
+
+Float32Array = NDArray[np.float32]
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+
+_FEATURE_ENTRIES = 2**28  # float32 features of the tail kept at a time: 1 GiB
+_LOGIT_ENTRIES = 2**22  # logits worked on at a time
+_ITERATIONS = 150
+_WORK = 2**40  # multiplications that one product may cost over all iterations
+_PRECISION = 1e-5  # nats per token: smaller gains end the descent
+_PAIRS = 20  # of L-BFGS
+_PAIR_ENTRIES = 2**25
+
+
+@dataclass(frozen=True, eq=False)
+class TailFit:
+    """An output that treats the tail better, and what it gained.
+
+    Args:
+        output: W_O on the coordinates that are read, `[n_heads * d_head, r]`.
+        iterations: Steps of the descent.
+        cross_entropy: Nats per token of the fitted contexts, before and after.
+        contexts: How many contexts of the tail took part, the most frequent ones.
+    """
+
+    output: Float64Array
+    iterations: int
+    cross_entropy: tuple[float, float]
+    contexts: int
+
+
+def fit_tail(
+    weights: AttentionWeights,
+    task: Task,
+    *,
+    W_U: Float64Array,
+    output: Float64Array,
+    inverse: RightInverse,
+    regularization: float = 1.0,
+    iterations: int = _ITERATIONS,
+    progress: Callable[[int, float], None] | None = None,
+) -> TailFit:
+    r"""Lower the cross-entropy of the tail without touching a memorized context.
+
+    Let $Y$ be the features of the memorized contexts and $W_0$ an output with $Y W_0 = B$. All outputs of that kind
+    are $W_0 + Q$ with $Y Q = 0$, and on them
+
+    $$ f(Q) = \sum_{t \in \text{tail}} \sum_j c_{tj} \bigl(-\log \mathrm{softmax}\bigl((x_S + \Phi_t (W_0 + Q)) W_U
+       \bigr)_j\bigr) + \tfrac{\ell}{2} \lVert Q \rVert_F^2 $$
+
+    is convex, since log-sum-exp is. L-BFGS starts at 0 and sees only gradients projected by $I - Y^+ Y$, so every
+    iterate is a combination of vectors of the null space. The features of the tail are held in float32: rounding
+    there changes which output is found, not whether the memorized contexts survive; those are up to the caller's
+    last refinement in float64.
+
+    Tokens whose column of `W_U` is zero have logit 0 and are summed together. A long tail is cut to its most frequent
+    contexts, as many as fit into 1 GiB of features.
+
+    Args:
+        weights: The front end (or network) that makes the features.
+        task: The task; its `tail_contexts` and `tail_counts` are fitted.
+        W_U: Unembedding, `[d_model, N]`; zero below its first r rows.
+        output: $W_0$, `[n_heads * d_head, r]`.
+        inverse: The factored features of the memorized contexts.
+        regularization: $\ell$, in counts.
+        iterations: Steps at most; fewer if the gain per step falls below 1e-5 nats per token, or if the work is large.
+        progress: Called after every step with its number and the cross-entropy in nats per token.
+
+    Returns:
+        The output $W_0 + Q$ and the cross-entropies.
+
+    Raises:
+        InputError: The task has no tail, or `regularization` is not positive.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (epsilon > 0), made constructive. Page: docs/tail.md
+
+    Example:
+        >>> from constructions.features.full_rank_attention import front_end
+        >>> from constructions.features.minimum_norm import right_inverse
+        >>> from constructions.tasks.task import Counts, make_task
+        >>> contexts = np.array([[i, j] for i in range(3) for j in range(3)])
+        >>> rows = [{(i + j) % 3: 9, 0: 1} if (i + j) % 3 else {0: 9} for i, j in contexts]
+        >>> task = make_task(contexts, Counts.from_rows(rows), vocabulary=tuple("abc"), facts=4)
+        >>> weights = front_end("random", d_vocab=3, n_ctx=2, d_model=3, n_heads=8, d_head=2, seed=0)
+        >>> inverse = right_inverse(features(weights, task.contexts))
+        >>> start = np.zeros((16, 3))
+        >>> fit = fit_tail(weights, task, W_U=np.eye(3), output=start, inverse=inverse)
+        >>> fit.contexts, fit.cross_entropy[1] < fit.cross_entropy[0]
+        (5, True)
+        >>> bool(np.abs(inverse.matrix @ (fit.output - start)).max() < 1e-12)
+        True
+    """
+    if len(task.tail_contexts) == 0:
+        raise InputError("tail is 'fit', but every context of the task is memorized")
+    if not 0 < regularization < np.inf:
+        raise InputError(f"regularization = {regularization}, expected a positive number of counts")
+    objective = _Objective(weights, task, W_U, output, inverse, regularization)
+    size = output.size
+    steps = max(1, min(iterations, _WORK // (objective.features.size * output.shape[1])))
+    taken = 0
+
+    def report(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+        nonlocal taken
+        taken += 1
+        if progress is not None:
+            progress(taken, objective.cross_entropy)
+
+    objective(np.zeros(size))
+    before = objective.cross_entropy
+    found = scipy.optimize.minimize(
+        objective,
+        np.zeros(size),
+        jac=True,
+        method="L-BFGS-B",
+        callback=report,
+        options={
+            "maxiter": steps,
+            "maxcor": _pairs(size),
+            "ftol": _PRECISION,
+            "gtol": 0.0,
+        },
+    )
+    objective(found.x)
+    return TailFit(
+        output + found.x.reshape(output.shape), taken, (before, objective.cross_entropy), len(objective.features)
+    )
+
+
+def tail_bytes(n_tail: int, *, n_features: int, coordinates: int) -> int:
+    """Bytes that `fit_tail` needs at its peak, for `n_tail` contexts: features, streams and the pairs of L-BFGS.
+
+    Example:
+        >>> round(tail_bytes(30_000, n_features=4096, coordinates=64) / 2**30, 2)
+        0.57
+    """
+    rows = _rows(n_tail, n_features)
+    size = n_features * coordinates
+    return 4 * rows * (n_features + 3 * coordinates) + 8 * size * (2 * _pairs(size) + 8)
+
+
+def _rows(n_tail: int, n_features: int) -> int:
+    return max(1, min(n_tail, _FEATURE_ENTRIES // n_features))
+
+
+def _pairs(size: int) -> int:
+    return max(4, min(_PAIRS, _PAIR_ENTRIES // size))
+
+
+class _Objective:
+    """f / (sum of counts) and its projected gradient; remembers the last cross-entropy."""
+
+    def __init__(
+        self,
+        weights: AttentionWeights,
+        task: Task,
+        W_U: Float64Array,
+        output: Float64Array,
+        inverse: RightInverse,
+        regularization: float,
+    ) -> None:
+        rows = _rows(len(task.tail_contexts), len(output))
+        contexts, counts = task.tail_contexts[:rows], task.tail_counts.rows(0, rows)
+        coordinates = output.shape[1]
+        self.features: Float32Array = features(weights, contexts, dtype=np.float32)
+        self.base = (last(weights, contexts)[:, :coordinates] + self.features @ output.astype(np.float32)).astype(
+            np.float32
+        )
+        self.inverse = inverse
+        self.totals = counts.totals().astype(np.float64)
+        self.regularization = regularization / self.totals.sum()
+        active = np.flatnonzero(W_U.any(axis=0))
+        self.unembedding = W_U[:coordinates, active].astype(np.float32)
+        self.silent = W_U.shape[1] - len(active)
+        self.entries = _Entries(counts, active, W_U.shape[1])
+        self.cross_entropy = np.nan
+
+    def __call__(self, point: Float64Array) -> tuple[float, Float64Array]:
+        addition = point.reshape(-1, self.base.shape[1])
+        stream = self.features @ addition.astype(np.float32)
+        stream += self.base
+        rows = max(1, _LOGIT_ENTRIES // max(1, self.unembedding.shape[1]))
+        loss = sum(self._replace_by_gradient(stream, start, rows) for start in range(0, len(stream), rows))
+        total = self.totals.sum()
+        self.cross_entropy = float(loss / total)
+        gradient = self.inverse.project((self.features.T @ stream).astype(np.float64) / total)
+        gradient += self.regularization * addition
+        value = self.cross_entropy + 0.5 * self.regularization * float(np.vdot(addition, addition))
+        return value, gradient.ravel()
+
+    def _replace_by_gradient(self, stream: Float32Array, start: int, rows: int) -> float:
+        """Overwrite a block of the residual stream by the gradient there; return the loss of the block, in nats."""
+        part = slice(start, min(start + rows, len(stream)))
+        logits = stream[part] @ self.unembedding
+        totals = self.totals[part]
+        row, column, count = self.entries.block(part)
+        highest = np.maximum(logits.max(axis=1), 0.0) if self.silent else logits.max(axis=1)
+        observed = float(np.dot(count, logits[row, column].astype(np.float64)))
+        logits -= highest[:, None]
+        powers = np.exp(logits, out=logits)
+        sums = powers.sum(axis=1, dtype=np.float64) + self.silent * np.exp(-highest.astype(np.float64))
+        powers *= (totals / sums).astype(np.float32)[:, None]
+        powers[row, column] -= count.astype(np.float32)
+        stream[part] = powers @ self.unembedding.T
+        return float(totals @ (highest + np.log(sums))) - observed
+
+
+class _Entries:
+    """The sparse counts of the tokens that have a column of their own, by row and column."""
+
+    def __init__(self, counts: Counts, active: Int64Array, width: int) -> None:
+        column_of = np.full(width, -1)
+        column_of[active] = np.arange(len(active))
+        row = np.repeat(np.arange(len(counts)), np.diff(counts.indptr))
+        column = column_of[counts.indices]
+        kept = column >= 0
+        self.row, self.column, self.count = row[kept], column[kept], counts.data[kept].astype(np.float64)
+
+    def block(self, part: slice) -> tuple[Int64Array, Int64Array, Float64Array]:
+        first, beyond = np.searchsorted(self.row, [part.start, part.stop])
+        entries = slice(int(first), int(beyond))
+        return self.row[entries] - part.start, self.column[entries], self.count[entries]

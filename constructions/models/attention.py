@@ -1,0 +1,191 @@
+"""The forward pass in float64: fast, and never a proof."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import InputError
+from constructions.models.front_end import FrontEnd
+from constructions.models.network import Network
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+
+AttentionWeights = Network | FrontEnd
+"""What attention reads: a network, or the front end of one that has no W_O and W_U yet."""
+
+_TABLE_ENTRIES = 2**22  # scores are looked up in a table [last token, token] while it stays this small
+
+
+def last(weights: AttentionWeights, contexts: Int64Array) -> Float64Array:
+    r"""The vectors at the last position, $x_S = W_E[t_S] + W_{pos}[S]$, what the skip connection carries.
+
+    Args:
+        weights: A network or a front end.
+        contexts: Tokens, `[T, S]`.
+
+    Returns:
+        Array `[T, d_model]`.
+
+    Raises:
+        InputError: Contexts of another length than the positional embeddings, or tokens out of range.
+
+    Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/claims/full_rank_attention.md
+
+    Example:
+        >>> from constructions.features.full_rank_attention import front_end
+        >>> weights = front_end("table", d_vocab=2, n_ctx=2, d_model=4, n_heads=1, d_head=1, seed=0)
+        >>> last(weights, np.array([[0, 1]])).tolist()
+        [[0.0, 1.0, 0.0, 0.5]]
+    """
+    _check_contexts(weights, contexts)
+    return weights.W_E[contexts[:, -1]] + weights.W_pos[-1]
+
+
+def attention(weights: AttentionWeights, contexts: Int64Array, head: int) -> Float64Array:
+    r"""The attention pattern of one head, $a = \mathrm{softmax}_s \langle x_S W_Q, x_s W_K \rangle$.
+
+    Args:
+        weights: A network or a front end.
+        contexts: Tokens, `[T, S]`.
+        head: Which head.
+
+    Returns:
+        Array `[T, S]`; each row sums to 1 up to rounding.
+
+    Raises:
+        InputError: As `last`, or no such head.
+
+    Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/claims/full_rank_attention.md
+
+    Example:
+        >>> from constructions.features.full_rank_attention import front_end
+        >>> weights = front_end("random", d_vocab=3, n_ctx=2, d_model=4, n_heads=1, d_head=2, seed=0)
+        >>> pattern = attention(weights, np.array([[0, 1], [2, 2]]), 0)
+        >>> pattern.shape, bool(np.allclose(pattern.sum(axis=1), 1))
+        ((2, 2), True)
+    """
+    _check_contexts(weights, contexts)
+    if not 0 <= head < len(weights.W_Q):
+        raise InputError(f"head = {head}, expected 0 .. {len(weights.W_Q) - 1}")
+    return _softmax(_Lookup(weights, contexts).scores(head)(slice(None)))
+
+
+def features(
+    weights: AttentionWeights, contexts: Int64Array, *, dtype: type[np.floating] = np.float64, rows: int = 4096
+) -> NDArray:
+    r"""What the heads have read, before W_O: $Y_t = \mathrm{concat}_h \bigl( \sum_s a^h_s x_s \bigr) W_V^h$.
+
+    The score of position s depends on the last token, on s and on the token at s only; so while there are few tokens
+    the scores of a head are looked up in one small table.
+
+    Args:
+        weights: A network or a front end.
+        contexts: Tokens, `[T, S]`.
+        dtype: Type in which the result is stored; it is computed in float64.
+        rows: Contexts worked on at a time; bounds the memory beside the result.
+
+    Returns:
+        Array `[T, n_heads * d_head]`.
+
+    Raises:
+        InputError: As `last`.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2). Page: docs/claims/full_rank_attention.md
+
+    Example:
+        >>> from constructions.features.full_rank_attention import front_end
+        >>> weights = front_end("table", d_vocab=2, n_ctx=2, d_model=4, n_heads=3, d_head=2, seed=0)
+        >>> features(weights, np.array([[0, 0], [0, 1], [1, 0], [1, 1]])).shape
+        (4, 6)
+    """
+    _check_contexts(weights, contexts)
+    n_heads, _, d_head = weights.W_V.shape
+    result = np.empty((len(contexts), n_heads, d_head), dtype=dtype)
+    lookup = _Lookup(weights, contexts)
+    for head in range(n_heads):
+        scores = lookup.scores(head)
+        values = lookup.embeddings @ weights.W_V[head]
+        position_values = weights.W_pos @ weights.W_V[head]
+        for start in range(0, len(contexts), rows):
+            part = slice(start, start + rows)
+            pattern = _softmax(scores(part))
+            mixed = pattern @ position_values
+            for s in range(contexts.shape[1]):
+                mixed += pattern[:, s, None] * values[lookup.token[part, s]]
+            result[part, head] = mixed
+    return result.reshape(len(contexts), n_heads * d_head)
+
+
+def logits(network: Network, contexts: Int64Array, *, rows: int = 4096) -> Float64Array:
+    r"""The logits at the last position, $\bigl(x_S + Y W_O\bigr) W_U$.
+
+    Args:
+        network: The weights.
+        contexts: Tokens, `[T, S]`.
+        rows: Contexts worked on at a time.
+
+    Returns:
+        Array `[T, d_vocab_out]`.
+
+    Raises:
+        InputError: As `last`.
+
+    Source: Dana, Pydi, Chevaleyre (2024), equation (2). Page: docs/conventions.md
+
+    Example:
+        >>> zero, one = np.zeros, np.ones
+        >>> network = Network(W_E=np.eye(2), W_pos=zero((3, 2)), W_Q=zero((1, 2, 1)), W_K=zero((1, 2, 1)),
+        ...                   W_V=one((1, 2, 1)), W_O=one((1, 1, 2)), W_U=np.eye(2))
+        >>> logits(network, np.array([[0, 1, 1]])).tolist()
+        [[1.0, 2.0]]
+    """
+    _check_contexts(network, contexts)
+    output = network.W_O.reshape(-1, network.d_model)
+    result = np.empty((len(contexts), network.d_vocab_out))
+    for start in range(0, len(contexts), rows):
+        part = contexts[start : start + rows]
+        result[start : start + rows] = (last(network, part) + features(network, part) @ output) @ network.W_U
+    return result
+
+
+class _Lookup:
+    """The contexts of one call, re-indexed by the tokens that occur in them, so that each is embedded once."""
+
+    def __init__(self, weights: AttentionWeights, contexts: Int64Array) -> None:
+        tokens, token = np.unique(contexts, return_inverse=True)
+        lasts, self.last = np.unique(contexts[:, -1], return_inverse=True)
+        self.weights = weights
+        self.token = token.reshape(contexts.shape)
+        self.embeddings = weights.W_E[tokens]
+        self.queries = weights.W_E[lasts] + weights.W_pos[-1]
+        self.tabulated = len(lasts) * len(tokens) <= _TABLE_ENTRIES
+
+    def scores(self, head: int) -> Callable[[slice], Float64Array]:
+        """The scores of one head, as a function of the rows wanted: `[rows, S]`."""
+        query = self.queries @ self.weights.W_Q[head]
+        key = self.embeddings @ self.weights.W_K[head]
+        position_score = query @ (self.weights.W_pos @ self.weights.W_K[head]).T
+        if self.tabulated:
+            token_score = query @ key.T
+            return lambda rows: token_score[self.last[rows, None], self.token[rows]] + position_score[self.last[rows]]
+
+        def directly(rows: slice) -> Float64Array:
+            last, token = self.last[rows], self.token[rows]
+            return position_score[last] + np.einsum("tq,tsq->ts", query[last], key[token])
+
+        return directly
+
+
+def _softmax(scores: Float64Array) -> Float64Array:
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def _check_contexts(weights: AttentionWeights, contexts: Int64Array) -> None:
+    d_vocab, n_ctx = len(weights.W_E), len(weights.W_pos)
+    if contexts.ndim != 2 or contexts.shape[1] != n_ctx:
+        raise InputError(f"contexts has shape {contexts.shape}, expected [T, {n_ctx}]")
+    if contexts.size and (contexts.min() < 0 or contexts.max() >= d_vocab):
+        raise InputError(f"contexts has tokens in [{contexts.min()}, {contexts.max()}], expected 0 .. {d_vocab - 1}")

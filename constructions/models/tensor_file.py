@@ -1,0 +1,104 @@
+"""Tensors in a file that has one meaning: float64 safetensors with a plain header."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from constructions.errors import FileFormatError
+from constructions.files import canonical_json, require_regular_file, write_atomically
+
+Float64Array = NDArray[np.float64]
+
+_LARGEST_HEADER = 2**20  # bytes
+_METADATA_KEY = "byheart"
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Float64Array], *, metadata: object) -> None:
+    """Write tensors to `path` as safetensors, atomically; equal tensors give equal bytes.
+
+    Args:
+        path: Where the file shall be.
+        tensors: The tensors by name, float64.
+        metadata: What the file says about itself, plain JSON data.
+
+    Page: docs/layer.md
+    """
+    data = safetensors.numpy.save(dict(tensors), metadata={_METADATA_KEY: canonical_json(metadata)})
+    write_atomically(Path(path), data)
+
+
+def load_tensors(path: Path, names: Sequence[str], *, metadata: object) -> dict[str, Float64Array]:
+    """Read the tensors that `save_tensors` wrote, and nothing else.
+
+    A header that repeats a name, or that has unknown fields, could mean different tensors to different readers; it is
+    refused.
+
+    Args:
+        path: The file.
+        names: The names that the file must have.
+        metadata: What the file must say about itself.
+
+    Returns:
+        The tensors by name.
+
+    Raises:
+        FileFormatError: The file is missing, truncated, holds other tensors, another dtype, or other metadata.
+
+    Page: docs/layer.md
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "a.safetensors"
+        ...     save_tensors(path, {"A": np.eye(2)}, metadata={"version": 1})
+        ...     load_tensors(path, ["A"], metadata={"version": 1})["A"].tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    path = Path(path)
+    require_regular_file(path)
+    _require_plain_header(path)
+    try:
+        with safetensors.safe_open(path, framework="np") as file:
+            found = file.metadata() or {}
+            held = set(file.keys())
+            if held != set(names):
+                raise FileFormatError(f"{path} holds the tensors {sorted(held)}, expected {list(names)}")
+            kinds = {name: file.get_slice(name).get_dtype() for name in names}
+            if set(kinds.values()) != {"F64"}:
+                raise FileFormatError(f"{path} holds dtypes {kinds}, expected F64 throughout")
+            tensors = {name: file.get_tensor(name) for name in names}
+    except FileFormatError:
+        raise
+    except (OSError, safetensors.SafetensorError, ValueError) as error:
+        raise FileFormatError(f"{path} is not a readable file of tensors: {error}") from error
+    if found != {_METADATA_KEY: canonical_json(metadata)}:
+        raise FileFormatError(f"{path} has metadata {found}, expected the key {_METADATA_KEY!r} of byheart")
+    return tensors
+
+
+def _require_plain_header(path: Path) -> None:
+    """Refuse a header that two readers of safetensors could take for different ones."""
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            text = file.read(min(length, _LARGEST_HEADER + 1))
+        if not text.startswith(b"{") or length > _LARGEST_HEADER:
+            raise ValueError(f"its header of {length} bytes is not one that byheart writes")
+        header = json.loads(text, object_pairs_hook=_without_repetition)
+        entries = [entry for name, entry in header.items() if name != "__metadata__"]
+        plain = all(set(entry) == {"dtype", "shape", "data_offsets"} for entry in entries)
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError, MemoryError, OverflowError) as error:
+        raise FileFormatError(f"{path} is not a readable file of tensors: {error}") from error
+    if not plain:
+        raise FileFormatError(f"{path} is not a readable file of tensors: its header has unknown fields")
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("its header repeats a name")
+    return dict(pairs)

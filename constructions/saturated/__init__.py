@@ -1,0 +1,1 @@
+"""The memory of Mahdavi et al., whose attention is saturated, and the conditions that it needs."""

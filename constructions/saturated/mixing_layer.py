@@ -1,0 +1,134 @@
+r"""One layer of uniform attention with a skip connection, after which queries that were equal are independent.
+
+Page: docs/claims/context_rank.md
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.errors import HypothesisError, InputError
+from constructions.models.exact_network import as_rationals
+
+Int64Array = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class MixingLayer:
+    r"""The value and output maps of a self-attention layer with $W_Q = W_K = 0$.
+
+    Args:
+        W_V: Value maps, `[H, d, d_v]`.
+        W_O: Output maps, `[H, d_v, d]`; $\sum_h W_V^h W_O^h = I$.
+
+    Page: docs/claims/context_rank.md
+    """
+
+    W_V: Int64Array
+    W_O: Int64Array
+
+
+def mixing_layer(*, width: int, n_heads: int, value_width: int) -> MixingLayer:
+    r"""Maps that write the identity as a sum of H products through $d_v$ dimensions: head h takes $d_v$ coordinates.
+
+    Args:
+        width: d.
+        n_heads: H.
+        value_width: d_v.
+
+    Returns:
+        The maps.
+
+    Raises:
+        InputError: A number below 1.
+        HypothesisError: H d_v < d: the sum has rank H d_v at most.
+
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 4, repaired. Page: docs/claims/context_rank.md
+
+    Example:
+        >>> layer = mixing_layer(width=3, n_heads=2, value_width=2)
+        >>> sum(v @ o for v, o in zip(layer.W_V, layer.W_O)).tolist()
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    """
+    if min(width, n_heads, value_width) < 1:
+        raise InputError(f"width = {width}, n_heads = {n_heads}, value_width = {value_width}, expected at least 1")
+    if n_heads * value_width < width:
+        raise HypothesisError("The mixing layer", "H d_v >= d", f"H = {n_heads}, d_v = {value_width}, d = {width}")
+    columns = np.eye(width, n_heads * value_width, dtype=np.int64)
+    W_V = np.moveaxis(columns.reshape(width, n_heads, value_width), 1, 0)
+    return MixingLayer(np.ascontiguousarray(W_V), np.ascontiguousarray(np.moveaxis(W_V, 1, 2)))
+
+
+def mixed_tokens(layer: MixingLayer, context: Int64Array) -> fmpq_mat:
+    r"""What the layer makes of the tokens of a context, $x + \bar x \sum_h W_V^h W_O^h$ with their mean $\bar x$.
+
+    Args:
+        layer: The maps.
+        context: Integer tokens, `[n, d]`; the query is one of them.
+
+    Returns:
+        `[n, d]`, exact.
+
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix G. Page: docs/claims/context_rank.md
+
+    Example:
+        >>> mixed_tokens(mixing_layer(width=2, n_heads=1, value_width=2), np.array([[2, 0], [0, 4]]))
+        [3, 2]
+        [1, 6]
+    """
+    through = as_rationals(np.einsum("hdv,hve->de", layer.W_V, layer.W_O))
+    count = len(context)
+    mean = fmpq_mat(count, count, [fmpq(1, count)] * count**2)
+    return as_rationals(context) + mean * as_rationals(context) * through
+
+
+def equal_queries(*, examples: int, tokens: int, width: int, seed: int = 0) -> Int64Array:
+    r"""Random integer contexts of rank n with the same first token, the query: Assumption 1 fails as badly as it can.
+
+    Args:
+        examples: T.
+        tokens: n, at least 2.
+        width: d, at least n.
+        seed: Of the draws.
+
+    Returns:
+        `[T, n, d]`.
+
+    Raises:
+        InputError: A number out of range.
+
+    Page: docs/claims/context_rank.md
+
+    Example:
+        >>> equal_queries(examples=3, tokens=2, width=2)[:, 0].tolist()
+        [[1, 1], [1, 1], [1, 1]]
+    """
+    if examples < 1 or not 2 <= tokens <= width:
+        raise InputError(f"examples = {examples}, tokens = {tokens}, width = {width}, expected T >= 1, 2 <= n <= d")
+    rng = np.random.default_rng([seed, 11])
+    contexts = np.ones((examples, tokens, width), dtype=np.int64)
+    for context in contexts:
+        while as_rationals(context).rank() < tokens:
+            context[1:] = rng.integers(-9, 10, (tokens - 1, width))
+    return contexts
+
+
+def equal_means() -> Int64Array:
+    r"""Contexts that satisfy Assumptions 1 and 2 and not 3: query and mean add up to the same vector in both.
+
+    n = 2, d = 3: the queries are the first two unit vectors e, and the second tokens $-3 e + (0, 0, 1)$.
+
+    Returns:
+        `[2, 2, 3]`; the first token of each is the query.
+
+    Page: docs/claims/context_rank.md
+
+    Example:
+        >>> contexts = equal_means()
+        >>> (2 * contexts[:, 0] + contexts.sum(axis=1)).tolist()  # 2 (e + mean)
+        [[0, 0, 1], [0, 0, 1]]
+    """
+    e = np.eye(3, dtype=np.int64)
+    return np.array([[e[0], e[2] - 3 * e[0]], [e[1], e[2] - 3 * e[1]]])

@@ -1,0 +1,96 @@
+r"""Examples that no small two-layer ReLU network memorizes, and that attention does.
+
+Page: docs/claims/relu_barrier.md
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import InputError
+from constructions.models.layer import LayerTask
+
+Int64Array = NDArray[np.int64]
+
+
+def fewest_examples(*, width: int, neurons: int, outputs: int = 1) -> int:
+    r"""The least T with $T d_{out} > m (d + d_{out}) + d_{out}$: from there on almost all labels cannot be memorized.
+
+    Args:
+        width: d, the dimension of the queries; contexts are the same for all examples.
+        neurons: m.
+        outputs: d_out.
+
+    Returns:
+        T; for one output $m (d + 1) + 2$.
+
+    Raises:
+        InputError: A number out of range.
+
+    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 3. Page: docs/claims/relu_barrier.md
+
+    Example:
+        >>> fewest_examples(width=3, neurons=1), fewest_examples(width=3, neurons=1, outputs=2)
+        (6, 4)
+    """
+    if width < 1 or neurons < 0 or outputs < 1:
+        raise InputError(f"width = {width}, neurons = {neurons}, outputs = {outputs}, expected positive numbers")
+    return (neurons * (width + outputs) + outputs) // outputs + 1
+
+
+def moment_curve(count: int, width: int) -> Int64Array:
+    r"""The points $(t, t^2, \dots, t^d)$ for t = 1 .. T: any d + 1 are affinely independent, any d are independent.
+
+    Args:
+        count: T.
+        width: d.
+
+    Returns:
+        `[T, d]`.
+
+    Raises:
+        InputError: A number below 1, or powers of 2^63 and more.
+
+    Page: docs/claims/relu_barrier.md
+
+    Example:
+        >>> moment_curve(3, 2).tolist()
+        [[1, 1], [2, 4], [3, 9]]
+    """
+    if count < 1 or width < 1 or count**width >= 2**63:
+        raise InputError(f"count = {count}, width = {width}, expected at least 1 and powers below 2^63")
+    return np.arange(1, count + 1, dtype=np.int64)[:, None] ** np.arange(1, width + 1)
+
+
+def barrier_task(*, width: int, neurons: int, tokens: int = 2, seed: int = 0) -> LayerTask:
+    r"""As many examples as m neurons can never memorize, with one context of unit vectors and random integer labels.
+
+    The queries are on the moment curve, so that any $n \le d$ of them are independent; the context is the first n unit
+    vectors. Assumptions 1 and 2 hold.
+
+    Args:
+        width: d.
+        neurons: m, of the network that shall fail.
+        tokens: n, at most d.
+        seed: Of the labels, integers from 0 to 99.
+
+    Returns:
+        The examples, exact in float64.
+
+    Raises:
+        InputError: A number out of range.
+
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 3. Page: docs/claims/relu_barrier.md
+
+    Example:
+        >>> task = barrier_task(width=3, neurons=1)
+        >>> task.n_examples, task.n_tokens, task.shared
+        (6, 2, True)
+    """
+    if not 1 <= tokens <= width:
+        raise InputError(f"tokens = {tokens}, width = {width}, expected 1 <= n <= d")
+    count = fewest_examples(width=width, neurons=neurons)
+    queries = moment_curve(count, width)
+    if queries.max() >= 2**53:
+        raise InputError(f"{count} examples with d = {width} have queries that float64 does not hold")
+    labels = np.random.default_rng([seed, 12]).integers(0, 100, (count, 1))
+    return LayerTask(np.eye(tokens, width)[None], queries.astype(np.float64), labels.astype(np.float64))

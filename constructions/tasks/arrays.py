@@ -1,0 +1,276 @@
+"""Arrays become a task: contexts as token numbers, with what follows them or with laws of one's own.
+
+Page: docs/task.md
+"""
+
+import io
+import zipfile
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
+from constructions.tasks.task import Counts, Target, Task, make_task
+
+Int64Array = NDArray[np.int64]
+Float64Array = NDArray[np.float64]
+
+_PLAIN = ("contexts", "next_tokens", "weights", "laws")
+_COUNTS = ("counts_indptr", "counts_indices", "counts_data")
+_MOST_CONTEXTS = 2**22
+_LARGEST_VOCABULARY = 2**22
+
+
+def read_arrays(path: str | Path) -> dict[str, Any]:
+    """Read the arguments of `array_task` from an ``.npz`` file.
+
+    Args:
+        path: A file with the array `contexts` and some of `next_tokens`, `weights`, `laws`, `vocabulary` and the three
+            arrays `counts_indptr`, `counts_indices`, `counts_data`.
+
+    Returns:
+        The arguments by name.
+
+    Raises:
+        FileFormatError: The file is missing, truncated, no such archive, or holds arrays of other names.
+        InputError: The counts are no sparse matrix.
+
+    Page: docs/task.md
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "facts.npz"
+        ...     np.savez(path, contexts=[[0, 1], [1, 1]], next_tokens=[1, 0])
+        ...     task = array_task(**read_arrays(path), target="labels")
+        >>> task.contexts.tolist(), task.labels.tolist()
+        ([[0, 1], [1, 1]], [1, 0])
+    """
+    path = Path(path)
+    try:
+        file = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise FileFormatError(f"{path} holds a single array, expected an .npz file of named arrays")
+        with file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise FileFormatError(f"{path} is not a readable .npz file of arrays: {error}") from None
+    unknown = sorted(set(arrays) - {*_PLAIN, *_COUNTS, "vocabulary"})
+    if unknown or "contexts" not in arrays:
+        raise FileFormatError(
+            f"{path} holds the arrays {sorted(arrays)}, expected contexts and some of "
+            f"{', '.join((*_PLAIN[1:], 'vocabulary', *_COUNTS))}"
+        )
+    result: dict[str, Any] = {name: arrays[name] for name in _PLAIN if name in arrays}
+    given = [name for name in _COUNTS if name in arrays]
+    if given:
+        if len(given) < len(_COUNTS):
+            raise FileFormatError(f"{path} holds {', '.join(given)}, expected all of {', '.join(_COUNTS)} or none")
+        result["counts"] = Counts(*(arrays[name] for name in _COUNTS))
+    if "vocabulary" in arrays:
+        names = arrays["vocabulary"]
+        if names.ndim != 1 or names.dtype.kind != "U":
+            raise FileFormatError(f"{path}: vocabulary is {names.dtype} of shape {names.shape}, expected texts [N]")
+        result["vocabulary"] = tuple(names.tolist())
+    return result
+
+
+def array_task(
+    contexts: Int64Array,
+    *,
+    next_tokens: Int64Array | None = None,
+    weights: Int64Array | None = None,
+    counts: Counts | None = None,
+    laws: Float64Array | None = None,
+    vocabulary: tuple[str, ...] | int | None = None,
+    target: Target = "laws",
+    facts: int | None = None,
+    mass: Fraction | float | None = None,
+) -> Task:
+    r"""Build a task from arrays.
+
+    What follows the contexts is given in one of three ways: `next_tokens`, one for each row of `contexts`, where equal
+    rows add up; `counts` of all next tokens, one row for each of pairwise distinct contexts; or `laws` of one's own
+    over pairwise distinct contexts, with or without `counts` (without, each context counts as one occurrence of the
+    first mode of its law, times its weight).
+
+    Args:
+        contexts: Token numbers, `[M, S]`.
+        next_tokens: The token after each context, `[M]`.
+        weights: How often each row occurs, positive integers, `[M]`; once by default. Not beside `counts`.
+        counts: Counts of the next tokens, M rows.
+        laws: Laws to be memorized instead of smoothed counts, `[M, N]`: of full support for the target ``laws``; for
+            ``labels`` only their modes matter.
+        vocabulary: The texts of the tokens or their number, $N$; by default the numbers up to the largest that occurs.
+        target: ``"laws"`` or ``"labels"``.
+        facts: How many contexts to memorize, the most frequent ones; all by default.
+        mass: Instead of `facts`, the share of all occurrences that the memorized contexts must hold.
+
+    Returns:
+        The task.
+
+    Raises:
+        InputError: Arrays of wrong types, shapes or ranges, laws that are no probabilities, contexts that occur twice.
+        HypothesisError: A law without full support for the target ``laws``; names the row.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Section 2. Page: docs/task.md
+
+    Example:
+        >>> task = array_task(np.array([[0], [1]]), laws=np.array([[0.25, 0.75], [0.5, 0.5]]))
+        >>> task.vocabulary, task.labels.tolist(), task.laws.tolist()
+        (('0', '1'), [1, 0], [[0.25, 0.75], [0.5, 0.5]])
+    """
+    contexts = _integers("contexts", contexts, 2)
+    rows = len(contexts)
+    if 0 in contexts.shape:
+        raise InputError(f"contexts has shape {contexts.shape}, expected at least one context of one token")
+    if (next_tokens is None) == (counts is None and laws is None):
+        raise InputError("what follows the contexts must be given either by next_tokens or by counts or laws")
+    if counts is not None and weights is not None:
+        raise InputError("weights are given beside counts, which already say how often each context occurs")
+    weight = np.ones(rows, dtype=np.int64) if weights is None else _integers("weights", weights, 1)
+    if weight.shape != (rows,) or weight.min() < 1:
+        raise InputError(f"weights has shape {weight.shape} and the minimum {weight.min()}, expected [{rows}], >= 1")
+
+    if next_tokens is not None:
+        following = _integers("next_tokens", next_tokens, 1)
+        if following.shape != (rows,):
+            raise InputError(f"next_tokens has shape {following.shape}, expected [{rows}]")
+        contexts, counts = _added_up(contexts, following, weight)
+    if laws is not None:
+        laws = _checked_laws(laws, rows, full_support=target == "laws")
+        if counts is None or target == "labels":
+            counts = Counts(np.arange(rows + 1), laws.argmax(axis=1), weight if counts is None else counts.totals())
+    if counts is None or len(counts) != len(contexts):
+        raise InputError(f"contexts has {len(contexts)} rows, but counts has {0 if counts is None else len(counts)}")
+
+    largest = int(max(contexts.max(), counts.indices.max(), -1 if laws is None else laws.shape[1] - 1))
+    names = _names(vocabulary, largest + 1)
+    if largest >= len(names):
+        raise InputError(f"the token {largest} occurs, expected tokens 0 .. {len(names) - 1} of the vocabulary")
+    if laws is not None and laws.shape[1] != len(names):
+        raise InputError(f"laws has shape {laws.shape}, expected one column for each of the {len(names)} tokens")
+    laws = laws if target == "laws" else None
+    return make_task(contexts, counts, vocabulary=names, target=target, facts=facts, mass=mass, laws=laws)
+
+
+def all_contexts(n_tokens: int, length: int) -> Int64Array:
+    """All contexts of `length` tokens over a vocabulary, in lexicographic order, `[n_tokens ** length, length]`.
+
+    Raises:
+        InputError: `n_tokens` or `length` below 1.
+        ResourceError: More than 2**22 contexts.
+
+    Example:
+        >>> all_contexts(2, 2).tolist()
+        [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    if n_tokens < 1 or length < 1:
+        raise InputError(f"n_tokens = {n_tokens} and length = {length}, expected at least 1")
+    if n_tokens**length > _MOST_CONTEXTS:
+        raise ResourceError(f"there are {n_tokens}**{length} contexts, more than 2**22")
+    return np.indices((n_tokens,) * length).reshape(length, -1).T.astype(np.int64)
+
+
+def enumerated_task(
+    n_tokens: int,
+    length: int,
+    *,
+    target: Target = "labels",
+    laws: Float64Array | None = None,
+    labels: Int64Array | None = None,
+    seed: int = 0,
+) -> Task:
+    r"""The task of theory: all $N^S$ contexts, equally likely, with given or random labels or laws.
+
+    Args:
+        n_tokens: Size of the vocabulary, $N$.
+        length: Tokens in a context, $S$.
+        target: ``"labels"`` or ``"laws"``.
+        laws: For ``laws``, the laws in the lexicographic order of the contexts, `[N ** S, N]`; by default drawn
+            uniformly from the simplex.
+        labels: For ``labels``, the labels in that order, `[N ** S]`; by default drawn uniformly.
+        seed: Seed of what is drawn.
+
+    Returns:
+        The task.
+
+    Raises:
+        InputError: Sizes below 1, or labels or laws that do not fit.
+        HypothesisError: A law without full support.
+        ResourceError: More than 2**22 contexts.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Section 4. Page: docs/task.md
+
+    Example:
+        >>> task = enumerated_task(2, 2, labels=np.array([0, 1, 1, 0]))
+        >>> task.contexts.tolist(), task.labels.tolist()
+        ([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    """
+    contexts = all_contexts(n_tokens, length)
+    rng = np.random.default_rng(seed)
+    if target == "labels":
+        if laws is not None:
+            raise InputError("laws are given, but the target is 'labels'")
+        chosen = rng.integers(0, n_tokens, len(contexts)) if labels is None else labels
+        return array_task(contexts, next_tokens=chosen, vocabulary=n_tokens, target=target)
+    if labels is not None:
+        raise InputError("labels are given, but the target is 'laws'")
+    if laws is None:
+        positive = rng.standard_exponential((len(contexts), n_tokens)) + 2.0**-60
+        laws = positive / positive.sum(axis=1, keepdims=True)
+    return array_task(contexts, laws=laws, vocabulary=n_tokens, target=target)
+
+
+def _names(vocabulary: tuple[str, ...] | int | None, at_least: int) -> tuple[str, ...]:
+    """The texts of the tokens, which are their numbers where none are given."""
+    if isinstance(vocabulary, tuple):
+        return vocabulary
+    size = at_least if vocabulary is None else vocabulary
+    if not 1 <= size <= _LARGEST_VOCABULARY:
+        raise InputError(f"there are {size} tokens, expected 1 .. 2**22: number them from 0 without gaps")
+    return tuple(map(str, range(size)))
+
+
+def _added_up(contexts: Int64Array, following: Int64Array, weight: Int64Array) -> tuple[Int64Array, Counts]:
+    """The distinct contexts, and the weights of equal rows added up."""
+    rows, where = np.unique(np.column_stack([contexts, following]), axis=0, return_inverse=True)
+    data = np.zeros(len(rows), dtype=object)  # Python integers: a sum beyond 64 bits must not wrap around
+    np.add.at(data, where.reshape(-1), weight.astype(object))
+    if data.max() >= 2**63:
+        raise InputError(f"weights of equal rows add up to {data.max()}, expected at most 2**53")
+    starts = np.flatnonzero(np.append(True, (np.diff(rows[:, :-1], axis=0) != 0).any(axis=1)))
+    return rows[starts, :-1], Counts(np.append(starts, len(rows)), rows[:, -1], data.astype(np.int64))
+
+
+def _checked_laws(laws: Float64Array, rows: int, *, full_support: bool) -> Float64Array:
+    array = np.asarray(laws)
+    if array.ndim != 2 or array.dtype != np.float64 or len(array) != rows or array.shape[1] == 0:
+        raise InputError(f"laws is {array.dtype} of shape {array.shape}, expected float64 [{rows}, N]")
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)).all(axis=1))
+    if len(bad):
+        raise InputError(f"laws: row {bad[0]} has an entry that is negative or not finite: {array[bad[0]].tolist()}")
+    sums = array.sum(axis=1)
+    bad = np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))
+    if len(bad):
+        raise InputError(f"laws: row {bad[0]} sums to {sums[bad[0]]}, expected 1 within 1e-9")
+    bad = np.flatnonzero((array == 0).any(axis=1))
+    if full_support and len(bad):
+        raise HypothesisError(
+            "Dana et al. (2024), Theorem 1",
+            "laws of full support (Assumption 2)",
+            f"row {bad[0]} of laws gives the token {int(array[bad[0]].argmin())} the probability 0",
+        )
+    return array
+
+
+def _integers(name: str, value: object, dimensions: int) -> Int64Array:
+    array = np.asarray(value)
+    if array.ndim != dimensions or array.dtype.kind not in "iu":
+        raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected integers, {dimensions}-dimensional")
+    if array.size and (array.min() < 0 or array.max() >= 2**62):
+        raise InputError(f"{name} has entries in [{array.min()}, {array.max()}], expected 0 .. 2**62")
+    return array.astype(np.int64)

@@ -1,0 +1,576 @@
+"""What is to be memorized: contexts, what follows them, and the target that the model must reach."""
+
+import hashlib
+import io
+import math
+import zipfile
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
+from constructions.files import canonical_json, read_regular_file, write_atomically
+
+Int64Array = NDArray[np.int64]
+Float64Array = NDArray[np.float64]
+Target = Literal["laws", "labels"]
+
+_END_OF_ARCHIVE = b"\0\0"  # the length of a comment that is not there
+_LARGEST_COUNT = 2**53  # counts stay exact in float64
+_LARGEST_VOCABULARY_BYTES = 2**28
+_LARGEST_LAWS = 2**28  # entries: laws are dense, 2 GiB
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each token follows each context: a sparse integer matrix in compressed rows (CSR).
+
+    Row `i` holds the tokens `indices[indptr[i]:indptr[i+1]]`, strictly increasing, with the counts at the same places
+    of `data`, all at least 1. Nothing of size rows x vocabulary is ever allocated unless `dense` is asked for it.
+
+    Args:
+        indptr: Row boundaries, `[rows + 1]`.
+        indices: Tokens, `[entries]`.
+        data: Counts, `[entries]`.
+
+    Raises:
+        InputError: The arrays are not such a matrix, or a row is empty.
+
+    Page: docs/task.md
+
+    Example:
+        >>> counts = Counts.from_rows([{0: 2, 3: 1}, {1: 5}])
+        >>> counts.totals(), counts.dense(0, 2, 4).tolist()
+        (array([3, 5]), [[2, 0, 0, 1], [0, 5, 0, 0]])
+    """
+
+    indptr: Int64Array
+    indices: Int64Array
+    data: Int64Array
+
+    def __post_init__(self) -> None:
+        for name in ("indptr", "indices", "data"):
+            object.__setattr__(self, name, _frozen_integers(f"counts_{name}", getattr(self, name), dimensions=1))
+        indptr, indices, data = self.indptr, self.indices, self.data
+        if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices) or len(indices) != len(data):
+            raise InputError(f"counts_indptr must run from 0 to the number of entries {len(indices)} = {len(data)}")
+        if (np.diff(indptr) <= 0).any():
+            row = int(np.flatnonzero(np.diff(indptr) <= 0)[0])
+            raise InputError(f"counts_indptr: row {row} is empty; every context needs at least one next token")
+        if len(data) and (data.min() < 1 or data.max() > _LARGEST_COUNT):
+            raise InputError(f"counts_data has entries in [{data.min()}, {data.max()}], expected 1 .. 2**53")
+        if int(np.sum(data, dtype=object)) > _LARGEST_COUNT:
+            raise InputError(f"counts_data sums to {int(np.sum(data, dtype=object))}, expected at most 2**53")
+        inside = np.ones(len(indices), dtype=bool)
+        inside[indptr[:-1]] = False
+        if len(indices) and (indices.min() < 0 or (np.diff(indices)[inside[1:]] <= 0).any()):
+            raise InputError("counts_indices must be non-negative and strictly increasing within each row")
+
+    @classmethod
+    def from_rows(cls, rows: list[dict[int, int]]) -> "Counts":
+        """Build the matrix from one mapping token -> count per row."""
+        indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)]).astype(np.int64)
+        entries = [entry for row in rows for entry in sorted(row.items())]
+        return cls(
+            indptr=indptr,
+            indices=np.array([token for token, _ in entries], dtype=np.int64),
+            data=np.array([count for _, count in entries], dtype=np.int64),
+        )
+
+    @classmethod
+    def empty(cls) -> "Counts":
+        """The matrix without rows."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(indptr=np.zeros(1, dtype=np.int64), indices=nothing, data=nothing)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def totals(self) -> Int64Array:
+        """Sum of each row, `[rows]`: how often the context occurs."""
+        if len(self) == 0:
+            return np.zeros(0, dtype=np.int64)
+        return np.add.reduceat(self.data, self.indptr[:-1])
+
+    def row(self, i: int) -> tuple[Int64Array, Int64Array]:
+        """Tokens and counts of row `i`."""
+        part = slice(int(self.indptr[i]), int(self.indptr[i + 1]))
+        return self.indices[part], self.data[part]
+
+    def rows(self, start: int, stop: int) -> "Counts":
+        """The rows `start .. stop - 1` as a matrix of their own."""
+        part = slice(int(self.indptr[start]), int(self.indptr[stop]))
+        return Counts(self.indptr[start : stop + 1] - self.indptr[start], self.indices[part], self.data[part])
+
+    def take(self, order: Int64Array) -> "Counts":
+        """The rows named by `order`, in that order."""
+        lengths = np.diff(self.indptr)[order]
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        positions = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][order] - indptr[:-1], lengths)
+        return Counts(indptr, self.indices[positions], self.data[positions])
+
+    def dense(self, start: int, stop: int, width: int) -> Int64Array:
+        """The rows `start .. stop - 1` as a dense array `[stop - start, width]`."""
+        part = self.rows(start, stop)
+        result = np.zeros((len(part), width), dtype=np.int64)
+        result[np.repeat(np.arange(len(part)), np.diff(part.indptr)), part.indices] = part.data
+        return result
+
+    def first_maxima(self) -> Int64Array:
+        """The most frequent token of each row; of several the smallest, `[rows]`."""
+        if len(self) == 0:
+            return np.zeros(0, dtype=np.int64)
+        row_of_entry = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        largest = np.maximum.reduceat(self.data, self.indptr[:-1])
+        candidates = np.flatnonzero(self.data == largest[row_of_entry])
+        _, first = np.unique(row_of_entry[candidates], return_index=True)
+        return self.indices[candidates[first]]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    r"""A memorization task: $T$ contexts of $S$ tokens to be held exactly, the tail beside them, and the target.
+
+    For the target ``laws`` the model must reach $\log \pi_t$ up to a constant, where $\pi_t$ is `laws[t]` divided by
+    its exact sum (a law of full support, the paper's Assumption 2); for ``labels`` the logit of `labels[t]` must be
+    the strict maximum (Assumption 1: $\pi_t$ is the point mass at the label).
+
+    Args:
+        target: ``"laws"`` or ``"labels"``.
+        vocabulary: The texts of the $N$ tokens.
+        contexts: The memorized contexts, most frequent first, pairwise distinct, `[T, S]`.
+        counts: Counts of the next token after each of them, $T$ rows.
+        labels: For ``labels`` the next token to be memorized, for ``laws`` the mode of the law, `[T]`.
+        laws: The laws for the target ``laws``, `[T, N]`, positive; `None` for ``labels``.
+        prior: Frequency of each memorized context among all contexts of the text, `[T]`.
+        tail_contexts: The contexts that are not memorized, `[M - T, S]`.
+        tail_counts: Counts of the next token after each of those, $M - T$ rows.
+
+    Raises:
+        InputError: A field of a wrong shape or range, or a context that occurs twice; names it.
+        HypothesisError: A law without full support.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Section 2. Page: docs/task.md
+
+    Example:
+        >>> counts = Counts.from_rows([{0: 3, 1: 1}, {1: 2}, {0: 1}])
+        >>> task = make_task(np.array([[0, 0], [0, 1], [1, 0]]), counts, vocabulary=("a", "b"), target="laws", facts=2)
+        >>> task.n_contexts, task.n_all, task.laws.tolist(), task.prior.round(3).tolist()
+        (2, 3, [[0.7222222222222222, 0.2777777777777778], [0.1, 0.9]], [0.571, 0.286])
+    """
+
+    target: Target
+    vocabulary: tuple[str, ...]
+    contexts: Int64Array
+    counts: Counts
+    labels: Int64Array
+    laws: Float64Array | None
+    prior: Float64Array
+    tail_contexts: Int64Array
+    tail_counts: Counts
+
+    def __post_init__(self) -> None:
+        if self.target not in ("laws", "labels"):
+            raise InputError(f"target is {self.target!r}, expected 'laws' or 'labels'")
+        object.__setattr__(self, "vocabulary", _checked_vocabulary(self.vocabulary))
+        for name, dimensions in (("contexts", 2), ("labels", 1), ("tail_contexts", 2)):
+            object.__setattr__(self, name, _frozen_integers(name, getattr(self, name), dimensions=dimensions))
+        for name, dimensions in (("prior", 1), ("laws", 2)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _frozen_floats(name, getattr(self, name), dimensions=dimensions))
+        self._check_contexts()
+        self._check_target()
+
+    def _check_contexts(self) -> None:
+        n_contexts, context_length = self.contexts.shape
+        if n_contexts == 0 or context_length == 0:
+            raise InputError(f"contexts has shape {self.contexts.shape}, expected at least one context of one token")
+        if self.tail_contexts.shape[1] != context_length:
+            raise InputError(f"tail_contexts has shape {self.tail_contexts.shape}, expected [*, {context_length}]")
+        width = self.vocabulary_size
+        for name, tokens, counts in (
+            ("contexts", self.contexts, self.counts),
+            ("tail_contexts", self.tail_contexts, self.tail_counts),
+        ):
+            if tokens.size and (tokens.min() < 0 or tokens.max() >= width):
+                raise InputError(f"{name} has tokens in [{tokens.min()}, {tokens.max()}], expected 0 .. {width - 1}")
+            if len(counts) != len(tokens):
+                raise InputError(f"{name} has {len(tokens)} rows, but its counts have {len(counts)}")
+            if len(counts.indices) and counts.indices.max() >= width:
+                raise InputError(f"counts of {name}: token {counts.indices.max()}, expected 0 .. {width - 1}")
+        everything = np.concatenate([self.contexts, self.tail_contexts])
+        distinct = len(np.unique(everything, axis=0))
+        if distinct != len(everything):
+            raise InputError(f"contexts: {len(everything) - distinct} of {len(everything)} occur more than once")
+        grand_total = int(self.counts.totals().sum()) + int(self.tail_counts.totals().sum())
+        if grand_total > _LARGEST_COUNT:
+            raise InputError(f"counts: all contexts occur {grand_total} times together, expected at most 2**53")
+        if self.prior.shape != (n_contexts,) or (self.prior != self.counts.totals() / grand_total).any():
+            raise InputError("prior must be the frequency of each context: the sum of its counts over the grand total")
+
+    def _check_target(self) -> None:
+        shape = (self.n_contexts, self.vocabulary_size)
+        if self.labels.shape != shape[:1]:
+            raise InputError(f"labels has shape {self.labels.shape}, expected {shape[:1]}")
+        if self.labels.min() < 0 or self.labels.max() >= shape[1]:
+            raise InputError(f"labels in [{self.labels.min()}, {self.labels.max()}], expected 0 .. {shape[1] - 1}")
+        if self.target == "labels":
+            if self.laws is not None:
+                raise InputError("laws are given, but the target is 'labels'")
+            return
+        if self.laws is None or self.laws.shape != shape:
+            actual = None if self.laws is None else self.laws.shape
+            raise InputError(f"laws has shape {actual}, expected {shape} for the target 'laws'")
+        bad = np.flatnonzero((self.laws <= 0).any(axis=1))
+        if len(bad):
+            raise HypothesisError(
+                "Dana et al. (2024), Theorem 1",
+                "laws of full support (Assumption 2)",
+                f"row {bad[0]} of laws has the entry {self.laws[bad[0]].min()}",
+            )
+        with np.errstate(over="ignore"):
+            sums = self.laws.sum(axis=1)
+        bad = np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))
+        if len(bad):
+            raise InputError(f"laws: row {bad[0]} sums to {sums[bad[0]]}, expected 1")
+        if (self.labels != self.laws.argmax(axis=1)).any():
+            raise InputError("labels must be the first mode of each law for the target 'laws'")
+
+    @property
+    def n_contexts(self) -> int:
+        """Number of memorized contexts, T."""
+        return self.contexts.shape[0]
+
+    @property
+    def context_length(self) -> int:
+        """Tokens in a context, S."""
+        return self.contexts.shape[1]
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of tokens, N."""
+        return len(self.vocabulary)
+
+    @property
+    def n_all(self) -> int:
+        """Number of all contexts, memorized and tail, M."""
+        return len(self.contexts) + len(self.tail_contexts)
+
+    def modes(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Where the target of the rows `start .. stop - 1` is largest, `[stop - start, N]`.
+
+        For ``laws`` every position of the largest value of the law (a law may have several modes), for ``labels`` the
+        label alone.
+        """
+        if self.laws is not None:
+            part = self.laws[start:stop]
+            return part == part.max(axis=1, keepdims=True)
+        result = np.zeros((len(self.labels[start:stop]), self.vocabulary_size), dtype=bool)
+        result[np.arange(len(result)), self.labels[start:stop]] = True
+        return result
+
+    def arrays(self) -> dict[str, NDArray]:
+        """The arrays of ``task.npz`` by name, in the order in which they are hashed."""
+        arrays: dict[str, NDArray] = {
+            "target": np.array(self.target),
+            "vocabulary": np.array(self.vocabulary),
+            "contexts": self.contexts,
+            "counts_indptr": self.counts.indptr,
+            "counts_indices": self.counts.indices,
+            "counts_data": self.counts.data,
+            "labels": self.labels,
+            "prior": self.prior,
+            "tail_contexts": self.tail_contexts,
+            "tail_counts_indptr": self.tail_counts.indptr,
+            "tail_counts_indices": self.tail_counts.indices,
+            "tail_counts_data": self.tail_counts.data,
+        }
+        if self.laws is not None:
+            arrays["laws"] = self.laws
+        return arrays
+
+    def sha256(self) -> str:
+        """Hash of the target, the vocabulary and the numeric arrays, in hexadecimal.
+
+        First the canonical JSON of ``[target, [token, ..]]``; then for each numeric array in the order of `arrays` the
+        ASCII text ``name:d1,d2,..;`` and its little-endian 8-byte entries (int64 or float64).
+        """
+        digest = hashlib.sha256(canonical_json([self.target, list(self.vocabulary)]).encode("ascii"))
+        for name, array in self.arrays().items():
+            if name not in ("target", "vocabulary"):
+                digest.update(f"{name}:{','.join(map(str, array.shape))};".encode("ascii"))
+                digest.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data)
+        return digest.hexdigest()
+
+    def save(self, path: Path) -> None:
+        """Write the arrays to `path` as an uncompressed ``.npz``, atomically; equal tasks give equal bytes."""
+        buffer = io.BytesIO()
+        np.savez(buffer, **self.arrays())  # type: ignore[arg-type]
+        write_atomically(Path(path), buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> "Task":
+        """Read the task that `save` wrote.
+
+        Raises:
+            FileFormatError: The file is missing, truncated, or not such a task.
+        """
+        path = Path(path)
+        arrays = read_stored_arrays(path)
+        try:
+            laws = arrays.pop("laws", None)
+            target, vocabulary = arrays.pop("target"), arrays.pop("vocabulary")
+            if (target.ndim, target.dtype.kind, vocabulary.ndim, vocabulary.dtype.kind) != (0, "U", 1, "U"):
+                raise FileFormatError(f"{path} is not a task: target must be one text and vocabulary a list of texts")
+            task = cls(
+                target=target.item(),  # type: ignore[arg-type]
+                vocabulary=tuple(vocabulary.tolist()),
+                counts=Counts(*(arrays.pop(f"counts_{part}") for part in ("indptr", "indices", "data"))),
+                tail_counts=Counts(*(arrays.pop(f"tail_counts_{part}") for part in ("indptr", "indices", "data"))),
+                laws=laws,
+                **{name: arrays.pop(name) for name in ("contexts", "labels", "prior", "tail_contexts")},
+            )
+        except KeyError as error:
+            raise FileFormatError(f"{path} is not a task: the array {error} is missing") from error
+        except (InputError, HypothesisError, TypeError, ValueError) as error:
+            raise FileFormatError(f"{path} is not a task: {error}") from error
+        if arrays:
+            raise FileFormatError(f"{path} is not a task: unknown arrays {sorted(arrays)}")
+        return task
+
+
+def smoothed_laws(counts: Counts, vocabulary_size: int) -> Float64Array:
+    r"""Empirical laws smoothed to full support, as probabilities, `[rows, N]`.
+
+    Half an observation, spread evenly over the vocabulary, is added to each row:
+
+    $$ \pi_i = \frac{c_i + \frac{1}{2N}}{n + \frac12} = \frac{2 N c_i + 1}{N (2 n + 1)}, \qquad n = \sum_i c_i. $$
+
+    Equal counts give equal floats and larger counts larger ones, so the modes of the law are exactly the most frequent
+    tokens. (Integers below $2^{53}$ are exact, and one division rounds once.)
+
+    Args:
+        counts: Counts of the next token, one row per context.
+        vocabulary_size: Number of tokens N.
+
+    Returns:
+        The laws, each entry within one rounding of the exact rational.
+
+    Raises:
+        InputError: The counts are too large for the numerators to be exact.
+        ResourceError: The dense laws would have more than 2**28 entries.
+
+    Page: docs/task.md
+
+    Example:
+        >>> smoothed_laws(Counts.from_rows([{0: 1}]), 2).tolist()
+        [[0.8333333333333334, 0.16666666666666666]]
+    """
+    totals = counts.totals()
+    if len(totals) and int(totals.max()) * 2 * vocabulary_size + vocabulary_size >= _LARGEST_COUNT:
+        raise InputError(f"counts: a context occurs {totals.max()} times, too often for exact laws over N tokens")
+    if len(counts) and counts.indices.max() >= vocabulary_size:
+        raise InputError(f"counts have the token {counts.indices.max()}, expected 0 .. {vocabulary_size - 1}")
+    if len(counts) * vocabulary_size > _LARGEST_LAWS:
+        raise ResourceError(
+            f"laws: {len(counts)} laws over {vocabulary_size} tokens would need "
+            f"{len(counts) * vocabulary_size * 8 / 2**30:.1f} GiB; memorize fewer facts or labels, or fewer tokens"
+        )
+    laws = np.repeat(1.0 / (vocabulary_size * (2 * totals + 1)), vocabulary_size).reshape(len(counts), vocabulary_size)
+    lengths = np.diff(counts.indptr)
+    observed = (2 * vocabulary_size * counts.data + 1) / np.repeat(vocabulary_size * (2 * totals + 1), lengths)
+    laws[np.repeat(np.arange(len(counts)), lengths), counts.indices] = observed
+    return laws
+
+
+def make_task(
+    contexts: Int64Array,
+    counts: Counts,
+    *,
+    vocabulary: tuple[str, ...],
+    target: Target = "laws",
+    facts: int | None = None,
+    mass: Fraction | float | None = None,
+    at_most: int | None = None,
+    laws: Float64Array | None = None,
+) -> Task:
+    r"""Sort contexts by frequency, and cut the most frequent ones out to be memorized.
+
+    With `mass` $= 1 - \varepsilon$ the number memorized is the paper's $T_\varepsilon$: the smallest number of contexts
+    that together hold at least that share of all occurrences (compared exactly, in integers). Contexts of equal
+    frequency are ordered lexicographically, so the result depends on the data alone.
+
+    Args:
+        contexts: All distinct contexts, `[M, S]`.
+        counts: Counts of the next token after each, M rows.
+        vocabulary: The texts of the tokens.
+        target: ``"laws"`` or ``"labels"``.
+        facts: How many to memorize; all by default.
+        mass: Instead of `facts`, the share of the text that the memorized contexts must hold, in (0, 1].
+        at_most: Memorize no more than this many, if neither `facts` nor `mass` says how many.
+        laws: Laws to memorize instead of the smoothed empirical ones, `[M, N]`.
+
+    Returns:
+        The task.
+
+    Raises:
+        InputError: Both `facts` and `mass`, one of them out of range, or bad arrays.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Section 4 (definition of T_epsilon). Page: docs/task.md
+
+    Example:
+        >>> counts = Counts.from_rows([{0: 1}, {1: 3}])
+        >>> make_task(np.array([[0], [1]]), counts, vocabulary=("a", "b"), target="labels", mass=0.75).contexts.tolist()
+        [[1]]
+    """
+    contexts = _frozen_integers("contexts", contexts, dimensions=2)
+    if len(contexts) != len(counts):
+        raise InputError(f"contexts has {len(contexts)} rows, but counts has {len(counts)}")
+    totals = counts.totals()
+    order = np.lexsort((*contexts.T[::-1], -totals))
+    contexts, counts, totals = contexts[order], counts.take(order), totals[order]
+    if facts is None and mass is None and at_most is not None:
+        facts = min(at_most, len(totals))
+    memorized = _memorized(totals, facts=facts, mass=mass)
+    kept = counts.rows(0, memorized)
+    if target == "labels":
+        if laws is not None:
+            raise InputError("laws are given, but the target is 'labels'")
+        chosen = None
+        labels = kept.first_maxima()
+    else:
+        chosen = smoothed_laws(kept, len(vocabulary)) if laws is None else np.asarray(laws)[order][:memorized]
+        labels = chosen.argmax(axis=1).astype(np.int64)
+    return Task(
+        target=target,
+        vocabulary=tuple(vocabulary),
+        contexts=contexts[:memorized],
+        counts=kept,
+        labels=labels,
+        laws=chosen,
+        prior=totals[:memorized] / totals.sum(),
+        tail_contexts=contexts[memorized:],
+        tail_counts=counts.rows(memorized, len(counts)),
+    )
+
+
+def _memorized(totals: Int64Array, *, facts: int | None, mass: Fraction | float | None) -> int:
+    if facts is not None and mass is not None:
+        raise InputError(f"facts = {facts} and mass = {mass} are both given, expected one of them")
+    if mass is not None:
+        if not 0 < mass <= 1:
+            raise InputError(f"mass = {mass}, expected a share in (0, 1]")
+        share = Fraction(mass)
+        needed = -(-share.numerator * int(totals.sum()) // share.denominator)
+        return int(np.searchsorted(np.cumsum(totals), needed)) + 1
+    if facts is None:
+        return len(totals)
+    if not 1 <= facts <= len(totals):
+        raise InputError(f"facts = {facts}, expected 1 .. {len(totals)}, the number of distinct contexts")
+    return facts
+
+
+def _checked_vocabulary(vocabulary: tuple[str, ...]) -> tuple[str, ...]:
+    tokens = tuple(vocabulary)
+    if not tokens or not all(isinstance(token, str) for token in tokens):
+        raise InputError("vocabulary must be a non-empty sequence of strings")
+    if len(set(tokens)) != len(tokens):
+        raise InputError("vocabulary: tokens must be pairwise distinct")
+    for token in tokens:
+        if any("\ud800" <= character <= "\udfff" for character in token):
+            raise InputError(f"vocabulary: the token {token!r} has a lone surrogate, which is no character")
+        if token.endswith("\0") or not token:
+            raise InputError(f"vocabulary: the token {token!r} is empty or ends in NUL, which an .npz file cannot hold")
+    if max(map(len, tokens)) * len(tokens) * 4 > _LARGEST_VOCABULARY_BYTES:
+        raise InputError(f"vocabulary: {len(tokens)} tokens of up to {max(map(len, tokens))} characters are too many")
+    return tokens
+
+
+def _frozen_integers(name: str, value: object, *, dimensions: int) -> Int64Array:
+    array = np.asarray(value)
+    if array.ndim != dimensions or array.dtype.kind not in "iu":
+        raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected integers, {dimensions}-dimensional")
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InputError(f"{name} has the entry {array.max()}, expected 64-bit integers")
+    array = np.array(array, dtype=np.int64, order="C", copy=True)
+    array.setflags(write=False)
+    return array
+
+
+def _frozen_floats(name: str, value: object, *, dimensions: int) -> Float64Array:
+    array = np.asarray(value)
+    if array.ndim != dimensions or array.dtype != np.float64:
+        raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected float64, {dimensions}-dimensional")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} has a NaN or an infinity, expected finite numbers")
+    array = np.array(array, dtype=np.float64, order="C", copy=True)
+    array.setflags(write=False)
+    return array
+
+
+def read_stored_arrays(path: Path) -> dict[str, NDArray]:
+    """Read an ``.npz`` of the one form in which numpy stores little-endian arrays uncompressed; nothing is converted.
+
+    Every member is an array in C order, of int64, float64 or text, as long as its shape says, so that a file has one
+    meaning to every reader and no archive takes more memory than its size.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The arrays by name.
+
+    Raises:
+        FileFormatError: The file is missing, truncated, or of another form.
+
+    Page: docs/rigour/certificate.md
+    """
+    path = Path(path)
+    try:
+        data = read_regular_file(path)
+        if not data.startswith(b"PK\x03\x04"):
+            raise FileFormatError(f"{path} is not a readable .npz file: it does not begin with a member")
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+            names = [member.filename for member in members]
+            if len(set(names)) != len(names) or not all(name.endswith(".npy") for name in names):
+                raise FileFormatError(f"{path} has the members {names}, expected distinct names that end in .npy")
+            if any(member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1 for member in members):
+                raise FileFormatError(f"{path} is compressed or encrypted; byheart writes neither")
+            ends = [member.header_offset for member in members[1:]] + [archive.start_dir]
+            if any(member.header_offset + member.file_size > end for member, end in zip(members, ends, strict=True)):
+                raise FileFormatError(f"{path} has members that overlap")
+            if members and members[0].header_offset != 0:
+                raise FileFormatError(f"{path} does not begin with its first member")
+            if archive.comment or not data.endswith(_END_OF_ARCHIVE):
+                raise FileFormatError(f"{path} goes on after its archive")
+            return {name.removesuffix(".npy"): _stored_array(path, name, archive.read(name)) for name in names}
+    except FileFormatError:
+        raise
+    except Exception as error:  # whatever a hostile archive makes the readers of zip and npy raise
+        raise FileFormatError(f"{path} is not a readable .npz file: {error}") from error
+
+
+def _stored_array(path: Path, name: str, data: bytes) -> NDArray:
+    buffer = io.BytesIO(data)
+    if np.lib.format.read_magic(buffer) != (1, 0):
+        raise FileFormatError(f"{path}: {name} is not of version 1.0 of the format of numpy")
+    shape, fortran, kind = np.lib.format.read_array_header_1_0(buffer)
+    if fortran or not (kind.str in ("<i8", "<f8") or (kind.str.startswith("<U") and kind.itemsize)):
+        raise FileFormatError(f"{path}: {name} is stored as {kind.str!r}, expected '<i8', '<f8' or '<U..' in C order")
+    body = data[buffer.tell() :]
+    if kind.itemsize * math.prod(shape) != len(body):
+        raise FileFormatError(f"{path}: {name} of shape {list(shape)} does not have the bytes it needs")
+    written = io.BytesIO()
+    np.lib.format.write_array_header_1_0(written, {"descr": kind.str, "fortran_order": False, "shape": shape})
+    if data[: buffer.tell()] != written.getvalue():
+        raise FileFormatError(f"{path}: {name} has a header that numpy does not write")
+    if kind.kind == "U":
+        points = np.frombuffer(body, dtype="<u4")
+        if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
+            raise FileFormatError(f"{path}: {name} holds code points that are no characters")
+    return np.frombuffer(body, dtype=kind).reshape(shape)

@@ -1,0 +1,231 @@
+"""A text becomes a task: tokens, windows of S tokens, and counts of what follows each.
+
+Page: docs/task.md
+"""
+
+import re
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import InputError
+from constructions.tasks.task import Counts, Target, Task, make_task
+
+Int64Array = NDArray[np.int64]
+Unit = Literal["char", "byte", "word"]
+
+OTHER = "<other>"
+
+_DEFAULT_VOCABULARY = {"char": 64, "byte": 256, "word": 256}
+_WORDS = re.compile(r"\w+|[^\w\s]")
+_LARGEST_KEY = 2**62
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_text(path: str | Path, unit: Unit = "char") -> str | bytes:
+    """Read a text file: bytes for the unit ``byte``, else UTF-8.
+
+    As in Python's text mode, the line ends of all systems become ``"\\n"``; a byte order mark is left out.
+
+    Args:
+        path: The file.
+        unit: What its tokens are to be.
+
+    Returns:
+        Its content.
+
+    Raises:
+        InputError: The file is missing, a folder, unreadable, empty, or (for ``char`` and ``word``) not UTF-8.
+
+    Page: docs/task.md
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "verse.txt"
+        ...     _ = path.write_bytes(b"so much\\r\\ndepends")
+        ...     read_text(path), read_text(path, "byte")
+        ('so much\\ndepends', b'so much\\r\\ndepends')
+    """
+    _default_vocabulary(unit)
+    data = read_bytes(path)
+    return data if unit == "byte" else decode(data, str(path))
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The bytes of a file that a user named.
+
+    Raises:
+        InputError: The file is missing, a folder, unreadable or empty.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist, expected a file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder, expected a file") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    if not data:
+        raise InputError(f"{path} is empty")
+    return data
+
+
+def decode(data: bytes, name: str) -> str:
+    """UTF-8 as text, without a byte order mark and with the line ends of all systems as newlines.
+
+    Raises:
+        InputError: The bytes are not UTF-8; names the offset of the first that does not fit.
+    """
+    mark = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
+    try:
+        text = data[mark:].decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name} is not UTF-8: {error.reason} at byte {error.start + mark}; convert it to UTF-8 first"
+        ) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def default_text() -> str:
+    """Python's own reference text, `pydoc_data.topics`, for runs without a file.
+
+    The topics are joined in the order of their names. The text differs between versions of Python.
+
+    Returns:
+        About half a million characters.
+
+    Page: docs/task.md
+
+    Example:
+        >>> default_text().startswith('The "assert" statement')
+        True
+    """
+    from pydoc_data.topics import topics  # half a megabyte, of no use to a run with a file
+
+    return "\n".join(topics[name].strip() for name in sorted(topics))
+
+
+def text_task(
+    text: str | bytes,
+    *,
+    unit: Unit = "char",
+    vocabulary: int | None = None,
+    context: int = 4,
+    facts: int | None = None,
+    mass: Fraction | float | None = None,
+    at_most: int | None = None,
+    target: Target = "laws",
+) -> Task:
+    r"""Cut a text into windows of $S$ tokens and count what follows each.
+
+    All windows that are followed by a token count, overlapping ones too; none reaches beyond the end of the text. The
+    vocabulary holds the most frequent tokens, first come first served among equals; if there are more than
+    `vocabulary`, the rest shares the last token, ``<other>``.
+
+    Args:
+        text: The text; bytes for the unit ``byte``.
+        unit: ``char`` (code points), ``byte``, or ``word`` (runs of letters, digits and underscores, and single other
+            characters; white space separates, case is kept).
+        vocabulary: Size of the vocabulary, $N$, with ``<other>``: 64 characters, 256 bytes or 256 words by default.
+        context: Tokens in a context, $S$.
+        facts: How many contexts to memorize, the most frequent ones; all by default.
+        mass: Instead of `facts`, the share of the text that the memorized contexts must hold.
+        at_most: Memorize no more than this many, if neither `facts` nor `mass` says how many.
+        target: ``"laws"`` for the distribution of the next token, ``"labels"`` for the most frequent one.
+
+    Returns:
+        The task.
+
+    Raises:
+        InputError: The text has no window, a parameter is out of range, or the text does not fit the unit.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Section 2. Page: docs/task.md
+
+    Example:
+        >>> task = text_task("abracadabra", context=1, target="labels")
+        >>> task.vocabulary
+        ('a', 'b', 'r', 'c', 'd')
+        >>> [task.vocabulary[c] + task.vocabulary[n] for (c,), n in zip(task.contexts, task.labels)]
+        ['ab', 'br', 'ra', 'ca', 'da']
+    """
+    size = _default_vocabulary(unit) if vocabulary is None else vocabulary
+    if size < 1:
+        raise InputError(f"vocabulary = {size}, expected at least 1")
+    if context < 1:
+        raise InputError(f"context = {context}, expected at least 1")
+    names, tokens = _tokens(text, unit, size)
+    if len(tokens) <= context:
+        raise InputError(
+            f"the text is too short: {len(tokens)} tokens (unit {unit!r}) hold no context of {context} tokens with a "
+            "token after it"
+        )
+    contexts, counts = _windows(tokens, len(names), context)
+    return make_task(contexts, counts, vocabulary=names, target=target, facts=facts, mass=mass, at_most=at_most)
+
+
+def _default_vocabulary(unit: str) -> int:
+    if unit not in _DEFAULT_VOCABULARY:
+        raise InputError(f"unit = {unit!r}, expected 'char', 'byte' or 'word'")
+    return _DEFAULT_VOCABULARY[unit]
+
+
+def _tokens(text: str | bytes, unit: Unit, size: int) -> tuple[tuple[str, ...], Int64Array]:
+    """The vocabulary, most frequent first, and the text as its numbers."""
+    if isinstance(text, str) == (unit == "byte"):
+        raise InputError(f"text is {type(text).__name__}, expected {'bytes' if unit == 'byte' else 'str'}")
+    if isinstance(text, bytes):
+        codes = np.frombuffer(text, dtype=np.uint8)
+        return _numbered(codes, [_byte_name(value) for value in range(256)], size)
+    if "\0" in text:
+        raise InputError(f"text has a NUL at character {text.index(chr(0))}, which no text has; take the unit 'byte'")
+    if unit == "char":
+        try:
+            codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+        except UnicodeEncodeError as error:
+            raise InputError(f"text has the lone surrogate {text[error.start]!r} at character {error.start}") from None
+        return _numbered(codes, None, size)
+    words = _WORDS.findall(text)
+    codes_of = {word: code for code, word in enumerate(Counter(words))}
+    codes = np.fromiter(map(codes_of.__getitem__, words), dtype=np.int64, count=len(words))
+    return _numbered(codes, list(codes_of), size)
+
+
+def _numbered(codes: NDArray[np.integer], texts: list[str] | None, size: int) -> tuple[tuple[str, ...], Int64Array]:
+    """Number codes by falling frequency, equal ones by first occurrence; `texts` names them, or they are characters."""
+    occurrences = np.bincount(codes)
+    seen = np.flatnonzero(occurrences)
+    first = np.full(len(occurrences), len(codes), dtype=np.int64)
+    np.minimum.at(first, codes, np.arange(len(codes)))
+    order = seen[np.lexsort((first[seen], -occurrences[seen]))]
+    kept = order if len(order) <= size else order[: size - 1]
+    number_of = np.full(len(occurrences), len(kept), dtype=np.int64)
+    number_of[kept] = np.arange(len(kept))
+    names = tuple(texts[code] if texts else chr(code) for code in kept.tolist())
+    return names if len(kept) == len(order) else (*names, OTHER), number_of[codes]
+
+
+def _byte_name(value: int) -> str:
+    return chr(value) if 32 <= value < 127 and value != ord("\\") else f"\\x{value:02x}"
+
+
+def _windows(tokens: Int64Array, n_tokens: int, length: int) -> tuple[Int64Array, Counts]:
+    """The distinct windows in lexicographic order, `[M, length]`, and the counts of the token after each."""
+    n_windows = len(tokens) - length
+    keys = np.zeros(n_windows, dtype=np.int64)  # the window so far and, in the end, the token after it, as one number
+    largest = 1
+    for s in range(length + 1):
+        if largest * n_tokens > _LARGEST_KEY:
+            keys = np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int64)
+            largest = int(keys.max()) + 1
+        keys = keys * n_tokens + tokens[s : s + n_windows]
+        largest *= n_tokens
+    followed, where, data = np.unique(keys, return_index=True, return_counts=True)
+    starts = np.flatnonzero(np.diff(followed // n_tokens, prepend=-1))
+    contexts = tokens[where[starts][:, None] + np.arange(length)]
+    return contexts, Counts(indptr=np.append(starts, len(followed)), indices=followed % n_tokens, data=data)

@@ -1,0 +1,1 @@
+"""Rows with certified margins: what reads the stream."""

@@ -1,0 +1,415 @@
+"""The command line as a person or a program meets it."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from byheart.command import main as cli
+from byheart.command.main import main
+from constructions.claims import REGISTER, claim
+from constructions.claims.claim import Claim
+from constructions.features.full_rank_attention import FRONT_ENDS
+from constructions.memories.memory import TAILS
+from constructions.models.layer import LayerConstruction
+from constructions.tasks.text import default_text
+from tests.layers import memory_layer, random_layer_task
+from verify.claims.audit import NEEDED, Audit
+from verify.claims.evidence import Evidence
+from verify.verdict import Verdict
+
+TEXT = default_text()[:5000]
+
+
+def words(text):
+    return text.split()
+
+
+@pytest.fixture
+def novel(tmp_path):
+    path = tmp_path / "novel.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("cli") / "out"
+    source = out.parent / "novel.txt"
+    source.write_text(TEXT, encoding="utf-8")
+    sizes = words("--vocabulary 10 --context 3 --facts 50 --tail none")
+    assert main(["memorize", str(source), *sizes, "--out", str(out)]) == 0
+    return out
+
+
+def test_memorize_prints_one_json_object_and_nothing_else(novel, tmp_path, capsys):
+    code = main(
+        [
+            "memorize",
+            str(novel),
+            *words("--vocabulary 10 --facts 30 --tail none --json"),
+            "--out",
+            str(tmp_path / "out"),
+        ]
+    )
+    printed = capsys.readouterr()
+    summary = json.loads(printed.out)
+    assert code == 0 and summary["verdict"] == "PROVED" and printed.out.count("\n") == 1
+    assert printed.err == ""
+    assert all(Path(path).is_file() for path in summary["files"].values())
+
+
+def test_memorize_prints_tables_for_a_person(folder, capsys, novel, tmp_path):
+    main(["memorize", str(novel), *words("--vocabulary 10 --facts 30 --tail none"), "--out", str(tmp_path / "out")])
+    printed = capsys.readouterr().out
+    for phrase in ("PROVED", "30 of 30 contexts", "heads needed, by the paper", "float32", "report.html"):
+        assert phrase in printed
+
+
+def test_capacity_shows_the_papers_count_beside_the_truth(novel, capsys):
+    assert main(["capacity", str(novel), *words("--context 4 --facts 200 --dim 64 --head-dim 64 --json")]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["rank_lower"] == summary["rank_upper"] < summary["paper_rank"] == 200
+    assert summary["paper_heads"] < summary["fewest_heads"]
+    assert main(["capacity", str(novel), *words("--context 4 --facts 200 --dim 64 --head-dim 64")]) == 0
+    assert "by the paper" in capsys.readouterr().out
+
+
+def test_a_table_and_its_weights_are_memorized(tmp_path, capsys):
+    path = tmp_path / "facts.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [["paris", "is in", "france", 3], ["rome", "is in", "italy", 2], ["rome", "is in", "latium", 1]]
+        )
+    code = main(
+        [
+            "memorize",
+            "--table",
+            str(path),
+            *words("--target labels --dim 16 --weights --json"),
+            "--out",
+            str(tmp_path / "out"),
+        ]
+    )
+    summary = json.loads(capsys.readouterr().out)
+    assert code == 0 and summary["memorized"] == summary["argmax_proved"] == 2 and summary["vocabulary"] == 6
+
+
+def test_arrays_are_memorized(tmp_path, capsys):
+    np.savez(tmp_path / "facts.npz", contexts=np.array([[0, 1], [1, 2], [2, 0]]), next_tokens=np.array([2, 0, 1]))
+    code = main(["memorize", str(tmp_path / "facts.npz"), "--json", "--out", str(tmp_path / "out")])
+    assert code == 0 and json.loads(capsys.readouterr().out)["verdict"] == "PROVED"
+
+
+def test_check_proves_the_folder_again(folder, capsys):
+    assert main(["check", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "PROVED"
+    assert main(["check", str(folder), "--independent"]) in (0, 3)
+    assert "feature-rank" in capsys.readouterr().out
+
+
+def test_check_needs_no_torch(folder):
+    script = (
+        "import sys; sys.modules['torch'] = None; from byheart.command.main import main; "
+        f"code = main(['check', {str(folder)!r}]); sys.exit(code)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=120).returncode == 0
+
+
+def test_run_judges_the_folder(folder, capsys):
+    for dtype, within in (("float64", True), ("float32", True), ("bfloat16", None)):
+        assert main(["run", str(folder), "--dtype", dtype, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["within_bound"] is within
+
+
+def test_run_on_a_missing_device_is_skipped_with_the_reason(folder, capsys):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device here")
+    assert main(["run", str(folder), "--device", "cuda", "--json"]) == 3
+    printed = capsys.readouterr()
+    assert "CUDA" in json.loads(printed.out)["skipped"] and "skipped" in printed.err
+
+
+def copy(folder, target):
+    target.mkdir()
+    for path in folder.iterdir():
+        (target / path.name).write_bytes(path.read_bytes())
+    return target
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "task.npz", "certificate.json", "witness.npz"])
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "missing"])
+def test_check_exits_1_on_a_damaged_file(folder, tmp_path, capsys, name, damage):
+    copied = copy(folder, tmp_path / "copy")
+    data = bytearray((copied / name).read_bytes())
+    if damage == "truncated":
+        (copied / name).write_bytes(data[: len(data) // 2])
+    elif damage == "flipped":
+        data[len(data) * 2 // 3] ^= 4
+        (copied / name).write_bytes(data)
+    else:
+        (copied / name).unlink()
+    assert main(["check", str(copied)]) == 1
+    error = capsys.readouterr().err
+    assert name in error and error.count("byheart:") == 1
+
+
+def test_check_exits_2_without_a_folder(tmp_path, capsys):
+    assert main(["check", str(tmp_path / "nothing")]) == 2
+    assert "nothing" in capsys.readouterr().err
+
+
+def written(path, data):
+    path.write_bytes(data)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (lambda p: [str(p / "absent.txt")], "absent.txt"),
+        (lambda p: [str(p)], str),
+        (lambda p: [written(p / "a.txt", b"")], "empty"),
+        (lambda p: [written(p / "a.txt", b"abc\xff\xfe")], "UTF-8"),
+        (lambda p: [written(p / "a.txt", b"abc")], "too short"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--facts", "1000000"], "1000000"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--facts", "0"], "facts = 0"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--mass", "1.5"], "mass"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--mass", "0.5", "--facts", "3"], "--facts 3"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--context", "0"], "context = 0"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--vocabulary", "0"], "vocabulary = 0"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--dim", "8", "--head-dim", "9"], "head-dim = 9"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--heads", "2"], "heads suffice"),
+        (lambda p: ["--table", written(p / "t.csv", b"a,b,c\na,b\n")], "line 2"),
+        (lambda p: ["--table", written(p / "t.csv", b"a,b,c\na,b,c\n")], "repeats line 1"),
+        (lambda p: ["--table", written(p / "t.csv", b"")], "empty"),
+        (lambda p: ["--table", written(p / "t.csv", b"a,b,nan\n"), "--weights"], "weight 'nan'"),
+        (lambda p: ["--table", written(p / "t.csv", b"a,b,c\n"), "--context", "2"], "--context 2"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--table", str(p / "t.csv")], "one of them"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--seed", "-1"], "seed = -1"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, capsys, arguments, message):
+    place = tmp_path / "in"
+    place.mkdir()
+    assert main(["memorize", *arguments(place), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert "Traceback" not in error and error.count("byheart:") == 1
+    assert (str(place) if message is str else message) in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_existing_folder_is_refused_and_kept(novel, tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    assert main(["memorize", str(novel), "--out", str(tmp_path / "out")]) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+def test_an_error_is_json_too_where_json_was_asked_for(tmp_path, capsys):
+    assert main(["memorize", str(tmp_path / "absent.txt"), "--json", "--out", str(tmp_path / "out")]) == 2
+    assert "absent.txt" in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_ctrl_c_leaves_no_file(novel, tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "byheart", "memorize", str(novel), "--out", str(tmp_path / "out"), "--context", "6"],
+        cwd=Path(cli.__file__).parents[1],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 130 and b"interrupted" in error and b"Traceback" not in error
+    assert {path.name for path in tmp_path.iterdir()} == {"novel.txt"}
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys\nfrom byheart.command.main import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "sys.exit(any(name in sys.modules for name in ('torch', 'matplotlib', 'scipy', 'numpy')))"
+    )
+    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=120)
+    assert finished.returncode == 0 and b"memorize" in finished.stdout
+
+
+def test_the_choices_of_the_command_line_are_those_of_the_library():
+    assert cli.FRONT_END_CHOICES == FRONT_ENDS and set(TAILS) == {"fit", "none"}
+
+
+def test_claims_are_listed_with_their_verdicts(capsys):
+    assert main(["claims", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [claim["id"] for claim in listed] == list(REGISTER)
+    assert {claim["verdict"] for claim in listed} <= set(NEEDED)
+    assert main(["claims"]) == 0
+    assert "dana.lemma-2" in capsys.readouterr().out
+
+
+def test_a_claim_is_shown_in_full(capsys):
+    assert main(["claims", "dana.lemma-2"]) == 0
+    printed = capsys.readouterr().out
+    for phrase in ("printed", "verdict", "false", "true", "docs/claims/closed_forms.md", "--param"):
+        assert phrase in printed
+
+
+@pytest.mark.parametrize("command", ["claims", "audit"])
+def test_an_unknown_claim_is_refused_before_any_work(command, capsys):
+    assert main([command, "dana.lemma-2", "dana.lemma-99"]) == 2
+    assert f"no claim 'dana.lemma-99', expected one of {REGISTER[0]}" in capsys.readouterr().err
+
+
+def evidence_of(*verdicts):
+    return tuple(Evidence("claim", "words", "rank >= 1", "rank >= 1", verdict, "counting") for verdict in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        ([Verdict.PROVED, Verdict.PROVED], 0),
+        ([Verdict.PROVED, Verdict.UNDECIDED], 3),
+        ([Verdict.UNDECIDED, Verdict.REFUTED], 1),
+        ([], 3),
+    ],
+)
+def test_audit_ends_well_only_if_every_verdict_is_confirmed(verdicts, code, monkeypatch, capsys):
+    stand_in = [Audit(claim=claim("dana.lemma-3"), evidence=evidence_of(*verdicts), seconds=0.0)]
+    monkeypatch.setattr("verify.claims.audit.audit_claims", lambda *_, **__: iter(stand_in))
+    assert main(["audit", "dana.lemma-3", "--json"]) == code
+    [summary] = json.loads(capsys.readouterr().out)
+    assert summary["confirmed"] is (code == 0) and summary["id"] == "dana.lemma-3"
+    assert main(["audit", "dana.lemma-3"]) == code
+    assert ("NOT CONFIRMED" in capsys.readouterr().out) is (code != 0)
+
+
+def test_an_interrupted_audit_prints_what_it_has_certified(monkeypatch, capsys):
+    def audits(*_, **__):
+        yield Audit(claim=claim("dana.lemma-3"), evidence=evidence_of(Verdict.PROVED), seconds=0.0)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("verify.claims.audit.audit_claims", audits)
+    assert main(["audit", "--json"]) == 130
+    printed = capsys.readouterr()
+    assert [summary["id"] for summary in json.loads(printed.out)] == ["dana.lemma-3"]
+    assert f"interrupted after 1 of {len(REGISTER)} claims" in printed.err
+
+
+def test_full_is_passed_on(monkeypatch, capsys):
+    asked = []
+
+    def audits(ids, *, full, progress):
+        asked.append((ids, full))
+        return iter(())
+
+    monkeypatch.setattr("verify.claims.audit.audit_claims", audits)
+    main(["audit", "dana.lemma-3", "--full", "--json"])
+    main(["audit", "--json"])
+    assert asked == [(["dana.lemma-3"], True), (list(REGISTER), False)]
+
+
+def test_build_writes_a_folder_that_check_proves_again(tmp_path, capsys):
+    out = str(tmp_path / "built")
+    assert main(["build", "dana.lemma-3", "--out", out, "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["claim"] == "dana.lemma-3" and summary["verdict"] == "PROVED"
+    assert summary["construction"] == dict(claim("dana.lemma-3").parameters)
+    assert main(["check", out]) == 0
+    assert main(["build", "dana.lemma-3", "--out", out]) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["dana.lemma-3", "--param", "wrong=1"], "dana.lemma-3 has no parameter 'wrong', expected"),
+        (["dana.lemma-3", "--param", "seed=1", "--param", "seed=2"], "a name is given twice"),
+        (["dana.lemma-0"], "no claim 'dana.lemma-0'"),
+    ],
+)
+def test_build_refuses_what_the_claim_does_not_know(arguments, message, tmp_path, capsys):
+    assert main(["build", *arguments, "--out", str(tmp_path / "out")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def layer_claim(kind="regression"):
+    def build():
+        task = random_layer_task(examples=5, tokens=4, d_model=4, kind=kind)
+        return LayerConstruction(task, memory_layer(task, heads=3), "random heads")
+
+    return Claim("x.layer", "A layer", "Source", "", "holds", "", "docs/layer.md", build=build)
+
+
+@pytest.fixture
+def layer_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("constructions.claims.claim", lambda id: layer_claim())
+    assert main(["build", "x.layer", "--out", str(tmp_path / "layer")]) == 0
+    shown = capsys.readouterr().out
+    for phrase in ("random heads", "rank of Z", "label error", "15 pairs", "float32", "layer.safetensors"):
+        assert phrase in shown
+    return tmp_path / "layer"
+
+
+def test_a_layer_is_built_checked_and_run_like_a_network(layer_folder, capsys):
+    assert main(["check", str(layer_folder), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert [check["id"] for check in summary["claims"]] == ["mixed-rank", "label-error", "saturation"]
+    assert main(["check", str(layer_folder), "--independent"]) == 0
+    assert "integers and balls" in capsys.readouterr().out
+    assert main(["run", str(layer_folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["within_bound"] is True
+    assert main(["run", str(layer_folder), "--dtype", "bfloat16"]) == 0
+    assert "not judged" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_layer_of_classes_shows_its_margin_and_its_accuracy(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("constructions.claims.claim", lambda id: layer_claim("classification"))
+    assert main(["build", "x.layer", "--out", str(tmp_path / "layer")]) == 0
+    shown = capsys.readouterr().out
+    assert "margin of the class" in shown and "accuracy 1," in shown
+
+
+@pytest.mark.parametrize("name", ["layer.safetensors", "layer_task.npz", "certificate.json", "witness.npz"])
+@pytest.mark.parametrize("damage", ["truncated", "missing"])
+def test_check_exits_1_on_a_damaged_layer(layer_folder, capsys, name, damage):
+    path = layer_folder / name
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "truncated":
+        path.write_bytes(data[:-9])
+    for options in ([], ["--independent"]):
+        assert main(["check", str(layer_folder), *options]) == 1
+    error = capsys.readouterr().err
+    assert error.count("byheart: ") == 2 and "Traceback" not in error
+
+
+@pytest.mark.parametrize("parameter", ["seed", "=1", "seed=", "seed=x", "seed=1.5", f"seed={10**10}"])
+def test_a_parameter_that_is_no_name_and_integer_is_refused(parameter, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["build", "dana.lemma-3", "--param", parameter, "--out", str(tmp_path / "out")])
+    assert stopped.value.code == 2
+    assert parameter.partition("=")[2] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["check", ""], ["run", ""], ["memorize", "--out", ""], ["capacity", ""]])
+def test_an_empty_path_is_refused(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "the path is empty" in capsys.readouterr().err
+
+
+def test_an_interruption_while_modules_load_is_one_sentence(monkeypatch, capsys):
+    def interrupted(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_judged", interrupted)
+    assert main(["check", "somewhere"]) == 130
+    assert capsys.readouterr().err == "byheart: interrupted; nothing was written\n"

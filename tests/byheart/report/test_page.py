@@ -1,0 +1,372 @@
+"""The page needs nothing but itself, escapes what it is given, and says nothing that is not so, for every task."""
+
+import math
+import re
+import tracemalloc
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byheart.report.page import Details, report_html, write_report
+from constructions.models.network import Network
+from constructions.tasks.task import Counts, Task, make_task
+
+VOID = {"meta", "path", "circle", "rect", "polyline", "br"}
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=y>',
+    "'&amp;",
+    "\n",
+    " ",
+    "\t",
+    "\u202egnp.exe",
+    "\x00\x1bz",
+)
+
+
+class Page(HTMLParser):
+    """The elements of a page and its visible text; refuses tags that do not match."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data
+
+    def names(self) -> set[str]:
+        return {tag for tag, _ in self.tags}
+
+    def texts(self, name: str) -> int:
+        return sum(tag == name for tag, _ in self.tags)
+
+
+def random_network(task: Task, *, n_heads: int = 3, d_model: int = 4, seed: int = 0) -> Network:
+    normal = np.random.default_rng(seed).standard_normal
+    return Network(
+        W_E=normal((task.vocabulary_size, d_model)),
+        W_pos=normal((task.context_length, d_model)),
+        W_Q=normal((n_heads, d_model, 2)),
+        W_K=normal((n_heads, d_model, 2)),
+        W_V=normal((n_heads, d_model, 2)),
+        W_O=normal((n_heads, 2, d_model)),
+        W_U=normal((d_model, task.vocabulary_size)),
+    )
+
+
+def small_task(
+    target: str = "laws", *, size: int = 5, length: int = 2, n_tokens: int = 4, facts: int | None = None
+) -> Task:
+    contexts = np.array(list(np.ndindex(*(n_tokens,) * length)))[:size]
+    counts = Counts.from_rows([{i % n_tokens: 5, (i + 1) % n_tokens: 2 + i % 3} for i in range(len(contexts))])
+    names = tuple(f"tok{i}" for i in range(n_tokens))
+    return make_task(contexts, counts, vocabulary=names, target=target, facts=facts)
+
+
+SUMMARY: dict[str, Any] = {
+    "verdict": "PROVED",
+    "argmax_proved": 3,
+    "mean_kl_upper": 1.2341e-13,
+    "max_kl_upper": 9.871e-13,
+    "rank_heads": 3,
+    "paper_rank": 4,
+    "rank_lower": 2,
+    "rank_upper": 3,
+    "paper_heads": 1,
+    "necessary_heads": 2,
+    "fewest_heads": 3,
+    "condition": 713.02,
+    "accuracy": 0.75,
+    "all_contexts_kl": [0.148797123, 0.148797456],
+    "torch": {
+        "float64": {"accuracy": 1.0, "mean_kl": 1e-23, "max_logit_error": 1e-13, "largest_bound": 2.505e-10,
+                    "within_bound": True, "note": "", "device": "cpu", "seconds": 0.1},
+        "float32": {"accuracy": 0.99999, "mean_kl": None, "max_logit_error": 0.5, "largest_bound": 0.1,
+                    "within_bound": False, "note": "", "device": "cpu", "seconds": 0.1},
+        "bfloat16": {"accuracy": 0.98, "mean_kl": 1e-3, "max_logit_error": 0.5, "largest_bound": None,
+                     "within_bound": None, "note": "bfloat16 is reported, not judged", "device": "cpu", "seconds": 0.1},
+    },
+    "seconds": {"capacity": 1.25, "weights": 0.5},
+}  # fmt: skip
+
+
+def full_details(task: Task) -> Details:
+    size = task.n_contexts
+    return Details(
+        source="a <novel>",
+        claims=[("PROVED", "The rank is <full>."), ("UNDECIDED", "The margin is positive.")],
+        divergence_upper=np.geomspace(1e-15, 1e-13, size),
+        margin_lower=np.geomspace(1e-3, 10.0, size),
+        empirical_divergence=np.geomspace(1e-3, 10.0, task.n_all),
+        ranks_lower=np.array([1, 2, 3]),
+        ranks_upper=np.array([1, 3, 3]),
+        singular_values=np.geomspace(10.0, 1.0, size),
+        digests={"model.safetensors": "ab" * 32},
+        provenance={"numpy": "2.4.6"},
+    )
+
+
+def section(page: str, title: str) -> str:
+    found = re.search(rf"<section><h2>{title}</h2>(.*?)</section>", page, re.DOTALL)
+    return found.group(1) if found else ""
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("facts", [None, 3])
+def test_the_page_is_well_formed_and_needs_no_other_file(target: str, facts: int | None) -> None:
+    task = small_task(target, facts=facts)
+    page = report_html(SUMMARY, random_network(task), task, full_details(task))
+    parsed = Page(page)
+    assert page.startswith("<!doctype html>")
+    assert parsed.names().isdisjoint(
+        {"script", "link", "img", "iframe", "object", "embed", "image", "use", "a", "base"}
+    )
+    assert all(
+        not {"src", "href", "srcset", "xlink:href", "action"} & attributes.keys() for _, attributes in parsed.tags
+    )
+    assert all(not name.startswith("on") for _, attributes in parsed.tags for name in attributes)
+    assert not re.search(r"url\(|@import|https?:|//[a-z]", page)
+    assert {"viewport"} <= {attributes.get("name") for _, attributes in parsed.tags}
+    assert "@media print" in page
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+def test_hostile_tokens_are_shown_and_not_obeyed(target: str) -> None:
+    contexts = np.array([[i, (i + 1) % len(HOSTILE)] for i in range(len(HOSTILE))])
+    counts = Counts.from_rows([{(i + 2) % len(HOSTILE): 3, i: 1} for i in range(len(HOSTILE))])
+    task = make_task(contexts, counts, vocabulary=HOSTILE, target=target)
+    page = report_html(SUMMARY, random_network(task), task, full_details(task))
+    parsed = Page(page)
+    assert parsed.names().isdisjoint({"script", "img"})
+    assert "<script" not in page
+    for shown in ("<script>alert(1)</scrip", "'&amp;", "⏎", "␣", "⇥", "\\u202egnp.exe", "\\x00\\x1bz", "a <novel>"):
+        assert shown in parsed.text
+    assert not any(ord(character) < 32 and character != "\n" for character in page)
+    assert "\u202e" not in page
+
+
+@given(
+    text=st.text(st.characters(codec="utf-8"), min_size=1, max_size=40).filter(lambda t: not t.endswith("\0")),
+    source=st.text(st.characters(codec=None), max_size=40),
+)
+def test_any_token_and_source_give_a_page_that_can_be_written_and_parsed(text: str, source: str) -> None:
+    counts = Counts.from_rows([{0: 2}, {0: 1, 1: 1}])
+    task = make_task(np.array([[0], [1]]), counts, vocabulary=(text, text + "~"), target="laws")
+    page = report_html({}, random_network(task), task, Details(source=source, claims=[(text, source)]))
+    plain = report_html({}, random_network(task), make_task(task.contexts, task.counts, vocabulary=("x", "y")))
+    page.encode("utf-8")
+    assert Page(page).names() - {"tbody", "tr", "td", "table", "strong", "span"} <= Page(plain).names() | {
+        "thead",
+        "th",
+    }
+
+
+def test_the_same_input_gives_the_same_text() -> None:
+    task = small_task(facts=3)
+    pages = {report_html(SUMMARY, random_network(task), task, full_details(task)) for _ in range(2)}
+    assert len(pages) == 1
+
+
+def test_a_page_with_nothing_but_weights_and_task_leaves_out_what_it_does_not_know() -> None:
+    task = small_task()
+    page = report_html({}, random_network(task), task)
+    Page(page)
+    for title in ("What is proved", "Capacity", "Divergence and margins", "In PyTorch"):
+        assert section(page, title) == ""
+    for title in ("Where the heads look", "Predicted beside true", "Singular values of the memorized features"):
+        assert section(page, title) != ""
+    assert "PROVED" not in page
+    assert "≤ or ≥" in page
+    assert page.count("≤") == 1
+
+
+def test_torch_that_is_not_installed_is_said() -> None:
+    task = small_task()
+    assert "not installed" in section(report_html({"torch": None}, random_network(task), task), "In PyTorch")
+
+
+def test_runs_are_judged_as_the_summary_says() -> None:
+    task = small_task()
+    rows = section(report_html(SUMMARY, random_network(task), task), "In PyTorch").split("<tr>")[2:]
+    assert [("yes" in row, "NO" in row, "not judged" in row) for row in rows] == [
+        (True, False, False),
+        (False, True, False),
+        (False, False, True),
+    ]
+    assert "99.99 %" in rows[1]
+    assert "2.51 × 10⁻¹⁰" in rows[0]
+    assert "reported, not judged" in rows[2]
+
+
+def test_runs_on_several_devices_are_all_shown() -> None:
+    task = small_task()
+    runs = {"cpu": SUMMARY["torch"], "cuda": {"float32": {**SUMMARY["torch"]["float64"], "device": "H <200>"}}}
+    shown = section(report_html({"torch": runs}, random_network(task), task), "In PyTorch")
+    assert shown.count("<tr>") == 1 + 4
+    assert "H &lt;200&gt;" in shown
+
+
+@pytest.mark.parametrize(
+    ("verdict", "style"), [("PROVED", "proved"), ("REFUTED", "refuted"), ("UNDECIDED", "undecided"), ("?", "undecided")]
+)
+def test_only_a_proved_verdict_is_shown_as_proved(verdict: str, style: str) -> None:
+    task = small_task()
+    page = report_html({"verdict": verdict}, random_network(task), task)
+    header = page[page.index("<header>") : page.index("</header>")]
+    assert f'class="verdict {style}">{verdict}<' in header
+    assert ('class="verdict proved"' in header) == (verdict == "PROVED")
+
+
+def test_proved_bounds_are_rounded_so_that_they_stay_true() -> None:
+    task = small_task()
+    page = report_html(SUMMARY, random_network(task), task, full_details(task))
+    for shown in ("≤ 1.24 × 10⁻¹³", "≤ 9.88 × 10⁻¹³", "≤ 713.1", "0.148797 and", "0.148798 nats"):
+        assert shown in page
+
+
+@pytest.mark.parametrize("missing", sorted(set(SUMMARY)))
+def test_any_figure_may_be_missing_or_undecided(missing: str) -> None:
+    task = small_task(facts=3)
+    without = {name: value for name, value in SUMMARY.items() if name != missing}
+    for summary in (without, {**without, missing: None}):
+        Page(report_html(summary, random_network(task), task, full_details(task)))
+
+
+def test_an_interval_without_ends_claims_nothing() -> None:
+    task = small_task(facts=3)
+    page = report_html({"all_contexts_kl": [None, None]}, random_network(task), task)
+    assert "lies between" not in page
+
+
+def test_attention_weights_are_those_of_the_network() -> None:
+    task = small_task(size=3)
+    network = random_network(task, n_heads=2)
+    shown = section(report_html({}, network, task), "Where the heads look")
+    cells = np.array([float(cell) for cell in re.findall(r"--w:([0-9.]+)", shown)]).reshape(3, 2, 2)
+    x = network.W_E[task.contexts] + network.W_pos
+    scores = np.einsum("hte,htse->ths", np.einsum("td,hde->hte", x[:, -1], network.W_Q),
+                       np.einsum("tsd,hde->htse", x, network.W_K))  # fmt: skip
+    expected = np.exp(scores) / np.exp(scores).sum(axis=2, keepdims=True)
+    np.testing.assert_allclose(cells, expected, atol=6e-4)
+
+
+def test_predictions_stand_beside_the_laws() -> None:
+    task = small_task(size=3)
+    network = random_network(task)
+    shown = section(report_html({}, network, task), "Predicted beside true")
+    cards = shown.split("<div class='prediction'>")[1:]
+    assert len(cards) == 3
+    assert task.laws is not None
+    for card, law in zip(cards, task.laws, strict=True):
+        bars = [float(value) for value in re.findall(r"fill true' style='width:([0-9.]+)%", card)]
+        assert bars[:2] == pytest.approx((70 * np.sort(law)[::-1][:2] / law.sum()).tolist(), abs=0.01)
+        assert sum(bars) == pytest.approx(70, abs=0.05)
+        predicted = [float(value) for value in re.findall(r"fill first' style='width:([0-9.]+)%", card)]
+        assert sum(predicted) == pytest.approx(70, abs=0.05)
+        assert len(predicted) == len(bars)
+
+
+def test_the_label_to_be_held_is_marked_even_if_the_weights_predict_another() -> None:
+    task = small_task("labels", size=2, n_tokens=12, length=1)
+    network = random_network(task)
+    wrong = np.array(network.W_U)
+    wrong[:, task.labels] = 0.0
+    wrong[:, task.labels] -= 100.0 * np.sign(network.W_E[task.contexts[:, 0]].mean(axis=0))[:, np.newaxis]
+    shown = section(report_html({}, Network(**{**network.tensors(), "W_U": wrong}), task), "Predicted beside true")
+    cards = shown.split("<div class='prediction'>")[1:]
+    for card, label in zip(cards, task.labels.tolist(), strict=True):
+        marked = re.findall(r">([^<>]+)</bdi> <span class='mark'>", card)
+        assert marked == [f"tok{label}"]
+
+
+def test_probabilities_that_are_not_zero_or_one_are_not_shown_as_such() -> None:
+    counts = Counts.from_rows([{0: 10**6}])
+    task = make_task(np.array([[0]]), counts, vocabulary=("a", "b"), target="laws")
+    shown = section(report_html({}, random_network(task), task), "Predicted beside true")
+    assert "&gt; 99.99 %" in shown
+    assert "&lt; 0.01 %" in shown
+    assert "100.00 %" not in shown
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 9, 16])
+def test_a_few_different_contexts_are_shown_the_most_frequent_first(size: int) -> None:
+    task = small_task(size=size)
+    shown = section(report_html({}, random_network(task), task), "Predicted beside true")
+    assert shown.count("class='prediction'") == min(size, 8)
+    first = "".join(f"tok{token}" for token in task.contexts[0])
+    assert first in re.sub(r"<[^>]+>", "", shown.split("<div class='prediction'>")[1])
+
+
+def test_one_context_of_one_token_has_a_page() -> None:
+    task = make_task(np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), target="labels")
+    details = Details(divergence_upper=np.zeros(1), margin_lower=np.array([math.inf]), ranks_lower=np.array([1]))
+    page = report_html(SUMMARY, random_network(task, n_heads=1), task, details)
+    assert "1 of them" not in page or "0 and not drawn" in page
+    assert "nothing to draw" in page
+    assert "every token is a mode" in page
+    Page(page)
+
+
+def test_long_contexts_show_their_end() -> None:
+    length = 100
+    task = make_task(
+        np.arange(length).reshape(1, -1), Counts.from_rows([{0: 1}]), vocabulary=tuple(f"w{i}" for i in range(length))
+    )
+    text = Page(report_html({}, random_network(task), task)).text
+    assert "w99" in text
+    assert "w60" not in text
+
+
+def test_a_large_vocabulary_costs_little_memory() -> None:
+    n_tokens, size = 50_000, 300
+    contexts = np.arange(size).reshape(-1, 1)
+    counts = Counts.from_rows([{i: 3, i + 1: 1} for i in range(size)])
+    task = make_task(contexts, counts, vocabulary=tuple(map(str, range(n_tokens))), target="labels")
+    network = random_network(task)
+    tracemalloc.start()
+    page = report_html(SUMMARY, network, task)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(page) < 200_000
+    assert peak < 100 * 2**20
+
+
+def test_singular_values_are_left_out_where_they_would_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("byheart.report.page._LARGEST_DECOMPOSITION", 4)
+    task = small_task(size=5)
+    shown = section(report_html(SUMMARY, random_network(task), task), "Singular values of the memorized features")
+    assert "<svg" not in shown
+    assert "≤ 713.1" in shown
+
+
+def test_the_page_is_written_as_utf8(tmp_path: Path) -> None:
+    task = small_task()
+    network = random_network(task)
+    write_report(tmp_path / "report.html", SUMMARY, network, task, full_details(task))
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == report_html(
+        SUMMARY, network, task, full_details(task)
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]

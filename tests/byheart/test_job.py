@@ -1,0 +1,191 @@
+"""The main job, from a task to a folder that can be checked, run and looked at."""
+
+import json
+
+import numpy as np
+import pytest
+
+from byheart import job
+from byheart.job import capacity_summary, dimensions, memorize, run_summary
+from constructions.errors import ByheartError, CapacityError, InputError, ResourceError
+from constructions.models.network import Network
+from constructions.tasks.table import table_task
+from constructions.tasks.task import Counts, Task, make_task
+from constructions.tasks.text import default_text, text_task
+from verify.certificates.certificate import Certificate
+from verify.certificates.memorization import check_memorization
+from verify.certificates.memory_budget import available_bytes, require_memory
+from verify.verdict import Verdict
+
+FIELDS = {
+    "target", "vocabulary", "contexts", "memorized", "paper_rank", "rank_lower", "rank_upper", "paper_heads",
+    "fewest_heads", "heads", "parameters", "condition", "verdict", "accuracy", "mean_kl_upper", "max_kl_upper",
+    "argmax_proved", "all_contexts_kl", "encoder_kl", "unavoidable_kl", "torch", "seconds", "files",
+}  # fmt: skip
+
+
+def small_text(length=6000, **options):
+    return text_task(default_text()[:length], **({"vocabulary": 12, "context": 3, "facts": 60} | options))
+
+
+def test_the_folder_holds_what_the_figures_say(tmp_path):
+    task = small_text()
+    summary = memorize(task, out=tmp_path / "out", d_model=16, d_head=4)
+    assert set(summary) >= FIELDS
+    assert summary["verdict"] == "PROVED"
+    assert summary["accuracy"] == 1.0 and summary["argmax_proved"] == summary["memorized"] == 60
+    assert summary["mean_kl_upper"] <= summary["max_kl_upper"] <= 1e-13
+    lower, upper = summary["all_contexts_kl"]
+    assert 0 < lower <= upper
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "model.safetensors", "task.npz", "certificate.json", "witness.npz", "report.html", "summary.json",
+    }  # fmt: skip
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["verdict"] == "PROVED"
+    network = Network.load(tmp_path / "out" / "model.safetensors")
+    assert network.parameters == summary["parameters"] and network.n_heads == summary["heads"]
+    assert Task.load(tmp_path / "out" / "task.npz").sha256() == task.sha256()
+    assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_one_others(tmp_path):
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        memorize(small_text(), out=tmp_path / name, tail="none", seed=seed)
+    model = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in "abc"}
+    assert model["a"] == model["b"] != model["c"]
+    assert (tmp_path / "a" / "task.npz").read_bytes() == (tmp_path / "c" / "task.npz").read_bytes()
+
+
+def test_a_fitted_tail_lowers_the_divergence_of_all_contexts_and_leaves_the_memorized_ones_exact(tmp_path):
+    plain = memorize(small_text(), out=tmp_path / "plain", tail="none", n_heads=None)
+    fitted = memorize(small_text(), out=tmp_path / "fitted", tail="fit")
+    assert fitted["verdict"] == plain["verdict"] == "PROVED"
+    assert fitted["max_kl_upper"] <= 1e-13
+    assert fitted["all_contexts_kl"][1] < plain["all_contexts_kl"][0]
+
+
+@pytest.mark.parametrize("front_end", ["table", "random", "base2", "rank-one"])
+def test_every_front_end_reaches_a_proof(tmp_path, front_end):
+    summary = memorize(small_text(), out=tmp_path / "out", d_model=16, d_head=4, front_end=front_end, tail="none")
+    assert summary["verdict"] == "PROVED" and summary["front_end"] == front_end
+
+
+@pytest.mark.parametrize("d_model", [2, 5, 40])
+def test_labels_of_a_table_are_held_in_any_dimension(tmp_path, d_model):
+    rng = np.random.default_rng(0)
+    rows = {tuple(rng.integers(0, 15, 2)): int(rng.integers(0, 30)) for _ in range(80)}
+    table = "".join(f"s{a},r{b},o{c}\n" for (a, b), c in rows.items())
+    summary = memorize(table_task(table), out=tmp_path / "out", d_model=d_model)
+    assert summary["verdict"] == "PROVED" and summary["argmax_proved"] == len(rows)
+    assert summary["torch"]["float32"]["accuracy"] == 1.0
+    assert summary["torch"]["float64"]["within_bound"] is summary["torch"]["float32"]["within_bound"] is True
+    assert summary["torch"]["bfloat16"]["within_bound"] is None
+
+
+def test_the_fewest_heads_suffice_and_one_fewer_is_refused_with_their_number(tmp_path):
+    task = small_text(facts=40)
+    fewest = capacity_summary(task, d_model=11, d_head=4)["fewest_heads"]
+    summary = memorize(task, out=tmp_path / "out", d_model=11, d_head=4, n_heads=fewest)
+    assert summary["verdict"] == "PROVED" and summary["rank_lower"] == summary["rank_upper"] == 40
+    with pytest.raises(CapacityError, match=f"{fewest} heads suffice") as error:
+        memorize(task, out=tmp_path / "less", d_model=11, d_head=4, n_heads=fewest - 1)
+    assert error.value.fewest_heads == fewest
+    assert not (tmp_path / "less").exists()
+
+
+def test_the_paper_counts_more_than_there_is_on_one_last_token():
+    xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+    task = make_task(xor, Counts.from_rows([{0: 1}] * 4), vocabulary=("0", "1"), target="labels")
+    summary = capacity_summary(task, d_model=4, d_head=4, n_heads=1)
+    assert (summary["paper_rank"], summary["rank_lower"], summary["rank_upper"]) == (4, 3, 3)
+    assert (summary["paper_heads"], summary["fewest_heads"]) == (0, 2)
+
+
+def test_one_context_of_one_token_is_a_task(tmp_path):
+    counts = Counts.from_rows([{0: 2, 1: 1}])
+    for target in ("laws", "labels"):
+        task = make_task(np.array([[1]]), counts, vocabulary=("a", "b"), target=target)
+        assert memorize(task, out=tmp_path / target)["verdict"] == "PROVED"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (dict(d_model=0), InputError, "dim = 0"),
+        (dict(d_model=16, d_head=17), InputError, "head-dim = 17"),
+        (dict(d_head=0), InputError, "head-dim = 0"),
+        (dict(n_heads=0), InputError, "heads = 0"),
+        (dict(n_heads=1), CapacityError, "heads suffice"),
+        (dict(seed=-1), InputError, "seed = -1"),
+        (dict(front_end="magic"), InputError, "front_end"),
+        (dict(tail="cut"), InputError, "tail"),
+        (dict(device="gpu"), ByheartError, "gpu"),
+    ],
+)
+def test_a_bad_option_is_named_and_nothing_is_written(tmp_path, options, error, message):
+    with pytest.raises(error, match=message):
+        memorize(small_text(), out=tmp_path / "out", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_little_memory_is_said_before_the_weights_are_built(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        job, "require_memory", lambda needed, purpose: require_memory(needed, purpose=purpose, available=1000)
+    )
+    monkeypatch.setattr(job, "build_memory", lambda *_, **__: pytest.fail("the work has started"))
+    with pytest.raises(ResourceError, match=r"60 facts with .* GiB of memory"):
+        memorize(small_text(), out=tmp_path / "out")
+    assert available_bytes() > 1000
+
+
+def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(job, "write_report", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        memorize(small_text(), out=tmp_path / "out", tail="none")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
+    summary = memorize(small_text(), out=tmp_path / "out", d_model=5, d_head=2, tail="none")
+    (lower, upper), (_, reached) = summary["unavoidable_kl"], summary["encoder_kl"]
+    assert 1e-4 < lower < upper == reached < 0.1
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "A stream of 5 dimensions cannot hold every law over 12 tokens" in page
+    certificate = Certificate.load(tmp_path / "out")
+    assert {claim.verdict for claim in certificate.claims} == {Verdict.PROVED}
+    assert certificate.claim("argmax").values["proved"] == summary["argmax_proved"]
+    # The weighted divergence lies below the largest one, by the bounds of the certificate too.
+    assert reached <= summary["max_kl_upper"]
+    assert summary["verdict"] == "PROVED" and 50 <= summary["argmax_proved"] <= 60
+
+
+def test_laws_that_fit_have_nothing_unavoidable_and_labels_have_no_laws(tmp_path):
+    laws = memorize(small_text(), out=tmp_path / "laws", d_model=11, tail="none")
+    assert laws["unavoidable_kl"] == [0.0, 0.0] and 0 <= laws["encoder_kl"][0] <= laws["encoder_kl"][1] < 1e-18
+    assert "cannot hold every law" not in (tmp_path / "laws" / "report.html").read_text()
+    labels = memorize(small_text(target="labels"), out=tmp_path / "labels")
+    assert labels["unavoidable_kl"] is None and labels["encoder_kl"] is None
+
+
+def test_a_stored_folder_runs_within_its_bound(tmp_path):
+    memorize(small_text(), out=tmp_path / "out", tail="none")
+    result = run_summary(tmp_path / "out", device="cpu", dtype="float32")
+    assert result["within_bound"] is True and result["accuracy"] == 1.0 and result["dtype"] == "float32"
+
+
+def test_progress_tells_every_stage_in_order(tmp_path):
+    seen = []
+    memorize(small_text(), out=tmp_path / "out", tail="none", progress=lambda stage, *_: seen.append(stage))
+    assert list(dict.fromkeys(seen)) == ["capacity", "weights", "certificate", "encoder", "torch", "files"]
+
+
+def test_default_dimensions_suit_the_target():
+    assert dimensions(small_text(), d_model=None, d_head=None) == (15, 3)
+    labels = small_text(target="labels")
+    assert dimensions(labels, d_model=2, d_head=None) == (2, 1)
+    wide = make_task(
+        np.array([[0]]), Counts.from_rows([{199: 1}]), vocabulary=tuple(map(str, range(200))), target="labels"
+    )
+    assert dimensions(wide, d_model=None, d_head=None) == (64, 16)

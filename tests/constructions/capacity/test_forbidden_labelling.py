@@ -1,0 +1,92 @@
+"""The search for relations that forbid a labelling to one head."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.capacity.forbidden_labelling import forbidding_multipliers
+from constructions.errors import InputError
+from constructions.tasks.arrays import all_contexts
+from verify.capacity.sign_relation import forbids_one_head
+from verify.verdict import Verdict
+
+
+def square(last=(0,)):
+    return np.array([[a, b, *last] for a, b in product(range(2), repeat=2)])
+
+
+@given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 2**32), st.integers(1, 4))
+def test_whatever_is_found_is_accepted_by_the_judge(n_tokens, length, seed, n_labels):
+    rng = np.random.default_rng(seed)
+    contexts = all_contexts(n_tokens, length)
+    contexts = contexts[rng.random(len(contexts)) < 0.7]
+    if len(contexts) == 0:
+        return
+    labels = rng.integers(0, n_labels, len(contexts))
+    multipliers = forbidding_multipliers(contexts, labels)
+    if multipliers is not None:
+        assert forbids_one_head(contexts, labels, multipliers) is Verdict.PROVED
+
+
+def test_of_the_labellings_of_a_square_only_xor_is_forbidden():
+    contexts = square()
+    forbidden = [
+        labels
+        for labels in product(range(2), repeat=4)
+        if forbidding_multipliers(contexts, np.array(labels)) is not None
+    ]
+    assert forbidden == [(0, 1, 1, 0), (1, 0, 0, 1)]
+
+
+def test_the_forbidden_labellings_of_a_cube_are_those_that_no_plane_separates():
+    contexts = np.array([[*corner, 0] for corner in product(range(2), repeat=3)])
+    forbidden = 0
+    for labels in product(range(2), repeat=8):
+        multipliers = forbidding_multipliers(contexts, np.array(labels))
+        if multipliers is not None:
+            forbidden += forbids_one_head(contexts, np.array(labels), multipliers) is Verdict.PROVED
+    assert forbidden == 256 - 104  # there are 104 threshold functions of three variables
+
+
+@given(st.permutations(range(4)), st.integers(1, 3), st.integers(0, 2))
+def test_order_padding_and_names_of_the_labels_do_not_matter(order, padding, shift):
+    contexts, labels = square((1,) * padding), np.array([shift, shift + 1, shift + 1, shift])
+    found = forbidding_multipliers(contexts[list(order)], labels[list(order)])
+    assert found is not None
+    assert sorted(found.sum(axis=1).tolist()) == [1, 1, 1, 1]
+
+
+def test_three_labels_can_be_forbidden_though_no_two_of_them_are():
+    contexts = np.array([[a, b, c, 0] for a, b, c in product(range(2), repeat=3)])
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        labels = rng.integers(0, 3, 8)
+        pairs = [np.isin(labels, pair) for pair in ((0, 1), (0, 2), (1, 2))]
+        alone = [forbidding_multipliers(contexts[rows], labels[rows]) for rows in pairs if rows.any()]
+        if forbidding_multipliers(contexts, labels) is not None and all(found is None for found in alone):
+            return
+    pytest.fail("no such labelling was met")
+
+
+def test_different_last_tokens_are_not_mixed():
+    contexts = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 1], [1, 0, 1]])
+    assert forbidding_multipliers(contexts, np.array([0, 0, 1, 1])) is None
+
+
+def test_one_context_one_label_and_bigrams_are_never_forbidden():
+    assert forbidding_multipliers(np.array([[0]]), np.array([3])) is None
+    assert forbidding_multipliers(square(), np.zeros(4, dtype=np.int64)) is None
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        assert forbidding_multipliers(all_contexts(3, 2), rng.integers(0, 3, 9)) is None
+
+
+def test_what_does_not_fit_is_refused():
+    wrong: list[Any] = [np.array([0]), np.zeros(4), np.array([0, 1, -1, 0])]
+    for labels in wrong:
+        with pytest.raises(InputError, match="labels"):
+            forbidding_multipliers(square(), labels)

@@ -1,0 +1,64 @@
+"""Encoders for laws of low entropy: the strengths in closed form, and the paper's."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength
+from constructions.errors import HypothesisError, InputError
+
+
+@given(
+    missing=st.floats(1e-30, 1.0),
+    least=st.floats(1e-3, 1e3),
+    kappa=st.floats(1.0, 10.0),
+    n_tokens=st.integers(2, 10**6),
+)
+def test_the_strength_minimizes_the_bound(missing: float, least: float, kappa: float, n_tokens: int) -> None:
+    def bound(x: float) -> float:
+        return math.log1p((n_tokens - 1) * math.exp(-x)) + kappa * missing * x
+
+    x = least * float(strength(missing, least=least, kappa=kappa, n_tokens=n_tokens))
+    assert x >= 0
+    best = bound(x)
+    for other in (0.0, 0.9 * x, 1.1 * x, x + 0.1, max(0.0, x - 0.1)):
+        assert best <= bound(other) * (1 + 1e-12)
+
+
+def test_a_law_without_information_has_the_strength_zero_and_a_certain_one_a_large_one() -> None:
+    found = strength([1.0, 0.75, 0.0], least=2.0, kappa=1.0, n_tokens=4)
+    assert found[:2].tolist() == [0.0, 0.0]
+    assert 300 < found[2] < 400
+
+
+def test_arguments_out_of_range_are_refused_by_name() -> None:
+    for name, given_ in (("missing", {"missing": 1.1}), ("least", {"least": 0.0}), ("kappa", {"kappa": 0.9})):
+        with pytest.raises(InputError, match=name):
+            strength(**{"missing": 0.1, "least": 1.0, "kappa": 1.0, "n_tokens": 3, **given_})
+    with pytest.raises(InputError, match="missing holds nan"):
+        strength(math.nan, least=1.0, kappa=1.0, n_tokens=3)
+    with pytest.raises(InputError, match="n_tokens = 1"):
+        strength(0.1, least=1.0, kappa=1.0, n_tokens=1)
+
+
+@given(entropy=st.floats(1e-12, math.log(4)), leads=st.lists(st.floats(0.1, 10.0), min_size=3, max_size=3))
+def test_the_paper_s_strength_solves_its_equation(entropy: float, leads: list[float]) -> None:
+    found = float(printed_strength(np.array([[leads[0], 0.0, *leads[1:]]]), np.array([entropy]))[0])
+    value = math.log1p(sum(math.exp(-found * lead) for lead in leads))
+    assert value == pytest.approx(entropy, rel=1e-9)
+
+
+def test_equation_6_needs_positive_leads_and_a_positive_entropy() -> None:
+    with pytest.raises(HypothesisError, match="leads"):
+        printed_strength(np.array([[0.0, 1.0, 0.0]]), np.array([0.5]))
+    with pytest.raises(HypothesisError, match="leads"):
+        printed_strength(np.array([[0.0, 1.0, -1.0]]), np.array([0.5]))
+    with pytest.raises(HypothesisError, match="entropies"):
+        printed_strength(np.array([[0.0, 1.0, 1.0]]), np.array([0.0]))
+
+
+def test_small_masses_are_not_lost() -> None:
+    assert missing_mass(np.array([[1e-30, 1.0], [1.0, 1e-30]]), np.array([1, 1])).tolist() == [1e-30, 1.0]

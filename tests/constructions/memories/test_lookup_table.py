@@ -1,0 +1,171 @@
+"""The look-up table of all bigrams: exactly when its features are independent, and what its closed form writes."""
+
+import numpy as np
+import pytest
+from flint import fmpq, fmpq_mat
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from constructions.errors import HypothesisError, InputError
+from constructions.memories.lookup_table import exact_lookup_table, lookup_front_end, lookup_output, lookup_table
+from constructions.models.attention import logits
+from constructions.models.exact_attention import exact_features, exact_last, exact_logits
+from constructions.models.exact_network import as_rationals
+from constructions.models.network import Network
+from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
+from verify.certificates.memorization import certify_memorization
+from verify.forward.float64 import enclose_features
+from verify.linear_algebra.singular_values import enclose_condition
+from verify.replica.run import run_all
+from verify.verdict import Verdict
+
+gaps = st.integers(-4, 8).filter(bool)
+
+
+@st.composite
+def integral_positions(draw):
+    """Integers that add up to 1 or -1: all scores are integers then."""
+    n_tokens = draw(st.integers(1, 5))
+    entries = draw(st.lists(st.integers(-3, 3), min_size=n_tokens - 1, max_size=n_tokens - 1))
+    return [*entries, draw(st.sampled_from([-1, 1])) - sum(entries)]
+
+
+def attention(gap):
+    return fmpq(2) ** gap / (1 + fmpq(2) ** gap)
+
+
+def features_without_attention(n_tokens, a, p):
+    """The features from their definition, for any weight a of the head of the first token."""
+    rows = []
+    for n, c in all_contexts(n_tokens, 2).tolist():
+        first = [p[i] + int(i == n) for i in range(n_tokens)]
+        for r in range(n_tokens):
+            weight = a if r == n else 1 - a
+            rows.extend(weight * first[i] + (1 - weight) * int(i == c) for i in range(n_tokens))
+    return fmpq_mat(n_tokens**2, n_tokens**2, rows)
+
+
+@given(integral_positions(), gaps)
+def test_the_head_of_the_first_token_attends_to_it_and_no_other_head_does(p, gap):
+    front_end = lookup_front_end(len(p), gap=gap, position=p)
+    expected = features_without_attention(len(p), attention(gap), p)
+    assert exact_features(front_end, all_contexts(len(p), 2)) == expected
+
+
+@given(st.integers(2, 5), st.integers(-12, 12), st.integers(1, 3), st.integers(1, 19), st.integers(0, 2**16))
+def test_features_are_independent_exactly_where_the_theorem_says(n_tokens, numerator, denominator, tenths, seed):
+    a = fmpq(tenths, 20)
+    rng = np.random.default_rng(seed)
+    p = [fmpq(int(entry)) for entry in rng.integers(-3, 4, n_tokens - 1)]
+    total = fmpq(numerator, denominator)
+    p.append(total - sum(p, fmpq(0)))
+    predicted = total != 0 and 2 * a != 1 and n_tokens + total * (n_tokens - 1 - a * (n_tokens - 2)) != 0
+    assume(total != 0)
+    assert (features_without_attention(n_tokens, a, p).det() != 0) == predicted
+
+
+@pytest.mark.parametrize("n_tokens", range(1, 7))
+def test_the_position_that_sums_to_minus_two_fails_for_two_tokens_only(n_tokens):
+    p = [fmpq(-2, n_tokens)] * n_tokens
+    for a in (fmpq(2, 3), fmpq(255, 256), fmpq(1, 5)):
+        assert (features_without_attention(n_tokens, a, p).det() == 0) == (n_tokens == 2)
+
+
+@pytest.mark.parametrize("n_tokens", [3, 4, 7])
+def test_a_singular_attention_exists_beyond_minus_two(n_tokens):
+    total = fmpq(-n_tokens, 2)
+    if total == -2 or n_tokens == 3:
+        total = fmpq(-5, 2)
+    a = (n_tokens / total + n_tokens - 1) / (n_tokens - 2)
+    assert features_without_attention(n_tokens, a, [total / n_tokens] * n_tokens).det() == 0
+    with pytest.raises(HypothesisError, match="det = 0"):
+        wanted = np.full((n_tokens, n_tokens, 1), fmpq(1), dtype=object)
+        lookup_output(wanted, a, [total / n_tokens] * n_tokens)
+
+
+@given(integral_positions(), gaps, st.integers(0, 2**16))
+def test_the_closed_form_reaches_every_target_exactly(p, gap, seed):
+    n_tokens, total = len(p), sum(p)
+    assume(n_tokens + total * (n_tokens - 1 - attention(gap) * (n_tokens - 2)) != 0)
+    rng = np.random.default_rng(seed)
+    stream = as_rationals(rng.integers(-9, 10, (n_tokens**2, n_tokens)))
+    W_U = as_rationals(rng.integers(-9, 10, (n_tokens, 3)))
+    network = exact_lookup_table(stream, W_U, gap=gap, position=p)
+    bigrams = all_contexts(n_tokens, 2)
+    assert exact_logits(network, bigrams) == stream * W_U
+    features, last = exact_features(network.front_end, bigrams), exact_last(network.front_end, bigrams)
+    assert features.rank() == n_tokens**2
+    outputs = fmpq_mat(n_tokens**2, n_tokens, [entry for W_O in network.W_O for entry in W_O.entries()])
+    assert last + features * outputs == stream
+
+
+@given(st.integers(1, 9).filter(lambda n: n != 2), st.integers(0, 2**16), st.sampled_from([1.0, 3.0, 8.0, -2.0]))
+def test_every_label_is_in_front_in_float64(n_tokens, seed, gap):
+    task = enumerated_task(n_tokens, 2, seed=seed)
+    certificate = certify_memorization(lookup_table(task, gap=gap), task)
+    assert certificate.certificate.verdict is Verdict.PROVED
+    assert n_tokens == 1 or certificate.margin_lower.min() > 34
+
+
+def test_two_tokens_are_held_with_another_total():
+    task = enumerated_task(2, 2, labels=np.array([0, 1, 1, 0]))
+    with pytest.raises(HypothesisError, match=r"N = 2, gap = 8\.0, total = -2\.0"):
+        lookup_table(task)
+    assert certify_memorization(lookup_table(task, total=-1.0), task).certificate.verdict is Verdict.PROVED
+
+
+def test_a_corrupted_weight_is_refuted():
+    task = enumerated_task(5, 2, seed=3)
+    good = lookup_table(task)
+    W_O = good.W_O.copy()
+    token = int(task.labels[7])
+    W_O[task.contexts[7, 0], task.contexts[7, 1], token] += 200.0
+    spoiled = Network(**{**good.tensors(), "W_O": W_O})
+    claims = {claim.id: claim.verdict for claim in certify_memorization(spoiled, task).certificate.claims}
+    assert claims["argmax"] is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(("n_tokens", "total", "most"), [(8, -2.0, 12), (16, -2.0, 33), (16, -8.0, 17)])
+def test_the_condition_number_is_that_of_the_page(n_tokens, total, most):
+    task = enumerated_task(n_tokens, 2)
+    features = enclose_features(lookup_table(task, total=total), task.contexts)
+    assert 0.9 * most < enclose_condition(features).upper() <= most
+
+
+@pytest.mark.parametrize(("n_tokens", "total"), [(8, -2.0), (32, -2.0), (32, -16.0)])
+def test_low_precision_is_enough(n_tokens, total):
+    task = enumerated_task(n_tokens, 2, seed=1)
+    found = run_all(lookup_table(task, total=total), task)
+    assert [found[dtype]["accuracy"] for dtype in ("float64", "float32", "bfloat16")] == [1.0, 1.0, 1.0]
+    assert found["float64"]["within_bound"] and found["float32"]["within_bound"]
+
+
+def test_bigrams_that_are_not_asked_for_cost_nothing():
+    contexts = np.array([[0, 1], [2, 1], [3, 3]])
+    task = array_task(contexts, next_tokens=np.array([4, 0, 2]), vocabulary=5, target="labels")
+    network = lookup_table(task)
+    assert (logits(network, task.contexts).argmax(axis=1) == task.labels).all()
+    assert np.abs(logits(network, np.array([[1, 1], [4, 0]]))).max() < 1e-9
+
+
+def test_what_does_not_fit_is_refused():
+    task = enumerated_task(3, 3)
+    with pytest.raises(InputError, match="contexts of 3 tokens"):
+        lookup_table(task)
+    bigrams = enumerated_task(3, 2)
+    for gap, total in ((np.nan, -2.0), (8.0, np.inf)):
+        with pytest.raises(InputError, match="finite"):
+            lookup_table(bigrams, gap=gap, total=total)
+    for gap, total in ((0.0, -2.0), (8.0, 0.0)):
+        with pytest.raises(HypothesisError, match="gap != 0"):
+            lookup_table(bigrams, gap=gap, total=total)
+    with pytest.raises(InputError, match="n_tokens = 0"):
+        lookup_front_end(0, gap=1)
+    with pytest.raises(InputError, match="expected 3"):
+        lookup_front_end(3, gap=1, position=[1])
+    with pytest.raises(HypothesisError, match="do not sum to 0"):
+        lookup_front_end(2, gap=1, position=[1, -1])
+    with pytest.raises(HypothesisError, match="2 a - 1 = 0"):
+        exact_lookup_table(as_rationals(np.eye(4)[:, :2]), as_rationals(np.eye(2)), gap=0)
+    with pytest.raises(InputError, match="N\\^2 and N"):
+        exact_lookup_table(as_rationals(np.eye(3)), as_rationals(np.eye(3)), gap=1)

@@ -1,0 +1,387 @@
+"""Whole memories: every context is held, on every route, for every front end and target."""
+
+import tracemalloc
+from itertools import product
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from constructions.capacity.head_counts import fewest_heads
+from constructions.encoders import association_memory
+from constructions.encoders.sequence_encoder import best_encoder
+from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError
+from constructions.features.full_rank_attention import FRONT_ENDS, front_end
+from constructions.memories import memory
+from constructions.memories.memory import build_memory, default_heads, estimate_bytes
+from constructions.models.attention import features, logits
+from constructions.tasks.task import Counts, make_task
+
+KINDS = [kind for kind in FRONT_ENDS if kind != "auto"]
+
+
+def random_task(*, target="laws", facts=12, tail=0, length=3, vocabulary=4, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(vocabulary**length, facts + tail, replace=False)
+    contexts = np.stack(np.unravel_index(codes, (vocabulary,) * length), axis=1).astype(np.int64)
+    rows = [
+        {
+            int(token): int(rng.integers(1, 50))
+            for token in rng.choice(vocabulary, rng.integers(1, vocabulary + 1), replace=False)
+        }
+        for _ in contexts
+    ]
+    names = tuple(f"t{i}" for i in range(vocabulary))
+    return make_task(contexts, Counts.from_rows(rows), vocabulary=names, target=target, facts=facts)
+
+
+def deviation(network, task):
+    """How far the logits are from the target: for laws up to a shift, for labels how much of the margin is missing."""
+    found = logits(network, task.contexts)
+    if task.laws is not None:
+        return np.ptp(found - np.log(task.laws), axis=1).max()
+    own = found[np.arange(len(found)), task.labels].copy()
+    found[np.arange(len(found)), task.labels] = -np.inf
+    others = found.max(axis=1) if found.shape[1] > 1 else np.full(len(found), -np.inf)
+    return max(0.0, np.log(task.vocabulary_size) + 34 - (own - others).min())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("target", ["laws", "labels"])
+@given(
+    facts=st.integers(1, 20),
+    length=st.integers(2, 3),
+    d_head=st.integers(1, 4),
+    more=st.integers(0, 3),
+    seed=st.integers(0, 2**32),
+)
+def test_every_front_end_holds_every_context(kind, target, facts, length, d_head, more, seed):
+    assume(facts <= 4**length)
+    task = random_task(target=target, facts=facts, length=length, seed=seed)
+    d_model = 4 + length + more
+    needed = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
+    built = build_memory(
+        task,
+        d_model=d_model,
+        d_head=d_head,
+        n_heads=default_heads(needed, facts, d_head, "none") + 2,
+        front_end=kind,
+        seed=seed,
+    )
+    assert built.route == "heads" and built.front_end == kind
+    assert built.residual < 1e-7 and deviation(built.network, task) < 1e-6
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+@given(facts=st.integers(1, 40), d_model=st.integers(3, 9), d_head=st.integers(1, 3), seed=st.integers(0, 2**32))
+def test_the_fewest_heads_suffice_with_the_help_of_the_skip_connection(target, facts, d_model, d_head, seed):
+    task = random_task(target=target, facts=facts, seed=seed)
+    needed = max(1, fewest_heads(task.contexts, d_model=d_model, d_head=d_head).sufficient)
+    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=needed, front_end="random", seed=seed)
+    assert deviation(built.network, task) < 1e-4
+
+
+def loops_with_one_label():
+    # On loops all x_s - x_S are two vectors: two heads of width 3 read 5 dimensions, and with x_S there are 7 = rank.
+    # One label for all loops gives back one dimension only, so rank [E, Y] <= 6 + 2 < 9.
+    contexts = np.array([[n, n, n] for n in range(7)] + [[0, 1, 2], [1, 2, 0]])
+    labels = [0] * 7 + [1, 2]
+    counts = Counts.from_rows([{label: 20 - i} for i, label in enumerate(labels)])
+    return make_task(contexts, counts, vocabulary=tuple("abcdefg"), target="labels")
+
+
+def test_labels_whose_change_of_basis_is_singular_are_moved_into_general_position():
+    built = build_memory(loops_with_one_label(), d_model=3, d_head=3, n_heads=2)
+    assert built.route == "skip connection" and deviation(built.network, loops_with_one_label()) == 0
+
+
+def test_without_general_position_they_would_be_out_of_reach(monkeypatch):
+    monkeypatch.setattr(association_memory, "in_general_position", lambda W_U, stream, *, seed: stream)
+    with pytest.raises(CapacityError):
+        build_memory(loops_with_one_label(), d_model=3, d_head=3, n_heads=2)
+
+
+def test_one_head_fewer_than_the_contexts_need_is_refused_and_the_number_is_named():
+    task = random_task(facts=40)
+    needed = fewest_heads(task.contexts, d_model=4, d_head=2).sufficient
+    built = build_memory(task, d_model=4, d_head=2, n_heads=needed, seed=1)
+    assert built.route == "skip connection" and deviation(built.network, task) < 1e-8
+    with pytest.raises(CapacityError, match=f"T = 40, but n_heads = {needed - 1} .* {needed} heads suffice") as error:
+        build_memory(task, d_model=4, d_head=2, n_heads=needed - 1, fewest_heads=needed)
+    assert error.value.fewest_heads == needed
+
+
+def test_xor_needs_its_second_head_however_wide_they_are():
+    contexts = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+    counts = Counts.from_rows([{0: 9}, {0: 8}, {1: 7}, {1: 6}])
+    task = make_task(contexts, counts, vocabulary=("0", "1"), target="labels")
+    with pytest.raises(CapacityError):
+        build_memory(task, d_model=8, d_head=8, n_heads=1)
+    assert deviation(build_memory(task, d_model=8, d_head=8, n_heads=2).network, task) == 0
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("n_heads", [1, 12])
+def test_more_single_tokens_than_dimensions_are_held_by_their_embeddings(target, n_heads):
+    task = random_task(target=target, facts=8, length=1, tail=1, vocabulary=9)
+    if target == "laws":
+        task = random_task(target=target, facts=9, length=1, vocabulary=9)
+    built = build_memory(task, d_model=8 if target == "laws" else 5, d_head=1, n_heads=n_heads, tail="fit")
+    assert built.route == "embedding" and built.tail is None
+    assert deviation(built.network, task) < 1e-13
+
+
+def test_distinct_last_tokens_need_no_head():
+    contexts = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 2], [2, 2, 3]])
+    task = make_task(contexts, Counts.from_rows([{0: 5, 1: 1}, {1: 4}, {2: 3}, {3: 2}]), vocabulary=tuple("abcd"))
+    built = build_memory(task, d_model=3, d_head=1, n_heads=1)
+    assert built.route == "embedding" and deviation(built.network, task) < 1e-13
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_two_tokens_in_one_dimension(target, length):
+    task = random_task(target=target, facts=2**length, length=length, vocabulary=2)
+    built = build_memory(task, d_model=1, d_head=1, n_heads=2 * 2**length)
+    assert deviation(built.network, task) < 1e-6
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize(("vocabulary", "d_model"), [(1, 1), (1, 4), (2, 1), (5, 4), (5, 9)])
+def test_one_context(target, vocabulary, d_model):
+    task = random_task(target=target, facts=1, length=2, vocabulary=vocabulary)
+    built = build_memory(task, d_model=d_model, d_head=1, n_heads=1)
+    assert deviation(built.network, task) < 1e-10
+
+
+def test_labels_over_a_large_vocabulary_do_not_cost_memory():
+    rng = np.random.default_rng(0)
+    contexts = rng.integers(0, 50_000, (300, 4))
+    labels = rng.integers(0, 50_000, 300)
+    counts = Counts.from_rows([{int(label): 1} for label in labels])
+    names = tuple(map(str, range(50_000)))
+    task = make_task(contexts, counts, vocabulary=names, target="labels")
+    built = build_memory(task, d_model=16, d_head=16, n_heads=24)
+    assert built.network.W_U.shape == (16, 50_000)
+    assert deviation(built.network, task) == 0
+
+
+@given(st.integers(0, 2**32))
+def test_the_tail_is_fitted_and_the_memorized_contexts_stay_exact(seed):
+    task = random_task(facts=10, tail=30, seed=seed)
+    plain, fitted = (build_memory(task, d_model=7, d_head=2, n_heads=18, tail=tail, seed=1) for tail in ("none", "fit"))
+    assert deviation(fitted.network, task) < 1e-9
+    assert fitted.tail.cross_entropy[1] < fitted.tail.cross_entropy[0]
+    counts = task.tail_counts.dense(0, 30, 4)
+
+    def cross_entropy(network):
+        found = logits(network, task.tail_contexts)
+        return -(counts * (found - np.logaddexp.reduce(found, axis=1)[:, None])).sum() / counts.sum()
+
+    assert cross_entropy(plain.network) == pytest.approx(fitted.tail.cross_entropy[0], rel=1e-3)
+    assert cross_entropy(fitted.network) == pytest.approx(fitted.tail.cross_entropy[1], rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_the_fit_the_memorized_contexts_are_refined_to_rounding_level(seed):
+    task = random_task(facts=40, tail=20, seed=seed)
+    built = build_memory(task, d_model=4, d_head=2, n_heads=21, front_end="rank-one", tail="fit", seed=seed)
+    assert built.tail is not None and built.residual < 3e-13
+
+
+def test_the_tail_of_labels_is_fitted_too():
+    task = random_task(target="labels", facts=10, tail=30)
+    built = build_memory(task, d_model=7, d_head=2, n_heads=18, tail="fit")
+    assert built.tail.cross_entropy[1] < built.tail.cross_entropy[0]
+    assert deviation(built.network, task) < 1e-10
+
+
+def test_a_task_without_a_tail_has_nothing_to_fit():
+    assert build_memory(random_task(), d_model=7, d_head=2, n_heads=9, tail="fit").tail is None
+
+
+def test_a_tail_without_room_is_refused():
+    task = random_task(facts=30, tail=5)
+    with pytest.raises(CapacityError, match="room left for the tail, but n_heads = 13 with d_head = 2"):
+        build_memory(task, d_model=7, d_head=2, n_heads=13, tail="fit")
+    assert build_memory(task, d_model=7, d_head=2, n_heads=13, tail="none").route == "skip connection"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tail", ["none", "fit"])
+def test_equal_seeds_give_equal_bits(kind, tail):
+    task = random_task(facts=12, tail=6)
+    arguments = dict(d_model=7, d_head=3, n_heads=10, front_end=kind, tail=tail)
+    one, same, other = (build_memory(task, **arguments, seed=seed).network.sha256() for seed in (5, 5, 6))
+    assert one == same != other
+
+
+def test_of_several_draws_the_best_conditioned_is_taken(monkeypatch):
+    monkeypatch.setattr(memory, "_GOOD_CONDITION", 0.0)
+    task = random_task(facts=12)
+    built = build_memory(task, d_model=7, d_head=2, n_heads=6, front_end="random", seed=4)
+    conditions = []
+    for attempt in range(8):
+        shape = dict(d_vocab=4, n_ctx=3, d_model=7, n_heads=6, d_head=2)
+        weights = front_end("random", **shape, seed=4 if attempt == 0 else (4, attempt))
+        conditions.append(np.linalg.cond(features(weights, task.contexts)))
+    assert built.condition == pytest.approx(min(conditions), rel=1e-6)
+    assert built.attempt == np.argmin(conditions) != 0
+
+
+def test_a_good_draw_is_taken_at_once():
+    assert build_memory(random_task(facts=12), d_model=7, d_head=2, n_heads=12, front_end="random").attempt == 0
+
+
+@pytest.mark.parametrize("route", ["heads", "skip connection"])
+def test_the_logits_of_one_context_lie_where_balls_of_200_bits_say(route):
+    task = random_task(facts=20)
+    network = build_memory(task, d_model=7, d_head=2, n_heads=14 if route == "heads" else 8).network
+    context = task.contexts[3].tolist()
+    with flint.ctx.workprec(200):
+        matrix = {
+            name: flint.arb_mat(tensor.tolist()) for name, tensor in network.tensors().items() if tensor.ndim == 2
+        }
+        x = [
+            flint.arb_mat([[matrix["W_E"][n, i] + matrix["W_pos"][s, i] for i in range(7)]])
+            for s, n in enumerate(context)
+        ]
+        stream = x[-1]
+        for h in range(network.n_heads):
+            W_Q, W_K, W_V, W_O = (
+                flint.arb_mat(getattr(network, name)[h].tolist()) for name in ("W_Q", "W_K", "W_V", "W_O")
+            )
+            powers = [((x[-1] * W_Q) * (y * W_K).transpose())[0, 0].exp() for y in x]
+            total = sum(powers, flint.arb(0))
+            for power, y in zip(powers, x, strict=True):
+                stream = stream + (y * W_V * W_O) * (power / total)
+        balls = (stream * matrix["W_U"]).entries()
+        for value, ball, law in zip(logits(network, task.contexts)[3], balls, task.laws[3], strict=True):
+            assert abs(ball - flint.arb(float(value))) < 1e-11
+            assert abs(ball - balls[0] - (flint.arb(float(law)) / flint.arb(float(task.laws[3, 0]))).log()) < 1e-9
+
+
+def test_stages_are_reported_and_timed():
+    seen = []
+    built = build_memory(
+        random_task(facts=10, tail=5),
+        d_model=7,
+        d_head=2,
+        n_heads=12,
+        tail="fit",
+        progress=lambda *values: seen.append(values),
+    )
+    assert [stage for stage, _, _ in seen if stage != "tail"] == ["targets", "features", "solve", "solve"]
+    assert any(detail.startswith("step 1: ") for stage, _, detail in seen if stage == "tail")
+    assert set(built.seconds) == {"targets", "features", "solve", "tail"}
+    assert all(seconds >= 0 for seconds in built.seconds.values())
+
+
+def test_an_interrupt_is_not_swallowed():
+    def interrupted(stage, share, detail):
+        if stage == "solve":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_memory(random_task(), d_model=7, d_head=2, n_heads=9, progress=interrupted)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        (dict(d_model=0), InputError, "d_model = 0"),
+        (dict(d_head=0), InputError, "d_head = 0"),
+        (dict(n_heads=0), InputError, "n_heads = 0"),
+        (dict(d_head=8), InputError, "d_head = 8, expected at most d_model = 7"),
+        (dict(front_end="tables"), InputError, "front_end is 'tables', expected one of auto, table"),
+        (dict(tail="fitted"), InputError, "tail is 'fitted', expected one of none, fit"),
+        (dict(d_model=6, front_end="table"), HypothesisError, "N \\+ S = 7"),
+        (dict(n_heads=1), CapacityError, "T = 12, but n_heads = 1 with d_head = 2 and d_model = 7"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, kind, message):
+    with pytest.raises(kind, match=message) as error:
+        build_memory(random_task(), **{**dict(d_model=7, d_head=2, n_heads=9), **arguments})
+    assert isinstance(error.value, ByheartError)
+
+
+@pytest.mark.parametrize("n_heads", [9, 5])
+def test_laws_that_do_not_fit_are_held_as_well_as_their_best_encoder(n_heads):
+    task = random_task()
+    built = build_memory(task, d_model=2, d_head=2, n_heads=n_heads)
+    assert built.route == ("heads" if n_heads == 9 else "skip connection")
+    assert task.laws is not None
+    encoder = best_encoder(task.laws, 2, prior=task.prior)
+    wanted, found = encoder.E @ encoder.W.T, logits(built.network, task.contexts)
+    assert np.abs(found - wanted).max() < 1e-9
+    assert encoder.divergence > 1e-3
+
+
+def test_the_search_for_an_encoder_reports_its_progress():
+    seen = []
+    build_memory(random_task(), d_model=2, d_head=2, n_heads=9, progress=lambda *figures: seen.append(figures))
+    shares = [share for stage, share, detail in seen if stage == "targets" and "best encoder of rank 2" in detail]
+    assert shares and shares == sorted(shares) and shares[-1] == 1.0
+
+
+def test_three_labels_on_a_line_are_refused():
+    counts = Counts.from_rows([{0: 1}, {1: 1}, {2: 1}])
+    task = make_task(np.array([[0, 0], [0, 1], [0, 2]]), counts, vocabulary=tuple("abc"), target="labels")
+    with pytest.raises(HypothesisError, match="Proposition 3"):
+        build_memory(task, d_model=1, d_head=1, n_heads=5)
+
+
+@pytest.mark.parametrize(
+    ("alone", "facts", "d_head", "tail", "expected"),
+    [
+        (64, 1024, 16, "none", 81),
+        (64, 1024, 16, "fit", 256),
+        (1, 1, 4, "none", 3),
+        (None, 8, 1, "fit", 1),
+        (0, 3, 1, "none", 1),
+        (640, 8192, 16, "fit", 1024),  # 4 T features would take 2 GiB
+        (3000, 8192, 16, "fit", 3751),
+    ],
+)
+def test_default_heads_leave_some_room(alone, facts, d_head, tail, expected):
+    assert default_heads(alone, facts, d_head, tail) == expected
+
+
+@pytest.mark.parametrize(("facts", "n_heads", "tail"), [(600, 200, "none"), (600, 148, "none"), (300, 300, "fit")])
+def test_the_memory_estimate_is_near_the_peak(facts, n_heads, tail):
+    task = random_task(facts=facts, tail=700 if tail == "fit" else 0, vocabulary=12)
+    arguments = dict(d_model=16, d_head=4, n_heads=n_heads, tail=tail)
+    tracemalloc.start()
+    try:
+        build_memory(task, **arguments)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 0.8 * peak < estimate_bytes(task, **arguments) < 2.5 * peak
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize(("kind", "d_model", "d_head"), [("table", 20, 5), ("random", 16, 16), ("rank-one", 16, 4)])
+def test_a_thousand_contexts_are_held_to_thirteen_digits(kind, target, d_model, d_head):
+    task = random_task(target=target, facts=1024, length=4, vocabulary=16)
+    needed = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
+    built = build_memory(
+        task, d_model=d_model, d_head=d_head, n_heads=default_heads(needed, 1024, d_head, "none"), front_end=kind
+    )
+    assert built.condition < 2000 and deviation(built.network, task) < 3e-13
+
+
+@pytest.mark.slow
+def test_all_contexts_of_a_small_alphabet_are_held():
+    contexts = np.array(list(product(range(4), repeat=5)))
+    rng = np.random.default_rng(0)
+    counts = Counts.from_rows([{int(j): int(rng.integers(1, 9)) for j in rng.choice(4, 2)} for _ in contexts])
+    task = make_task(contexts, counts, vocabulary=tuple("abcd"))
+    for d_model, d_head in ((3, 3), (4, 1), (9, 4)):
+        needed = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
+        heads = default_heads(needed, len(contexts), d_head, "none")
+        built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=heads)
+        assert deviation(built.network, task) < 1e-8

@@ -1,0 +1,84 @@
+"""One head that holds any labels of all bigrams."""
+
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.errors import InputError
+from constructions.memories.one_head import one_head_memory
+from constructions.models.network import Network
+from constructions.tasks.arrays import array_task, enumerated_task
+from verify.certificates.memorization import certify_memorization
+from verify.verdict import Verdict
+
+
+def certified_margin(task, **options):
+    found = certify_memorization(one_head_memory(task, **options), task, rank=False)
+    assert found.certificate.claim("argmax").verdict is Verdict.PROVED
+    return found.margin_lower.min()
+
+
+@given(st.integers(2, 20), st.integers(0, 2**32))
+def test_any_labels_of_all_bigrams_are_held_by_one_half(n_tokens, seed):
+    assert certified_margin(enumerated_task(n_tokens, 2, seed=seed)) > 0.5 - 1e-9
+
+
+def test_every_labelling_of_all_bigrams_of_two_tokens_is_held():
+    for labels in product(range(2), repeat=4):
+        assert certified_margin(enumerated_task(2, 2, labels=np.array(labels))) > 0.5 - 1e-12
+
+
+def test_one_token_is_held():
+    network = one_head_memory(enumerated_task(1, 2))
+    assert (network.d_model, network.d_qk, network.d_head, network.n_heads) == (3, 1, 1, 1)
+
+
+@given(st.integers(2, 6), st.integers(0, 2**32), st.floats(0.1, 50))
+def test_the_margin_is_what_was_asked_for(n_tokens, seed, margin):
+    task = enumerated_task(n_tokens, 2, seed=seed)
+    assert certified_margin(task, margin=margin) == pytest.approx(margin, rel=1e-9)
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32))
+def test_the_stream_holds_the_number_of_the_label(n_tokens, seed):
+    task = enumerated_task(n_tokens, 2, seed=seed)
+    network = one_head_memory(task)
+    with mpmath.workprec(200):
+        for (n, c), label in zip(task.contexts.tolist(), task.labels.tolist(), strict=True):
+            x = [[mpmath.mpf(v) for v in network.W_E[token] + network.W_pos[s]] for s, token in enumerate((n, c))]
+            query = mpmath.matrix([x[1]]) * mpmath.matrix(network.W_Q[0].tolist())
+            scores = [(query * (mpmath.matrix([row]) * mpmath.matrix(network.W_K[0].tolist())).T)[0] for row in x]
+            attention = 1 / (1 + mpmath.exp(scores[1] - scores[0]))
+            assert abs((n_tokens + 1) * attention - (label + 1)) < 1e-13
+
+
+def test_the_features_have_few_columns_that_are_not_zero():
+    task = enumerated_task(6, 2)
+    found = certify_memorization(one_head_memory(task), task, witness=False)
+    assert found.certificate.claim("feature-rank").verdict is Verdict.REFUTED
+
+
+def test_a_corrupted_weight_is_refuted():
+    task = enumerated_task(4, 2, labels=np.arange(16) % 4)
+    good = one_head_memory(task)
+    W_K = good.W_K.copy()
+    W_K[0, 1, 0] += 3.0  # the token 1, seen from the last token 0
+    spoiled = certify_memorization(Network(**{**good.tensors(), "W_K": W_K}), task, rank=False)
+    assert spoiled.certificate.claim("argmax").verdict is Verdict.REFUTED
+
+
+def test_some_bigrams_are_held_too():
+    task = array_task(np.array([[0, 2], [1, 1]]), next_tokens=np.array([2, 0]), vocabulary=3, target="labels")
+    assert certified_margin(task) > 0.49
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(InputError, match="contexts of 3 tokens"):
+        one_head_memory(enumerated_task(2, 3))
+    for margin in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(InputError, match="margin"):
+            one_head_memory(enumerated_task(2, 2), margin=margin)

@@ -1,0 +1,123 @@
+"""Rational weights: shapes, roundings, and the conversion of numbers."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import fmpq, fmpq_mat, fmpz
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.errors import InputError
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_floats, as_rationals
+from tests.constructions.rational_front_ends import rational_networks
+
+
+def matrix(rows: int, columns: int) -> fmpq_mat:
+    return fmpq_mat(rows, columns, list(range(1, rows * columns + 1)))
+
+
+def parts(**changes: object) -> dict:
+    heads = {"W_Q": (matrix(2, 1),) * 2, "W_K": (matrix(2, 1),) * 2, "W_V": (matrix(2, 2),) * 2}
+    return {"W_E": matrix(3, 2), "W_pos": matrix(4, 2), **heads, **changes}
+
+
+def test_a_front_end_knows_its_sizes() -> None:
+    front_end = ExactFrontEnd(**parts())
+    sizes = front_end.d_vocab, front_end.n_ctx, front_end.d_model, front_end.n_heads, front_end.d_head
+    assert sizes == (3, 4, 2, 2, 2)
+
+
+def test_without_heads_there_is_no_width_of_a_head() -> None:
+    front_end = ExactFrontEnd(**parts(W_Q=(), W_K=(), W_V=()))
+    assert (front_end.n_heads, front_end.d_head) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"W_E": fmpq_mat(0, 2)}, "W_E"),
+        ({"W_E": fmpq_mat(2, 0)}, "W_E"),
+        ({"W_pos": matrix(4, 3)}, "W_pos"),
+        ({"W_pos": fmpq_mat(0, 2)}, "W_pos"),
+        ({"W_Q": (matrix(2, 1),)}, "W_Q"),
+        ({"W_Q": (matrix(2, 1), matrix(3, 1))}, r"W_Q\[1\]"),
+        ({"W_Q": (matrix(2, 1), matrix(2, 2)), "W_K": (matrix(2, 1), matrix(2, 2))}, r"W_Q\[1\]"),
+        ({"W_K": (matrix(2, 1), matrix(2, 2))}, r"W_K\[1\]"),
+        ({"W_V": (matrix(2, 2), matrix(1, 2))}, r"W_V\[1\]"),
+        ({"W_V": (matrix(2, 2), matrix(2, 1))}, r"W_V\[1\]"),
+    ],
+)
+def test_a_front_end_names_the_matrix_that_does_not_fit(changes: dict, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        ExactFrontEnd(**parts(**changes))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "unembedding", "named"),
+    [
+        ((matrix(2, 2),), matrix(2, 3), "W_O has 1 heads, expected 2"),
+        ((matrix(2, 2), matrix(2, 1)), matrix(2, 3), r"W_O\[1\]"),
+        ((matrix(2, 2), matrix(2, 2)), matrix(3, 3), "W_U"),
+    ],
+)
+def test_a_network_names_the_matrix_that_does_not_fit(outputs: tuple, unembedding: fmpq_mat, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        ExactNetwork(ExactFrontEnd(**parts()), outputs, unembedding)
+
+
+@given(rational_networks())
+def test_rounding_keeps_every_entry_to_its_last_bit(network: ExactNetwork) -> None:
+    rounded, front_end = network.rounded(), network.front_end
+    unit = Fraction(1, 2**53)
+    pairs = [(rounded.W_E, front_end.W_E), (rounded.W_pos, front_end.W_pos), (rounded.W_U, network.W_U)]
+    for name in ("W_K", "W_V"):
+        pairs += zip(getattr(rounded, name), getattr(front_end, name), strict=False)
+    pairs += zip(rounded.W_O, network.W_O, strict=False)
+    for floats, exact in pairs:
+        for value, entry in zip(floats.flat, exact.entries(), strict=True):
+            truth = Fraction(int(entry.p), int(entry.q))
+            assert abs(Fraction(float(value)) - truth) <= unit * abs(truth)
+    for floats, exact in zip(rounded.W_Q, front_end.W_Q, strict=False):
+        for value, entry in zip(floats.flat, exact.entries(), strict=True):
+            assert math.isclose(value, int(entry.p) / int(entry.q) * 0.6931471805599453, rel_tol=2.0**-51)
+    assert rounded.n_heads == max(1, front_end.n_heads)
+
+
+def test_a_network_without_heads_is_rounded_to_one_with_a_silent_head() -> None:
+    network = ExactNetwork(ExactFrontEnd(**parts(W_Q=(), W_K=(), W_V=())), (), matrix(2, 3)).rounded()
+    assert network.n_heads == 1
+    assert not any(tensor.any() for tensor in (network.W_Q, network.W_K, network.W_V, network.W_O))
+
+
+def test_a_weight_beyond_float64_is_refused() -> None:
+    with pytest.raises(InputError, match="beyond the range of float64"):
+        as_floats(fmpq_mat(1, 1, [fmpz(10) ** 400]))
+
+
+def test_a_quotient_of_huge_integers_is_rounded_once() -> None:
+    third = as_floats(fmpq_mat(1, 1, [fmpq(10**400 + 1, 3 * 10**400)]))
+    assert third[0, 0] == 1 / 3
+
+
+@given(st.lists(st.tuples(st.fractions(), st.floats(allow_nan=False, allow_infinity=False)), min_size=1))
+def test_numbers_become_the_rationals_that_they_are(rows: list) -> None:
+    entries = as_rationals(rows).entries()
+    expected = [Fraction(value) for row in rows for value in row]
+    assert [Fraction(int(entry.p), int(entry.q)) for entry in entries] == expected
+
+
+def test_integers_of_every_kind_are_read() -> None:
+    kinds = [[np.int64(3), fmpz(3), 3, fmpq(3), Fraction(3), 3.0]]
+    assert as_rationals(kinds) == fmpq_mat(1, 6, [3] * 6)
+    assert as_rationals(np.array([[0.5]], dtype=np.float32)) == fmpq_mat(1, 1, [fmpq(1, 2)])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[], 5, [1, 2], [[1], [1, 2]], [[math.nan]], [[math.inf]], [["x"]], [[[1]]], np.ones(3), np.ones((1, 1, 1))],
+)
+def test_what_is_no_matrix_of_finite_numbers_is_refused(values: object) -> None:
+    with pytest.raises(InputError):
+        as_rationals(values)

@@ -1,0 +1,87 @@
+"""Files of tensors: one form, and everything else is refused."""
+
+import json
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from constructions.errors import FileFormatError
+from constructions.files import canonical_json
+from constructions.models.tensor_file import load_tensors, save_tensors
+
+METADATA = {"version": 1}
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "a.safetensors"
+    save_tensors(path, {"A": np.arange(6.0).reshape(2, 3), "B": np.ones(2)}, metadata=METADATA)
+    return path
+
+
+def load(path, names=("A", "B"), metadata=METADATA):
+    return load_tensors(path, names, metadata=metadata)
+
+
+def test_tensors_come_back_as_they_were(path):
+    tensors = load(path)
+    assert tensors["A"].tolist() == [[0, 1, 2], [3, 4, 5]] and tensors["B"].tolist() == [1, 1]
+
+
+def test_equal_tensors_give_equal_bytes(path, tmp_path):
+    again = tmp_path / "b.safetensors"
+    save_tensors(again, load(path), metadata=METADATA)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_other_names_and_other_metadata_are_refused(path):
+    with pytest.raises(FileFormatError, match="holds the tensors"):
+        load(path, names=("A",))
+    with pytest.raises(FileFormatError, match="metadata"):
+        load(path, metadata={"version": 2})
+
+
+def test_another_dtype_is_refused(path):
+    tensors = {"A": np.ones(2, dtype=np.float32), "B": np.ones(2)}
+    path.write_bytes(safetensors.numpy.save(tensors, metadata={"byheart": canonical_json(METADATA)}))
+    with pytest.raises(FileFormatError, match="F64"):
+        load(path)
+
+
+def test_every_truncation_is_refused(path):
+    data = path.read_bytes()
+    for length in range(len(data)):
+        path.write_bytes(data[:length])
+        with pytest.raises(FileFormatError):
+            load(path)
+
+
+def test_missing_files_and_folders_are_refused(tmp_path):
+    for place in (tmp_path, tmp_path / "nothing"):
+        with pytest.raises(FileFormatError):
+            load(place)
+
+
+def with_header(path, change):
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    text = change(data[8 : 8 + size].decode())
+    path.write_bytes(len(text).to_bytes(8, "little") + text.encode() + data[8 + size :])
+
+
+def test_a_repeated_name_is_refused(path):
+    with_header(path, lambda text: text.rstrip()[:-1] + ',"B":' + json.dumps(json.loads(text)["B"]) + "}")
+    with pytest.raises(FileFormatError, match="repeats"):
+        load(path)
+
+
+def test_an_unknown_field_is_refused(path):
+    def change(text):
+        header = json.loads(text)
+        header["B"]["more"] = 1
+        return json.dumps(header)
+
+    with_header(path, change)
+    with pytest.raises(FileFormatError):
+        load(path)

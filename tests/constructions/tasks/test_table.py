@@ -1,0 +1,124 @@
+"""A table of facts becomes a task: what is a token, what a weight, and what is refused with its line."""
+
+import pytest
+
+from constructions.errors import InputError
+from constructions.tasks.table import read_table, table_task
+
+
+def named(task):
+    return {
+        tuple(task.vocabulary[t] for t in context): task.vocabulary[label]
+        for context, label in zip(task.contexts, task.labels, strict=True)
+    }
+
+
+def test_each_row_is_a_fact():
+    task = table_task('Peru,capital,Lima\n"Korea, South",capital,Seoul\n\nPeru,river,Amazon\n')
+    assert named(task) == {
+        ("Peru", "capital"): "Lima",
+        ("Korea, South", "capital"): "Seoul",
+        ("Peru", "river"): "Amazon",
+    }
+    assert task.vocabulary == ("Peru", "capital", "Lima", "Korea, South", "Seoul", "river", "Amazon")
+    assert task.target == "labels" and task.n_all == 3
+
+
+def test_numbers_are_tokens_unless_they_stand_in_the_column_of_weights():
+    table = "2,plus,3\n2,minus,1\n"
+    assert named(table_task(table)) == {("2", "plus"): "3", ("2", "minus"): "1"}
+    weighted = table_task(table, weights=True)
+    assert named(weighted) == {("2",): "plus"}
+    assert weighted.counts.totals().tolist() == [4]
+
+
+def test_a_header_names_the_column_of_weights_or_there_is_none():
+    table = "subject,relation,next,Weight\na,b,c,5\na,b,d,7\nb,b,c,20\n"
+    task = table_task(table, header=True)
+    assert named(task) == {("b", "b"): "c", ("a", "b"): "d"}
+    assert task.prior.tolist() == [20 / 32, 12 / 32]
+    plain = table_task(table, header=True, weights=False)
+    assert named(plain)[("a", "b", "d")] == "7"
+    assert "Weight" not in plain.vocabulary
+    assert "subject" in table_task("subject,next\na,b\n").vocabulary
+
+
+def test_a_first_row_that_ends_in_weight_must_be_explained():
+    table = "a,b,weight\nc,d,height\n"
+    with pytest.raises(InputError, match=r"line 1 .*header=True .*weights=False"):
+        table_task(table)
+    assert named(table_task(table, weights=False)) == {("a", "b"): "weight", ("c", "d"): "height"}
+
+
+def test_other_delimiters_and_lines_within_quotes_are_read():
+    task = table_task('a\t"two\nlines"\nb\tc\n', delimiter="\t")
+    assert named(task) == {("a",): "two\nlines", ("b",): "c"}
+    with pytest.raises(InputError, match=r"line 4 .* 1 cells"):
+        table_task('a\t"two\nlines"\nb\tc\nd\n', delimiter="\t")
+
+
+def test_laws_take_all_next_tokens_of_a_context():
+    task = table_task("a,x,3\na,y,1\nb,x,1\n", weights=True, target="laws")
+    assert task.counts.dense(0, 2, 4).tolist() == [[0, 3, 1, 0], [0, 1, 0, 0]]
+
+
+def test_facts_are_cut_by_weight():
+    task = table_task("a,x,1\nb,y,9\n", weights=True, facts=1)
+    assert named(task) == {("b",): "y"} and task.n_all == 2
+
+
+def test_files_are_read_as_tables(tmp_path):
+    path = tmp_path / "facts.csv"
+    path.write_bytes(b"\xef\xbb\xbfa,\xc3\xa9\r\nb,c\r\n")
+    assert named(table_task(read_table(path))) == {("a",): "é", ("b",): "c"}
+    path.write_bytes(b"a,\xff\n")
+    with pytest.raises(InputError, match="at byte 2"):
+        read_table(path)
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match="empty"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        ("", {}, "the table is empty"),
+        ("\n\n", {}, "the table is empty"),
+        ("a,b\n", {"header": True}, "no facts"),
+        ("a\nb\n", {}, "line 1 .* 1 cells"),
+        ("a,1\nb,1\n", {"weights": True}, "line 1 .* and a weight"),
+        ("a,b,c\n\na,b\n", {}, "line 3 .* 2 cells, but line 1 has 3"),
+        ("a,b\nc,d,e\n", {}, "line 2 .* 3 cells"),
+        ("a,b\nc,\n", {}, "line 2 .* empty cell"),
+        ("a,b\nc,d\n\na,b\n", {}, "line 4 .* repeats line 1: 'a' -> 'b'"),
+        ("a,b,1\na,b,2\n", {"weights": True}, "line 2 .* repeats line 1"),
+        ("a,b\na,c\n", {}, "lines 1 and 2 .* contradict each other: 'a' -> 'b' and 'c'"),
+        ("a,b,2\na,c,2\na,d,1\n", {"weights": True}, "lines 1 and 2 .* contradict"),
+        ('a,b\n"c,d\n', {}, "line 2 .* not CSV"),
+        ("a,b\n", {"delimiter": ";;"}, "delimiter"),
+        ("a,b\n", {"delimiter": "\n"}, "delimiter"),
+        ("a,b\n", {"facts": 2}, "facts = 2"),
+    ],
+)
+def test_tables_that_hold_no_facts_are_refused(table, options, message):
+    with pytest.raises(InputError, match=message):
+        table_task(table, **options)
+
+
+@pytest.mark.parametrize(
+    "weight",
+    ["0", "-1", "1.5", "1e3", "nan", "inf", "x", "1_000", "٣", "0x10", "9007199254740993", "9" * 5000, "+2", " "],
+)
+def test_weights_that_are_no_positive_integers_are_refused(weight):
+    with pytest.raises(InputError, match=r"line 2 .* weight .* expected an integer"):
+        table_task(f"a,b,1\nc,d,{weight}\n", weights=True)
+
+
+def test_the_largest_weight_is_accepted():
+    assert table_task(f"a,b,{2**53 - 1}\nc,d,1\n", weights=True).counts.totals().tolist() == [2**53 - 1, 1]
+    assert table_task("a,b, 007 \n", weights=True).counts.totals().tolist() == [7]
+
+
+def test_weights_that_decide_are_no_contradiction():
+    assert named(table_task("a,b,1\na,c,2\n", weights=True)) == {("a",): "c"}
+    assert table_task("a,b\na,c\n", target="laws").n_contexts == 1

@@ -1,0 +1,226 @@
+"""The record of what is to be memorized."""
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
+from constructions.tasks.task import Counts, Task, make_task, smoothed_laws
+
+count_rows = st.lists(st.dictionaries(st.integers(0, 6), st.integers(1, 50), min_size=1), min_size=1, max_size=12)
+
+
+@st.composite
+def tasks(draw, target=None):
+    rows = draw(count_rows)
+    length = draw(st.integers(1, 3))
+    contexts = draw(
+        st.lists(st.tuples(*[st.integers(0, 6)] * length), min_size=len(rows), max_size=len(rows), unique=True)
+        if 7**length >= len(rows)
+        else st.nothing()
+    )
+    facts = draw(st.integers(1, len(rows)))
+    return make_task(
+        np.array(contexts, dtype=np.int64),
+        Counts.from_rows(rows),
+        vocabulary=tuple("abcdefg"),
+        target=target or draw(st.sampled_from(["laws", "labels"])),
+        facts=facts,
+    )
+
+
+@given(count_rows)
+def test_sparse_counts_agree_with_their_dense_form(rows):
+    counts = Counts.from_rows(rows)
+    dense = np.array([[row.get(token, 0) for token in range(7)] for row in rows])
+    assert (counts.dense(0, len(rows), 7) == dense).all()
+    assert (counts.totals() == dense.sum(axis=1)).all()
+    assert (counts.first_maxima() == dense.argmax(axis=1)).all()
+    order = np.arange(len(rows))[::-1].copy()
+    assert (counts.take(order).dense(0, len(rows), 7) == dense[::-1]).all()
+    assert (counts.rows(1, len(rows)).dense(0, len(rows) - 1, 7) == dense[1:]).all()
+
+
+@given(count_rows, st.integers(7, 12))
+def test_each_smoothed_law_is_the_rounded_rational_of_the_rule(rows, size):
+    counts = Counts.from_rows(rows)
+    laws = smoothed_laws(counts, size)
+    for i, row in enumerate(rows):
+        n = sum(row.values())
+        exact = [(Fraction(row.get(j, 0)) + Fraction(1, 2 * size)) / (n + Fraction(1, 2)) for j in range(size)]
+        assert sum(exact) == 1
+        for value, rational in zip(laws[i], exact, strict=True):
+            assert abs(Fraction(float(value)) - rational) <= rational * Fraction(1, 2**52)
+        assert set(np.flatnonzero(laws[i] == laws[i].max())) == {j for j in row if row[j] == max(row.values())}
+
+
+def test_a_token_outside_the_vocabulary_has_no_law():
+    with pytest.raises(InputError, match="token 7"):
+        smoothed_laws(Counts.from_rows([{7: 1}]), 7)
+
+
+def test_laws_that_would_not_fit_in_memory_are_refused_before_they_are_made():
+    counts = Counts.from_rows([{0: 1}] * 6000)
+    with pytest.raises(ResourceError, match="6000 laws over 50000 tokens"):
+        smoothed_laws(counts, 50_000)
+
+
+@given(tasks())
+def test_the_most_frequent_contexts_are_memorized_and_the_rest_is_the_tail(task):
+    kept, rest = task.counts.totals(), task.tail_counts.totals()
+    assert (np.diff(kept) <= 0).all()
+    assert not len(rest) or rest.max() <= kept[-1]
+    assert task.prior.sum() == pytest.approx(kept.sum() / (kept.sum() + rest.sum()))
+    together = [tuple(row) for row in np.concatenate([task.contexts, task.tail_contexts])]
+    assert len(set(together)) == task.n_all == len(together)
+
+
+@given(tasks())
+def test_a_task_survives_the_disk_bit_for_bit(tmp_path_factory, task):
+    folder = tmp_path_factory.mktemp("task")
+    task.save(folder / "a.npz")
+    again = Task.load(folder / "a.npz")
+    again.save(folder / "b.npz")
+    assert again.sha256() == task.sha256()
+    assert (folder / "a.npz").read_bytes() == (folder / "b.npz").read_bytes()
+    assert again.vocabulary == task.vocabulary and again.target == task.target
+
+
+def test_every_array_enters_the_hash():
+    counts = Counts.from_rows([{0: 3, 1: 1}, {1: 2}, {0: 1, 2: 1}])
+    contexts = np.array([[0, 0], [0, 1], [1, 0]])
+    base = make_task(contexts, counts, vocabulary=("a", "b", "c"), facts=2)
+    hashes = {base.sha256()}
+    changes = [
+        dict(vocabulary=("a", "b", "d")),
+        dict(contexts=np.array([[0, 0], [1, 1]])),
+        dict(counts=Counts.from_rows([{0: 3, 2: 1}, {1: 2}])),
+        dict(counts=Counts.from_rows([{0: 2, 1: 2}, {1: 2}])),
+        dict(laws=np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1]])),
+        dict(labels=np.array([0, 1]), laws=None, target="labels"),
+        dict(tail_contexts=np.array([[2, 2]])),
+        dict(tail_counts=Counts.from_rows([{0: 2}])),
+    ]
+    for change in changes:
+        hashes.add(dataclasses.replace(base, **change).sha256())
+    assert len(hashes) == len(changes) + 1
+
+
+def test_mass_takes_the_smallest_number_of_contexts_that_hold_it():
+    counts = Counts.from_rows([{0: 1}, {0: 2}, {0: 3}, {0: 4}])
+    contexts = np.arange(4)[:, None]
+    for mass, expected in [(0.4, 1), (Fraction(2, 5), 1), (0.41, 2), (0.7, 2), (0.9, 3), (1, 4), (1e-9, 1)]:
+        task = make_task(contexts, counts, vocabulary=tuple("abcd"), mass=Fraction(str(mass)))
+        assert task.n_contexts == expected, mass
+
+
+def test_modes_of_a_law_are_all_its_maxima_and_of_a_label_only_the_label():
+    counts = Counts.from_rows([{0: 2, 2: 2, 3: 1}])
+    contexts = np.array([[1]])
+    laws = make_task(contexts, counts, vocabulary=tuple("abcd"), target="laws")
+    labels = make_task(contexts, counts, vocabulary=tuple("abcd"), target="labels")
+    assert laws.modes(0, 1).tolist() == [[True, False, True, False]]
+    assert labels.modes(0, 1).tolist() == [[True, False, False, False]]
+
+
+CONTEXTS = np.array([[0, 1], [1, 0]])
+COUNTS = Counts.from_rows([{0: 2}, {1: 1}])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(facts=0), "facts = 0, expected 1 .. 2"),
+        (dict(facts=3), "facts = 3, expected 1 .. 2"),
+        (dict(mass=0.0), "mass = 0.0"),
+        (dict(mass=1.5), "mass = 1.5"),
+        (dict(mass=float("nan")), "mass = nan"),
+        (dict(facts=1, mass=0.5), "both given"),
+        (dict(target="lows"), "target is 'lows'"),
+        (dict(vocabulary=("a", "a")), "pairwise distinct"),
+        (dict(vocabulary=("a", "\0")), "NUL"),
+        (dict(vocabulary=()), "non-empty"),
+        (dict(vocabulary=("a",)), r"expected 0 \.\. 0"),
+        (dict(contexts=np.array([[0, 1], [0, 1]])), "occur more than once"),
+        (dict(contexts=np.array([[0, -1], [0, 1]])), "-1"),
+        (dict(contexts=np.array([[0.0, 1.0], [1.0, 0.0]])), "expected integers"),
+        (dict(contexts=np.array([[0, 1]])), "1 rows"),
+    ],
+)
+def test_a_bad_argument_is_named(arguments, message):
+    given = dict(contexts=CONTEXTS, counts=COUNTS, vocabulary=("a", "b"), target="labels") | arguments
+    with pytest.raises(InputError, match=message):
+        make_task(given.pop("contexts"), given.pop("counts"), **given)
+
+
+def test_the_occurrences_of_all_contexts_stay_exact_in_float64():
+    counts = Counts.from_rows([{0: 2**53}])
+    one = Counts.from_rows([{0: 1}])
+    make_task(CONTEXTS[:1], counts, vocabulary=("a", "b"), target="labels")
+    with pytest.raises(InputError, match=r"at most 2\*\*53"):
+        zero = np.zeros(1, dtype=np.int64)
+        Task("labels", ("a", "b"), CONTEXTS[:1], counts, zero, None, np.ones(1), CONTEXTS[1:], one)
+
+
+def test_a_law_without_full_support_breaks_assumption_2():
+    with pytest.raises(HypothesisError, match="Assumption 2"):
+        make_task(CONTEXTS, COUNTS, vocabulary=("a", "b"), laws=np.array([[1.0, 0.0], [0.5, 0.5]]))
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "data"),
+    [
+        ([0, 2], [1, 0], [1, 1]),
+        ([0, 2], [0, 0], [1, 1]),
+        ([0, 1], [0], [0]),
+        ([0, 0], [], []),
+        ([0, 1], [-1], [1]),
+        ([1, 1], [0], [1]),
+        ([0, 2], [0], [1]),
+        ([0, 2, 1], [0], [1]),
+        ([0, 2], [0, 1], [2**53, 1]),
+        ([0, 2], [0, 1], [2**63 - 1, 2**63 - 1]),
+        ([], [], []),
+    ],
+)
+def test_arrays_that_are_no_sparse_matrix_are_refused(indptr, indices, data):
+    with pytest.raises(InputError, match="counts_"):
+        Counts(*(np.array(part, dtype=np.int64) for part in (indptr, indices, data)))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["truncated", "missing array", "extra array", "text", "pickle", "absent", "one array", "bomb", "encrypted"],
+)
+def test_a_file_that_is_no_task_is_refused(tmp_path, damage):
+    path = tmp_path / "task.npz"
+    task = make_task(CONTEXTS, COUNTS, vocabulary=("a", "b"))
+    task.save(path)
+    arrays = task.arrays()
+    if damage == "truncated":
+        path.write_bytes(path.read_bytes()[:-40])
+    elif damage == "missing array":
+        np.savez(path, **{name: array for name, array in arrays.items() if name != "prior"})
+    elif damage == "extra array":
+        np.savez(path, **arrays, surprise=np.zeros(1))
+    elif damage == "text":
+        path.write_text("not a zip")
+    elif damage == "one array":
+        with path.open("wb") as file:
+            np.save(file, arrays["contexts"])
+    elif damage == "bomb":
+        np.savez_compressed(path, **(arrays | {"labels": np.zeros(10**6, dtype=np.int64)}))
+    elif damage == "encrypted":
+        data = bytearray(path.read_bytes())
+        data[data.rindex(b"PK\x01\x02") + 8] |= 1
+        path.write_bytes(data)
+    elif damage == "pickle":
+        np.savez(path, **(arrays | {"labels": np.array([{}, {}], dtype=object)}))
+    else:
+        path.unlink()
+    with pytest.raises(FileFormatError, match="task"):
+        Task.load(path)

@@ -1,0 +1,123 @@
+"""The audit of Corollary 1 certifies what it says, and nothing that is not so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from constructions.memories.lookup_table import lookup_front_end, lookup_table
+from constructions.memories.memory import build_memory
+from constructions.memories.one_head import one_head_memory
+from constructions.models.network import Network
+from verify.claims import dana_corollary_1 as audit
+from verify.claims.audit import audit_claims
+from verify.verdict import Verdict
+
+
+def test_the_recorded_judgement_is_confirmed():
+    [found] = audit_claims(["dana.corollary-1"])
+    assert found.confirmed
+    assert {piece.role for piece in found.evidence} == {"counterexample", "repair"}
+
+
+@pytest.mark.slow
+def test_all_evidence_is_certified():
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
+
+
+def spoiled(network, name):
+    tensor = network.tensors()[name].copy()
+    tensor.flat[0] += 1e3
+    return Network(**{**network.tensors(), name: tensor})
+
+
+def test_spoiled_tables_are_not_confirmed(monkeypatch):
+    monkeypatch.setattr(audit, "lookup_table", lambda task: spoiled(lookup_table(task), "W_O"))
+    assert audit._table(8).verdict is Verdict.UNDECIDED
+    monkeypatch.setattr(audit, "lookup_table", lambda task: lookup_table(task, total=-0.05))
+    badly_conditioned = audit._table(8)
+    assert badly_conditioned.certified.startswith("margin >= 36")
+    assert badly_conditioned.verdict is Verdict.UNDECIDED
+
+
+def test_dependent_tables_are_not_confirmed(monkeypatch):
+    monkeypatch.setattr(audit, "lookup_front_end", lambda n_tokens, *, gap: lookup_front_end(n_tokens, gap=0))
+    assert audit._exact_tables(range(2, 4)).verdict is Verdict.UNDECIDED
+
+
+def test_a_spoiled_head_is_not_confirmed(monkeypatch):
+    monkeypatch.setattr(audit, "one_head_memory", lambda task: spoiled(one_head_memory(task), "W_U"))
+    assert audit._one_head(5, draws=2).verdict is Verdict.UNDECIDED
+    assert audit._one_head_every_labelling(2).verdict is Verdict.UNDECIDED
+
+
+def test_one_spoiled_head_among_many_is_enough(monkeypatch):
+    calls = []
+
+    def last_one_spoiled(task):
+        calls.append(task)
+        network = one_head_memory(task)
+        return spoiled(network, "W_U") if len(calls) == 3 else network
+
+    monkeypatch.setattr(audit, "one_head_memory", last_one_spoiled)
+    assert audit._one_head(5, draws=3).verdict is Verdict.UNDECIDED
+
+
+def test_another_relation_or_none_is_not_confirmed(monkeypatch):
+    monkeypatch.setattr(audit, "forbidding_multipliers", lambda contexts, labels: None)
+    assert audit._xor().verdict is Verdict.UNDECIDED
+    assert audit._labellings(3).verdict is Verdict.UNDECIDED
+    monkeypatch.setattr(audit, "forbidding_multipliers", lambda contexts, labels: np.eye(4, 2, dtype=np.int64))
+    assert audit._xor().verdict is Verdict.UNDECIDED
+
+
+def test_a_bound_of_one_head_is_no_counterexample(monkeypatch):
+    monkeypatch.setattr(audit, "heads_for_every_labelling", lambda n_tokens, length: 1)
+    assert audit._growth(12).verdict is Verdict.UNDECIDED
+
+
+def test_a_wrong_singular_relation_is_refuted(monkeypatch):
+    monkeypatch.setattr(audit, "lookup_front_end", lambda n, *, gap, position: lookup_front_end(n, gap=gap))
+    assert audit._singular_table().verdict is Verdict.REFUTED
+
+
+def test_more_heads_than_are_promised_are_not_confirmed(monkeypatch):
+    bigrams = audit.all_contexts(2, 2)
+    assert audit._guaranteed("bigrams", bigrams).verdict is Verdict.PROVED
+    monkeypatch.setattr(
+        audit, "build_memory", lambda task, **sizes: build_memory(task, **{**sizes, "n_heads": sizes["n_heads"] + 1})
+    )
+    assert audit._guaranteed("bigrams", bigrams).verdict is Verdict.UNDECIDED
+    assert audit._all_contexts(2, 2).verdict is Verdict.UNDECIDED
+
+
+def test_a_number_that_is_not_that_of_the_theorem_is_not_confirmed(monkeypatch):
+    monkeypatch.setattr(audit, "_margin", lambda network, task, *, sizes: 1.0)
+    monkeypatch.setattr(audit, "build_memory", lambda task, **sizes: build_memory(task, **{**sizes, "n_heads": 2}))
+    assert audit._guaranteed("bigrams", audit.all_contexts(2, 2)).verdict is Verdict.PROVED
+    monkeypatch.setattr(audit, "guaranteed_number", lambda contexts, **sizes: len(contexts))
+    assert audit._guaranteed("bigrams", audit.all_contexts(2, 2)).verdict is Verdict.UNDECIDED
+
+
+def test_tables_and_heads_of_other_sizes_are_not_confirmed(monkeypatch):
+    def with_a_silent_head(network):
+        tensors = network.tensors()
+        heads = ("W_Q", "W_K", "W_V", "W_O")
+        return Network(**{n: np.concatenate([t, 0 * t[:1]]) if n in heads else t for n, t in tensors.items()})
+
+    monkeypatch.setattr(audit, "lookup_table", lambda task: with_a_silent_head(lookup_table(task)))
+    assert audit._table(8).verdict is Verdict.UNDECIDED
+    monkeypatch.setattr(audit, "one_head_memory", lambda task: with_a_silent_head(one_head_memory(task)))
+    assert audit._one_head(5, draws=1).verdict is Verdict.UNDECIDED
+
+
+def test_a_table_without_heads_or_without_attention_is_no_singular_one(monkeypatch):
+    def without_heads(n_tokens, *, gap, position):
+        return replace(lookup_front_end(n_tokens, gap=gap, position=position), W_Q=(), W_K=(), W_V=())
+
+    monkeypatch.setattr(audit, "lookup_front_end", without_heads)
+    assert audit._singular_table().verdict is Verdict.REFUTED
+    monkeypatch.setattr(
+        audit, "lookup_front_end", lambda n_tokens, *, gap, position: lookup_front_end(2, gap=2, position=position)
+    )
+    assert audit._singular_table().verdict is Verdict.REFUTED

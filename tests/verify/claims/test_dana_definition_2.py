@@ -1,0 +1,47 @@
+"""The audit of Definition 2 confirms that it is redundant, and does not confirm other constants."""
+
+import pytest
+
+from constructions.claims.dana_definition_2 import CLAIM
+from verify.claims import dana_definition_2 as audit
+from verify.claims.audit import NEEDED
+from verify.verdict import Verdict
+
+
+@pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_everything_is_proved(full: bool) -> None:
+    found = list(audit.evidence(full=full))
+    assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
+    assert all(piece.verdict is Verdict.PROVED for piece in found)
+
+
+def test_a_larger_constant_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = audit.scaling_constants
+
+    def larger(logits: list) -> tuple:
+        g, wide = honest(logits)
+        return 3 * g, wide
+
+    monkeypatch.setattr(audit, "scaling_constants", larger)
+    assert audit._in_general_position(3, 1, 2, encoders=2, depth=20).verdict is not Verdict.PROVED
+
+
+def test_a_sequence_that_is_too_fast_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = audit.scaled_encoder
+    monkeypatch.setattr(
+        audit,
+        "scaled_encoder",
+        lambda w, e, largest_range, delta: honest(w, e, largest_range=largest_range, delta=4 * delta),
+    )
+    assert audit._in_general_position(3, 1, 2, encoders=2, depth=20).verdict is not Verdict.PROVED
+
+
+def test_encoders_that_are_further_away_are_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = audit.mean_divergence
+    monkeypatch.setattr(audit, "mean_divergence", lambda *given: 100 * honest(*given))
+    assert audit._uniform_encoder(6).verdict is not Verdict.PROVED
+
+
+def test_a_definition_that_one_token_meets_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "judge_approximation", lambda *_, **__: Verdict.PROVED)
+    assert audit._one_token().verdict is Verdict.UNDECIDED

@@ -1,0 +1,137 @@
+"""The audit of Lemma 2 certifies what it says, and nothing that is not so."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from constructions.capacity.bigram_rank import BigramRank, bigram_rank
+from constructions.capacity.partition import Partition
+from constructions.capacity.windows import all_contexts_rank, all_contexts_windows
+from constructions.claims.dana_lemma_2 import Counterexample, exclusive_or, false_step
+from constructions.models.exact_network import ExactFrontEnd
+from constructions.tasks.arrays import all_contexts
+from verify.claims import dana_lemma_2 as audit
+from verify.claims.audit import audit_claims
+from verify.verdict import Verdict
+
+
+def test_the_recorded_judgement_is_confirmed():
+    [found] = audit_claims(["dana.lemma-2"])
+    assert found.confirmed
+    assert {piece.role for piece in found.evidence} == {"counterexample", "repair"}
+    statements = " ".join(piece.statement for piece in found.evidence)
+    for name in ("XOR", "loops", "one token", "d > N + S - 1", "hyperplane"):
+        assert name in statements
+    for theorem in ("G", "S2", "P", "D", "F", "U"):
+        assert f"Theorem {theorem} " in statements
+
+
+@pytest.mark.slow
+def test_all_evidence_is_certified():
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
+
+
+def test_contexts_that_reach_what_is_printed_are_no_counterexample():
+    for contexts, width, heads in (
+        (exclusive_or(3)[:3], 4, 1),
+        (exclusive_or(3), 4, 2),
+        (np.array([[0, 0], [1, 1]]), 2, 1),
+    ):
+        piece = audit._counterexample(Counterexample("none", contexts, width, heads))
+        assert piece.verdict is Verdict.UNDECIDED
+
+
+def test_a_bound_that_no_weights_reach_is_not_confirmed(monkeypatch):
+    monkeypatch.setattr(audit, "_reached", lambda *_, target, **__: target - 1)
+    piece = audit._counterexample(Counterexample("XOR", exclusive_or(3), 4, 1))
+    assert piece.verdict is Verdict.UNDECIDED and "rank >= 2" in piece.certified
+
+
+def test_outputs_in_a_hyperplane_do_not_refute_the_step(monkeypatch):
+    contexts, front = false_step()
+    fewer = ExactFrontEnd(front.W_E, front.W_pos, front.W_Q[:15], front.W_K[:15], front.W_V[:15])
+    monkeypatch.setattr(audit, "false_step", lambda: (contexts, fewer))
+    assert audit._false_step().verdict is Verdict.REFUTED
+    monkeypatch.setattr(audit, "false_step", lambda: (contexts[[0, 1, 2]], front))
+    assert audit._false_step().verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("error", [-1, 1])
+def test_a_wrong_formula_is_not_confirmed(monkeypatch, error):
+    def wrong(contexts, **options):
+        found = bigram_rank(contexts, **options)
+        return BigramRank(rank=found.rank + error, rows=found.rows)
+
+    monkeypatch.setattr(audit, "bigram_rank", wrong)
+    rng = np.random.default_rng(1)
+    assert audit._theorem("S2", "", list(audit._bigrams(rng, 3))).verdict is Verdict.UNDECIDED
+    monkeypatch.setattr(
+        audit, "all_contexts_rank", lambda *sizes, **options: all_contexts_rank(*sizes, **options) + error
+    )
+    piece = audit._theorem("F", "", list(audit._all(False))[:4])
+    assert piece.verdict is Verdict.UNDECIDED and piece.data["failed"]
+
+
+def test_a_wrong_set_is_not_confirmed():
+    star = np.column_stack([np.arange(7), np.zeros(7, dtype=np.int64)])
+    right = audit._bigram_instance(star, 2, 2, 1, with_skip=True)
+    assert audit._theorem("S2", "", [right]).verdict is Verdict.PROVED
+    assert audit._theorem("S2", "", [replace(right, subset=(0,))]).verdict is Verdict.UNDECIDED
+
+
+def test_a_rank_that_no_explicit_weights_reach_is_not_confirmed(monkeypatch):
+    instance = audit._bigram_instance(all_contexts(2, 2), 2, 2, 1, with_skip=True)
+    assert audit._theorem("S2", "", [instance]).verdict is Verdict.PROVED
+    monkeypatch.setattr(audit, "_reached", lambda *_, target, **__: target - 1)
+    assert audit._theorem("S2", "", [instance]).verdict is Verdict.UNDECIDED
+
+
+def test_no_instances_confirm_nothing():
+    one = audit._bigram_instance(np.array([[0, 0]]), 1, 1, 0, with_skip=True)
+    assert audit._theorem("S2", "", [one]).verdict is Verdict.PROVED
+    with pytest.raises(ValueError):
+        audit._theorem("S2", "", [])
+
+
+def test_dependent_windows_are_refuted(monkeypatch):
+    def spoiled(n_tokens, length, **sizes):
+        contexts, found = all_contexts_windows(n_tokens, length, **sizes)
+        rows = found.windows[0].rows
+        return contexts, Partition(skip=(*found.skip, *rows[:1]), windows=found.windows)
+
+    monkeypatch.setattr(audit, "all_contexts_windows", spoiled)
+    assert audit._windows(False).verdict is Verdict.REFUTED
+
+
+def test_weights_with_a_head_too_many_or_for_fewer_contexts_confirm_nothing(monkeypatch):
+    small = {"tokens": 2, "length": 2, "width": 2, "head_width": 1}
+    assert audit._built(small).verdict is Verdict.PROVED
+    assert audit._built({**small, "heads": 3}).verdict is Verdict.UNDECIDED
+    made = audit.CLAIM.construct(**small)
+    monkeypatch.setattr(audit, "CLAIM", SimpleNamespace(parameters={}, construct=lambda **_: made))
+    assert audit._built(small).verdict is Verdict.PROVED
+    for other in ({"length": 3}, {"width": 3}, {"head_width": 2}):
+        assert audit._built({**small, **other}).verdict is Verdict.REFUTED
+
+
+def test_the_printed_rank_is_counted_by_the_audit(monkeypatch):
+    monkeypatch.setattr(Counterexample, "printed_rank", 99)
+    piece = audit._counterexample(Counterexample("none", exclusive_or(3), 4, 2))
+    assert piece.verdict is Verdict.UNDECIDED and piece.promised == "rank >= 4"
+
+
+def test_instances_come_in_degenerate_sizes():
+    rng = np.random.default_rng(0)
+    instances = [*audit._generic(rng, 40), *audit._bigrams(rng, 40), *audit._long(rng, 40)]
+    for degenerate in (
+        lambda instance: len(instance.contexts) == 1,
+        lambda instance: len(np.unique(instance.contexts)) == 1,
+        lambda instance: instance.contexts.shape[1] == 1,
+        lambda instance: instance.width == 1,
+        lambda instance: instance.heads == 0,
+        lambda instance: instance.head_width < instance.width,
+    ):
+        assert any(degenerate(instance) for instance in instances)
+    assert max(len(instance.contexts) for instance in audit._all(False)) == len(all_contexts(16, 2))

@@ -1,0 +1,59 @@
+"""The evidence on Proposition 2: all of it is proved, and wrong factors, laws and bounds are not confirmed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import verify.claims.dana_proposition_2 as audit
+from verify.encoders.encoder_floor import encoder_floor
+from verify.verdict import Verdict
+
+
+def test_all_evidence_is_proved():
+    pieces = list(audit.evidence(full=False))
+    assert {piece.verdict for piece in pieces} == {Verdict.PROVED}
+    assert {piece.role for piece in pieces} == {"claim"} and len(pieces) == 7
+
+
+@pytest.mark.slow
+def test_all_evidence_of_the_full_audit_is_proved():
+    assert {piece.verdict for piece in audit.evidence(full=True)} == {Verdict.PROVED}
+
+
+def test_other_factors_are_refuted(monkeypatch):
+    factors = audit.exact_factors
+
+    def doubled(tokens):
+        D, W_U = factors(tokens)
+        return 2 * D, W_U
+
+    monkeypatch.setattr(audit, "exact_factors", doubled)
+    assert next(audit.evidence(full=False)).verdict is Verdict.REFUTED
+
+
+def test_laws_of_low_rank_have_no_gap(monkeypatch):
+    monkeypatch.setattr(audit, "gap_laws", lambda tokens, rank: np.ones((rank + 1, tokens)))
+    assert audit._gap(3).verdict is Verdict.REFUTED  # they are not the laws of the statement
+    monkeypatch.setattr(audit, "gap_laws", lambda tokens, rank: np.ones((rank + 1, tokens)) + np.eye(rank + 1, tokens))
+    assert audit._gap(3).verdict is Verdict.PROVED
+    monkeypatch.setattr(audit, "encoder_floor", lambda laws, rank: encoder_floor(np.ones_like(laws), rank))
+    assert audit._gap(3).verdict is Verdict.UNDECIDED
+
+
+def test_a_bound_above_the_encoders_is_not_confirmed(monkeypatch):
+    floor = audit.encoder_floor
+    monkeypatch.setattr(audit, "encoder_floor", lambda *a, **k: replace(floor(*a, **k), lower=9.0))
+    assert audit._sandwich(1).verdict is Verdict.UNDECIDED
+
+
+def test_an_encoder_that_is_off_is_not_exact(monkeypatch):
+    best = audit.best_encoder
+
+    def off(*arguments, **options):
+        found = best(*arguments, **options)
+        return replace(found, E=found.E * (1 + 1e-6))
+
+    monkeypatch.setattr(audit, "best_encoder", off)
+    assert audit._exact_in_floats((3,)).verdict is Verdict.UNDECIDED
+    assert audit._few_contexts().verdict is Verdict.UNDECIDED

@@ -1,0 +1,133 @@
+"""The audit of Theorem 1 confirms its verdict, and does not if a certificate fails or a construction is spoilt."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from constructions.claims import dana_theorem_1 as theorem_1
+from constructions.errors import InputError
+from constructions.models.network import Network
+from verify.capacity.divergence_floor import DivergenceFloor
+from verify.claims import dana_theorem_1 as audit
+from verify.claims.audit import audit_claims
+from verify.verdict import Verdict
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "_EXACT", ((2, 2, 2, 1, 0),))
+    monkeypatch.setattr(audit, "_ROUNDED", ((4, 2, 4, 4, 0),))
+
+
+def verdicts() -> Iterator[tuple[str, Verdict]]:
+    return ((piece.statement, piece.verdict) for piece in audit.evidence(full=False))
+
+
+def test_the_verdict_is_confirmed() -> None:
+    [found] = audit_claims(["dana.theorem-1"])
+    assert found.confirmed
+    summary = found.summary()
+    assert summary["verdict"] == "false"
+    assert {piece.role for piece in found.evidence} == {"counterexample", "repair"}
+    certified = " ".join(summary["certified"])
+    assert "mean divergence >= 0.3185728231 nats" in certified
+    assert "mean divergence >= 0.16112" in certified
+    assert any("T = 1024" in promised for promised in summary["promised"])
+
+
+@pytest.mark.slow
+def test_the_verdict_is_confirmed_at_full_length() -> None:
+    [found] = audit_claims(["dana.theorem-1"], full=True)
+    assert found.confirmed
+
+
+@pytest.mark.parametrize("name", ["one_head_divergence_floor", "collinear_divergence_floor"])
+def test_a_floor_that_is_not_proved_confirms_nothing(name: str, monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    monkeypatch.setattr(audit, name, lambda *_, **__: DivergenceFloor(0.0, Verdict.UNDECIDED, (), 1))
+    [found] = audit_claims(["dana.theorem-1"])
+    assert not found.confirmed
+    undecided = [piece for piece in found.evidence if piece.verdict is Verdict.UNDECIDED]
+    assert len(undecided) == 2
+    assert undecided[0].certified == "no positive lower bound"
+
+
+def test_laws_that_are_not_opposed_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    contexts = audit.exclusive_or_contexts()[[0, 2, 1, 3]]
+    monkeypatch.setattr(audit, "exclusive_or_contexts", lambda _=3: contexts)
+    assert dict(verdicts())[next(iter(dict(verdicts())))] is Verdict.UNDECIDED
+
+
+def test_weights_that_stay_away_from_the_floor_do_not_show_that_it_is_sharp(
+    monkeypatch: pytest.MonkeyPatch, small: None
+) -> None:
+    optimum = audit.exclusive_or_optimum
+    monkeypatch.setattr(audit, "exclusive_or_optimum", lambda logit, **_: optimum(logit, size=1000.0))
+    found = [verdict for statement, verdict in verdicts() if "sharp" in statement]
+    assert found == [Verdict.UNDECIDED, Verdict.PROVED]
+
+
+def test_a_floor_above_certified_weights_is_not_called_sharp(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    monkeypatch.setattr(
+        audit, "one_head_divergence_floor", lambda *_: DivergenceFloor(0.3186, Verdict.PROVED, (1, 1, -1, -1), 4)
+    )
+    assert next(verdict for statement, verdict in verdicts() if "sharp" in statement) is Verdict.UNDECIDED
+
+
+def test_a_wrong_target_is_refuted(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    memory = audit.exact_memory
+
+    def spoilt(**sizes: int) -> Any:
+        made = memory(**sizes)
+        return replace(made, targets=made.targets * 2)
+
+    monkeypatch.setattr(audit, "exact_memory", spoilt)
+    assert [verdict for statement, verdict in verdicts() if "rational network" in statement] == [Verdict.REFUTED]
+
+
+def test_one_changed_weight_is_noticed(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    build = audit.build_memory
+
+    def spoilt(*arguments: Any, **options: Any) -> Any:
+        built = build(*arguments, **options)
+        W_O = built.network.W_O.copy()
+        W_O[0, 0, 0] += 1e-3 * np.abs(W_O).max()
+        return replace(built, network=Network(**{**built.network.tensors(), "W_O": W_O}))
+
+    monkeypatch.setattr(audit, "build_memory", spoilt)
+    assert [verdict for statement, verdict in verdicts() if "XOR with" in statement] == [Verdict.UNDECIDED]
+
+
+def test_more_heads_than_the_paper_counts_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    count = theorem_1.paper_heads
+    monkeypatch.setattr(theorem_1, "paper_heads", lambda *sizes: count(*sizes) + 1)  # the audit counts itself
+    found = dict(verdicts())
+    larger = [verdict for statement, verdict in found.items() if "rational network" in statement or "laws" in statement]
+    assert larger.count(Verdict.REFUTED) == 2
+    build = audit.build_memory
+    monkeypatch.setattr(audit, "build_memory", lambda task, **sizes: build(task, **{**sizes, "n_heads": 3}))
+    assert audit._one_head_more().verdict is Verdict.REFUTED
+
+
+def test_fewer_contexts_than_there_should_be_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    contexts, task = theorem_1._contexts, theorem_1._task
+    monkeypatch.setattr(theorem_1, "_contexts", lambda *_: contexts(2, 2, 3, 0))
+    monkeypatch.setattr(theorem_1, "_task", lambda *_: task(4, 2, 13, 0))
+    assert audit._exact(*audit._EXACT[0]).verdict is Verdict.REFUTED
+    monkeypatch.setattr(theorem_1, "paper_heads", lambda *_: 3)  # as many as for all contexts
+    assert audit._rounded(*audit._ROUNDED[0]).verdict is Verdict.REFUTED
+
+
+def test_equal_contexts_are_no_counterexample(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    contexts = audit.exclusive_or_contexts()[[0, 1, 0, 1]]
+    monkeypatch.setattr(audit, "exclusive_or_contexts", lambda _=3: contexts)
+    with pytest.raises(InputError, match="equal rows"):
+        next(audit.evidence(full=False))
+
+
+def test_printed_bounds_are_rounded_outward() -> None:
+    third = 1 / 3
+    assert float(audit._down(third)) < third < float(audit._up(third))
+    assert audit._down(2 / 3) == "0.6666666666" and audit._up(third) == "0.3333333334"

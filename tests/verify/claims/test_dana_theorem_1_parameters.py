@@ -1,0 +1,91 @@
+"""The audit of the parameter count confirms its verdict, and does not if a count or a network is spoilt."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from constructions.models.network import Network
+from verify.claims import dana_theorem_1_parameters as audit
+from verify.claims.audit import audit_claims
+from verify.verdict import Verdict
+
+ID = "dana.theorem-1-parameters"
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "_SIZES", ((3, 2, 3, 2),))
+
+
+def verdicts() -> list[Verdict]:
+    return [piece.verdict for piece in audit.evidence(full=False)]
+
+
+def test_the_verdict_is_confirmed() -> None:
+    [found] = audit_claims([ID])
+    assert found.confirmed
+    summary = found.summary()
+    assert summary["verdict"] == "holds" and summary["counterexample"] is None
+    certified = " ".join(summary["certified"])
+    assert "232 numbers in the file" in certified and "150 numbers;" in certified
+
+
+@pytest.mark.slow
+def test_the_verdict_is_confirmed_at_full_length() -> None:
+    [found] = audit_claims([ID], full=True)
+    assert found.confirmed
+
+
+def test_a_wrong_count_is_refuted(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    count = audit.stored_parameters
+    monkeypatch.setattr(audit, "stored_parameters", lambda path: count(path) + 1)
+    assert verdicts()[:3] == [Verdict.REFUTED] * 3
+
+
+def test_a_wrong_formula_is_refuted(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    shared = audit.shared_count
+    monkeypatch.setattr(audit, "shared_count", lambda **sizes: shared(**sizes) - 1)
+    assert verdicts()[1:3] == [Verdict.PROVED, Verdict.REFUTED]
+    printed = audit.printed_count
+    monkeypatch.setattr(audit, "printed_count", lambda **sizes: printed(**sizes) + 1)
+    assert verdicts()[1] is Verdict.REFUTED
+
+
+def test_networks_that_do_not_hold_the_laws_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    memories = audit.matched_memories
+
+    def spoilt(network: Network) -> Network:
+        return replace(network, W_V=np.zeros_like(network.W_V))
+
+    def all_spoilt(**sizes: int) -> Any:
+        task, generic, shared = memories(**sizes)
+        return task, spoilt(generic), spoilt(shared)
+
+    monkeypatch.setattr(audit, "matched_memories", all_spoilt)
+    assert Verdict.PROVED not in verdicts()[1:3]
+
+
+def test_front_ends_of_different_rank_are_noticed(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    matched = audit.matched_front_ends
+
+    def one_head_less(**sizes: int) -> Any:
+        generic, shared = matched(**sizes)
+        return generic, replace(shared, W_Q=shared.W_Q[:-1], W_K=shared.W_K[:-1], W_V=shared.W_V[:-1])
+
+    monkeypatch.setattr(audit, "matched_front_ends", one_head_less)
+    assert verdicts()[-1] is Verdict.REFUTED
+
+
+def test_pairs_that_are_equal_or_differ_elsewhere_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    matched = audit.matched_front_ends
+    monkeypatch.setattr(audit, "matched_front_ends", lambda **sizes: (matched(**sizes)[0],) * 2)
+    assert audit._same_rank(20).verdict is Verdict.REFUTED
+
+    def moved(**sizes: int) -> Any:
+        generic, shared = matched(**sizes)
+        return generic, replace(shared, W_V=tuple(2 * values for values in shared.W_V))
+
+    monkeypatch.setattr(audit, "matched_front_ends", moved)
+    assert audit._same_rank(20).verdict is Verdict.REFUTED

@@ -1,0 +1,114 @@
+"""The audit of Theorem 1 with contexts left out confirms its verdict, and does not if a constant is another one."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from constructions.memories.left_out import (
+    LeftOut,
+    random_front_end,
+    random_instance,
+    sharp_instance,
+    violating_front_end,
+)
+from verify.arithmetic.enclosure import Enclosure
+from verify.claims import dana_theorem_1_tail as audit
+from verify.claims.audit import audit_claims
+from verify.memories.left_out_bound import LeftOutBound
+from verify.verdict import Verdict
+
+ID = "dana.theorem-1-tail"
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds = audit.sharp_bounds(8)
+    monkeypatch.setattr(audit, "sharp_bounds", lambda _: bounds)
+    monkeypatch.setattr(audit, "random_instance", lambda seed: random_instance(seed % 4))
+    monkeypatch.setattr(audit, "_on_text", lambda **_: audit.never_exceeded("of a text", bounds))
+
+
+def scaled(monkeypatch: pytest.MonkeyPatch, name: str, factor: float) -> None:
+    """Multiply a bound by a factor."""
+    given: Any = getattr(LeftOutBound, name)
+
+    def spoilt(self: LeftOutBound, *arguments: Any) -> Enclosure:
+        return factor * (given(self, *arguments) if arguments else given.fget(self))
+
+    monkeypatch.setattr(LeftOutBound, name, spoilt if name == "printed" else property(spoilt))
+
+
+def test_the_verdict_is_confirmed() -> None:
+    [found] = audit_claims([ID])
+    assert found.confirmed
+    summary = found.summary()
+    assert summary["verdict"] == "slip"
+    assert summary["promised"][0] == "at most 40.4944 nats"
+    assert summary["certified"][0] == "at least 56.4888 nats"
+    weights = summary["counterexample"][0]["weights"]
+    assert weights["W_Q"] == [[[-4.964983]], [[-3.892345]]]
+    assert "Python's reference text" in summary["evidence"][-1]["statement"]
+
+
+@pytest.mark.slow
+def test_the_verdict_is_confirmed_at_full_length() -> None:
+    [found] = audit_claims([ID], full=True)
+    assert found.confirmed
+
+
+def test_without_the_square_root_of_two_the_corrected_bound_is_not_confirmed(
+    monkeypatch: pytest.MonkeyPatch, small: None
+) -> None:
+    scaled(monkeypatch, "by_rows", 0.7072)
+    [found] = audit_claims([ID])
+    repairs = [piece for piece in found.evidence if piece.role == "repair"]
+    assert not found.confirmed
+    assert repairs[0].verdict is Verdict.UNDECIDED
+    assert "on 6 of 6" not in " ".join(piece.certified for piece in repairs)
+
+
+def test_with_the_factor_that_was_lost_the_printed_bound_is_not_refuted(
+    monkeypatch: pytest.MonkeyPatch, small: None
+) -> None:
+    scaled(monkeypatch, "printed", 1.4143)
+    [found] = audit_claims([ID])
+    counterexamples = [piece for piece in found.evidence if piece.role == "counterexample"]
+    assert not found.confirmed
+    assert all(piece.verdict is Verdict.UNDECIDED for piece in counterexamples)
+
+
+def test_an_encoder_that_is_not_aimed_is_no_counterexample(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    monkeypatch.setattr(audit, "violating_front_end", lambda: random_front_end(np.random.default_rng(3)))
+    assert next(audit.evidence(full=False)).verdict is Verdict.UNDECIDED
+
+
+def test_contexts_that_are_not_the_most_likely_are_no_counterexample(
+    monkeypatch: pytest.MonkeyPatch, small: None
+) -> None:
+    def other(front_end: Any, *, norm: float, occurrences: int) -> LeftOut:
+        return sharp_instance(front_end, norm=norm, occurrences=32)  # 96/97 is less than 1 - epsilon
+
+    monkeypatch.setattr(audit, "sharp_instance", other)
+    assert next(audit.evidence(full=False)).verdict is Verdict.UNDECIDED
+
+
+def test_decimals_are_rounded_to_the_side_that_is_proved() -> None:
+    third = Enclosure(0.12345, 0.0)
+    assert (audit.at_least(third), audit.at_most(third)) == ("0.1234", "0.1235")
+
+
+def test_a_likelier_context_that_is_left_out_is_no_counterexample() -> None:
+    """The kept contexts hold more than 1 - epsilon, and would not without their least likely one, and yet."""
+    instance = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
+    spoilt = replace(instance, occurrences=np.array([6000, 3860, 40, 100]))
+    assert audit.printed_is_exceeded(spoilt, audit.judged(spoilt)).verdict is Verdict.UNDECIDED
+    fair = replace(instance, occurrences=np.array([6000, 3800, 100, 100]))
+    assert audit.printed_is_exceeded(fair, audit.judged(fair)).verdict is Verdict.PROVED
+
+
+def test_the_sizes_that_are_stated_are_those_of_the_weights() -> None:
+    instance = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
+    statement = audit.printed_is_exceeded(instance, audit.judged(instance)).statement
+    assert statement.startswith("N = 2, S = 2, d = 1, d_h = 1, H = 2: 3 contexts")

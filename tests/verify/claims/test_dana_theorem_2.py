@@ -1,0 +1,152 @@
+"""The audit of Theorem 2 certifies what it says, and nothing that is not so."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from constructions.claims.dana_theorem_2 import CLAIM
+from constructions.encoders.low_entropy_instances import (
+    LowEntropyInstance,
+    near_orthonormal_instance,
+    random_instance,
+    uniform_noise,
+)
+from constructions.models.network import Network
+from constructions.unembeddings.coherence import Unembedding
+from constructions.unembeddings.unembedding import best
+from verify.arithmetic.enclosure import Enclosure
+from verify.claims import dana_theorem_2 as audit
+from verify.encoders.low_entropy_bound import enclose_printed_strength, kappa_of_leads, paper_factor, printed_constant
+from verify.verdict import Verdict
+
+SEEDS = range(8)
+
+
+@pytest.fixture(scope="module")
+def instances() -> list[audit.Judged]:
+    return [audit.Judged.of(random_instance(seed)) for seed in SEEDS]
+
+
+def test_the_recorded_judgement_is_confirmed() -> None:
+    pieces = list(audit.evidence(full=False))
+    assert all(piece.verdict is Verdict.PROVED for piece in pieces)
+    assert {piece.role for piece in pieces} == {"counterexample", "repair"}
+    [figure] = [piece for piece in pieces if "d = 4096" in piece.statement and "0.1 spread" in piece.statement]
+    for name, value in (("slides", 5.0143), ("paper", 3.6662), ("(A2)", 1.0006), ("(A1)", 0.0413)):
+        low, high = figure.data[name]
+        assert low <= high and abs(low - value) < 1e-4
+    assert figure.data["the encoder of (A1)"][1] < 0.1 * figure.data["(A1)"][0]
+
+
+@pytest.mark.slow
+def test_all_evidence_is_certified() -> None:
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
+
+
+def test_a_right_hand_side_that_is_not_negative_refutes_nothing() -> None:
+    piece = audit.negative_bound(lambda constant: 1.0 + 0.0 * constant, "1", "the infimum")
+    assert piece.verdict is Verdict.UNDECIDED
+    unknown = audit.negative_bound(lambda constant: Enclosure(0.0, np.inf), "anything", "the infimum")
+    assert unknown.verdict is Verdict.UNDECIDED
+
+
+def test_a_smaller_factor_than_the_repaired_one_is_not_certified() -> None:
+    seeds = range(12)
+    assert audit.printed_holds(paper_factor, "", seeds).verdict is Verdict.PROVED
+    assert audit.printed_holds(lambda c: 1.0 - 0.0 * c, "", seeds).verdict is Verdict.UNDECIDED
+    assert audit.printed_holds(paper_factor, "", []).verdict is Verdict.UNDECIDED
+
+
+def test_a_constant_of_a_half_or_more_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "largest_deviation", lambda vectors, scale: Enclosure(0.4999, 0.001))
+    assert audit.printed_holds(paper_factor, "", range(2)).verdict is Verdict.UNDECIDED
+
+
+def test_a_strength_that_does_not_solve_equation_6_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "printed_strength", lambda leads, entropies: np.full(len(leads), 0.7))
+    assert audit.printed_holds(paper_factor, "", range(2)).verdict is Verdict.UNDECIDED
+
+
+def test_a_smaller_kappa_is_not_certified(monkeypatch: pytest.MonkeyPatch, instances: list[audit.Judged]) -> None:
+    assert audit.by_context(instances).verdict is audit.by_mean(instances).verdict is Verdict.PROVED
+    monkeypatch.setattr(audit, "kappa_of_leads", lambda *args, **options: kappa_of_leads(*args, **options) * 0.8)
+    assert audit.by_context(instances).verdict is audit.by_mean(instances).verdict is Verdict.UNDECIDED
+
+
+def test_another_strength_is_not_certified(monkeypatch: pytest.MonkeyPatch, instances: list[audit.Judged]) -> None:
+    right = audit.strength
+    monkeypatch.setattr(audit, "strength", lambda *args, **options: 1.1 * right(*args, **options) + 0.1)
+    assert audit.by_context(instances).verdict is audit.by_mean(instances).verdict is Verdict.UNDECIDED
+
+
+def test_no_instances_are_no_evidence() -> None:
+    assert audit.by_context([]).verdict is audit.by_mean([]).verdict is Verdict.UNDECIDED
+    assert audit.limit([]).verdict is not Verdict.PROVED
+
+
+def test_bounds_in_another_order_are_not_certified() -> None:
+    family, tokens = best(100, 64), np.array([0, 99])
+    judged = audit.Judged.of(uniform_noise(family, tokens, 0.1))
+    assert audit.side_by_side(judged, Enclosure(0.2))[0] is Verdict.PROVED
+    assert audit.side_by_side(judged, printed_constant(100, 64))[0] is Verdict.PROVED  # C > 1/2, both negative
+    assert audit.side_by_side(judged, Enclosure(0.0))[0] is Verdict.UNDECIDED  # below the coherence, 1/8
+    assert audit.side_by_side(judged, Enclosure(0.5, 0.1))[0] is Verdict.UNDECIDED
+
+
+def test_a_limit_that_is_undercut_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "reaches_limit", lambda kappa, count, d_model: kappa > Fraction(3))
+    assert audit.limit([(30, 16)]).verdict is Verdict.REFUTED
+
+
+def test_weights_that_forget_are_not_certified() -> None:
+    built = CLAIM.construct(contexts=8)
+    assert audit.held(built).verdict is Verdict.PROVED
+    silent = Network(**{**built.network.tensors(), "W_O": np.zeros_like(built.network.W_O)})
+    assert audit.held(replace(built, network=silent)).verdict is Verdict.UNDECIDED
+
+
+def test_the_strength_of_the_paper_is_enclosed_tightly() -> None:
+    judged = audit.Judged.of(near_orthonormal_instance(3))
+    guess = audit.printed_strength(judged.leads.midpoint, judged.laws.entropy.midpoint)
+    found = enclose_printed_strength(judged.laws, judged.leads, guess)
+    assert (found.radius <= 1e-9 * (found.midpoint + 1)).all()
+
+
+def test_encoders_that_are_not_the_vectors_are_not_those_of_the_theorem(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = audit.near_orthonormal_instance
+
+    def changed(seed: int) -> LowEntropyInstance:
+        instance = original(seed)
+        return replace(instance, encoders=instance.encoders * 2)
+
+    monkeypatch.setattr(audit, "near_orthonormal_instance", changed)
+    assert audit.printed_holds(paper_factor, "", range(3)).verdict is Verdict.UNDECIDED
+
+
+def test_vectors_of_another_width_are_not_those_of_the_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = audit.best
+
+    def wider(count: int, d_model: int) -> Unembedding:
+        found = original(count, d_model)
+        vectors, encoders = (np.hstack([x, np.zeros_like(x)]) for x in (found.vectors, found.encoders))
+        return replace(found, vectors=vectors, encoders=encoders)
+
+    assert audit.limit([(30, 16)]).verdict is Verdict.PROVED
+    monkeypatch.setattr(audit, "best", wider)
+    assert audit.limit([(30, 16)]).verdict is Verdict.REFUTED
+
+
+def test_other_laws_than_those_of_the_statement_are_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "_TOKENS", 100)
+    share, original = Fraction(1, 10), audit.uniform_noise
+    assert [piece.verdict for piece in audit.at_scale(64, [share], contexts=3)] == [Verdict.PROVED]
+    for wrong in (lambda x: np.where(x < 0.5, x / 2, x), lambda x: np.where(np.arange(100) == 7, 1.5 * x, x)):
+
+        def changed(family: Unembedding, tokens: np.ndarray, missing: float, wrong=wrong) -> LowEntropyInstance:
+            instance = original(family, tokens, missing)
+            return replace(instance, laws=wrong(instance.laws))
+
+        monkeypatch.setattr(audit, "uniform_noise", changed)
+        assert [piece.verdict for piece in audit.at_scale(64, [share], contexts=3)] == [Verdict.UNDECIDED]

@@ -1,0 +1,51 @@
+"""The audit certifies what it says, and nothing that is not so."""
+
+from dataclasses import replace
+
+import pytest
+
+from constructions.claims.mahdavi_appendix_i import CLAIM
+from constructions.saturated.generic_contexts import generic_layer
+from verify.claims import mahdavi_appendix_i as audit
+from verify.claims.audit import NEEDED
+from verify.verdict import Verdict
+
+
+def test_all_evidence_is_certified_and_enough_for_the_judgement():
+    found = list(audit.evidence(full=False))
+    assert all(piece.verdict is Verdict.PROVED for piece in found)
+    assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
+
+
+@pytest.mark.slow
+def test_larger_evidence_is_certified():
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
+
+
+def test_equal_contexts_or_equal_heads_prove_nothing():
+    layer = generic_layer(examples=10, tokens=2, width=3, n_heads=3)
+    assert audit._full(layer).verdict is Verdict.PROVED
+    contexts = layer.contexts.copy()
+    contexts[:] = contexts[0]
+    assert audit._full(replace(layer, contexts=contexts)).verdict is Verdict.UNDECIDED
+    equal = replace(layer, W_K=layer.W_K[[0, 0, 1]], W_Q=layer.W_Q[[0, 0, 1]])
+    assert audit._full(equal).verdict is Verdict.UNDECIDED
+
+
+def test_one_example_less_than_the_rank_counts_examples():
+    assert audit._full(generic_layer(examples=4, tokens=2, width=3, n_heads=3)).promised.endswith("= 4")
+
+
+def test_outputs_that_are_off_prove_nothing(monkeypatch):
+    read = audit.enclose_outputs
+    monkeypatch.setattr(audit, "enclose_outputs", lambda *args, **kwargs: read(*args, **kwargs) + 1e-3)
+    assert audit._memorized(heads=2, tokens=2, width=2).verdict is Verdict.UNDECIDED
+
+
+def test_queries_that_are_not_equal_or_not_inside_are_not_called_so():
+    random = generic_layer(examples=10, tokens=2, width=3, n_heads=3, same_query=False)
+    assert audit._full(random, same_query=False).verdict is Verdict.PROVED
+    assert audit._full(random).verdict is Verdict.UNDECIDED
+    layer = generic_layer(examples=10, tokens=2, width=3, n_heads=3)
+    assert audit._full(audit._inside(layer), inside=True).verdict is Verdict.PROVED
+    assert audit._full(layer, inside=True).verdict is Verdict.UNDECIDED

@@ -1,0 +1,62 @@
+"""The audit of Claims 1 and 2 certifies what it says, and nothing that is not so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from constructions.claims.mahdavi_claims_1_2 import CLAIM, exact_head
+from constructions.claims.mahdavi_lemmas_1_5 import SaturatingMatrix
+from verify.claims import mahdavi_claims_1_2 as audit
+from verify.claims.audit import NEEDED
+from verify.claims.evidence import Evidence
+from verify.verdict import Verdict
+
+
+def test_the_recorded_judgement_is_confirmed() -> None:
+    found = list(audit.evidence(full=False))
+    assert all(piece.verdict is Verdict.PROVED for piece in found)
+    assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
+    assert any(piece.statement.startswith("Claim 1") for piece in found)
+    assert any("Kruskal rank 1" in piece.statement for piece in found)
+
+
+@pytest.mark.slow
+def test_all_evidence_is_certified() -> None:
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
+
+
+def fits() -> Evidence:
+    return audit._fits(np.random.default_rng(1), 2, tokens=3, width=4, fitted=2, earlier=4, kruskal=True)
+
+
+def test_the_instance_of_the_tests_below_is_confirmed() -> None:
+    assert fits().verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize("piece", ["W_Q", "inverses", "query_direction", "key_direction", "strength"])
+def test_a_spoiled_head_is_not_confirmed(monkeypatch, piece: str) -> None:
+    def spoiled(contexts, queries, **options):
+        head = exact_head(contexts, queries, **options)
+        assert head.freezing is not None
+        v, w = head.freezing.key_direction, head.freezing.query_direction
+        changes = {
+            "W_Q": {"W_Q": head.W_Q * 2},
+            "inverses": {"inverses": (*head.inverses[:-1], head.inverses[-1] * 2)},
+            "query_direction": {"freezing": SaturatingMatrix(v, tuple(int(x) for x in queries[0]))},
+            "key_direction": {"freezing": SaturatingMatrix((0,) * len(v), w)},
+        }
+        return replace(head, **changes.get(piece, {}))
+
+    monkeypatch.setattr(audit, "exact_head", spoiled)
+    monkeypatch.setattr(audit, "_strength", lambda *_: -1 if piece == "strength" else 10**6)
+    assert fits().verdict is Verdict.UNDECIDED
+
+
+def test_a_head_that_fits_fewer_examples_is_not_confirmed(monkeypatch) -> None:
+    def fewer(contexts, queries, *, fitted: int, seed: int):
+        return exact_head(contexts, queries, fitted=fitted - 1, seed=seed)
+
+    monkeypatch.setattr(audit, "exact_head", fewer)
+    monkeypatch.setattr(audit, "_strength", lambda *_: 10**6)
+    assert fits().verdict is Verdict.UNDECIDED

@@ -1,0 +1,70 @@
+"""The audit of Lemmas 1 to 5 certifies what it says, and nothing that is not so."""
+
+import numpy as np
+import pytest
+
+from constructions.claims.mahdavi_lemmas_1_5 import CLAIM, SaturatingMatrix, exact_saturating_matrix
+from verify.claims import mahdavi_lemmas_1_5 as audit
+from verify.claims.audit import NEEDED
+from verify.saturated.saturation import OneHotDistance, one_hot_bound
+from verify.verdict import Verdict
+
+
+def test_the_recorded_judgement_is_confirmed() -> None:
+    found = list(audit.evidence(full=False))
+    assert all(piece.verdict is Verdict.PROVED for piece in found)
+    assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
+    for number in range(1, 6):
+        assert any(f"Lemma {number}" in piece.statement for piece in found)
+    assert any(piece.role == "counterexample" and "Lemma 5" in piece.statement for piece in found)
+
+
+@pytest.mark.slow
+def test_all_evidence_is_certified() -> None:
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
+
+
+def test_a_direction_that_does_not_vanish_is_not_confirmed(monkeypatch) -> None:
+    def spoiled(contexts, queries, *, killed, seed):
+        right = exact_saturating_matrix(contexts, queries, killed=killed, seed=seed)
+        return SaturatingMatrix(right.key_direction, tuple(x + 1 for x in right.query_direction))
+
+    monkeypatch.setattr(audit, "exact_saturating_matrix", spoiled)
+    assert audit._saturating_matrix(np.random.default_rng(3), 20).verdict is Verdict.REFUTED
+
+
+def test_tokens_with_equal_scores_are_not_confirmed(monkeypatch) -> None:
+    def spoiled(contexts, queries, *, killed, seed):
+        right = exact_saturating_matrix(contexts, queries, killed=killed, seed=seed)
+        return SaturatingMatrix((0,) * len(right.key_direction), right.query_direction)
+
+    monkeypatch.setattr(audit, "exact_saturating_matrix", spoiled)
+    assert audit._saturating_matrix(np.random.default_rng(3), 20).verdict is Verdict.REFUTED
+
+
+def test_a_judge_that_claims_too_little_distance_is_noticed(monkeypatch) -> None:
+    def spoiled(steep, base):
+        right = one_hot_bound(steep, base)
+        return OneHotDistance(right.winners, right.distances / 4)
+
+    monkeypatch.setattr(audit, "one_hot_bound", spoiled)
+    assert audit._saturation(np.random.default_rng(4), 20).verdict is Verdict.UNDECIDED
+
+
+def test_wrong_ranks_are_noticed(monkeypatch) -> None:
+    rank = audit._rank
+    monkeypatch.setattr(audit, "_rank", lambda matrix: rank(matrix) // 2)
+    assert audit._weyl_with_equality().verdict is Verdict.UNDECIDED
+    monkeypatch.setattr(audit, "_rank", lambda matrix: rank(matrix) - (len(matrix) > 3))
+    assert audit._block_rank(np.random.default_rng(1), 40).verdict is Verdict.UNDECIDED
+
+
+def test_an_undecided_rank_is_no_rank(monkeypatch) -> None:
+    class Open:
+        lower, upper = 1, 2
+
+    monkeypatch.setattr(audit, "rank_bracket", lambda matrix: Open())
+    assert np.isnan(audit._rank(np.eye(2, dtype=np.int64)))
+    assert audit._block_rank(np.random.default_rng(1), 3).verdict is Verdict.UNDECIDED
+    assert audit._mean_shift(np.random.default_rng(1), largest=2, count=3).verdict is Verdict.UNDECIDED
+    assert audit._weyl_with_equality().verdict is Verdict.UNDECIDED

@@ -1,0 +1,67 @@
+"""The audit certifies what it says, and nothing that is not so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from constructions.claims.mahdavi_proposition_2 import CLAIM
+from constructions.models.layer import Layer, LayerConstruction, LayerTask
+from constructions.saturated.shared_context import confined_queries, line_queries, one_direction_layer
+from verify.claims import mahdavi_proposition_2 as audit
+from verify.claims.audit import NEEDED
+from verify.verdict import Verdict
+
+
+def test_all_evidence_is_certified_and_enough_for_the_judgement():
+    found = list(audit.evidence(full=False))
+    assert all(piece.verdict is Verdict.PROVED for piece in found)
+    assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
+
+
+@pytest.mark.slow
+def test_larger_evidence_is_certified():
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
+
+
+def integer_layer():
+    return one_direction_layer(np.eye(3, 4, dtype=np.int64), line_queries(9, 4), n_heads=3)
+
+
+def test_equal_heads_or_contexts_that_differ_prove_nothing():
+    layer = integer_layer()
+    assert audit._tight(layer).verdict is Verdict.PROVED
+    equal = replace(layer, W_K=np.repeat(layer.W_K[:1], 3, axis=0))
+    assert audit._tight(equal).verdict is Verdict.UNDECIDED
+    contexts = np.repeat(layer.contexts, 9, axis=0)
+    contexts[4, 0, 3] = 1
+    assert audit._tight(replace(layer, contexts=contexts)).verdict is Verdict.UNDECIDED
+
+
+def test_queries_that_repeat_prove_nothing():
+    layer = integer_layer()
+    assert audit._tight(replace(layer, queries=np.ones_like(layer.queries))).verdict is Verdict.UNDECIDED
+
+
+def test_queries_that_are_not_parallel_are_not_called_so():
+    layer = one_direction_layer(np.eye(3, 4, dtype=np.int64), confined_queries(9, 4, 2), n_heads=3)
+    assert audit._tight(layer).verdict is Verdict.UNDECIDED
+    assert "rank Z >= 7" in audit._tight(layer).certified  # it is the words that do not hold
+
+
+def test_floats_with_less_rank_or_other_contexts_prove_nothing():
+    made = CLAIM.construct(heads=3, tokens=3, width=4, head_width=3)
+    assert isinstance(made, LayerConstruction) and audit._built(made).verdict is Verdict.PROVED
+    tensors = made.layer.tensors()
+    idle = Layer(**{**tensors, "W_Q": 0.0 * tensors["W_Q"]})
+    assert audit._built(replace(made, layer=idle)).verdict is Verdict.UNDECIDED
+    contexts = np.repeat(made.task.contexts, made.task.n_examples, axis=0)
+    contexts[0, 0, 0] += 1.0
+    other = LayerTask(contexts, made.task.queries, made.task.labels)
+    assert audit._built(replace(made, task=other)).verdict is Verdict.UNDECIDED
+
+
+def test_other_outputs_prove_nothing(monkeypatch):
+    mixed = audit.exact_mixed_inputs
+    monkeypatch.setattr(audit, "exact_mixed_inputs", lambda *arrays: 2 * mixed(*arrays))
+    assert audit._more_labels_than_rank().verdict is Verdict.UNDECIDED

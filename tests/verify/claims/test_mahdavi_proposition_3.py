@@ -1,0 +1,62 @@
+"""The audit certifies what it says, and nothing that is not so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from constructions.claims.mahdavi_proposition_3 import CLAIM
+from constructions.models.layer import Layer, LayerConstruction, LayerTask
+from constructions.saturated.relu_barrier import barrier_task
+from verify.claims import mahdavi_proposition_3 as audit
+from verify.claims.audit import NEEDED
+from verify.verdict import Verdict
+
+
+def test_all_evidence_is_certified_and_enough_for_the_judgement():
+    found = list(audit.evidence(full=False))
+    assert all(piece.verdict is Verdict.PROVED for piece in found)
+    assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
+
+
+@pytest.mark.slow
+def test_larger_evidence_is_certified():
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
+
+
+def test_labels_of_a_network_are_not_called_out_of_reach():
+    task = barrier_task(width=3, neurons=1)
+    ramp = np.maximum(task.queries[:, :1] - 3.0, 0.0)
+    held = LayerTask(task.contexts, task.queries, ramp)
+    assert audit._out_of_reach(task, neurons=1).verdict is Verdict.PROVED
+    assert audit._out_of_reach(held, neurons=1).verdict is Verdict.UNDECIDED
+    # Some combination of patterns of many neurons has any labels.
+    assert audit._out_of_reach(barrier_task(width=2, neurons=1), neurons=2).verdict is Verdict.UNDECIDED
+
+
+def test_examples_that_violate_an_assumption_prove_nothing():
+    task = barrier_task(width=3, neurons=1)
+    flat = task.contexts.copy()
+    flat[0, 1] = 2.0 * flat[0, 0]
+    assert audit._out_of_reach(LayerTask(flat, task.queries, task.labels), neurons=1).verdict is Verdict.UNDECIDED
+    halved = LayerTask(task.contexts, task.queries, task.labels / 3.0)
+    assert audit._out_of_reach(halved, neurons=1).verdict is Verdict.UNDECIDED
+
+
+def test_attention_that_misses_a_label_proves_nothing():
+    made = CLAIM.construct()
+    assert isinstance(made, LayerConstruction) and audit._memorized(made, made.task).verdict is Verdict.PROVED
+    tensors = made.layer.tensors()
+    louder = Layer(**{**tensors, "W_D": 1.001 * tensors["W_D"]})
+    assert audit._memorized(replace(made, layer=louder), made.task).verdict is Verdict.UNDECIDED
+
+
+def test_labels_on_a_line_are_not_too_many_for_one_neuron():
+    assert audit._few_neurons(np.array([[0, 0], [1, 1], [2, 2]]), neurons=1).verdict is Verdict.REFUTED
+
+
+def test_attention_that_holds_other_labels_proves_nothing():
+    made = CLAIM.construct()
+    assert isinstance(made, LayerConstruction)
+    assert audit._memorized(made, barrier_task(width=3, neurons=1)).verdict is Verdict.PROVED
+    assert audit._memorized(made, barrier_task(width=3, neurons=1, seed=1)).verdict is Verdict.UNDECIDED

@@ -1,0 +1,46 @@
+"""The audit certifies what it says, and nothing that is not so."""
+
+from dataclasses import replace
+
+import pytest
+
+from constructions.claims.mahdavi_proposition_5 import CLAIM
+from constructions.saturated.constant_sum_tokens import constant_sum_layer
+from verify.claims import mahdavi_proposition_5 as audit
+from verify.claims.audit import NEEDED
+from verify.verdict import Verdict
+
+
+def test_all_evidence_is_certified_and_enough_for_the_judgement():
+    found = list(audit.evidence(full=False))
+    assert all(piece.verdict is Verdict.PROVED for piece in found)
+    assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
+
+
+@pytest.mark.slow
+def test_larger_evidence_is_certified():
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
+
+
+def test_one_token_of_another_sum_proves_nothing():
+    layer = constant_sum_layer(examples=9, tokens=2, width=3, n_heads=3, total=5)
+    assert audit._tight(layer, 5).verdict is Verdict.PROVED
+    assert audit._tight(layer, 4).verdict is Verdict.UNDECIDED
+    contexts = layer.contexts.copy()
+    contexts[0, 0, 0] += 1
+    assert audit._tight(replace(layer, contexts=contexts), 5).verdict is Verdict.UNDECIDED
+
+
+def test_equal_heads_prove_nothing():
+    layer = constant_sum_layer(examples=9, tokens=2, width=3, n_heads=3, total=0)
+    equal = replace(layer, W_K=layer.W_K[[0, 0, 1]], W_Q=layer.W_Q[[0, 0, 1]])
+    assert audit._tight(layer, 0).verdict is Verdict.PROVED
+    assert audit._tight(equal, 0).verdict is Verdict.UNDECIDED
+
+
+def test_dependent_tokens_are_in_no_general_position():
+    layer = constant_sum_layer(examples=6, tokens=2, width=3, n_heads=1, total=5)
+    contexts = layer.contexts.copy()
+    contexts[0, 0] = contexts[3, 1]
+    assert audit._position(replace(layer, contexts=contexts), 5).verdict is Verdict.UNDECIDED
+    assert audit._position(layer, 0).verdict is Verdict.UNDECIDED

@@ -1,0 +1,73 @@
+"""The audit certifies what it says, and nothing that is not so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from constructions.claims.mahdavi_remark_1 import CLAIM
+from verify.claims import mahdavi_remark_1 as audit
+from verify.claims.audit import NEEDED
+from verify.verdict import Verdict
+
+
+def test_all_evidence_is_certified_and_enough_for_the_judgement():
+    found = list(audit.evidence(full=False))
+    assert all(piece.verdict is Verdict.PROVED for piece in found)
+    assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
+
+
+@pytest.mark.slow
+def test_larger_evidence_is_certified():
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
+
+
+def test_a_formula_that_is_off_proves_nothing(monkeypatch):
+    queries = np.array(audit.QUERY_SETS["two pairs e, -e"])
+    assert audit._two_tokens("", queries).verdict is Verdict.PROVED
+    judge = audit.two_token_rank
+    for wrong in (
+        lambda found: replace(found, limit=4, relations=()),  # as if a row of its own were independent
+        lambda found: replace(found, relations=((1, 1, 1, -1),)),  # no relation
+        lambda found: replace(found, relations=()),
+    ):
+        monkeypatch.setattr(audit, "two_token_rank", lambda *arrays, wrong=wrong: wrong(judge(*arrays)))
+        assert audit._two_tokens("", queries).verdict is Verdict.UNDECIDED
+
+
+def test_fewer_heads_or_queries_of_another_rank_prove_nothing(monkeypatch):
+    sizes = {"tokens": 4, "width": 5, "heads": 3, "kruskal": 2}
+    assert audit._beyond(**sizes).verdict is Verdict.PROVED
+    built, drawn = audit.one_direction_layer, audit._queries
+    monkeypatch.setattr(audit, "one_direction_layer", lambda *args, n_heads: built(*args, n_heads=n_heads - 1))
+    assert audit._beyond(**sizes).verdict is Verdict.UNDECIDED
+    monkeypatch.undo()
+    monkeypatch.setattr(audit, "_queries", lambda examples, width, kruskal: drawn(examples, width, kruskal + 1))
+    assert audit._beyond(**sizes).verdict is Verdict.UNDECIDED
+    assert audit._as_printed(**sizes, shared=True).verdict is Verdict.UNDECIDED
+
+
+def test_heads_that_ignore_the_queries_prove_nothing(monkeypatch):
+    built = audit.saturated_heads
+    monkeypatch.setattr(
+        audit, "saturated_heads", lambda *args, **sizes: replace(built(*args, **sizes), W_Q=np.zeros((3, 5, 2)))
+    )
+    assert audit._as_printed(tokens=4, width=5, heads=3, kruskal=2, shared=True).verdict is Verdict.UNDECIDED
+
+
+def test_heads_of_another_width_prove_nothing(monkeypatch):
+    sizes = {"tokens": 4, "width": 5, "heads": 3, "kruskal": 2}
+    built = audit.saturated_heads
+    assert audit._as_printed(**sizes, shared=True).verdict is Verdict.PROVED
+
+    def wider(*args, **options):
+        found = built(*args, **options)
+        more = [(0, 0), (0, 0), (0, 1)]
+        return replace(found, W_Q=np.pad(found.W_Q, more), W_K=np.pad(found.W_K, more))
+
+    monkeypatch.setattr(audit, "saturated_heads", wider)
+    assert audit._as_printed(**sizes, shared=True).verdict is Verdict.UNDECIDED
+    heads = audit.integer_heads
+    assert audit._both_signs(tokens=3, width=3, heads=2).verdict is Verdict.PROVED
+    monkeypatch.setattr(audit, "integer_heads", lambda *, n_heads, width: heads(n_heads=n_heads + 1, width=width))
+    assert audit._both_signs(tokens=3, width=3, heads=2).verdict is Verdict.UNDECIDED

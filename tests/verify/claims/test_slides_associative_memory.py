@@ -1,0 +1,118 @@
+"""The audit of the associative memory confirms its verdict, and not with a spoiled matrix."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from constructions.claims.slides_associative_memory import CLAIM
+from constructions.memories.outer_product_memory import outer_products
+from verify.claims import slides_associative_memory as audit
+from verify.claims.audit import Audit
+from verify.verdict import Verdict
+
+
+def test_the_verdict_is_confirmed():
+    found = Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0)
+    assert found.confirmed
+    assert found.evidence[0].certified.startswith("stored: 256 of 256")
+
+
+@pytest.mark.slow
+def test_the_verdict_is_confirmed_at_full_length():
+    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
+
+
+def test_a_matrix_that_misses_one_association_refutes_nothing(monkeypatch):
+    original = audit.random_associations
+
+    def spoiled(*args, **options):
+        made = original(*args, **options)
+        return replace(made, labels=np.roll(made.labels, 1))
+
+    monkeypatch.setattr(audit, "random_associations", spoiled)
+    assert audit._random_signs(128, 256, 1).verdict is Verdict.REFUTED
+
+
+def test_a_matrix_that_is_no_sum_of_outer_products_refutes_nothing(monkeypatch):
+    original = audit.random_associations
+    monkeypatch.setattr(
+        audit,
+        "random_associations",
+        lambda *_, **options: (lambda x: replace(x, memory=3 * x.memory))(original(*_, **options)),
+    )
+    assert audit.judged(audit.random_associations(128, 200)).verdict is Verdict.PROVED
+    assert audit._random_signs(128, 200, 1).verdict is Verdict.REFUTED
+
+
+def test_no_more_associations_than_the_width_refute_nothing():
+    assert audit._random_signs(128, 100, 1).verdict is Verdict.REFUTED
+
+
+def test_a_bound_of_one_says_nothing(monkeypatch):
+    monkeypatch.setattr(audit, "failure_bound", lambda *_, **__: 1.0)
+    assert audit._for_almost_all_inputs(bases=2, width=128).verdict is Verdict.UNDECIDED
+
+
+def test_independent_inputs_give_no_unstorable_labels(monkeypatch):
+    monkeypatch.setattr(audit, "unstorable_labels", lambda _: None)
+    assert audit._not_all_labels_of_more(width=4).verdict is Verdict.UNDECIDED
+
+
+def test_the_capacity_is_a_number_that_is_stored_with_one_that_is_not():
+    stored, missed = audit.certified_capacity(16, outputs=None)
+    assert missed == stored + 1
+    assert audit.judged(audit.random_associations(16, stored)).verdict is Verdict.PROVED
+    assert audit.judged(audit.random_associations(16, missed)).verdict is Verdict.REFUTED
+
+
+def test_a_capacity_that_does_not_hold_is_refuted(monkeypatch):
+    monkeypatch.setattr(audit, "certified_capacity", lambda width, outputs: (200, 201))
+    assert audit._regime((16,), outputs=None).verdict is Verdict.REFUTED
+
+
+def _wider(made):
+    outputs, inputs = (np.hstack([x, x]) for x in (made.outputs, made.inputs))
+    return outer_products(outputs, inputs, made.labels)
+
+
+def _scaled(made):
+    return outer_products(3 * made.outputs, made.inputs, made.labels)
+
+
+def _one_label(made):
+    return outer_products(made.outputs, made.inputs, np.zeros_like(made.labels))
+
+
+@pytest.mark.parametrize("change", [_wider, _scaled, _one_label])
+def test_an_instance_that_is_not_the_one_in_the_statement_refutes_nothing(monkeypatch, change):
+    for name in ("random_associations", "tight_associations"):
+        original = getattr(audit, name)
+        monkeypatch.setattr(audit, name, lambda *_, make=original, **options: change(make(*_, **options)))
+    assert audit._random_signs(128, 200, 1).verdict is Verdict.REFUTED
+    assert audit._for_almost_all_inputs(bases=2, width=128).verdict is Verdict.UNDECIDED
+    if change is not _one_label:
+        assert audit._regime((8,), outputs=2).verdict is Verdict.REFUTED
+
+
+def test_no_draws_and_no_widths_are_no_evidence():
+    assert audit._random_signs(128, 256, 0).verdict is Verdict.REFUTED
+    assert audit._regime((), outputs=None).verdict is Verdict.REFUTED
+
+
+def test_chosen_embeddings_for_other_labels_refute_nothing(monkeypatch):
+    original = audit.parabola
+    monkeypatch.setattr(audit, "parabola", lambda labels: original(np.sort(labels)))
+    assert audit._chosen_embeddings(count=20).verdict is Verdict.REFUTED
+
+
+def test_a_matrix_solved_for_other_labels_is_not_confirmed(monkeypatch):
+    original = audit.solved_associations
+    monkeypatch.setattr(audit, "solved_associations", lambda u, e, labels: original(u, e, np.zeros_like(labels)))
+    assert audit._all_labels_of_few(width=4).verdict is Verdict.REFUTED
+
+
+def test_inputs_of_another_size_give_no_unstorable_labels(monkeypatch):
+    original = audit.random_associations
+    monkeypatch.setattr(audit, "random_associations", lambda width, count, **_: original(2, count, **_))
+    assert audit._not_all_labels_of_more(width=4).verdict is Verdict.UNDECIDED

@@ -1,0 +1,55 @@
+"""The audit of the weighted bound confirms its verdict, and not with one singular value for the sum over the tail."""
+
+import numpy as np
+import pytest
+
+from constructions.claims.slides_weighted_least_squares import CLAIM
+from constructions.encoders.truncated_laws import hadamard_laws
+from verify.claims import slides_weighted_least_squares as audit
+from verify.claims.audit import Audit
+from verify.encoders.encoder_floor import EncoderFloor
+from verify.verdict import Verdict
+
+
+def test_the_verdict_is_confirmed():
+    found = Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0)
+    assert found.confirmed
+    assert [piece.role for piece in found.evidence] == ["counterexample"] * 2 + ["repair"] * 2
+
+
+@pytest.mark.slow
+def test_the_verdict_is_confirmed_at_full_length():
+    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
+
+
+def test_one_singular_value_is_not_enough():
+    weights = hadamard_laws(8, 0.01)
+    cost, bound = audit.weighted_cost(weights, 1, np.ones(7))
+    value = audit.tail_value(audit.log_law_singular_values(weights, prior=np.ones(7)), 1)
+    assert float(cost.lower()) > float((value * value * 0.25).upper())
+    assert audit.never_above(cost, bound)
+
+
+@pytest.mark.parametrize("factor", [0.999, 1.01])
+def test_another_constant_than_a_quarter_is_not_confirmed(monkeypatch, factor):
+    original = audit.tail_sum_bound
+    monkeypatch.setattr(audit, "tail_sum_bound", lambda values, rank: original(values, rank) * factor)
+    assert audit._tail_sum_is_attained().verdict is Verdict.UNDECIDED
+
+
+def test_a_sum_that_starts_too_late_is_not_confirmed(monkeypatch):
+    original = audit.tail_sum_bound
+    monkeypatch.setattr(audit, "tail_sum_bound", lambda values, rank: original(values, rank + 1))
+    assert audit._tail_sum_holds(1).verdict is Verdict.UNDECIDED
+
+
+def test_a_floor_that_is_not_proved_refutes_nothing(monkeypatch):
+    monkeypatch.setattr(audit, "encoder_floor", lambda *_: EncoderFloor(0.0, Verdict.UNDECIDED))
+    assert audit._singular_value_is_not_enough().verdict is Verdict.UNDECIDED
+    assert audit._elementwise_joint_reading_fails().verdict is Verdict.UNDECIDED
+
+
+def test_more_than_the_true_bound_is_not_refuted(monkeypatch):
+    original = audit.printed_bound
+    monkeypatch.setattr(audit, "printed_bound", lambda *_: original(*_) * 20.0)
+    assert audit._singular_value_is_not_enough().verdict is Verdict.UNDECIDED

@@ -1,0 +1,1141 @@
+"""The independent checker: its own reading, its own forward pass in integers, and what it can be made to believe."""
+
+import dataclasses
+import hashlib
+import io
+import json
+import math
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import zipfile
+from array import array
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+
+import mpmath
+import numpy as np
+import pytest
+from flint import arb, ctx, fmpz
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from constructions.errors import FileFormatError, InputError
+from constructions.memories.memory import build_memory
+from constructions.models.network import Network
+from constructions.tasks.task import Task
+from tests.memories import changed, hidden, memory, random_task, truth, write_memory
+from verify.arithmetic.integers import Integers
+from verify.certificates.certificate import (
+    ALL_CONTEXTS_DIVERGENCE,
+    ARGMAX,
+    DIVERGENCE,
+    FEATURE_RANK,
+    Certificate,
+    Claim,
+    Witness,
+)
+from verify.certificates.memorization import check_memorization
+from verify.divergence.kullback_leibler import divergence
+from verify.forward.float64 import enclose_logits
+from verify.independent import checker, integer_forward, integer_rank
+from verify.independent.checker import check_independently, recheck_nonsingular
+from verify.independent.integer_forward import IntegerForward
+from verify.independent.plain_files import PlainArray, PlainNetwork, PlainTask, read_npz
+from verify.linear_algebra import approximate_inverse, gram, row_rank
+from verify.linear_algebra.nonsingularity import certify_nonsingular
+from verify.verdict import Verdict
+
+PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED
+
+
+def verdicts(report):
+    return {check.id: check.verdict for check in report.checks}
+
+
+def restated(folder, id, **bounds):
+    certificate = Certificate.load(folder)
+    claims = tuple(
+        Claim.of(c.id, certificate.subject.target, c.verdict, c.method, {**c.values, **bounds}) if c.id == id else c
+        for c in certificate.claims
+    )
+    dataclasses.replace(certificate, claims=claims).save(folder)
+
+
+def with_witness(folder, arrays):
+    """Another witness file, with its hash and the digest put right."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    (folder / "witness.npz").write_bytes(buffer.getvalue())
+    data = json.loads((folder / "certificate.json").read_text())
+    data["witness"]["sha256"] = hashlib.sha256(buffer.getvalue()).hexdigest()
+    rehashed(folder, data)
+
+
+def rehashed(folder, data):
+    data.pop("digest", None)
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    data["digest"] = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "certificate.json").write_text(json.dumps(data, sort_keys=True, separators=(",", ":")) + "\n")
+
+
+@st.composite
+def memories(draw):
+    task = random_task(
+        target=draw(st.sampled_from(["laws", "labels"])),
+        facts=draw(st.integers(1, 12)),
+        tail=draw(st.integers(0, 5)),
+        length=draw(st.integers(2, 3)),
+        seed=draw(st.integers(0, 10**6)),
+    )
+    seed, beta = draw(st.integers(0, 10**6)), draw(st.sampled_from([0.0, 0.3, 1.0, 10.0, 300.0]))
+    network = memory(task, heads=7, d_head=2, beta=beta, seed=seed)
+    noise = draw(st.sampled_from([0.0, 1e-9, 1e-3, 1.0]))
+    rng = np.random.default_rng(seed)
+    return task, changed(network, W_U=network.W_U + noise * rng.standard_normal(network.W_U.shape))
+
+
+# Reading.
+
+
+@given(memories())
+def test_it_reads_the_files_as_the_prover_does_and_finds_the_same_hashes(case):
+    task, network = case
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        network.save(folder / "model.safetensors")
+        task.save(folder / "task.npz")
+        plain, read = PlainNetwork.read(folder / "model.safetensors"), PlainTask.read(folder / "task.npz")
+    assert plain.sha256 == network.sha256()
+    assert read.sha256 == task.sha256()
+    for name, tensor in network.tensors().items():
+        assert plain.tensors[name].shape == tensor.shape
+        assert list(plain.tensors[name].values) == tensor.ravel().tolist()
+    assert [list(context) for context in read.contexts] == task.contexts.tolist()
+    assert [list(context) for context in read.tail_contexts] == task.tail_contexts.tolist()
+    dense = task.counts.dense(0, task.n_contexts, 5)
+    assert [{int(j): int(row[j]) for j in np.flatnonzero(row)} for row in dense] == read.counts
+    assert [read.modes(i) for i in range(task.n_contexts)] == [
+        set(np.flatnonzero(row)) for row in task.modes(0, task.n_contexts)
+    ]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5))
+def test_floats_become_exactly_those_integers_over_a_power_of_two(floats):
+    exact = Integers.exact(floats)
+    assert [Fraction(n, 2**exact.scale) for n in exact.values] == list(map(Fraction, floats))
+
+
+def safetensors(entries, data, *, header=None):
+    text = json.dumps(entries if header is None else header).encode() if not isinstance(header, bytes) else header
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def test_every_malformed_model_is_refused(tmp_path):
+    task = random_task()
+    network = memory(task)
+    path = tmp_path / "model.safetensors"
+    network.save(path)
+    good = path.read_bytes()
+    size = int.from_bytes(good[:8], "little")
+    header, data = json.loads(good[8 : 8 + size]), good[8 + size :]
+    tensor = header["W_U"]
+    start, stop = tensor["data_offsets"]
+
+    def with_tensor(**changes):
+        return safetensors({**header, "W_U": {**tensor, **changes}}, data)
+
+    bad = {
+        "empty": b"",
+        "short": good[:7],
+        "header beyond the end": struct.pack("<Q", 2**62) + good[8:],
+        "truncated": good[:-8],
+        "longer": good + bytes(8),
+        "no JSON": safetensors(None, data, header=b"{" * 40),
+        "no object": safetensors(None, data, header=b"[]"),
+        "a tensor twice": safetensors(
+            None, data, header=json.dumps(header).encode()[:-1] + b', "W_U": ' + json.dumps(tensor).encode() + b"}"
+        ),
+        "a name twice": safetensors(None, data, header=b'{"W_U":{},"W_U":{}}'),
+        "deep": safetensors(None, data, header=b"[" * 100000),
+        "one missing": safetensors({k: v for k, v in header.items() if k != "W_U"}, data),
+        "one more": safetensors({**header, "W_X": tensor}, data),
+        "float32": with_tensor(dtype="F32"),
+        "no shape": safetensors({**header, "W_U": {"dtype": "F64", "data_offsets": [start, stop]}}, data),
+        "negative": with_tensor(shape=[-6, -5]),
+        "huge": with_tensor(shape=[2**40, 2**40]),
+        "boolean": with_tensor(shape=[True, 30]),
+        "wider": with_tensor(shape=[tensor["shape"][0], 10 * tensor["shape"][1]]),
+        "transposed": with_tensor(shape=tensor["shape"][::-1]),
+        "flat": with_tensor(shape=[30]),
+        "overlap": with_tensor(data_offsets=[0, stop - start]),
+        "text": with_tensor(shape="6,5"),
+        "no entry": safetensors({**header, "W_U": 3}, data),
+        "nan": safetensors(header, data[:start] + struct.pack("<d", math.nan) + data[start + 8 :]),
+        "infinite": safetensors(header, data[:start] + struct.pack("<d", -math.inf) + data[start + 8 :]),
+    }
+    PlainNetwork.read(path)
+    for name, content in bad.items():
+        path.write_bytes(content)
+        with pytest.raises(FileFormatError):
+            print(name)
+            PlainNetwork.read(path)
+    with pytest.raises(FileFormatError):
+        PlainNetwork.read(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("name", "spoiled"),
+    [
+        ("contexts", lambda a: a.astype(np.int32)),
+        ("contexts", lambda a: a.astype(np.float64)),
+        ("contexts", lambda a: a - 1),
+        ("contexts", lambda a: a + 1),
+        ("contexts", lambda a: a.ravel()),
+        ("contexts", lambda a: a[:-1]),
+        ("contexts", lambda a: np.asfortranarray(a)),
+        ("contexts", lambda a: np.concatenate([a[:1], a[:-1]])),
+        ("contexts", lambda a: a.astype(">i8")),
+        ("contexts", lambda a: a[:, :0]),
+        ("tail_contexts", lambda a: a[:, :-1]),
+        ("tail_contexts", lambda a: a[:-1]),
+        ("counts_data", lambda a: a * 0),
+        ("counts_data", lambda a: a[:-1]),
+        ("counts_indices", lambda a: a + 1),
+        ("counts_indices", lambda a: a * 0),
+        ("counts_indptr", lambda a: a[::-1]),
+        ("counts_indptr", lambda a: a * 0),
+        ("counts_indptr", lambda a: a[1:]),
+        ("labels", lambda a: a + 5),
+        ("labels", lambda a: a[:-1]),
+        ("laws", lambda a: a * 0),
+        ("laws", lambda a: a * np.nan),
+        ("laws", lambda a: a[:-1]),
+        ("laws", lambda a: a.astype(np.float32)),
+        ("laws", None),
+        ("labels", None),
+        ("prior", lambda a: a[:-1]),
+        ("target", lambda a: np.array("labels")),
+        ("target", lambda a: np.array("other")),
+        ("target", lambda a: np.array(["laws"])),
+        ("target", lambda a: np.array(1)),
+        ("vocabulary", lambda a: a[:-1]),
+        ("vocabulary", lambda a: np.arange(5)),
+        ("more", lambda a: np.arange(5)),
+    ],
+)
+def test_every_malformed_task_is_refused(tmp_path, name, spoiled):
+    task = random_task()
+    arrays = task.arrays()
+    PlainTask.read_path = None
+    if spoiled is None:
+        arrays.pop(name)
+    else:
+        arrays[name] = spoiled(arrays.get(name))
+    np.savez(tmp_path / "task.npz", **arrays)
+    with pytest.raises(FileFormatError):
+        PlainTask.read(tmp_path / "task.npz")
+
+
+def npy(header, body=b""):
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + body
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        b"",
+        b"\x93NUMPY",
+        b"\x93NUMPY\x09\x00\x00\x00",
+        npy(b"{"),
+        npy(b"__import__('os').getcwd()"),
+        npy(b"{'descr': '<i8', 'fortran_order': False}"),
+        npy(b"{'descr': '<i8', 'fortran_order': True, 'shape': (1,)}", bytes(8)),
+        npy(b"{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}", bytes(8)),
+        npy(b"{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000, 1000000000)}", bytes(8)),
+        npy(b"{'descr': '<i8', 'fortran_order': False, 'shape': (-1,)}", bytes(8)),
+        npy(b"{'descr': '<i8', 'fortran_order': False, 'shape': 1}", bytes(8)),
+        npy(b"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", bytes(8)),
+        npy(b"{'descr': '<U', 'fortran_order': False, 'shape': ()}"),
+        npy(b"{'descr': [('a', '<i8')], 'fortran_order': False, 'shape': (1,)}", bytes(8)),
+        npy(b"[" * 5000),
+    ],
+)
+def test_every_malformed_array_is_refused(tmp_path, member):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
+        file.writestr("a.npy", member)
+    with pytest.raises(FileFormatError):
+        read_npz(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("change", [lambda b: b[:-8], lambda b: b + bytes(8), lambda b: b[:-1]])
+@pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3), np.array([0.5, 1.5]), np.array(["ab", "cd"])])
+def test_an_array_with_fewer_or_more_bytes_than_its_shape_needs_is_refused(tmp_path, array, change):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    for content, good in ((buffer.getvalue(), True), (change(buffer.getvalue()), False)):
+        with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
+            file.writestr("a.npy", content)
+        if good:
+            assert read_npz(tmp_path / "a.npz")["a"].shape == array.shape
+            continue
+        with pytest.raises(FileFormatError, match="bytes it needs"):
+            read_npz(tmp_path / "a.npz")
+
+
+# The forward pass.
+
+
+@settings(max_examples=25)
+@given(memories(), st.sampled_from([60, 120]))
+def test_the_integers_enclose_what_the_network_computes(case, bits):
+    task, network = case
+    exact = truth(network, task)
+    with TemporaryDirectory() as name:
+        network.save(Path(name) / "model.safetensors")
+        task.save(Path(name) / "task.npz")
+        plain, read = PlainNetwork.read(Path(name) / "model.safetensors"), PlainTask.read(Path(name) / "task.npz")
+    with ctx.workprec(128):
+        outputs = IntegerForward(plain).run(
+            [*read.contexts, *read.tail_contexts],
+            keep_features=True,
+            label="",
+            progress=lambda *_: None,
+            feature_bits=bits,
+        )
+        judged = checker._judge_memorized(outputs_of(outputs, task.n_contexts), read, lambda *_: None)
+    with mpmath.workprec(300):
+        for got, wanted in zip(outputs.logits(), exact.logits, strict=True):
+            for n, z in zip(got, wanted, strict=True):
+                assert abs(mpmath.ldexp(n, -outputs.logit_scale) - z) <= mpmath.ldexp(
+                    outputs.logit_error, -outputs.logit_scale
+                )
+        assert mpmath.ldexp(outputs.logit_error, -outputs.logit_scale) < 1e-25 * (
+            1 + max(abs(z) for row in exact.logits for z in row)
+        )
+        wanted_rows = [last + features for last, features in zip(exact.last, exact.features, strict=True)]
+        for got, wanted in zip(outputs.feature_rows(True), wanted_rows, strict=False):
+            for n, y in zip(got, wanted, strict=True):
+                assert abs(mpmath.ldexp(n, -outputs.features_scale) - y) <= mpmath.ldexp(
+                    outputs.features_error, -outputs.features_scale
+                )
+        for ball, wanted in zip(judged.divergences, exact.divergences, strict=True):
+            assert contains(ball, wanted)
+        for gap, wanted in zip(judged.margins, exact.margins, strict=True):
+            if gap is not None:
+                assert mpmath.mpf(gap[0].numerator) / gap[0].denominator <= wanted
+                assert wanted <= mpmath.mpf(gap[1].numerator) / gap[1].denominator
+
+
+def outputs_of(outputs, size):
+    return dataclasses.replace(outputs, hidden=outputs.hidden[:size], last=outputs.last[:size])
+
+
+def contains(ball, value):
+    lower, upper = (
+        mpmath.mpf(int(m)) * mpmath.mpf(2) ** int(e) for m, e in (ball.lower().man_exp(), ball.upper().man_exp())
+    )
+    return lower <= value <= upper
+
+
+@given(
+    st.lists(st.integers(-(2**400), 2**400) | st.integers(-(2**3000), 2**3000), min_size=1, max_size=6),
+    st.integers(0, 300),
+)
+@example([0, -(2**3000)], 0)
+def test_exponentials_and_attention_are_within_their_stated_errors(scores, scale):
+    try:
+        weights = integer_forward._exponentials(dict(enumerate(scores)), scale)
+    except integer_forward.NoInformationError:
+        assert max(scores) - min(scores) > 2.0**60 * 2.0**scale
+        return
+    attention = integer_forward._attention(weights, list(range(len(scores))))
+    with mpmath.workprec(4000):
+        true = [mpmath.exp(mpmath.ldexp(n - max(scores), -scale)) for n in scores]
+        for i, (m, x) in weights.items():
+            assert m.bit_length() == 128
+            assert abs(mpmath.ldexp(true[i], -x) - m) <= 2
+        total = mpmath.fsum(true)
+        for a, e in zip(attention, true, strict=True):
+            assert abs(a - mpmath.ldexp(e / total, 128)) <= 1 + 7 * (len(scores) + 1)
+
+
+@given(st.integers(1, 9), st.integers(1, 300), st.data())
+def test_packed_integers_come_apart_as_they_were_put_together(count, bits, data):
+    slots = integer_forward._Slots.of(count, bits)
+    integers = st.lists(st.integers(-(2**bits), 2**bits), min_size=count, max_size=count)
+    a, b = data.draw(integers), data.draw(integers)
+    assert slots.unpack(slots.pack(a)) == a
+    half = [x // 2 for x in a], [y // 2 for y in b]
+    assert slots.unpack(slots.pack(half[0]) + slots.pack(half[1])) == [x + y for x, y in zip(*half, strict=True)]
+    assert slots.unpack(fmpz(3) * slots.pack([x // 3 for x in a])) == [3 * (x // 3) for x in a]
+
+
+@given(st.integers(1, 2**300), st.integers(2, 200))
+def test_a_ball_made_of_a_midpoint_and_a_radius_holds_both_ends(error, bits):
+    with ctx.workprec(bits), mpmath.workprec(1000):
+        ball = arb(1) + arb(0, 2 * arb((error, -150)))
+        assert contains(ball, 1 + mpmath.ldexp(2 * error, -150))
+        assert contains(ball, 1 - mpmath.ldexp(2 * error, -150))
+
+
+@pytest.mark.parametrize("length", [2, 3, 7, 11])
+def test_where_the_bounds_of_the_error_are_reached_they_still_hold(tmp_path, length):
+    """One head that attends equally to equal values of many bits: every rounding goes the same way."""
+    weight = 2.0 - 2.0**-52
+    network = Network(
+        W_E=np.full((1, 1), weight),
+        W_pos=np.zeros((length, 1)),
+        W_Q=np.ones((1, 1, 1)),
+        W_K=np.zeros((1, 1, 1)),
+        W_V=np.full((1, 1, 1), weight),
+        W_O=np.full((1, 1, 1), weight),
+        W_U=np.ones((1, 1)),
+    )
+    network.save(tmp_path / "model.safetensors")
+    with ctx.workprec(128):
+        forward = IntegerForward(PlainNetwork.read(tmp_path / "model.safetensors"))
+        outputs = forward.run([(0,) * length], keep_features=True, label="", progress=lambda *_: None)
+    (logit,) = next(outputs.logits())
+    defect = (Fraction(weight) + Fraction(weight) ** 3) * 2**outputs.logit_scale - logit
+    assert 0 <= defect <= outputs.logit_error
+    assert defect >= 2**127 * (2**128 % length)  # what the roundings of the attention weights alone amount to
+    (feature,) = next(outputs.feature_rows(False))
+    assert 0 <= Fraction(weight) ** 2 * 2**outputs.features_scale - feature <= outputs.features_error
+
+
+@settings(max_examples=25)
+@given(memories(), st.integers(0, 10**6), st.integers(10, 60))
+def test_an_error_of_the_hidden_vectors_is_carried_to_every_claim(case, seed, bits):
+    """Hidden vectors that are off by as much as they may be: the truth is still inside of every bound."""
+    task, network = case
+    exact = truth(network, task)
+    rng = np.random.default_rng(seed)
+    with TemporaryDirectory() as name:
+        network.save(Path(name) / "model.safetensors")
+        task.save(Path(name) / "task.npz")
+        plain, read = PlainNetwork.read(Path(name) / "model.safetensors"), PlainTask.read(Path(name) / "task.npz")
+    with ctx.workprec(128):
+        outputs = IntegerForward(plain).run(
+            [*read.contexts, *read.tail_contexts], keep_features=False, label="", progress=lambda *_: None
+        )
+        error = 1 << outputs.scale - bits
+        signs = rng.choice([-1, 1], (len(outputs.hidden), len(outputs.hidden[0]))).tolist()
+        moved = [
+            [h + s * error for h, s in zip(*rows, strict=True)] for rows in zip(outputs.hidden, signs, strict=True)
+        ]
+        outputs = dataclasses.replace(outputs, hidden=moved, error=outputs.error + error)
+        judged = checker._judge_memorized(outputs_of(outputs, task.n_contexts), read, lambda *_: None)
+    with mpmath.workprec(300):
+        for got, wanted in zip(outputs.logits(), exact.logits, strict=True):
+            for n, z in zip(got, wanted, strict=True):
+                assert abs(mpmath.ldexp(n, -outputs.logit_scale) - z) <= mpmath.ldexp(
+                    outputs.logit_error, -outputs.logit_scale
+                )
+        for ball, wanted in zip(judged.divergences, exact.divergences, strict=True):
+            assert contains(ball, wanted)
+        for gap, wanted in zip(judged.margins, exact.margins, strict=True):
+            if gap is not None:
+                assert mpmath.mpf(gap[0].numerator) / gap[0].denominator <= wanted
+                assert wanted <= mpmath.mpf(gap[1].numerator) / gap[1].denominator
+
+
+@given(st.integers(-40, 40), st.integers(0, 1 << 20), st.sampled_from([1, -1]))
+def test_a_divergence_holds_for_all_logits_within_their_error(gap, error, sign):
+    """Two tokens: the logit of the first, which has all the mass, goes one way and the other the other way."""
+    with ctx.workprec(128):
+        row = checker._LogSumExp.of([gap << 20, 0], 20, error)
+        balls = [row.divergence({0: 3}, {}), row.label_divergence(0), row.divergence({0: 5, 1: 1}, {})]
+    with mpmath.workprec(300):
+        z = [gap + sign * mpmath.ldexp(error, -20), -sign * mpmath.ldexp(error, -20)]
+        true = mpmath.log1p(mpmath.exp(z[1] - z[0]))
+        law = [mpmath.mpf(5) / 6, mpmath.mpf(1) / 6]
+        mixed = mpmath.fsum(p * (mpmath.log(p) - x) for p, x in zip(law, z, strict=True))
+        mixed += mpmath.log(mpmath.fsum(map(mpmath.exp, z)))
+        assert all(contains(ball, value) for ball, value in zip(balls, [true, true, mixed], strict=True))
+
+
+# The claims.
+
+
+@settings(max_examples=20)
+@given(memories())
+def test_it_agrees_with_the_prover_about_honest_certificates(case):
+    task, network = case
+    with TemporaryDirectory() as name:
+        certified = write_memory(Path(name), network, task)
+        precision = ctx.prec
+        report = check_independently(Path(name))
+        assert ctx.prec == precision
+    for claim, check in zip(certified.certificate.claims, report.checks, strict=True):
+        if claim.id == FEATURE_RANK and claim.verdict is PROVED and certified.witness is None:
+            assert check.verdict is UNDECIDED  # proved in balls, which leave no witness
+            continue
+        if claim.verdict is UNDECIDED:  # more digits may refute what float64 left open
+            assert check.verdict is not PROVED
+            continue
+        assert check.verdict is claim.verdict
+        for bound, stored in claim.bounds.items():
+            assert check.values[bound] >= stored if "lower" in bound else check.values[bound] <= stored
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize(
+    ("id", "bound", "factor", "expected"),
+    [
+        (FEATURE_RANK, "smallest_singular_value_lower", 0.5, PROVED),
+        (FEATURE_RANK, "smallest_singular_value_lower", 1.1, UNDECIDED),
+        (FEATURE_RANK, "condition_upper", 2.0, PROVED),
+        (FEATURE_RANK, "condition_upper", 0.9, UNDECIDED),
+        (ARGMAX, "margin_lower", 0.5, PROVED),
+        (ARGMAX, "margin_lower", 1.01, REFUTED),
+        (DIVERGENCE, "mean_upper", 2.0, PROVED),
+        (DIVERGENCE, "max_upper", 2.0, PROVED),
+        (DIVERGENCE, "mean_upper", 1e-40, REFUTED),
+        (DIVERGENCE, "max_upper", 1e-40, REFUTED),
+        (ALL_CONTEXTS_DIVERGENCE, "lower", 0.5, PROVED),
+        (ALL_CONTEXTS_DIVERGENCE, "upper", 2.0, PROVED),
+        (ALL_CONTEXTS_DIVERGENCE, "lower", 1.0001, REFUTED),
+        (ALL_CONTEXTS_DIVERGENCE, "upper", 0.9999, REFUTED),
+        (ALL_CONTEXTS_DIVERGENCE, "occurrences", 2, REFUTED),
+    ],
+)
+def test_a_looser_bound_stays_proved_and_a_tighter_one_does_not(tmp_path, target, id, bound, factor, expected):
+    task = random_task(target=target)
+    certified = write_memory(tmp_path, memory(task), task)
+    restated(tmp_path, id, **{bound: certified.certificate.claim(id).values[bound] * factor})
+    report = check_independently(tmp_path)
+    assert verdicts(report)[id] is expected
+    assert report.verdict is expected
+    assert all(verdict is PROVED for other, verdict in verdicts(report).items() if other != id)
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+def test_wrong_weights_are_refuted_whatever_the_certificate_says(tmp_path, target):
+    task = random_task(target=target)
+    network = memory(task)
+    good = write_memory(tmp_path / "good", network, task)
+    write_memory(tmp_path / "bad", changed(network, W_U=np.roll(network.W_U, 1, axis=1)), task)
+    data = json.loads((tmp_path / "bad" / "certificate.json").read_text())
+    data["claims"] = json.loads(good.certificate.to_json())["claims"]  # forged: verdicts and bounds of the good one
+    rehashed(tmp_path / "bad", data)
+    for check in (check_memorization, check_independently):
+        found = verdicts(check(tmp_path / "bad"))
+        assert found == {FEATURE_RANK: PROVED, ARGMAX: REFUTED, DIVERGENCE: REFUTED, ALL_CONTEXTS_DIVERGENCE: REFUTED}
+
+
+def test_a_bound_exactly_at_the_truth_is_not_refuted(tmp_path):
+    task = random_task(target="labels", facts=3, tail=0)
+    network = memory(task)
+    write_memory(tmp_path, network, task)
+    with mpmath.workprec(300):
+        numerator = int(mpmath.floor(mpmath.ldexp(min(truth(network, task).margins), 140)))
+    restated(tmp_path, ARGMAX, margin_lower=Fraction(numerator, 2**140))
+    assert verdicts(check_independently(tmp_path))[ARGMAX] is not REFUTED
+    restated(tmp_path, ARGMAX, margin_lower=Fraction(numerator, 2**140) + Fraction(1, 2**60))
+    assert verdicts(check_independently(tmp_path))[ARGMAX] is REFUTED
+    restated(tmp_path, ARGMAX, margin_lower=Fraction(numerator, 2**140) - Fraction(1, 2**60))
+    assert verdicts(check_independently(tmp_path))[ARGMAX] is PROVED
+
+
+def test_it_says_what_it_did_not_prove_and_proves_it_on_request(tmp_path, monkeypatch):
+    task = random_task()
+    write_memory(tmp_path, memory(task), task)
+    monkeypatch.setattr(checker, "_AFFORDABLE", 0.0)
+    report = check_independently(tmp_path)
+    assert verdicts(report)[ALL_CONTEXTS_DIVERGENCE] is UNDECIDED
+    assert "5 more contexts" in report.checks[3].reason
+    assert report.verdict is UNDECIDED
+    assert check_independently(tmp_path, full=True).verdict is PROVED
+
+
+def test_too_many_contexts_for_any_features_refute_the_rank(tmp_path):
+    task = random_task(facts=30)
+    write_memory(tmp_path, memory(task, heads=4), task)
+    assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is REFUTED
+
+
+@given(st.fractions(), st.sampled_from([-1, 1]))
+@example(Fraction(10**400), 1)
+@example(Fraction(-(10**400)), -1)
+@example(Fraction(10**400), -1)
+@example(Fraction(1, 3), 1)
+@example(Fraction(1, 3), -1)
+@example(Fraction(2, 3), 1)
+def test_a_reported_bound_is_rounded_outward_to_the_next_float(value, direction):
+    def beyond(x):
+        return x == direction * math.inf or (math.isfinite(x) and (Fraction(x) - value) * direction >= 0)
+
+    bound = checker._outward(value, direction)
+    assert beyond(bound)
+    inward = math.nextafter(bound, -direction * math.inf)
+    assert not beyond(inward) or (math.isfinite(bound) and Fraction(bound) == value) or abs(value) > 10**308
+
+
+def test_without_a_witness_the_rank_is_undecided(tmp_path):
+    task = random_task()
+    write_memory(tmp_path, memory(task), task, witness=False)
+    assert [check.verdict for check in check_independently(tmp_path).checks] == [UNDECIDED, PROVED, PROVED, PROVED]
+
+
+def test_an_inverse_is_as_good_a_witness_as_a_factor(tmp_path):
+    task = random_task()
+    network = memory(task)
+    rows = np.ldexp(1.0, -40 * (np.arange(8) % 2))  # half of the heads write 2^-40 of the others
+    network = changed(network, W_V=network.W_V * rows[:, None, None], W_O=network.W_O / rows[:, None, None])
+    write_memory(tmp_path, network, random_task(facts=14))
+    witness = dict(np.load(tmp_path / "witness.npz"))
+    assert "column_exponents" in witness and np.ptp(witness["column_exponents"]) >= 30
+    assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is PROVED
+    claim = Certificate.load(tmp_path).claim(FEATURE_RANK)
+    exact = truth(network, random_task(facts=14))
+    with mpmath.workprec(300):
+        least = min(mpmath.svd_r(mpmath.matrix(exact.features), compute_uv=False))
+    assert claim.values["smallest_singular_value_lower"] <= least
+    for name in witness:
+        for spoiled in spoilt(witness[name]):
+            with_witness(tmp_path, {**witness, name: spoiled})
+            report = check_independently(tmp_path)
+            bound = report.checks[0].values.get("smallest_singular_value_lower", 0.0)
+            assert bound <= least
+            assert report.checks[0].verdict in (PROVED, UNDECIDED)
+
+
+@pytest.mark.parametrize("step", [2, 10])
+def test_features_of_very_different_sizes_get_more_digits(tmp_path, step):
+    task = random_task(facts=8, tail=0)
+    network = memory(task)
+    sizes = np.ldexp(1.0, -step * np.arange(5))
+    network = changed(network, W_E=network.W_E * sizes[:, None], W_pos=0 * network.W_pos)
+    certified = write_memory(tmp_path, network, task)
+    claim = certified.certificate.claim(FEATURE_RANK)
+    assert claim.verdict is PROVED and certified.witness is not None
+    check = check_independently(tmp_path).checks[0]
+    assert check.verdict is PROVED
+    with mpmath.workprec(300):
+        least = min(mpmath.svd_r(mpmath.matrix(truth(network, task).features), compute_uv=False))
+    assert claim.values["smallest_singular_value_lower"] <= check.values["smallest_singular_value_lower"] <= least
+    witness = dict(np.load(tmp_path / "witness.npz"))
+    for name in witness:
+        for spoiled in spoilt(witness[name]):
+            with_witness(tmp_path, {**witness, name: spoiled})
+            assert check_independently(tmp_path).checks[0].values.get("smallest_singular_value_lower", 0.0) <= least
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_stretched_columns_cost_the_others_no_digits(tmp_path, seed):
+    task = random_task(facts=16, seed=seed)
+    network = memory(task, seed=seed)
+    rows = np.ldexp(1.0, -40 * (np.arange(8) % 2))
+    network = changed(network, W_V=network.W_V * rows[:, None, None], W_O=network.W_O / rows[:, None, None])
+    certified = write_memory(tmp_path, network, task)
+    assert certified.certificate.claim(FEATURE_RANK).method == "inverse"
+    assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is PROVED
+
+
+def test_an_inverse_that_proves_in_a_weighted_norm_proves_in_integers(tmp_path, monkeypatch):
+    """An inverse so bad that no norm of the residual without weights is below 1, but its spectral radius is."""
+    task = random_task(tail=0)
+    network = memory(task)
+    worse = np.eye(12) + 0.05
+    worse[0, 1] += 1.5
+    monkeypatch.setattr(gram, "smallest_eigenvalue_estimate", lambda _: 0.0)
+    monkeypatch.setattr(row_rank, "right_inverse", lambda b: approximate_inverse.right_inverse(b) @ worse)
+    write_memory(tmp_path, network, task)
+    witness = dict(np.load(tmp_path / "witness.npz"))
+    assert np.ptp(witness["weights"]) > 0
+    assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is PROVED
+    with mpmath.workprec(300):
+        least = min(mpmath.svd_r(mpmath.matrix(truth(network, task).features), compute_uv=False))
+    decided = []
+    even = np.ones_like(witness["weights"])
+    for weights in (even, even * 0, -even, even * 2**53, even * 2**60, witness["weights"][:-1], *spoilt(even)):
+        with_witness(tmp_path, {**witness, "weights": weights})
+        check = check_independently(tmp_path).checks[0]
+        assert check.values.get("smallest_singular_value_lower", 0.0) <= least
+        decided.append(check.verdict)
+    assert set(decided) == {UNDECIDED}
+    with_witness(tmp_path, {**witness, "weights": 2 * witness["weights"]})
+    assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is PROVED
+    with_witness(tmp_path, {name: array for name, array in witness.items() if name != "weights"})
+    assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is UNDECIDED
+
+
+def spoilt(array):
+    """Other arrays of the same name: shifted, scaled, zero, reversed, cut, retyped."""
+    yield array + 1
+    yield array - 1
+    yield array * 2
+    yield array * 0
+    yield -array
+    yield array[::-1] if array.ndim else array
+    yield array[:-1] if array.ndim else array.reshape(1)
+    yield array.astype(np.float64) if array.dtype.kind == "i" else array.astype(np.float64) * 1e300
+    yield np.zeros_like(array) + (2000 if array.dtype == np.int32 else 2**53 - 1)
+    yield np.zeros_like(array) + (-2000 if array.dtype == np.int32 else -(2**53) + 1)
+    yield np.zeros_like(array) + (2**31 - 1 if array.dtype == np.int32 else 2**60)
+
+
+def test_no_spoilt_witness_makes_a_false_bound(tmp_path):
+    task = random_task()
+    network = memory(task)
+    write_memory(tmp_path, network, task)
+    with mpmath.workprec(200):
+        least = min(mpmath.svd_r(mpmath.matrix(truth(network, task).features), compute_uv=False))
+    witness = dict(np.load(tmp_path / "witness.npz"))
+    assert set(witness) == {"row_exponents", "shift", "mantissas", "mantissa_exponents"}
+    decided = []
+    for name in witness:
+        for spoiled in spoilt(witness[name]):
+            with_witness(tmp_path, {**witness, name: spoiled})
+            check = check_independently(tmp_path).checks[0]
+            assert check.values.get("smallest_singular_value_lower", 0.0) <= least
+            decided.append(check.verdict)
+        with_witness(tmp_path, {other: array for other, array in witness.items() if other != name})
+        assert check_independently(tmp_path).checks[0].verdict is UNDECIDED
+    assert set(decided) == {PROVED, UNDECIDED}
+    with_witness(tmp_path, {**witness, "more": np.arange(3)})
+    assert check_independently(tmp_path).verdict is PROVED  # what is not needed is not looked at
+    for nonsense in (np.nan, np.inf):
+        with_witness(tmp_path, {**witness, "shift": np.array(nonsense)})
+        with pytest.raises(FileFormatError, match="NaN or an infinity"):
+            check_independently(tmp_path)
+
+
+def test_a_factor_of_stretched_features_proves_nothing_about_the_features(tmp_path):
+    task = random_task()
+    certified = write_memory(tmp_path, memory(task), task)
+    witness = dict(np.load(tmp_path / "witness.npz"))
+    stretched = {
+        "column_exponents": np.full(16, 5, dtype=np.int32),
+        "mantissa_exponents": witness["mantissa_exponents"] + 5,
+        "shift": witness["shift"] * 2.0**10,
+    }
+    with_witness(tmp_path, {**witness, **stretched})
+    bound = certified.certificate.claim(FEATURE_RANK).values["smallest_singular_value_lower"]
+    restated(tmp_path, FEATURE_RANK, smallest_singular_value_lower=16 * bound)
+    assert check_independently(tmp_path).checks[0].verdict is UNDECIDED
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.sampled_from(["gram", "inverse"]), st.sampled_from([0, 20, 50, 60, 100]))
+def test_no_witness_proves_dependent_features_independent(seed, kind, bits):
+    """Features of rank 2 in exact arithmetic: whatever comes along as a witness, no full rank is proved."""
+    task = random_task(facts=4, tail=0, seed=seed % 50)
+    network = memory(task, heads=3, seed=seed)
+    twins = {name: np.repeat(getattr(network, name)[:1], 3, axis=0) for name in ("W_Q", "W_K", "W_V")}
+    network = changed(network, **twins)
+    rng = np.random.default_rng(seed)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        write_memory(folder, network, task, rank=False)
+        certificate = Certificate.load(folder)
+        claim = Claim.of(
+            FEATURE_RANK,
+            "laws",
+            PROVED,
+            "forged",
+            {"rows": 4, "columns": 6, "smallest_singular_value_lower": 2.0**-900, "condition_upper": 2.0**900},
+        )
+        forged = dataclasses.replace(certificate, claims=(claim, *certificate.claims[1:]), witness=Witness.of(b""))
+        (folder / "witness.npz").write_bytes(b"")
+        forged.save(folder)
+        _, features = hidden(network, task.contexts)
+        noisy = features + rng.standard_normal(features.shape) * 2.0**-bits
+        if kind == "gram":
+            shift = max(np.linalg.eigvalsh(noisy @ noisy.T)[0] / 2, 2.0**-200)
+            root = np.linalg.cholesky(noisy @ noisy.T + 2.0**-30 * np.eye(4))
+            exponents = np.full(4, 8 - 52)
+            lower = np.rint(np.ldexp(root, -exponents[:, None])).astype(np.int64)[np.tri(4, dtype=bool)]
+            arrays = {"shift": np.array(shift), "mantissas": lower}
+        else:
+            inverse = np.linalg.pinv(noisy).T
+            exponents = np.frexp(np.abs(inverse).max(axis=1))[1] - 53
+            mantissas = np.rint(np.ldexp(inverse, -exponents[:, None])).astype(np.int64)
+            arrays = {"column_exponents": np.zeros(6, dtype=np.int32), "mantissas": np.ascontiguousarray(mantissas)}
+            arrays["weights"] = rng.integers(1, 2**40, 4)
+        arrays |= {"row_exponents": np.zeros(4, dtype=np.int32), "mantissa_exponents": exponents.astype(np.int32)}
+        with_witness(folder, arrays)
+        assert check_independently(folder).checks[0].verdict is UNDECIDED
+
+
+def test_scores_beyond_all_bounds_are_undecided(tmp_path):
+    task = random_task(target="labels", facts=4)
+    network = memory(task)
+    write_memory(tmp_path, changed(network, W_Q=network.W_Q * 1e300, W_K=network.W_K * 1e300), task)
+    report = check_independently(tmp_path)
+    assert set(verdicts(report).values()) == {UNDECIDED}
+    assert "scores" in report.checks[1].reason
+
+
+@pytest.mark.parametrize("tensor", ["W_E", "W_V", "W_O", "W_U"])
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_weights_of_any_size_are_judged_exactly(tmp_path, tensor, size):
+    task = random_task(target="labels", facts=4, tail=1)
+    network = memory(task, heads=3)
+    huge = changed(network, **{tensor: getattr(network, tensor) * size})
+    write_memory(tmp_path, huge, task)
+    exact = truth(huge, task, bits=2500)
+    check = check_independently(tmp_path).checks[1]
+    if check.verdict is REFUTED:
+        assert min(exact.margins) <= 0
+    else:
+        proved = check.values.get("proved", 0)  # none where the scores are beyond all bounds
+        assert proved == sum(margin > 0 for margin in exact.margins) or (proved == 0 and tensor == "W_E")
+
+
+def test_it_shares_no_numerical_code_with_the_prover():
+    code = (
+        "import sys; import verify.independent.checker; names = set(sys.modules); "
+        "banned = {'verify.' + n for n in ('arithmetic.enclosure', 'arithmetic.blas', 'linear_algebra', 'forward', "
+        "'divergence', 'certificates.memorization')} | {'numpy', 'scipy', 'torch', 'mpmath', 'constructions.models', "
+        "'constructions.tasks'}; "
+        "assert not banned & names, banned & names"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.getcwd()})
+
+
+# The exact-integer check of nonsingularity.
+
+
+@given(st.integers(1, 12), st.integers(0, 10**6), st.sampled_from([0, 8, 16, 30]), st.booleans())
+def test_what_floats_certify_integers_prove_again_with_a_true_bound(size, seed, grading, matrix_radius):
+    rng = np.random.default_rng(seed)
+    a = rng.standard_normal((size, size)) * 2.0 ** rng.integers(-grading, grading + 1, (size, 1))
+    a *= 2.0 ** rng.integers(-grading, grading + 1, size)
+    radius = np.abs(a) * 2.0**-40 if matrix_radius else 0.0
+    certified = certify_nonsingular(a, radius, witness=True)
+    if certified.witness is None:
+        return
+    check = recheck_nonsingular(a, radius, certified.witness)
+    assert check.verdict is PROVED
+    assert 0 <= check.residual_upper < 1
+    with mpmath.workprec(400):
+        corner = mpmath.matrix((a + radius * np.sign(rng.standard_normal(a.shape)) * 0.999).tolist())
+        least = min(mpmath.svd_r(corner, compute_uv=False))
+        bound = check.smallest_singular_value_lower
+        assert 0 < mpmath.mpf(bound.numerator) / bound.denominator <= least
+
+
+@given(
+    st.integers(2, 10), st.integers(0, 10**6), st.sampled_from(["exact", "inside", "boundary"]), st.integers(-60, 60)
+)
+def test_a_set_with_a_singular_matrix_is_never_proved_nonsingular(size, seed, kind, exponent):
+    rng = np.random.default_rng(seed)
+    singular = rng.integers(-9, 10, (size, size - 1)) @ rng.integers(-9, 10, (size - 1, size))
+    singular = singular * 2.0**exponent
+    step = rng.choice([-1.0, 1.0], (size, size)) * 2.0 ** (exponent - int(rng.integers(0, 30)))
+    midpoint = singular + (0 if kind == "exact" else step)
+    radius = 0.0 if kind == "exact" else np.abs(midpoint - singular) * (1.0 if kind == "boundary" else 1.5)
+    noisy = midpoint + rng.standard_normal(midpoint.shape) * 2.0**exponent * 1e-13
+    for witness in (np.linalg.pinv(midpoint), np.linalg.pinv(noisy, rcond=1e-300), rng.standard_normal((size, size))):
+        assert recheck_nonsingular(midpoint, radius, witness).verdict is UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("midpoint", "radius", "witness"),
+    [
+        ([[math.nan]], 0.0, [[1.0]]),
+        ([[1.0]], math.nan, [[1.0]]),
+        ([[1.0]], -1.0, [[1.0]]),
+        ([[1.0]], math.inf, [[1.0]]),
+        ([[1.0]], 0.0, [[math.inf]]),
+        ([[1.0]], 0.0, [[0.0]]),
+        ([[1.0]], 0.0, [[1e308]]),
+        ([[1.0]], 0.0, [[-1.0]]),
+        ([[1e-300]], 1e300, [[1e300]]),
+        ([[0.0]], 0.0, [[1.0]]),
+        ([[5e-324]], 5e-324, [[1e308]]),
+        ([[1.0]], 1.0, [[1.0]]),
+        ([[1.0, 2.0], [2.0, 4.0]], 0.0, [[1.0, 0.0], [0.0, 1.0]]),
+        ([[1.0, 0.0], [0.0, 0.0]], 0.0, [[1.0, 0.0], [0.0, 1e308]]),
+    ],
+)
+def test_nonsense_is_undecided(midpoint, radius, witness):
+    check = recheck_nonsingular(midpoint, radius, witness)
+    assert check.verdict is UNDECIDED
+    assert check.smallest_singular_value_lower == 0
+
+
+@pytest.mark.parametrize(
+    ("midpoint", "radius", "witness"),
+    [
+        ([[5e-324]], 0.0, [[1.7e308]]),
+        ([[1.7e308]], 0.0, [[5.9e-309]]),
+        ([[1.0]], 0.5, [[1.0]]),
+        ([[1.0, 0.0], [0.0, 2.0**-900]], 0.0, [[1.0, 0.0], [0.0, 2.0**900]]),
+        ([[2**60, 1], [1, 1]], 0, [[2.0**-60, -(2.0**-60)], [-(2.0**-60), 1.0]]),
+    ],
+)
+def test_extremes_are_proved_where_they_can_be(midpoint, radius, witness):
+    assert recheck_nonsingular(midpoint, radius, witness).verdict is PROVED
+
+
+@pytest.mark.parametrize(
+    ("midpoint", "radius", "witness"),
+    [
+        ([], 0.0, []),
+        ([[1.0, 2.0]], 0.0, [[1.0]]),
+        ([[1.0]], [[1.0, 1.0]], [[1.0]]),
+        ([[1.0]], 0.0, [[1.0], [1.0]]),
+        ([["a"]], 0.0, [[1.0]]),
+        (3.0, 0.0, [[1.0]]),
+    ],
+)
+def test_what_is_not_square_or_no_matrix_is_an_error(midpoint, radius, witness):
+    with pytest.raises(InputError):
+        recheck_nonsingular(midpoint, radius, witness)
+
+
+def test_the_radius_counts_to_the_last_unit():
+    # [[1, 0], [0, 1]] with the identity as witness: proved exactly while the sum of a row's radii is below 1.
+    for radius, expected in ((0.5 - 2.0**-50, PROVED), (0.5, UNDECIDED)):
+        assert recheck_nonsingular(np.eye(2), radius, np.eye(2)).verdict is expected
+    row = [[0.25, 0.75 - 2.0**-50], [0.0, 0.0]]
+    assert recheck_nonsingular(np.eye(2), row, np.eye(2)).verdict is PROVED
+    row = [[0.25, 0.75], [0.0, 0.0]]
+    assert recheck_nonsingular(np.eye(2), row, np.eye(2)).verdict is UNDECIDED
+
+
+def test_what_is_rounded_off_the_midpoints_counts():
+    """A singular matrix that is regular, with exactly this inverse, once its entries are rounded to integers."""
+    unit = 2.0**-59
+    rows = [[1.0, 0.75 * unit, 1.125 * unit], [1.0, 0.0, 0.0], [0.0, 1.0, 1.5]]
+    assert rows[0] == [b + 0.75 * unit * c for b, c in zip(rows[1], rows[2], strict=True)]
+    rounded = [[math.trunc(x / unit) * unit for x in row] for row in rows]
+    witness = [[0.0, 1.0, 0.0], [-1.5 / unit, 1.5 / unit, 1.0], [1 / unit, -1 / unit, 0.0]]
+    assert (np.array(rounded) @ np.array(witness) == np.eye(3)).all()
+    for radius in (0.0, 5e-324):
+        assert recheck_nonsingular(rows, radius, witness).verdict is UNDECIDED
+
+
+@pytest.mark.parametrize("size", [2, 5, 20])
+def test_the_bound_is_in_the_spectral_norm(size):
+    inverse = np.eye(size)
+    inverse[:, 0] = 1.0
+    check = recheck_nonsingular(np.linalg.inv(inverse), 0.0, inverse)
+    assert check.verdict is PROVED
+    assert check.smallest_singular_value_lower <= 1 / np.linalg.norm(inverse, 2)
+
+
+@given(st.integers(0, 2**51), st.sampled_from(["gram", "inverse"]), st.sampled_from([[1, 1], [2, 2], [1, 8]]))
+@example(2**49 + 2**48, "inverse", [2, 2])
+def test_the_error_of_the_features_lowers_the_bound_of_the_rank(error, kind, weights):
+    """All 2 x 2 matrices within `error` of 2^50 times the identity; the worst has the least value 2^50 - 2 error."""
+    rows = integer_rank._ScaledRows(
+        rows=[array("q", [2**50, 0]), array("q", [0, 2**50])],
+        errors=[[error, error], [error, error]],
+        scale=50,
+        row_exponents=[0, 0],
+        column_exponents=[0, 0],
+    )
+
+    def plain(shape, typecode, values):
+        return PlainArray(shape, array(typecode, values))
+
+    if kind == "gram":
+        witness = {
+            "shift": plain((), "d", [1.0]),
+            "mantissas": plain((3,), "i", [0, 0, 0]),
+            "mantissa_exponents": plain((2,), "i", [0, 0]),
+        }
+        bound = integer_rank._smallest_by_gram(rows, witness)
+    else:
+        witness = {"mantissas": plain((2, 2), "q", [1, 0, 0, 1]), "mantissa_exponents": plain((2,), "i", [0, 0])}
+        witness["weights"] = plain((2,), "q", weights)
+        bound = integer_rank._smallest_by_inverse(rows, witness)
+    worst = 1 - 2 * Fraction(error, 2**50)
+    assert bound is None or 0 < bound <= worst
+    if error < 2**40:
+        assert bound is not None and bound > Fraction(1, 4)
+
+
+def bound_by_inverse(matrix, inverse, row_exponents, column_exponents, weights=None):
+    """The bound of the rank that the checker gets from an approximate right inverse of the scaled matrix."""
+    size, columns = matrix.shape
+    scaled = np.ldexp(matrix, np.add.outer(row_exponents, column_exponents))
+    rows = integer_rank._ScaledRows(
+        rows=[array("q", [round(math.ldexp(x, 42)) for x in row]) for row in scaled.tolist()],
+        errors=[[1] * columns] * size,
+        scale=42,
+        row_exponents=list(map(int, row_exponents)),
+        column_exponents=list(map(int, column_exponents)),
+    )
+    exponents = [math.frexp(max(map(abs, row)))[1] - 53 for row in inverse.T.tolist()]
+    mantissas = [int(math.ldexp(x, -f)) for row, f in zip(inverse.T.tolist(), exponents, strict=True) for x in row]
+    witness = {
+        "mantissas": PlainArray((size, columns), array("q", mantissas)),
+        "mantissa_exponents": PlainArray((size,), array("i", exponents)),
+    }
+    if weights is not None:
+        witness["weights"] = PlainArray((size,), array("q", weights))
+    return integer_rank._smallest_by_inverse(rows, witness)
+
+
+@given(st.integers(1, 6), st.integers(0, 3), st.integers(0, 10**6), st.integers(0, 8))
+def test_the_bound_by_an_inverse_is_one_however_rows_and_columns_are_scaled(size, more, seed, spread):
+    rng = np.random.default_rng(seed)
+    matrix = rng.standard_normal((size, size + more))
+    rows, columns = rng.integers(-spread, spread + 1, size), rng.integers(-spread, spread + 1, size + more)
+    inverse = np.linalg.pinv(np.ldexp(matrix, np.add.outer(rows, columns)))
+    bound = bound_by_inverse(matrix, inverse, rows, columns)
+    least = np.linalg.svd(matrix, compute_uv=False)[-1]
+    assert bound is None or 0 < bound <= least * (1 + 1e-9)
+    if spread == 0 and least > 1e-3:
+        assert bound >= least / math.sqrt(size) * (1 - 1e-6)
+
+
+def test_the_maximum_norm_of_the_residual_is_not_taken_for_the_spectral_one():
+    """$B W = I + F$ with small rows of F, but an inverse of $I + F$ that is large in the spectral norm."""
+    size = 20
+    product = np.eye(size)
+    product[:, 0] -= 0.9
+    direction = np.linalg.inv(product)[:, 0]
+    witness = 0.1 * np.eye(size)
+    witness[0] += direction / np.linalg.norm(direction)
+    matrix = product @ np.linalg.inv(witness)
+    unscaled = np.zeros(size, dtype=int)
+    bound = bound_by_inverse(matrix, witness, unscaled, unscaled)
+    assert bound is not None and 0 < bound <= np.linalg.svd(matrix, compute_uv=False)[-1]
+
+
+@pytest.mark.parametrize("weights", [None, [1, 1], [4, 2], [1, 4], [0, 1], [-1, -1], [2**54, 2**53]])
+def test_weights_of_a_norm_are_divided_by_and_paid_for(weights):
+    """$B W = I + F$ with $F = (0, 1.5; 0, 0)$: the norm is $1.5 v_2 / v_1$, and the bound pays $\\max v / \\min v$."""
+    product = np.array([[1.0, 1.5], [0.0, 1.0]])
+    unscaled = np.zeros(2, dtype=int)
+    bound = bound_by_inverse(np.eye(2), product, unscaled, unscaled, weights)
+    if weights == [4, 2]:
+        expected = (1 - 0.75) / (2 * math.sqrt(2) * math.sqrt(2 + 1.5**2))
+        assert bound is not None and expected * (1 - 1e-6) <= bound <= expected
+    else:
+        assert bound is None
+
+
+@given(st.integers(2, 6), st.integers(0, 10**6))
+def test_no_weights_make_a_false_bound(size, seed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.standard_normal((size, size + 1)) * np.geomspace(1.0, 10.0 ** -rng.integers(0, 4), size)[:, None]
+    inverse = np.linalg.pinv(matrix) @ (np.eye(size) + np.triu(rng.standard_normal((size, size)), 1))
+    weights = [int(4.0 ** (size - i)) for i in range(size)] if seed % 2 else rng.integers(1, 100, size).tolist()
+    unscaled = np.zeros(size, dtype=int)
+    bound = bound_by_inverse(matrix, inverse, unscaled, np.zeros(size + 1, dtype=int), weights)
+    assert bound is None or 0 < bound <= np.linalg.svd(matrix, compute_uv=False)[-1] * (1 + 1e-9)
+
+
+def test_a_residual_of_scaled_rows_is_not_taken_for_one_of_the_rows():
+    """With rows scaled by 1 and 2^10 the residual has one entry of 1/2; unscaled, that entry is 512."""
+    matrix = np.array([[1.0, 512.0], [0.0, 1.0]])
+    bound = bound_by_inverse(matrix, np.diag([1.0, 2.0**-10]), np.array([0, 10]), np.array([0, 0]))
+    assert bound is not None and 0 < bound <= np.linalg.svd(matrix, compute_uv=False)[-1]
+
+
+def test_the_bound_of_a_diagonal_matrix_is_near_its_least_entry():
+    check = recheck_nonsingular(np.diag([4.0, 0.25]), 0.0, np.diag([0.25, 4.0]))
+    assert Fraction(1, 16) <= check.smallest_singular_value_lower <= Fraction(1, 4)
+
+
+@pytest.mark.slow
+def test_ten_thousand_singular_sets_are_never_proved():
+    rng = np.random.default_rng(5)
+    for _ in range(10000):
+        size = int(rng.integers(2, 9))
+        a = rng.integers(-5, 6, (size, size - 1)) @ rng.integers(-5, 6, (size - 1, size)).astype(float)
+        a *= 2.0 ** rng.integers(-30, 30, (size, 1))
+        witness = np.linalg.pinv(a + rng.standard_normal(a.shape) * np.abs(a).max() * 1e-14, rcond=1e-300)
+        assert recheck_nonsingular(a, 0.0, witness).verdict is UNDECIDED
+    assert integer_rank._BLOCK == 1024
+
+
+def test_one_hot_embeddings_lose_no_digits_on_the_independent_path(tmp_path: Path) -> None:
+    """Short values are brought to full length: the logits are known to far below the square root of a stored bound."""
+    from constructions.memories.memory import build_memory
+
+    task = random_task(facts=20, tail=5, vocabulary=6)
+    network = build_memory(task, d_model=9, d_head=3, n_heads=12, front_end="table").network
+    write_memory(tmp_path / "out", network, task)
+    assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
+    assert check_independently(tmp_path / "out").verdict is Verdict.PROVED
+
+
+def test_endpoints_of_any_size_become_floats_on_their_side() -> None:
+    huge, tiny = arb(2) ** 10**9, arb(2) ** -(10**9)
+    assert checker._outward(huge, 1) == math.inf and checker._outward(huge, -1) == sys.float_info.max
+    assert checker._outward(-huge, -1) == -math.inf and checker._outward(-huge, 1) == -sys.float_info.max
+    assert checker._outward(tiny, 1) == 5e-324 and checker._outward(tiny, -1) == 0.0
+    assert checker._outward(-tiny, -1) == -5e-324 and checker._outward(-tiny, 1) == 0.0
+    assert checker._outward(arb(0), 1) == 0.0 and checker._outward(arb(3), -1) == 3.0
+
+
+def test_margins_of_any_size_are_refuted_or_proved_without_huge_numbers(tmp_path: Path) -> None:
+    task = random_task(target="labels")
+    network = memory(task)
+    for power in (30, 200):
+        large = changed(network, W_U=network.W_U * 2.0**power)
+        folder = write_memory(tmp_path / str(power), large, task)
+        assert check_independently(tmp_path / str(power)).verdict in (Verdict.PROVED, Verdict.UNDECIDED), folder
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    """Laws over six tokens in two dimensions: most modes win, not all."""
+    folder = tmp_path_factory.mktemp("narrow")
+    task = random_task(target="laws", facts=12, vocabulary=6, seed=3)
+    built = build_memory(task, d_model=2, d_head=2, n_heads=9)
+    return folder, write_memory(folder, built.network, task)
+
+
+@pytest.mark.parametrize("check", [check_memorization, check_independently])
+def test_for_laws_beyond_the_dimensions_the_argmax_is_claimed_where_it_is_right(narrow, tmp_path, check):
+    shutil.copytree(narrow[0], tmp_path, dirs_exist_ok=True)
+    claim = narrow[1].certificate.claim(ARGMAX)
+    right = claim.values["proved"]
+    assert claim.verdict is PROVED and 0 < right < 12
+    assert claim.statement.startswith(f"In at least {right} of the 12 memorized contexts, the logit of every mode")
+    assert right == int((narrow[1].margin_lower > 0).sum())
+    assert check(tmp_path).verdict is PROVED
+    restated(tmp_path, ARGMAX, proved=right - 1)
+    assert verdicts(check(tmp_path))[ARGMAX] is PROVED
+    restated(tmp_path, ARGMAX, proved=right + 1)
+    assert verdicts(check(tmp_path))[ARGMAX] is REFUTED
+    restated(tmp_path, ARGMAX, proved=12)
+    assert verdicts(check(tmp_path))[ARGMAX] is REFUTED
+    restated(tmp_path, ARGMAX, proved=right, margin_lower=1.01 * float(np.sort(narrow[1].margin_lower)[-right]))
+    assert verdicts(check(tmp_path))[ARGMAX] is REFUTED
+
+
+def test_the_divergence_of_laws_beyond_the_dimensions_is_enclosed_and_not_bounded_by_the_range(narrow):
+    upper = narrow[1].divergence_upper
+    network, task = Network.load(narrow[0] / "model.safetensors"), Task.load(narrow[0] / "task.npz")
+    enclosed = divergence(enclose_logits(network, task.contexts), task.laws)
+    exact = truth(network, task).divergences
+    assert all(exact[t] <= upper[t] <= enclosed.upper()[t] for t in range(12))
+
+
+def test_a_margin_that_only_may_be_there_proves_nothing():
+    margins = [(Fraction(1, 4), Fraction(3, 4)), (Fraction(5), Fraction(6)), (Fraction(-2), Fraction(-1)), None]
+    judged = SimpleNamespace(margins=margins)
+    found = []
+    for proved, margin in ((3, Fraction(1, 4)), (3, Fraction(1, 2)), (3, Fraction(1)), (2, Fraction(1))):
+        values = {"contexts": 4, "proved": proved, "margin_lower": margin}
+        claim = Claim.of(ARGMAX, "laws", PROVED, "a test", values)
+        found.append(checker._check_argmax(claim, judged).verdict)
+    assert found == [PROVED, UNDECIDED, REFUTED, PROVED]
+
+
+def test_where_all_laws_can_be_held_or_labels_are_no_context_may_be_left_out(tmp_path):
+    for target in ("laws", "labels"):
+        task = random_task(target=target)
+        write_memory(tmp_path / target, memory(task), task)
+        with pytest.raises(InputError, match="do not fit the sizes"):
+            restated(tmp_path / target, ARGMAX, proved=11)
+
+
+def test_a_claim_about_no_context_at_all_is_refused(narrow, tmp_path):
+    shutil.copytree(narrow[0], tmp_path, dirs_exist_ok=True)
+    with pytest.raises(InputError, match="do not fit the sizes"):
+        restated(tmp_path, ARGMAX, proved=0)

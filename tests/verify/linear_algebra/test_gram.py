@@ -1,0 +1,53 @@
+"""Gram matrices, and how far a factor is from one."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb
+
+from verify.linear_algebra.gram import distance, factor, gram
+
+
+def exact_gram(b):
+    rows = [[Fraction(float(x)) for x in row] for row in b]
+    return [[sum(x * y for x, y in zip(r, s, strict=True)) for s in rows] for r in rows]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_error_of_a_gram_matrix_is_bounded(seed):
+    rng = np.random.default_rng(seed)
+    b = rng.standard_normal((6, 40)) * 10.0 ** rng.integers(-8, 8, (6, 1))
+    computed = gram(b)
+    exact = exact_gram(b)
+    squares = sum(
+        (Fraction(float(computed.lower[i, j])) - exact[i][j]) ** 2 * (2 - (i == j))
+        for i in range(6)
+        for j in range(i + 1)
+    )
+    assert arb(squares.numerator) / arb(squares.denominator) <= (computed.error**2).upper()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("shift", [0.0, 0.25, 300.0])
+def test_the_distance_bounds_the_exact_one(sign, shift):
+    rng = np.random.default_rng(3)
+    b = rng.standard_normal((7, 9))
+    root = np.tril(rng.standard_normal((7, 7)))
+    bound = distance(gram(b), shift, root, sign=sign)
+    exact = np.array([[float(x) for x in row] for row in exact_gram(b)])
+    true = np.linalg.norm(sign * (exact - shift * np.eye(7)) - root @ root.T, 2)
+    assert bound > 0.999 * true
+    assert bound < 20 * true + 1e-9
+
+
+def test_a_good_factor_is_near_and_an_overflowing_one_is_no_number():
+    b = np.random.default_rng(5).standard_normal((7, 30))
+    k = gram(b)
+    root = factor(k, 0.5)
+    assert distance(k, 0.5, root) < 1e-9
+    assert not distance(k, 0.5, 1e300 * root) < 1e9
+
+
+def test_there_is_no_factor_below_zero():
+    assert factor(gram(np.ones((3, 3))), 1.0) is None

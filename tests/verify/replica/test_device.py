@@ -1,0 +1,146 @@
+"""A device that is not there is refused by name, and so is one whose arithmetic the rounding bound is not about."""
+
+import numpy as np
+import pytest
+import torch
+
+from constructions.errors import ByheartError, InputError
+from verify.replica.device import (
+    DeviceError,
+    device_name,
+    exponentials_are_within_bound,
+    probe_matrices,
+    product_is_within_bound,
+    require_arithmetic,
+    select_device,
+)
+from verify.replica.rounding import FLOAT32, FLOAT64, FloatFormat
+
+FORMATS = [FLOAT32, FLOAT64]
+
+
+def in_format(x: np.ndarray, number_format: FloatFormat) -> np.ndarray:
+    return x.astype(number_format.name).astype(np.float64)
+
+
+def with_significands_of(x: np.ndarray, bits: int) -> np.ndarray:
+    """Every entry rounded to so many significant bits, as TF32 (11) and bfloat16 (8) do."""
+    significand, exponent = np.frexp(x)
+    return np.ldexp(np.round(np.ldexp(significand, bits)), exponent - bits)
+
+
+def in_fixed_point(x: np.ndarray, bits: int, axis: int) -> np.ndarray:
+    """Every entry rounded relative to the largest of its row or column, as emulations by integer products do."""
+    _, exponent = np.frexp(np.abs(x).max(axis=axis, keepdims=True))
+    return np.ldexp(np.round(np.ldexp(x, bits - exponent)), exponent - bits)
+
+
+@pytest.mark.parametrize("name", ["cpu", "cpu:0"])
+def test_the_cpu_is_there(name: str) -> None:
+    assert select_device(name).type == "cpu"
+    assert device_name(select_device(name)) == "cpu"
+
+
+@pytest.mark.parametrize("name", ["", "gpu", "meta", "mps", "cuda:x", "cpu cpu"])
+def test_an_unknown_device_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="expected cpu, cuda or cuda:i"):
+        select_device(name)
+
+
+def test_a_missing_cuda_device_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(DeviceError, match=r"no CUDA device: this torch \(.*\).*; run on --device cpu"):
+        select_device("cuda")
+    assert issubclass(DeviceError, ByheartError)
+
+
+def test_a_cuda_device_of_a_number_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(DeviceError, match="no CUDA device 2: torch sees 2"):
+        select_device("cuda:2")
+    assert select_device("cuda") == torch.device("cuda", 0)
+    assert select_device("cuda:1") == torch.device("cuda", 1)
+
+
+@pytest.mark.parametrize("number_format", FORMATS, ids=lambda f: f.name)
+def test_this_cpu_passes_the_probe(number_format: FloatFormat) -> None:
+    require_arithmetic(torch.device("cpu"), number_format)
+
+
+@pytest.mark.parametrize("number_format", FORMATS, ids=lambda f: f.name)
+def test_the_matrices_of_the_probe_are_numbers_of_the_format(number_format: FloatFormat) -> None:
+    for matrix in probe_matrices(number_format):
+        assert np.array_equal(in_format(matrix, number_format), matrix)
+
+
+@pytest.mark.parametrize("number_format", FORMATS, ids=lambda f: f.name)
+def test_a_product_in_the_format_passes(number_format: FloatFormat) -> None:
+    left, right = probe_matrices(number_format)
+    product = (left.astype(number_format.name) @ right.astype(number_format.name)).astype(np.float64)
+    assert product_is_within_bound(left, right, product, number_format)
+
+
+@pytest.mark.parametrize("bits", [8, 11, 16])
+def test_a_product_of_shortened_significands_fails(bits: int) -> None:
+    left, right = probe_matrices(FLOAT32)
+    product = with_significands_of(left, bits) @ with_significands_of(right, bits)
+    assert not product_is_within_bound(left, right, np.round(product), FLOAT32)
+
+
+@pytest.mark.parametrize("number_format", FORMATS, ids=lambda f: f.name)
+def test_a_product_emulated_in_fixed_point_fails(number_format: FloatFormat) -> None:
+    left, right = probe_matrices(number_format)
+    bits = -int(np.log2(number_format.unit_roundoff))
+    product = in_fixed_point(left, bits, axis=1) @ in_fixed_point(right, bits, axis=0)
+    assert not product_is_within_bound(left, right, np.round(product), number_format)
+
+
+@pytest.mark.parametrize("number_format", FORMATS, ids=lambda f: f.name)
+def test_a_product_with_one_wrong_entry_fails(number_format: FloatFormat) -> None:
+    left, right = probe_matrices(number_format)
+    product = np.round(left @ right)
+    for wrong in (np.nan, np.inf, 2.0 * product[3, 4], -product[3, 4]):
+        spoilt = product.copy()
+        spoilt[3, 4] = wrong
+        assert not product_is_within_bound(left, right, spoilt, number_format)
+
+
+def test_the_bound_of_the_probe_is_met_exactly_and_not_beyond() -> None:
+    left, right = np.full((1, 4), 1.0), np.full((4, 1), 2.0**40)
+    coarse = FloatFormat("coarse", 2.0**-10, 2.0**-1022, 2.0**1000)
+    size = 4 * 2**40
+    allowed = 4 * size // (2**10 - 4)
+    assert product_is_within_bound(left, right, np.array([[float(size + allowed)]]), coarse)
+    assert not product_is_within_bound(left, right, np.array([[float(size + allowed + 1)]]), coarse)
+
+
+@pytest.mark.parametrize(("error", "passes"), [(0.0, True), (3.9, True), (-3.9, True), (4.1, False), (-4.1, False)])
+def test_an_exponential_that_is_off_by_more_than_assumed_fails(error: float, passes: bool) -> None:
+    points = np.linspace(-20.0, 0.0, 17)
+    values = np.exp(points) * (1.0 + error * 2.0 * FLOAT32.unit_roundoff)
+    assert exponentials_are_within_bound(points, values, FLOAT32, exp_ulps=4.0) is passes
+
+
+def test_an_exponential_that_is_not_a_number_fails() -> None:
+    assert not exponentials_are_within_bound(np.zeros(1), np.array([np.nan]), FLOAT32, exp_ulps=4.0)
+
+
+def test_a_device_with_wrong_products_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verify.replica.device.product_is_within_bound", lambda *_: False)
+    with pytest.raises(DeviceError, match="cpu: float32 matrix products are not sums"):
+        require_arithmetic.__wrapped__(torch.device("cpu"), FLOAT32)
+
+
+def test_a_device_with_a_coarse_exponential_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verify.replica.device.EXP_ULPS", 1e-3)
+    with pytest.raises(DeviceError, match="cpu: the float64 exponential is off"):
+        require_arithmetic.__wrapped__(torch.device("cpu"), FLOAT64)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("number_format", FORMATS, ids=lambda f: f.name)
+def test_the_cuda_device_passes_the_probe(number_format: FloatFormat) -> None:
+    device = select_device("cuda")
+    assert device_name(device) != "cpu"
+    require_arithmetic(device, number_format)

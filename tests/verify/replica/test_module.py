@@ -1,0 +1,202 @@
+"""The torch module computes what the convention says, in the type it is given, and changes no setting of torch."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.errors import InputError
+from constructions.models.network import TENSOR_NAMES, Network
+from verify.replica.module import Replica, full_precision
+
+
+def random_network(generator: np.random.Generator, *, scale: float = 1.0) -> Network:
+    """A network of which no two sizes are equal, so that no two axes can be confused."""
+    d_vocab, n_ctx, d_model, n_heads, d_qk, d_head, d_vocab_out = 7, 4, 6, 5, 3, 2, 9
+    normal = generator.standard_normal
+    return Network(
+        W_E=normal((d_vocab, d_model)),
+        W_pos=normal((n_ctx, d_model)),
+        W_Q=scale * normal((n_heads, d_model, d_qk)),
+        W_K=normal((n_heads, d_model, d_qk)),
+        W_V=normal((n_heads, d_model, d_head)),
+        W_O=normal((n_heads, d_head, d_model)),
+        W_U=normal((d_model, d_vocab_out)),
+    )
+
+
+def reference_logits(network: Network, contexts: np.ndarray) -> np.ndarray:
+    """The definition, in the other association: scores through W_Q W_K^T, values of mixed embeddings."""
+    x = network.W_E[contexts] + network.W_pos[np.arange(contexts.shape[1])]
+    last = x[:, -1, :]
+    forms = np.einsum("hde,hfe->hdf", network.W_Q, network.W_K)
+    scores = np.einsum("td,hdf,tsf->ths", last, forms, x)
+    attention = np.exp(scores - scores.max(axis=2, keepdims=True))
+    attention /= attention.sum(axis=2, keepdims=True)
+    read = np.einsum("ths,tsd->thd", attention, x)
+    maps = np.einsum("hde,hef->hdf", network.W_V, network.W_O)
+    return (last + np.einsum("thd,hdf->tf", read, maps)) @ network.W_U
+
+
+@contextmanager
+def restored_precision() -> Iterator[None]:
+    """Settings that a test makes on purpose, put back."""
+    cuda, mkldnn = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision("highest")
+        cuda.fp32_precision, mkldnn.fp32_precision = "none", "none"
+
+
+def precision() -> tuple[str, str]:
+    return torch.backends.cuda.matmul.fp32_precision, torch.backends.mkldnn.matmul.fp32_precision
+
+
+@given(seed=st.integers(0, 2**32 - 1), length=st.integers(1, 4), scale=st.sampled_from([0.1, 1.0, 10.0]))
+def test_the_logits_are_those_of_the_definition(seed: int, length: int, scale: float) -> None:
+    generator = np.random.default_rng(seed)
+    network = random_network(generator, scale=scale)
+    contexts = generator.integers(0, 7, (5, length))
+    with torch.inference_mode():
+        logits = Replica.from_network(network, dtype=torch.float64)(torch.tensor(contexts)).numpy()
+    np.testing.assert_allclose(logits, reference_logits(network, contexts), rtol=1e-11, atol=1e-11)
+
+
+def test_the_parameters_have_the_names_and_values_of_the_tensors() -> None:
+    network = random_network(np.random.default_rng(0))
+    parameters = dict(Replica.from_network(network, dtype=torch.float64).named_parameters())
+    assert tuple(parameters) == TENSOR_NAMES
+    for name, tensor in network.tensors().items():
+        assert np.array_equal(parameters[name].detach().numpy(), tensor)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "rounded"),
+    [(torch.float32, lambda x: x.astype(np.float32).astype(np.float64)), (torch.bfloat16, None)],
+)
+def test_the_weights_are_rounded_to_nearest_once(dtype: torch.dtype, rounded) -> None:
+    network = random_network(np.random.default_rng(1))
+    for name, parameter in Replica.from_network(network, dtype=dtype).named_parameters():
+        tensor, actual = network.tensors()[name], parameter.detach().double().numpy()
+        assert parameter.dtype == dtype
+        if rounded is not None:
+            assert np.array_equal(actual, rounded(tensor))
+        else:
+            assert (np.abs(actual - tensor) <= 2.0**-8 * np.abs(tensor)).all()
+
+
+def test_a_state_dict_of_another_replica_is_taken() -> None:
+    first, second = (random_network(np.random.default_rng(seed)) for seed in (0, 1))
+    replica = Replica.from_network(first, dtype=torch.float64)
+    replica.load_state_dict(Replica.from_network(second, dtype=torch.float64).state_dict())
+    contexts = np.array([[0, 1, 2, 3]])
+    np.testing.assert_allclose(replica(torch.tensor(contexts)).detach().numpy(), reference_logits(second, contexts))
+
+
+def test_the_same_tokens_give_the_same_bits() -> None:
+    network = random_network(np.random.default_rng(2))
+    tokens = torch.tensor(np.random.default_rng(3).integers(0, 7, (50, 4)))
+    replica = Replica.from_network(network, dtype=torch.float32)
+    assert torch.equal(replica(tokens), replica(tokens))
+
+
+def test_gradients_reach_every_parameter() -> None:
+    replica = Replica.from_network(random_network(np.random.default_rng(4)), dtype=torch.float64)
+    replica(torch.tensor([[0, 1, 2, 3], [4, 5, 6, 0]])).square().sum().backward()
+    assert all(p.grad is not None and bool((p.grad != 0).any()) for p in replica.parameters())
+
+
+def test_scores_beyond_the_range_of_the_exponential_do_not_overflow() -> None:
+    network = random_network(np.random.default_rng(5), scale=1e6)
+    logits = Replica.from_network(network, dtype=torch.float32)(torch.tensor([[0, 1, 2, 3]]))
+    assert torch.isfinite(logits).all()
+
+
+def test_no_contexts_have_no_logits() -> None:
+    replica = Replica.from_network(random_network(np.random.default_rng(6)), dtype=torch.float32)
+    assert replica(torch.zeros((0, 4), dtype=torch.int64)).shape == (0, 9)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (torch.zeros((2, 5), dtype=torch.int64), "contexts of 5 tokens, expected 1 .. 4"),
+        (torch.zeros((2, 0), dtype=torch.int64), "contexts of 0 tokens, expected 1 .. 4"),
+        (torch.zeros(4, dtype=torch.int64), "expected integers"),
+        (torch.zeros((2, 4)), "torch.float32"),
+        (torch.zeros((2, 4), dtype=torch.bool), "torch.bool"),
+        (torch.full((2, 4), 7), "7 .. 7, expected 0 .. 6"),
+        (torch.full((2, 4), -1), "-1 .. -1, expected 0 .. 6"),
+    ],
+)
+def test_tokens_that_the_network_cannot_read_are_refused(tokens: torch.Tensor, message: str) -> None:
+    replica = Replica.from_network(random_network(np.random.default_rng(7)), dtype=torch.float32)
+    with pytest.raises(InputError, match=message):
+        replica(tokens)
+
+
+def test_a_type_that_is_not_floating_point_is_refused() -> None:
+    with pytest.raises(InputError, match="int64"):
+        Replica.from_network(random_network(np.random.default_rng(8)), dtype=torch.int64)
+
+
+@pytest.mark.parametrize("older", ["highest", "high", "medium"])
+def test_full_precision_overrides_the_older_settings_and_puts_them_back(older: str) -> None:
+    with restored_precision():
+        torch.set_float32_matmul_precision(older)
+        before = precision()
+        with full_precision():
+            assert precision() == ("ieee", "ieee")
+            assert torch.get_float32_matmul_precision() == "highest"
+        assert precision() == before
+        assert torch.get_float32_matmul_precision() == older
+
+
+@pytest.mark.parametrize(("cuda", "mkldnn"), [("tf32", "none"), ("none", "bf16"), ("tf32", "bf16"), ("ieee", "tf32")])
+def test_full_precision_overrides_the_newer_settings_and_puts_them_back(cuda: str, mkldnn: str) -> None:
+    with restored_precision():
+        torch.backends.cuda.matmul.fp32_precision = cuda
+        torch.backends.mkldnn.matmul.fp32_precision = mkldnn
+        with full_precision():
+            assert precision() == ("ieee", "ieee")
+        assert precision() == (cuda, mkldnn)
+
+
+def test_full_precision_puts_the_settings_back_after_an_error() -> None:
+    with restored_precision():
+        torch.set_float32_matmul_precision("medium")
+        before = precision()
+        with pytest.raises(RuntimeError, match="inside"), full_precision():
+            raise RuntimeError("inside")
+        assert precision() == before
+
+
+def test_the_logits_do_not_depend_on_reduced_precision_or_autocasting_around_them() -> None:
+    network = random_network(np.random.default_rng(9))
+    tokens = torch.tensor(np.random.default_rng(10).integers(0, 7, (64, 4)))
+    replica = Replica.from_network(network, dtype=torch.float32)
+    with torch.inference_mode(), restored_precision():
+        expected = replica(tokens)
+        torch.set_float32_matmul_precision("medium")
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            actual = replica(tokens)
+    assert actual.dtype == torch.float32
+    assert torch.equal(actual, expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision_around", ["highest", "medium"])
+def test_the_logits_on_cuda_are_those_of_the_definition(precision_around: str) -> None:
+    network = random_network(np.random.default_rng(11))
+    contexts = np.random.default_rng(12).integers(0, 7, (64, 4))
+    expected = reference_logits(network, contexts)
+    with torch.inference_mode(), restored_precision():
+        torch.set_float32_matmul_precision(precision_around)
+        for dtype, tolerance in ((torch.float64, 1e-11), (torch.float32, 1e-4)):
+            logits = Replica.from_network(network, dtype=dtype, device="cuda")(torch.tensor(contexts, device="cuda"))
+            np.testing.assert_allclose(logits.double().cpu().numpy(), expected, rtol=tolerance, atol=tolerance)

@@ -1,0 +1,445 @@
+"""A run is judged by the enclosure and the a-priori bound alone: the certified network passes, every other fails."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+import verify.replica.run as run_module
+from constructions.errors import InputError
+from constructions.files import canonical_json
+from constructions.models.network import Network
+from constructions.tasks.task import Counts, Task, make_task
+from verify.arithmetic.enclosure import Enclosure
+from verify.forward.float64 import logit_chunks
+from verify.replica.device import DeviceError
+from verify.replica.module import Replica
+from verify.replica.rounding import FLOAT32, rounding_bound
+from verify.replica.run import DTYPES, RunResult, run, run_all
+
+N, S, T = 7, 3, 40
+
+
+def random_task(generator: np.random.Generator, target: str) -> Task:
+    contexts = np.array(list(np.ndindex(*(N,) * S)))[generator.permutation(N**S)[:T]]
+    counts = Counts.from_rows([{int(generator.integers(N)): int(generator.integers(1, 9)), 2: 3} for _ in contexts])
+    return make_task(contexts, counts, vocabulary=tuple("abcdefg"), target=target)
+
+
+def memory(generator: np.random.Generator, task: Task) -> Network:
+    """A network whose logits are those of the task up to rounding, by a least-squares solve; W_V and W_O are square."""
+    d_model, n_heads, d_head = 8, 12, 8
+    normal = generator.standard_normal
+    tensors = {
+        "W_E": normal((N, d_model)),
+        "W_pos": normal((S, d_model)),
+        "W_Q": normal((n_heads, d_model, d_head)) / 2,
+        "W_K": normal((n_heads, d_model, d_head)) / 2,
+        "W_V": normal((n_heads, d_model, d_head)),
+        "W_U": np.eye(d_model, N),
+    }
+    x = tensors["W_E"][task.contexts] + tensors["W_pos"]
+    features = []
+    for W_Q, W_K, W_V in zip(tensors["W_Q"], tensors["W_K"], tensors["W_V"], strict=True):
+        scores = np.einsum("te,tse->ts", x[:, -1] @ W_Q, x @ W_K)
+        attention = np.exp(scores - scores.max(axis=1, keepdims=True))
+        attention /= attention.sum(axis=1, keepdims=True)
+        features.append(np.einsum("ts,tse->te", attention, x @ W_V))
+    logits = 10.0 * np.eye(N)[task.labels] if task.laws is None else np.log(task.laws)
+    goal = np.zeros((T, d_model))
+    goal[:, :N] = logits
+    W_O = np.linalg.lstsq(np.hstack(features), goal - x[:, -1], rcond=None)[0]
+    return Network(**tensors, W_O=W_O.reshape(n_heads, d_head, d_model))
+
+
+@pytest.fixture(scope="module", params=["laws", "labels"])
+def memorized(request: pytest.FixtureRequest) -> tuple[Network, Task]:
+    generator = np.random.default_rng(20)
+    task = random_task(generator, request.param)
+    return memory(generator, task), task
+
+
+def bigram(laws: np.ndarray, target: str = "laws") -> tuple[Network, Task]:
+    """Contexts of one token whose logits are the logarithms of the laws."""
+    size = len(laws)
+    counts = Counts.from_rows([{int(row.argmax()): size - i} for i, row in enumerate(laws)])
+    task = make_task(
+        np.arange(size).reshape(-1, 1),
+        counts,
+        vocabulary=tuple(map(str, range(size))),
+        target=target,
+        laws=laws if target == "laws" else None,
+    )
+    zero = np.zeros
+    with np.errstate(divide="ignore"):
+        W_U = np.log(laws)
+    network = Network(
+        W_E=np.eye(size),
+        W_pos=zero((1, size)),
+        W_Q=zero((1, size, 1)),
+        W_K=zero((1, size, 1)),
+        W_V=zero((1, size, 1)),
+        W_O=zero((1, 1, size)),
+        W_U=W_U,
+    )
+    return network, task
+
+
+def with_tensor(network: Network, **tensors: np.ndarray) -> Network:
+    return Network(**{**network.tensors(), **tensors})
+
+
+def run_another(
+    monkeypatch: pytest.MonkeyPatch, network: Network, task: Task, change: Callable[[Network], Network], dtype: str
+) -> RunResult:
+    """The judgement about `network` of a replica that computes something else."""
+    original = Replica.from_network
+    monkeypatch.setattr(Replica, "from_network", lambda given, **options: original(change(given), **options))
+    return run(network, task, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_certified_network_stays_within_the_bound(memorized: tuple[Network, Task], dtype: str) -> None:
+    result = run(*memorized, dtype=dtype)
+    assert result.within_bound is True
+    assert result.note == ""
+    assert result.accuracy == 1.0
+    assert result.largest_bound is not None
+    assert 0.0 < result.max_logit_error <= result.largest_bound < {"float64": 1e-9, "float32": 1.0}[dtype]
+
+
+def test_bfloat16_is_reported_and_not_judged(memorized: tuple[Network, Task]) -> None:
+    result = run(*memorized, dtype="bfloat16")
+    assert result.within_bound is None
+    assert result.largest_bound is None
+    assert "reported, not judged" in result.note
+    assert 0.5 < result.accuracy <= 1.0
+    assert 1e-6 < result.mean_kl < 1.0
+    assert result.max_logit_error > 1e-3
+
+
+CHANGES: dict[str, Callable[[Network], Network]] = {
+    "scores scaled by 1/sqrt(d)": lambda n: with_tensor(n, W_Q=n.W_Q / math.sqrt(n.d_qk)),
+    "positions reversed": lambda n: with_tensor(n, W_pos=n.W_pos[::-1]),
+    "a head dropped": lambda n: with_tensor(n, W_O=n.W_O * (np.arange(n.n_heads) != 3)[:, None, None]),
+    "two heads swapped in W_O": lambda n: with_tensor(n, W_O=n.W_O[[1, 0, *range(2, n.n_heads)]]),
+    "queries and keys swapped": lambda n: with_tensor(n, W_Q=n.W_K, W_K=n.W_Q),
+    "W_O transposed": lambda n: with_tensor(n, W_O=n.W_O.transpose(0, 2, 1)),
+    "W_V transposed": lambda n: with_tensor(n, W_V=n.W_V.transpose(0, 2, 1)),
+    "a token's embedding swapped with another's": lambda n: with_tensor(n, W_E=n.W_E[[1, 0, *range(2, n.d_vocab)]]),
+    "embeddings a thousandth too small": lambda n: with_tensor(n, W_E=n.W_E * 0.999),
+    "a NaN-free but infinite answer": lambda n: with_tensor(n, W_U=n.W_U * 1e39),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_another_network_leaves_the_bound(
+    memorized: tuple[Network, Task], change: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = run_another(monkeypatch, *memorized, CHANGES[change], dtype)
+    assert result.within_bound is False
+    assert result.largest_bound is not None
+    assert result.max_logit_error > result.largest_bound
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_replica_without_the_skip_connection_leaves_the_bound(
+    memorized: tuple[Network, Task], dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forward(replica: Replica, tokens: torch.Tensor) -> torch.Tensor:
+        last = replica.W_E[tokens[:, -1]] + replica.W_pos[tokens.shape[1] - 1]
+        return original(replica, tokens) - last @ replica.W_U
+
+    original = Replica.forward
+    monkeypatch.setattr(Replica, "forward", forward)
+    assert run(*memorized, dtype=dtype).within_bound is False
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["W_E", "W_pos", "W_V", "W_O", "W_U"])
+def test_one_weight_that_moves_a_logit_by_twice_the_bound_leaves_it(
+    memorized: tuple[Network, Task], dtype: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, task = memorized
+    bound = run(network, task, dtype=dtype).largest_bound
+    assert bound is not None
+    tensor = network.tensors()[name]
+    place = np.unravel_index(int(np.abs(tensor).argmax()), tensor.shape)
+
+    def moved(by: float) -> Network:
+        changed = tensor.copy()
+        changed[place] += by
+        return with_tensor(network, **{name: changed})
+
+    def effect(by: float) -> float:
+        chunks = zip(logit_chunks(network, task.contexts), logit_chunks(moved(by), task.contexts), strict=True)
+        return max(float(np.abs(a.midpoint - b.midpoint).max()) for (_, a), (_, b) in chunks)
+
+    step = 2.0 * bound / effect(1e-4) * 1e-4
+    assert effect(step) > 1.5 * bound
+    assert run_another(monkeypatch, network, task, lambda _: moved(step), dtype).within_bound is False
+
+
+def test_one_weight_that_moves_a_logit_by_less_than_the_bound_is_not_noticed(
+    memorized: tuple[Network, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def changed(network: Network) -> Network:
+        return with_tensor(network, W_U=network.W_U * (1.0 + 1e-12))
+
+    assert run_another(monkeypatch, *memorized, changed, "float32").within_bound is True
+
+
+@pytest.mark.parametrize("worse", [1.0 - 1e-6, 1.0 + 1e-6])
+def test_the_limit_is_the_radius_plus_the_rounding_bound(worse: float) -> None:
+    network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
+    bound = rounding_bound(network, task.contexts, number_format=FLOAT32)
+    with torch.inference_mode():
+        computed = Replica.from_network(network, dtype=torch.float32)(torch.tensor(task.contexts)).double().numpy()
+    radius = 0.125
+    shifted = computed.copy()
+    shifted[1, 0] += (radius + bound[1]) * worse
+    result = run(network, task, dtype="float32", logits=[(0, Enclosure(shifted, radius))])
+    assert result.within_bound is (worse < 1.0)
+    assert result.largest_bound == pytest.approx(radius + bound.max())
+    assert result.max_logit_error == pytest.approx(radius + bound[1], rel=1e-5)
+
+
+def test_a_violation_in_any_chunk_is_remembered() -> None:
+    network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
+    good = Enclosure(network.W_U, 0.0)
+    wrong = Enclosure(network.W_U + np.array([[1.0], [0.0]]), 0.0)
+    for enclosure, expected in ((good, True), (wrong, False)):
+        chunks = [(0, enclosure[:1]), (1, enclosure[1:])]
+        assert run(network, task, dtype="float64", logits=chunks).within_bound is expected
+
+
+def test_an_enclosure_that_says_nothing_is_not_judged() -> None:
+    network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
+    result = run(network, task, dtype="float64", logits=[(0, Enclosure(network.W_U, np.inf))])
+    assert result.within_bound is None
+    assert "not judged" in result.note
+    assert result.summary()["largest_bound"] is None
+
+
+def test_a_violation_beside_an_enclosure_that_says_nothing_is_a_violation() -> None:
+    network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
+    radius = np.array([[0.0, 0.0], [np.inf, np.inf]])
+    result = run(network, task, dtype="float64", logits=[(0, Enclosure(network.W_U + 1.0, radius))])
+    assert result.within_bound is False
+
+
+def test_a_type_that_overflows_is_not_judged_and_nothing_about_it_is_hidden() -> None:
+    network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
+    network = with_tensor(network, W_U=network.W_U * 1e39)
+    result = run(network, task, dtype="float32")
+    assert result.within_bound is None
+    assert "overflow" in result.note
+    assert (result.accuracy, result.mean_kl, result.max_logit_error) == (0.0, math.inf, math.inf)
+    assert result.summary()["mean_kl"] is None
+
+
+def test_all_types_in_one_go_give_what_each_gives_alone(memorized: tuple[Network, Task]) -> None:
+    together = run_all(*memorized)
+    assert tuple(together) == DTYPES == ("float64", "float32", "bfloat16")
+    for dtype, summary in together.items():
+        alone = run(*memorized, dtype=dtype).summary()
+        assert {**summary, "seconds": 0} == {**alone, "seconds": 0}
+        assert {
+            "accuracy",
+            "mean_kl",
+            "max_kl",
+            "max_logit_error",
+            "within_bound",
+            "device",
+            "seconds",
+        } <= summary.keys()
+    assert canonical_json(together)
+
+
+def test_finer_types_are_closer_to_the_certified_logits(memorized: tuple[Network, Task]) -> None:
+    results = [run(*memorized, dtype=dtype) for dtype in DTYPES]
+    errors = [result.max_logit_error for result in results]
+    assert errors[0] < 1e-6 * errors[1] < 1e-6 * errors[2]
+    assert results[0].max_kl <= results[1].max_kl <= results[2].max_kl
+
+
+def test_batches_do_not_change_the_result(memorized: tuple[Network, Task], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run(*memorized, dtype="float64")
+    sizes: list[int] = []
+    original = Replica.forward
+    monkeypatch.setattr(Replica, "forward", lambda self, tokens: sizes.append(len(tokens)) or original(self, tokens))
+    monkeypatch.setattr(run_module, "_BATCH_BYTES", {"cpu": 2**17})
+    parts = run(*memorized, dtype="float64", logits=logit_chunks(*(memorized[0], memorized[1].contexts), rows=17))
+    assert sum(sizes) == T
+    assert max(sizes) < 17
+    assert parts.accuracy == whole.accuracy
+    assert parts.within_bound is True
+    assert parts.mean_kl == pytest.approx(whole.mean_kl, rel=0.1, abs=1e-27)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(0, 1)], "cover 1 contexts, expected 2"),
+        ([], "cover 0 contexts, expected 2"),
+        ([(1, 1), (0, 1)], "starts at row 1, expected row 0"),
+        ([(0, 1), (0, 1)], "starts at row 0, expected row 1"),
+        ([(0, 2), (2, 1)], "cover 3 contexts, expected 2"),
+    ],
+)
+def test_enclosures_that_do_not_cover_the_contexts_are_refused(rows: list[tuple[int, int]], message: str) -> None:
+    network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
+    chunks = [(start, Enclosure(np.zeros((length, 2)), 0.0)) for start, length in rows]
+    with pytest.raises(InputError, match=message):
+        run(network, task, dtype="bfloat16", logits=chunks)
+
+
+def test_enclosures_over_another_vocabulary_are_refused() -> None:
+    network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
+    with pytest.raises(InputError, match="expected row 0 and 2 columns"):
+        run(network, task, dtype="float64", logits=[(0, Enclosure(np.zeros((2, 3)), 0.0))])
+
+
+def test_an_unknown_type_is_refused() -> None:
+    with pytest.raises(InputError, match="dtype = 'float16', expected one of float64, float32, bfloat16"):
+        run(*bigram(np.array([[0.75, 0.25], [0.5, 0.5]])), dtype="float16")
+
+
+def test_a_task_over_another_vocabulary_is_refused() -> None:
+    network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
+    with pytest.raises(InputError, match="3 logits, but the task has 2 tokens"):
+        run(with_tensor(network, W_U=np.zeros((2, 3))), task)
+
+
+def test_a_task_with_longer_contexts_is_refused(memorized: tuple[Network, Task]) -> None:
+    network, task = memorized
+    for dtype in DTYPES:
+        with pytest.raises(InputError, match=r"contexts .*3.* 2"):
+            run(with_tensor(network, W_pos=network.W_pos[:2]), task, dtype=dtype)
+
+
+def test_a_missing_cuda_device_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(DeviceError, match="no CUDA device"):
+        run(*bigram(np.array([[0.75, 0.25], [0.5, 0.5]])), device="cuda")
+
+
+def test_only_judged_types_need_a_device_that_passes_the_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise DeviceError("emulated")
+
+    monkeypatch.setattr(run_module, "require_arithmetic", refuse)
+    network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
+    assert run(network, task, dtype="bfloat16").within_bound is None
+    for dtype in ("float64", "float32"):
+        with pytest.raises(DeviceError, match="emulated"):
+            run(network, task, dtype=dtype)
+
+
+def test_accuracy_counts_any_mode_of_a_law_and_only_the_label() -> None:
+    laws = np.array([[0.4, 0.4, 0.2], [0.1, 0.5, 0.4], [0.2, 0.3, 0.5]])
+    shown = np.array([[0.3, 0.5, 0.2], [0.1, 0.4, 0.5], [0.2, 0.3, 0.5]])
+    network, task = bigram(laws)
+    predicted = with_tensor(network, W_U=np.log(shown)[np.argsort(task.contexts[:, 0])])
+    assert run(predicted, task, dtype="float64").accuracy == pytest.approx(2 / 3)
+    network, task = bigram(laws, target="labels")
+    predicted = with_tensor(network, W_U=np.log(shown))
+    assert task.labels.tolist() == [0, 1, 2]
+    assert run(predicted, task, dtype="float64").accuracy == pytest.approx(1 / 3)
+
+
+def exact_divergence(logits: list[float], law: list[float]) -> float:
+    with ctx.workprec(300):
+        total = sum(map(arb, law), arb(0))
+        shares = [arb(p) / total for p in law]
+        normalizer = sum((arb(logit).exp() for logit in logits), arb(0)).log()
+        return float(sum((p * (p.log() - logit + normalizer) for p, logit in zip(shares, logits, strict=True)), arb(0)))
+
+
+@given(seed=st.integers(0, 2**32 - 1), scale=st.sampled_from([1e-14, 1e-9, 1e-4, 0.3, 3.0, 100.0, 900.0]))
+def test_divergences_are_accurate_however_small_or_large(seed: int, scale: float) -> None:
+    generator = np.random.default_rng(seed)
+    laws = np.maximum(generator.dirichlet(np.full(5, 0.5), size=5), 1e-12)
+    network, task = bigram(laws)
+    network = with_tensor(network, W_U=network.W_U + scale * generator.standard_normal((5, 5)) + 7.0)
+    assert task.laws is not None
+    expected = [
+        exact_divergence(network.W_U[token].tolist(), law)
+        for (token,), law in zip(task.contexts.tolist(), task.laws.tolist(), strict=True)
+    ]
+    result = run(network, task, dtype="float64")
+    # The law is normalized in float64 and the logits rounded: the gap between the two has an error of about 1e-14.
+    error = 1e-14 * math.sqrt(max(expected)) + 1e-27
+    assert result.mean_kl == pytest.approx(np.mean(expected), rel=1e-9, abs=error)
+    assert result.max_kl == pytest.approx(np.max(expected), rel=1e-9, abs=error)
+    assert result.mean_kl >= 0.0
+
+
+@given(seed=st.integers(0, 2**32 - 1), scale=st.sampled_from([0.01, 1.0, 40.0, 700.0]))
+def test_the_divergence_of_a_label_is_its_surprise(seed: int, scale: float) -> None:
+    generator = np.random.default_rng(seed)
+    network, task = bigram(generator.dirichlet(np.ones(4), size=4), target="labels")
+    network = with_tensor(network, W_U=scale * generator.standard_normal((4, 4)))
+    expected = []
+    with ctx.workprec(2400):
+        for (token,), label in zip(task.contexts.tolist(), task.labels.tolist(), strict=True):
+            row = [arb(logit) for logit in network.W_U[token].tolist()]
+            expected.append(float(sum(((logit - row[label]).exp() for logit in row), arb(0)).log()))
+    result = run(network, task, dtype="float64")
+    assert result.max_kl == pytest.approx(np.max(expected), rel=1e-12, abs=0)
+    assert result.mean_kl == pytest.approx(np.mean(expected), rel=1e-12, abs=0)
+
+
+def test_laws_that_do_not_sum_to_one_are_normalized() -> None:
+    laws = np.array([[0.75, 0.25], [0.5, 0.5]])
+    network, task = bigram(laws * (1.0 + 2.0**-31))
+    network = with_tensor(network, W_U=np.log(laws) + 7.0)
+    assert run(network, task, dtype="float64").max_kl < 1e-25
+
+
+def test_a_divergence_far_below_the_unit_roundoff_is_still_seen() -> None:
+    network, task = bigram(np.full((4, 4), 0.25))
+    step = 3.0 * 2.0**-52
+    network = with_tensor(network, W_U=network.W_U + np.array([step, -step, step, -step]))
+    assert run(network, task, dtype="float64").mean_kl == pytest.approx(step**2 / 2, rel=1e-6, abs=0)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("around", ["highest", "medium"])
+def test_the_certified_network_stays_within_the_bound_on_cuda(
+    memorized: tuple[Network, Task], dtype: str, around: str
+) -> None:
+    torch.set_float32_matmul_precision(around)
+    try:
+        result = run(*memorized, dtype=dtype, device="cuda")
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert result.within_bound is True
+    assert result.accuracy == 1.0
+    assert result.device == torch.cuda.get_device_name(0)
+
+
+@pytest.mark.gpu
+def test_every_type_runs_on_cuda_as_on_the_cpu(memorized: tuple[Network, Task]) -> None:
+    here, there = run_all(*memorized), run_all(*memorized, device="cuda")
+    for dtype in DTYPES:
+        assert there[dtype]["within_bound"] == here[dtype]["within_bound"]
+        assert there[dtype]["accuracy"] == pytest.approx(here[dtype]["accuracy"], abs=0.1)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("change", CHANGES)
+def test_another_network_leaves_the_bound_on_cuda(
+    memorized: tuple[Network, Task], change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, task = memorized
+    original = Replica.from_network
+    monkeypatch.setattr(Replica, "from_network", lambda given, **options: original(CHANGES[change](given), **options))
+    assert run(network, task, dtype="float32", device="cuda").within_bound is False

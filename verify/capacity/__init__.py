@@ -1,0 +1,1 @@
+"""What no weights of a shape can hold, and what the counts of a shape promise."""

@@ -1,0 +1,108 @@
+"""How many numbers a stored network is, counted on its file, and how many it is made of, proved on its weights.
+
+Page: docs/claims/parameters.md
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.errors import FileFormatError, HypothesisError
+from constructions.models.network import Network
+
+_PREFIX = 8  # bytes that hold the length of the header
+
+
+def stored_parameters(path: Path) -> int:
+    """Count the entries of all tensors of a safetensors file.
+
+    The header says the shape of every tensor, and the bytes that follow must be as many float64 numbers.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The number of entries.
+
+    Raises:
+        FileFormatError: The file is no such file, or its data are not as many numbers.
+
+    Page: docs/claims/parameters.md
+
+    Example:
+        >>> import tempfile
+        >>> from constructions.memories.left_out import sharp_instance, violating_front_end
+        >>> network = sharp_instance(violating_front_end(), norm=200.0, occurrences=33).network
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     network.save(Path(folder) / "model.safetensors")
+        ...     stored_parameters(Path(folder) / "model.safetensors")
+        14
+    """
+    data = Path(path).read_bytes()
+    length = int.from_bytes(data[:_PREFIX], "little")
+    try:
+        header = json.loads(data[_PREFIX : _PREFIX + length])
+        tensors = [tensor for name, tensor in header.items() if name != "__metadata__"]
+        entries = sum(math.prod(map(_size, tensor["shape"])) for tensor in tensors)
+        formats = {tensor["dtype"] for tensor in tensors}
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
+        raise FileFormatError(f"{path} is no safetensors file: {error}") from error
+    if len(data) != _PREFIX + length + 8 * entries or not formats <= {"F64"}:
+        raise FileFormatError(f"{path} has {len(data)} bytes, expected {entries} float64 numbers after its header")
+    return entries
+
+
+def shared_attention_parameters(network: Network) -> int:
+    r"""Count what a network is made of, once its attention is proved to be $\lambda_h u^\top v$ in every head.
+
+    The products $W_Q^h W_K^{h\top}$ are exact rational matrices. They have this form if and only if the $d^2$ entries
+    of each, as the rows of a matrix, have rank at most 1, and one that is not 0 has rank 1 itself: decided in rational
+    arithmetic. Then $u, v, \lambda$, that is $2 d + H$ numbers, take the place of all of `W_Q` and `W_K`.
+
+    Args:
+        network: The weights.
+
+    Returns:
+        The number of entries of the other tensors, plus $2 d + H$.
+
+    Raises:
+        HypothesisError: The attention is not of this form.
+
+    Page: docs/claims/parameters.md
+
+    Example:
+        >>> from constructions.memories.parameters import matched_memories
+        >>> _, generic, shared = matched_memories(tokens=3, length=2, width=3, head_width=2, seed=0)
+        >>> shared_attention_parameters(shared)
+        69
+        >>> shared_attention_parameters(generic)
+        Traceback (most recent call last):
+        ...
+        constructions.errors.HypothesisError: Shared attention needs W_Q^h W_K^h = lambda_h u v in every head, but ...
+    """
+    products = [_exact(query) * _exact(key).transpose() for query, key in zip(network.W_Q, network.W_K, strict=True)]
+    rows = fmpq_mat([product.entries() for product in products])
+    largest = max((product.rank() for product in products), default=0)
+    if rows.rank() > 1 or largest > 1:
+        raise HypothesisError(
+            "Shared attention",
+            "W_Q^h W_K^h = lambda_h u v in every head",
+            f"they span {rows.rank()} dimensions, and have ranks up to {largest}",
+        )
+    others = sum(tensor.size for name, tensor in network.tensors().items() if name not in ("W_Q", "W_K"))
+    return others + 2 * network.d_model + network.n_heads
+
+
+def _size(side: object) -> int:
+    if not isinstance(side, int) or side < 0:
+        raise ValueError(f"a tensor has the side {side!r}")
+    return side
+
+
+def _exact(matrix: NDArray[np.float64]) -> fmpq_mat:
+    rows = matrix.tolist()
+    return fmpq_mat([[fmpq(*entry.as_integer_ratio()) for entry in row] for row in rows])

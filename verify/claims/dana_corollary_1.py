@@ -1,0 +1,284 @@
+"""What is certified about Corollary 1: XOR and the count of labellings against it, and what is true instead.
+
+Page: docs/claims/corollary_1.md
+"""
+
+import math
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+from flint import fmpq
+
+from constructions.capacity.expected_accuracy import guaranteed_number
+from constructions.capacity.forbidden_labelling import forbidding_multipliers
+from constructions.memories.lookup_table import exact_lookup_table, lookup_front_end, lookup_table
+from constructions.memories.memory import build_memory
+from constructions.memories.one_head import one_head_memory
+from constructions.models.exact_network import as_rationals
+from constructions.models.network import Network
+from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
+from constructions.tasks.task import Task
+from verify.capacity.sign_patterns import heads_for_every_labelling
+from verify.capacity.sign_relation import forbids_one_head
+from verify.certificates.certificate import ARGMAX
+from verify.certificates.memorization import certify_memorization
+from verify.claims.evidence import Evidence
+from verify.forward.float64 import enclose_features
+from verify.forward.rationals import exact_network_logits, exact_outputs, exact_rank
+from verify.linear_algebra.singular_values import enclose_condition
+from verify.replica.rounding import FLOAT32, rounding_bound
+from verify.verdict import Verdict, decided, proved
+
+_XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+_XOR_LABELS = np.array([0, 0, 1, 1])
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify that Corollary 1 is false, and instances of what is true.
+
+    Args:
+        full: Whether to certify larger and more instances.
+
+    Yields:
+        The evidence, as soon as it is certified.
+
+    Page: docs/claims/corollary_1.md
+    """
+    yield _xor()
+    for length in (4, 5) if full else (4,):
+        yield _labellings(length)
+    yield _growth(20 if full else 12)
+    for name, contexts in _sets(full):
+        yield _guaranteed(name, contexts)
+    for n_tokens, length in ((2, 2), (3, 2), (2, 3), (2, 4), *(((4, 2), (3, 3)) if full else ())):
+        yield _all_contexts(n_tokens, length)
+    yield _exact_tables(range(2, 13 if full else 9))
+    yield _exact_outputs(range(2, 7 if full else 6))
+    yield _singular_table()
+    for n_tokens in (8, 16, 32):
+        yield _table(n_tokens)
+    yield _one_head_every_labelling(2)
+    for n_tokens in (5, 10, 20, *((50, 100) if full else ())):
+        yield _one_head(n_tokens, draws=10 if full else 3)
+
+
+def _xor() -> Evidence:
+    multipliers = forbidding_multipliers(_XOR, _XOR_LABELS)
+    verdict = Verdict.UNDECIDED if multipliers is None else forbids_one_head(_XOR, _XOR_LABELS, multipliers)
+    return Evidence(
+        role="counterexample",
+        statement=f"No weights of one head, of any widths, memorize XOR: {len(_XOR)} contexts, N = 2, S = 3.",
+        promised=f"{len(_XOR)} = H d_h + 2 memorized with d = d_h = 2, H = 1",
+        certified=f"at most {len(_XOR) - 1} for all weights of one head",
+        verdict=verdict,
+        method="an integer relation between the contexts",
+        data={
+            "contexts": _XOR.tolist(),
+            "labels": _XOR_LABELS.tolist(),
+            "multipliers": None if multipliers is None else multipliers.tolist(),
+        },
+    )
+
+
+def _labellings(length: int) -> Evidence:
+    """Every labelling of the contexts with one last token that a relation forbids."""
+    contexts = np.array([[*rest, 0] for rest in product(range(2), repeat=length - 1)])
+    # The same labels with the two tokens exchanged have the same relation.
+    labellings = [np.array([0, *rest]) for rest in product(range(2), repeat=len(contexts) - 1)]
+    if len(labellings) > 2**7:
+        labellings = [labellings[i] for i in np.random.default_rng(0).choice(len(labellings), 2**7, replace=False)]
+    forbidden = 0
+    for labels in labellings:
+        multipliers = forbidding_multipliers(contexts, labels)
+        forbidden += multipliers is not None and forbids_one_head(contexts, labels, multipliers) is Verdict.PROVED
+    return Evidence(
+        role="counterexample",
+        statement=(
+            f"{forbidden} of {len(labellings)} labellings of the {len(contexts)} contexts of {length} tokens out of 2 "
+            f"with one last token are beyond one head of any width."
+        ),
+        promised=f"none, with H = 1, d = 2, d_h = {len(contexts) - 2}",
+        certified=f"{forbidden} of {len(labellings)} for all weights of one head",
+        verdict=proved(forbidden > 0),
+        method="integer relations between the contexts",
+    )
+
+
+def _growth(length: int) -> Evidence:
+    heads = heads_for_every_labelling(2, length)
+    return Evidence(
+        role="counterexample",
+        statement=(
+            f"Fewer than {heads} heads, of any widths, leave some labelling of the {2 ** (length - 1)} contexts of "
+            f"{length} tokens out of 2 with one last token unmemorized."
+        ),
+        promised=f"1 head suffices, with d = 2, d_h = {2 ** (length - 1) - 2}",
+        certified=f"H >= {heads}",
+        verdict=proved(heads > 1),
+        method="Warren's count of sign patterns, in balls",
+    )
+
+
+def _sets(full: bool) -> Iterator[tuple[str, np.ndarray]]:
+    yield "XOR", _XOR
+    yield "loops", np.array([[n, n] for n in range(6)])
+    yield "one last token", np.array([[n, 0] for n in range(5)])
+    rng = np.random.default_rng(0)
+    for n_tokens, length, size in ((3, 3, 8), (4, 2, 9), *(((5, 4, 12), (3, 6, 14)) if full else ())):
+        everything = all_contexts(n_tokens, length)
+        yield "random contexts", everything[rng.choice(len(everything), size, replace=False)]
+
+
+def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
+    size = len(contexts)
+    heads = next(h for h in range(1, size + 1) if guaranteed_number(contexts, d_model=2, n_heads=h) >= size)
+    n_tokens = int(contexts.max()) + 1
+    labels = np.random.default_rng(1).integers(0, n_tokens, size)
+    task = array_task(contexts, next_tokens=labels, vocabulary=n_tokens, target="labels")
+    margin = _margin(build_memory(task, d_model=2, d_head=1, n_heads=heads).network, task, sizes=(2, 1, heads))
+    last_tokens = len({context[-1] for context in contexts.tolist()})
+    promised = max(last_tokens, min(size, heads + min(2, last_tokens)))
+    return Evidence(
+        role="repair",
+        statement=f"{name}: {size} contexts of {contexts.shape[1]} tokens, memorized with d = 2, d_h = 1, H = {heads}.",
+        promised=f"max(j, min(T, H + min(2, j))) = {promised} memorized",
+        certified=f"{size} labels in front by {margin:.3g} nats or more",
+        verdict=proved(margin > 0 and promised == size),
+        method="enclosure of the logits",
+    )
+
+
+def _all_contexts(n_tokens: int, length: int) -> Evidence:
+    size = n_tokens**length
+    heads = max(1, -(-(size - 2) // 2))
+    task = enumerated_task(n_tokens, length)
+    margin = _margin(build_memory(task, d_model=2, d_head=2, n_heads=heads).network, task, sizes=(2, 2, heads))
+    return Evidence(
+        role="repair",
+        statement=f"All {size} contexts of {length} tokens out of {n_tokens}, memorized with d = d_h = 2, H = {heads}.",
+        promised=f"H d_h + 2 = {2 * heads + 2} >= {size} memorized",
+        certified=f"{size} labels in front by {margin:.3g} nats or more",
+        verdict=proved(margin > 0),
+        method="enclosure of the logits",
+    )
+
+
+def _exact_tables(sizes: range) -> Evidence:
+    gaps = (1, 3, 8)
+    ranks, square = [], True
+    for n_tokens, gap in product(sizes, gaps):
+        front_end = lookup_front_end(n_tokens, gap=gap)
+        square = square and front_end.n_heads == front_end.d_head == front_end.d_model == n_tokens
+        ranks.append(exact_rank(front_end, all_contexts(n_tokens, 2), with_skip=False))
+    return Evidence(
+        role="repair",
+        statement=(
+            f"The features of all N^2 bigrams in N heads of dimension N = d are linearly independent for "
+            f"N = {sizes.start}, ..., {sizes.stop - 1} and gaps of {', '.join(map(str, gaps))} times ln 2."
+        ),
+        promised="rank N^2 = H d_h for every gap",
+        certified=f"rank N^2 in {sum(rank.full for rank in ranks)} of {len(ranks)} cases",
+        verdict=proved(square and len(ranks) > 0 and all(rank.full for rank in ranks)),
+        method=f"rank over GF({ranks[0].prime})",
+    )
+
+
+def _exact_outputs(sizes: range) -> Evidence:
+    """The closed form of the outputs, without rounding, on targets drawn at random."""
+    rng = np.random.default_rng(0)
+    reached = []
+    for n_tokens in sizes:
+        stream = as_rationals(rng.integers(-9, 10, (n_tokens**2, n_tokens)))
+        network = exact_lookup_table(stream, as_rationals(np.eye(n_tokens)), gap=3)
+        reached.append(exact_network_logits(network, all_contexts(n_tokens, 2)) == stream)
+    return Evidence(
+        role="repair",
+        statement=(
+            f"The outputs in closed form reach random targets on all N^2 bigrams exactly, for N = {sizes.start}, ..., "
+            f"{sizes.stop - 1}."
+        ),
+        promised="logits equal to the targets",
+        certified=f"equal in {sum(reached)} of {len(reached)} cases",
+        verdict=decided(all(reached)),
+        method="exact rationals",
+    )
+
+
+def _singular_table() -> Evidence:
+    """Features are affine in the attention to the first position, so a relation at two gaps is one at all gaps."""
+    holds, seen = [], []
+    for gap in (2, 4):
+        front_end = lookup_front_end(2, gap=gap, position=[fmpq(-1), fmpq(-1)])
+        first, second = (row[2:] for row in exact_outputs(front_end, np.array([[0, 0], [1, 1]])).tolist())
+        holds.append(len(first) == 4 and all(a + b == 0 for a, b in zip(first, second, strict=True)))
+        seen.append(first)
+    return Evidence(
+        role="repair",
+        statement="For N = 2 and the position (-1, -1) the features of the bigrams 00 and 11 add up to 0, at any gap.",
+        promised="singular at every gap for N = 2",
+        certified=f"singular, at {sum(holds)} of {len(holds)} gaps and so at all",
+        verdict=decided(all(holds) and seen[0] != seen[1]),
+        method="exact rationals",
+    )
+
+
+def _table(n_tokens: int) -> Evidence:
+    task = enumerated_task(n_tokens, 2)
+    network = lookup_table(task)
+    margin = _margin(network, task, sizes=(n_tokens, n_tokens, n_tokens))
+    condition = float(enclose_condition(enclose_features(network, task.contexts)).upper())
+    rounding = float(rounding_bound(network, task.contexts, number_format=FLOAT32).max())
+    return Evidence(
+        role="repair",
+        statement=(
+            f"All {task.n_contexts} bigrams of {n_tokens} tokens, memorized by {network.n_heads} heads of dimension "
+            f"{network.d_head}, in real arithmetic and in float32, at a condition number below 200."
+        ),
+        promised=f"T = N^2 = H d_h = {task.n_contexts} memorized, condition < 200",
+        certified=f"margin >= {margin:.5g} nats, float32 errors <= {rounding:.2g} nats, condition <= {condition:.5g}",
+        verdict=proved(margin > 2 * rounding and condition < 200.0),
+        method="enclosures of logits and singular values; a-priori rounding bound",
+    )
+
+
+def _one_head_every_labelling(n_tokens: int) -> Evidence:
+    size = n_tokens**2
+    labellings = list(product(range(n_tokens), repeat=size))
+    margin = min(_one_head_margin(n_tokens, np.array(labels)) for labels in labellings)
+    return Evidence(
+        role="repair",
+        statement=f"One head of dimension 1 holds each of the {len(labellings)} labellings of all {size} bigrams.",
+        promised="margin 1/2 for every labelling, before rounding",
+        certified=f"margin >= {margin:.6f} nats",
+        verdict=proved(margin > 0.4999),
+        method="enclosure of the logits",
+    )
+
+
+def _one_head(n_tokens: int, *, draws: int) -> Evidence:
+    size = n_tokens**2
+    rng = np.random.default_rng(n_tokens)
+    margin = min(_one_head_margin(n_tokens, rng.integers(0, n_tokens, size)) for _ in range(draws))
+    return Evidence(
+        role="repair",
+        statement=f"One head with d = {n_tokens + 2}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
+        promised=f"{size} > H d_h + d = {n_tokens + 3} memorized, by the margin 1/2 before rounding",
+        certified=f"margin >= {margin:.6f} nats",
+        verdict=proved(margin > 0.4999),
+        method="enclosure of the logits",
+    )
+
+
+def _one_head_margin(n_tokens: int, labels: np.ndarray) -> float:
+    task = enumerated_task(n_tokens, 2, labels=labels)
+    return _margin(one_head_memory(task), task, sizes=(n_tokens + 2, 1, 1))
+
+
+def _margin(network: Network, task: Task, *, sizes: tuple[int, int, int]) -> float:
+    """By how much every label is proved to be in front; minus infinity without proof, or for other d, d_h and H."""
+    if (network.d_model, network.d_head, network.n_heads) != sizes:
+        return -math.inf
+    found = certify_memorization(network, task, rank=False)
+    certified = found.certificate.claim(ARGMAX).verdict is Verdict.PROVED
+    return float(found.margin_lower.min()) if certified else -math.inf

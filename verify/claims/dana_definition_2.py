@@ -1,0 +1,194 @@
+"""Evidence on Definition 2: encoders in general position are polynomially approximable, and come close to all others.
+
+Page: docs/claims/logit_range.md
+"""
+
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx
+
+from constructions.encoders.approximating_sequences import FIRST, SECOND, bound_to_diverge, scaled_encoder
+from verify.claims.evidence import Evidence
+from verify.encoders.logit_range import BITS, ball, judge_approximation, mean_divergence, scaling_constants
+from verify.verdict import Verdict, proved
+
+Rows = list[list[Fraction]]
+
+_SIZES = ((2, 1, 1), (3, 1, 2), (4, 2, 5), (6, 3, 8))
+_DEPTH = 12
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify both inequalities of d_KL(pi, M) = d_KL(pi, L) on instances.
+
+    Args:
+        full: More encoders and smaller deltas.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/logit_range.md
+    """
+    for tokens, width, contexts in _SIZES + ((12, 5, 30),) * full:
+        yield _in_general_position(tokens, width, contexts, encoders=20 if full else 4, depth=3 * _DEPTH)
+    yield _uniform_encoder(30 if full else _DEPTH)
+    yield _no_more_than_encoders(400 if full else 60)
+    yield _one_token()
+
+
+def _in_general_position(tokens: int, width: int, contexts: int, *, encoders: int, depth: int) -> Evidence:
+    generator = np.random.default_rng((2, tokens, width, contexts))
+    verdicts, least = [], None
+    for _ in range(encoders):
+        weights, embeddings = _random(generator, tokens, width), _random(generator, contexts, width)
+        g, limit = scaling_constants(logits_of(weights, embeddings))
+        with ctx.workprec(BITS):
+            verdicts.append(proved(bool(g > 0)))
+            constant = arb((g / (4 * limit)).lower())
+            # Any R above the range will do for the sequence; an exact one.
+            largest = Fraction(float(limit) * (1 + 2.0**-40))
+            first = min(Fraction(1), Fraction(float(8 * g / limit) * (1 - 2.0**-40)))
+        if not constant > 0:
+            verdicts.append(Verdict.UNDECIDED)
+            continue
+        least = constant if least is None else arb.min(least, constant)
+        for n in range(depth):
+            verdicts.append(_approximates_own_law(weights, embeddings, largest, first / 2**n, constant))
+    return Evidence(
+        "claim",
+        f"{encoders} random encoders, N = {tokens}, d = {width}, {contexts} contexts: no logit is the mean of its row, "
+        f"and (1 + delta / (2R)) f satisfies (16) for the laws of f, for {depth} values of delta",
+        "softmax(f) in M with alpha = 1, c = g / (4R)",
+        f"(16) holds with c >= {_down(least)}" if least is not None else "not decided",
+        Verdict.all_of(verdicts),
+        f"exact encoders, balls of {BITS} bits",
+    )
+
+
+def _approximates_own_law(
+    weights: Rows, embeddings: Rows, largest: Fraction, delta: Fraction, constant: arb
+) -> Verdict:
+    """(16) for the laws of an encoder, which are no rational numbers: log ratios are differences of log-softmaxes."""
+    own = logits_of(weights, embeddings)
+    other = logits_of(*scaled_encoder(weights, embeddings, largest_range=largest, delta=delta))
+    verdicts = []
+    # A factor 1 - 2^-30 of c pays for R, which was rounded up.
+    with ctx.workprec(BITS):
+        lowest = constant * (1 - arb(2) ** -30) * ball(delta)
+        for row, scaled in zip(own, other, strict=True):
+            shift = _log_sum_exp(scaled) - _log_sum_exp(row)
+            for f, h in zip(row, scaled, strict=True):
+                ratio = abs(ball(f) - ball(h) + shift)
+                verdicts.append(proved(bool(lowest <= ratio) and bool(ratio <= ball(delta))))
+    return Verdict.all_of(verdicts)
+
+
+def _uniform_encoder(depth: int) -> Evidence:
+    generator = np.random.default_rng(22)
+    weights, embeddings = _random(generator, 4, 2), _random(generator, 3, 2)
+    uniform = [[Fraction(1, 4)] * 4] * 3
+    nothing, _ = scaling_constants([[Fraction(0)] * 4] * 3)
+    verdicts, last = [proved(bool(nothing <= 0))], arb(1)
+    for n in range(1, depth + 1):
+        near = [[entry / 4**n for entry in row] for row in embeddings]
+        logits = logits_of(weights, near)
+        g, limit = scaling_constants(logits)
+        last = mean_divergence(logits, uniform, [1, 1, 1])
+        with ctx.workprec(BITS):
+            verdicts.append(proved(bool(g > 0) and bool(last <= limit * limit / 8)))
+    return Evidence(
+        "claim",
+        f"uniform laws, N = 4, d = 2, 3 contexts: the encoder f = 0 is no member of the construction (g = 0), and "
+        f"{depth} encoders in general position tend to it",
+        "d_KL(pi, M) <= R^2 / 8 for each",
+        f"g > 0 and at most {_up(last)} nats for the last",
+        Verdict.all_of(verdicts),
+        f"exact encoders, balls of {BITS} bits",
+    )
+
+
+def _no_more_than_encoders(count: int) -> Evidence:
+    generator = np.random.default_rng(23)
+    sequence, verdicts = bound_to_diverge(), []
+    limits = [FIRST, SECOND]
+    for _ in range(count):
+        # Laws that are absolutely continuous with respect to the limit: the others are infinitely far from it.
+        laws = [[Fraction(int(x)) if p > 0 else Fraction(0) for x, p in zip(row, limit, strict=True)]
+                for row, limit in zip(generator.integers(1, 100, (2, 3)), limits, strict=True)]  # fmt: skip
+        prior = [int(x) for x in generator.integers(1, 10, 2)]
+        delta = Fraction(1, 2 ** int(generator.integers(2, 40)))
+        with ctx.workprec(BITS):
+            logits = sequence.logits(delta)
+            verdicts.append(
+                judge_approximation(logits, limits, delta=delta, constant=sequence.constant, exponent=sequence.exponent)
+            )
+            reached = mean_divergence(logits, laws, prior)
+            verdicts.append(proved(bool(reached <= _divergence_from(limits, laws, prior) + ball(delta))))
+    return Evidence(
+        "claim",
+        f"{count} random pairs of laws pi with the supports of phi = (3/4, 1/4, 0), (2/5, 2/5, 1/5), N = 3, d = 1, and "
+        "encoders f_delta that satisfy (16) for phi",
+        "d_KL(pi, L) <= d_KL(pi, f_delta) <= d_KL(pi, phi) + delta",
+        f"the second one holds on {sum(verdict is Verdict.PROVED for verdict in verdicts[1::2])} of {count}",
+        Verdict.all_of(verdicts),
+        f"balls of {BITS} bits",
+    )
+
+
+def _one_token() -> Evidence:
+    found = judge_approximation(
+        [[Fraction(5)]], [[Fraction(1)]], delta=Fraction(1, 2), constant=Fraction(1, 100), exponent=1
+    )
+    return Evidence(
+        "claim",
+        "N = 1: the only law has the log ratio 0 for every encoder, so that (16) fails and M is empty",
+        "the hypothesis N >= 2 is needed",
+        f"(16): {found.value}",
+        Verdict.PROVED if found is Verdict.REFUTED else Verdict.UNDECIDED,
+        "balls",
+    )
+
+
+def logits_of(weights: Rows, embeddings: Rows) -> Rows:
+    """The logits of an encoder, exactly.
+
+    Args:
+        weights: W, `[N, d]`.
+        embeddings: E, `[T, d]`.
+
+    Returns:
+        `[T, N]`.
+
+    Page: docs/claims/logit_range.md
+    """
+    return [[sum((a * b for a, b in zip(e, w, strict=True)), Fraction(0)) for w in weights] for e in embeddings]
+
+
+def _divergence_from(limits: list[tuple[Fraction, ...]], laws: Rows, prior: list[int]) -> arb:
+    """KL(pi || phi) for laws with the same supports; a logarithm of a probability is a logit."""
+    mean = arb(0)
+    for weight, law, limit in zip(prior, laws, limits, strict=True):
+        support = [(p, q) for p, q in zip(law, limit, strict=True) if p > 0]
+        logits = [ball(q).log() for _, q in support]
+        mean += weight * mean_divergence([logits], [[p for p, _ in support]], [1])
+    return mean / sum(prior)
+
+
+def _log_sum_exp(row: list[Fraction]) -> arb:
+    top = max(row)
+    return ball(top) + sum((ball(entry - top).exp() for entry in row), arb(0)).log()
+
+
+def _random(generator: np.random.Generator, rows: int, columns: int) -> Rows:
+    return [[Fraction(int(x), 64) for x in row] for row in generator.integers(-200, 201, (rows, columns))]
+
+
+def _down(x: arb) -> str:
+    return str(Context(prec=3, rounding=ROUND_FLOOR).create_decimal(Decimal(float(x.lower()) * (1 - 2.0**-50))))
+
+
+def _up(x: arb) -> str:
+    return str(Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(float(x.upper()) * (1 + 2.0**-50))))

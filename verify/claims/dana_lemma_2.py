@@ -1,0 +1,328 @@
+"""What is certified about Lemma 2: four kinds of contexts and a step against it, and the theorems in its place.
+
+Page: docs/claims/closed_forms.md
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.capacity.bigram_rank import bigram_rank
+from constructions.capacity.closed_forms import long_contexts_rank, universal_rank
+from constructions.capacity.generic_rank import generic_rank
+from constructions.capacity.partition import Partition, partition
+from constructions.capacity.windows import all_contexts_rank, all_contexts_windows
+from constructions.claims.dana_lemma_2 import CLAIM, Counterexample, counterexamples, false_step, shared_directions
+from constructions.tasks.arrays import all_contexts
+from verify.capacity.independent_windows import partition_holds
+from verify.capacity.linear_relations import indicator_relation, rank_upper_bound_for_all_weights
+from verify.certificates.certificate import ARGMAX
+from verify.certificates.memorization import certify_memorization
+from verify.claims.evidence import Evidence
+from verify.forward.rationals import exact_outputs, exact_rank
+from verify.verdict import Verdict, decided, proved
+
+Int64Array = NDArray[np.int64]
+
+_LOWER = "rank over GF(2^62 - 57) of explicit integer weights with base-2 attention"
+_UPPER = "integer ranks of formal vectors and indicators of the contexts"
+
+
+@dataclass(frozen=True, eq=False)
+class _Instance:
+    """Contexts and sizes on which a theorem gives the largest rank, and the set that proves it to be the largest."""
+
+    contexts: Int64Array
+    width: int
+    head_width: int
+    heads: int
+    value: int
+    with_skip: bool = True
+    subset: tuple[int, ...] | None = None
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        return {
+            "d_model": self.width,
+            "d_head": self.head_width,
+            "n_heads": self.heads,
+        }
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify that Lemma 2 is false, and instances of what is true.
+
+    Args:
+        full: Whether to certify larger and more instances.
+
+    Yields:
+        The evidence, as soon as it is certified.
+
+    Page: docs/claims/closed_forms.md
+    """
+    for example in counterexamples():
+        yield _counterexample(example)
+    yield _false_step()
+    rng = np.random.default_rng(0)
+    many = 25 if full else 4
+    yield _theorem("Theorem G", "random contexts whose rank meets a bound", list(_generic(rng, 12 * many)))
+    yield _theorem("Theorem S2", "bigrams", [*_adversarial_bigrams(full), *_bigrams(rng, 12 * many)])
+    yield _theorem("Theorem P", "contexts with a partition", list(_partitioned(rng, 12 * many)))
+    yield _theorem("Theorem D", "contexts longer than d_h", list(_long(rng, 12 * many)))
+    yield _theorem("Theorem F", "all contexts", list(_all(full)))
+    yield _theorem("Theorem U", "any contexts with d_h = 1", list(_universal(rng, 12 * many)))
+    yield _windows(full)
+    yield _built({})
+    if full:
+        yield _built({"tokens": 5, "width": 5, "head_width": 5, "seed": 1})
+        yield _built({"tokens": 8, "width": 8, "head_width": 4, "length": 2, "seed": 2})
+
+
+def _counterexample(example: Counterexample) -> Evidence:
+    contexts, width, heads = example.contexts, example.width, example.heads
+    sizes: dict[str, Any] = {"d_model": width, "d_head": width, "n_heads": heads}
+    ceiling = rank_upper_bound_for_all_weights(contexts, **sizes, with_skip=False)
+    reached = _reached(contexts, sizes, with_skip=False, target=ceiling.rank)
+    printed = min(len(contexts), heads * width)
+    below, tight = ceiling.rank < printed, reached == ceiling.rank
+    data: dict[str, Any] = {"contexts": contexts.tolist(), **sizes, "bound": ceiling.name}
+    if len(set(contexts[:, -1].tolist())) == 1:
+        data["relation"] = indicator_relation(contexts)
+    return Evidence(
+        role="counterexample",
+        statement=(
+            f"{example.name}: no weights of {heads} heads with d = d_h = {width} reach rank {printed} on "
+            f"these {len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.rank}."
+        ),
+        promised=f"rank >= {printed}",
+        certified=f"rank <= {ceiling.rank} for all weights, rank >= {reached} for explicit ones",
+        verdict=proved(below and tight),
+        method=f"{_UPPER}; {_LOWER}",
+        data=data,
+    )
+
+
+def _false_step() -> Evidence:
+    contexts, front_end = false_step()
+    width, heads = front_end.d_model, front_end.n_heads
+    ceiling = rank_upper_bound_for_all_weights(contexts, d_model=width, d_head=width, n_heads=1, with_skip=False)
+    rows = exact_outputs(front_end, contexts).tolist()
+    outputs = [
+        [entry for row in rows for entry in row[width * (1 + head) : width * (2 + head)]] for head in range(heads)
+    ]
+    span = fmpq_mat(outputs).rank()
+    space = len(contexts) * width
+    return Evidence(
+        role="counterexample",
+        statement=(
+            f"The outputs of {heads} heads on {len(contexts)} contexts of {contexts.shape[1]} tokens with d = {width} "
+            f"span all {space} dimensions, so they lie in no hyperplane, though every one has rank {ceiling.rank} or "
+            f"less: that the image of f lies in no hyperplane does not give rank {min(len(contexts), width)}."
+        ),
+        promised=f"rank >= {min(len(contexts), width)} with 1 head, since the image of f lies in no hyperplane",
+        certified=f"span of dimension {span} of {space}; rank <= {ceiling.rank} for all weights",
+        verdict=decided(span == space and ceiling.rank < min(len(contexts), width)),
+        method=f"rank over the rationals of {heads} explicit outputs; {_UPPER}",
+        data={"contexts": contexts.tolist(), "relation": indicator_relation(contexts)},
+    )
+
+
+def _theorem(name: str, about: str, instances: list[_Instance]) -> Evidence:
+    confirmed, failed = 0, []
+    for instance in instances:
+        ceiling = rank_upper_bound_for_all_weights(
+            instance.contexts, subset=instance.subset, **instance.sizes, with_skip=instance.with_skip
+        )
+        target = instance.value
+        reached = _reached(instance.contexts, instance.sizes, with_skip=instance.with_skip, target=target)
+        if reached == target == ceiling.rank:
+            confirmed += 1
+        else:
+            failed.append({"contexts": instance.contexts.tolist(), **instance.sizes, "reached": reached})
+    largest = max(len(instance.contexts) for instance in instances)
+    return Evidence(
+        role="repair",
+        statement=(
+            f"{name} gives the largest rank exactly on {len(instances)} instances ({about}, 1 to {largest} contexts)."
+        ),
+        promised="rank = the value of the theorem",
+        certified=f"value <= rank of explicit weights, and rank <= value for all weights, on {confirmed} instances",
+        verdict=proved(bool(instances) and confirmed == len(instances)),
+        method=f"{_LOWER}; {_UPPER}",
+        data={"ranks": [instance.value for instance in instances], "failed": failed[:3]},
+    )
+
+
+def _windows(full: bool) -> Evidence:
+    checked, good = 0, 0
+    for tokens in range(1, 8 if full else 6):
+        for length in range(2, 5):
+            if tokens**length > 350:
+                continue
+            for width in range(1, tokens + 2):
+                for head_width in range(1, min(width, tokens) + 1):
+                    heads = -(-(tokens**length) // head_width)
+                    contexts, found = all_contexts_windows(
+                        tokens, length, d_model=width, d_head=head_width, n_heads=heads
+                    )
+                    checked += 1
+                    good += found.size == tokens**length and _holds(contexts, found, width, head_width)
+    return Evidence(
+        role="repair",
+        statement=f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
+        promised="every window linearly independent",
+        certified=f"disjoint, exhaustive and independent for {good} of {checked}",
+        verdict=decided(good == checked > 0),
+        method="integer ranks of the chosen differences of every window",
+    )
+
+
+def _holds(contexts: Int64Array, found: Partition, width: int, head_width: int) -> bool:
+    windows = [(window.rows, window.positions) for window in found.windows]
+    return partition_holds(contexts, skip=found.skip, windows=windows, d_model=width, d_head=head_width)
+
+
+def _built(parameters: dict[str, int]) -> Evidence:
+    construction = CLAIM.construct(**parameters)
+    task, network, asked = construction.task, construction.network, {**CLAIM.parameters, **parameters}
+    claims = {claim.id: claim for claim in certify_memorization(network, task, rank=False).certificate.claims}
+    sizes: dict[str, Any] = {"d_model": network.d_model, "d_head": network.d_head}
+    fewer = max(0, network.n_heads - 1)
+    ceiling = rank_upper_bound_for_all_weights(task.contexts, **sizes, n_heads=fewer, with_skip=True)
+    as_asked = (network.d_model, network.d_head) == (asked["width"], asked["head_width"]) and (
+        task.n_contexts == asked["tokens"] ** asked["length"]
+    )
+    return Evidence(
+        role="repair",
+        statement=(
+            f"Float64 weights with d = {network.d_model}, d_h = {network.d_head} and H = {network.n_heads} hold a "
+            f"label of each of all {task.n_contexts} contexts of {task.context_length} tokens; with {fewer} heads no "
+            f"weights reach rank {task.n_contexts}."
+        ),
+        promised=f"{task.n_contexts} labels with the fewest heads",
+        certified=(
+            f"argmax of {claims[ARGMAX].values['proved']} contexts, for the network in real arithmetic; rank <= "
+            f"{ceiling.rank} for all weights with {fewer} heads"
+        ),
+        verdict=Verdict.all_of([claims[ARGMAX].verdict, decided(as_asked), proved(ceiling.rank < task.n_contexts)]),
+        method=f"{claims[ARGMAX].method}; {_UPPER}",
+        data=asked,
+    )
+
+
+def _reached(contexts: Int64Array, sizes: dict[str, Any], *, with_skip: bool, target: int) -> int:
+    """The largest rank that is certified for explicit integer weights, of draws up to one that reaches the target."""
+    best = 0
+    for seed in range(12):
+        front_end = shared_directions(
+            d_vocab=int(contexts.max()) + 1, n_ctx=contexts.shape[1], **sizes, largest=3 * 2 ** (seed // 2), seed=seed
+        )
+        best = max(best, exact_rank(front_end, contexts, with_skip=with_skip).lower)
+        if best >= target:
+            break
+    return best
+
+
+def _contexts(rng: np.random.Generator, tokens: int, length: int, most: int) -> Int64Array:
+    every = all_contexts(tokens, length)
+    return every[rng.permutation(len(every))[: rng.integers(1, min(len(every), most) + 1)]]
+
+
+def _widths(rng: np.random.Generator, most: int) -> tuple[int, int]:
+    width = int(rng.integers(1, most + 1))
+    return width, int(rng.integers(1, width + 1))
+
+
+def _generic(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
+    """Contexts whose generic rank meets a bound for all weights; where it does not, another set is drawn."""
+    while count:
+        contexts = _contexts(rng, int(rng.integers(1, 4)), int(rng.integers(1, 5)), 16)
+        width, head_width = _widths(rng, 4)
+        heads = int(rng.integers(0, 4))
+        sizes: dict[str, Any] = {"d_model": width, "d_head": head_width, "n_heads": heads}
+        value = generic_rank(contexts, **sizes)
+        if rank_upper_bound_for_all_weights(contexts, **sizes, with_skip=True).rank == value:
+            count -= 1
+            yield _Instance(contexts, width, head_width, heads, value)
+
+
+def _adversarial_bigrams(full: bool) -> Iterator[_Instance]:
+    star = np.column_stack([np.arange(7), np.zeros(7, dtype=np.int64)])
+    loops = np.repeat(np.arange(6)[:, None], 2, axis=1)
+    bipartite = np.array([[n, c] for n in range(3) for c in range(3, 6)])
+    two_stars = np.concatenate([star, star[1:, ::-1]])
+    cycle = np.column_stack([np.arange(6), (np.arange(6) + 1) % 6])
+    tail = np.concatenate([bipartite, [[6, 7], [7, 8], [8, 6]]])
+    for contexts in (star, loops, bipartite, two_stars, cycle, tail, np.array([[0, 0]])):
+        for width, head_width, heads in ((2, 2, 1), (2, 1, 2), (4, 3, 2), (3, 3, 0), *(((6, 5, 3), (9, 9, 2)) * full)):
+            for with_skip in (True, False):
+                yield _bigram_instance(contexts, width, head_width, heads, with_skip=with_skip)
+
+
+def _bigrams(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
+    for _ in range(count):
+        contexts = _contexts(rng, int(rng.integers(1, 6)), 2, 18)
+        width, head_width = _widths(rng, 5)
+        yield _bigram_instance(contexts, width, head_width, int(rng.integers(0, 4)), with_skip=bool(rng.integers(0, 2)))
+
+
+def _bigram_instance(contexts: Int64Array, width: int, head_width: int, heads: int, *, with_skip: bool) -> _Instance:
+    found = bigram_rank(contexts, d_model=width, d_head=head_width, n_heads=heads, with_skip=with_skip)
+    return _Instance(contexts, width, head_width, heads, found.rank, with_skip, tuple(found.rows.tolist()))
+
+
+def _partitioned(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
+    """Contexts all of which fit into a partition."""
+    while count:
+        contexts = _contexts(rng, int(rng.integers(2, 6)), int(rng.integers(2, 4)), 30)
+        width, head_width = _widths(rng, 5)
+        heads = -(-len(contexts) // head_width) - int(rng.integers(0, 2))
+        found = partition(contexts, d_model=width, d_head=head_width, n_heads=heads)
+        if found.size == len(contexts) and _holds(contexts, found, width, head_width):
+            count -= 1
+            yield _Instance(contexts, width, head_width, heads, len(contexts))
+
+
+def _long(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
+    """Contexts longer than the heads are wide, with as many heads as the multiplicities ask for and not one more."""
+    for _ in range(count):
+        head_width = int(rng.integers(1, 4))
+        width = head_width + int(rng.integers(0, 3))
+        contexts = _contexts(rng, int(rng.integers(1, 4)), head_width + 1, 24)
+        heads = 0
+        while long_contexts_rank(contexts, d_model=width, d_head=head_width, n_heads=heads) < len(contexts):
+            heads += 1
+        yield _Instance(contexts, width, head_width, heads, len(contexts))
+
+
+def _all(full: bool) -> Iterator[_Instance]:
+    sizes = [
+        (1, 3, 2, 1),
+        (2, 2, 1, 1),
+        (2, 3, 2, 2),
+        (3, 2, 2, 2),
+        (3, 3, 4, 2),
+        (4, 2, 6, 3),
+        (2, 5, 2, 1),
+        (16, 2, 16, 16),
+    ]
+    if full:
+        sizes += [(4, 3, 4, 4), (3, 4, 3, 2), (5, 2, 5, 5), (6, 2, 4, 3), (32, 2, 32, 32), (10, 3, 10, 10)]
+    for tokens, length, width, head_width in sizes:
+        contexts = all_contexts(tokens, length)
+        enough = -(-(tokens**length) // head_width)
+        for heads in sorted({0, 1, enough // 2, enough} if len(contexts) < 500 else {enough}):
+            value = all_contexts_rank(tokens, length, d_model=width, d_head=head_width, n_heads=heads)
+            yield _Instance(contexts, width, head_width, heads, value)
+
+
+def _universal(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
+    for _ in range(count):
+        contexts = _contexts(rng, int(rng.integers(1, 4)), int(rng.integers(2, 5)), 16)
+        width, heads = int(rng.integers(1, 4)), int(rng.integers(0, 8))
+        value = universal_rank(contexts, d_model=width, d_head=1, n_heads=heads)
+        yield _Instance(contexts, width, 1, heads, value)

@@ -1,0 +1,331 @@
+"""Evidence on Lemma 3: explicit weights whose features have the largest rank that any weights reach.
+
+Page: docs/claims/generic_embeddings.md
+"""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from flint import arb, arb_mat, fmpq, fmpq_mat, fmpz
+from numpy.typing import NDArray
+
+from constructions.capacity.head_counts import capacity
+from constructions.capacity.sub_alphabet import verify_upper_bound
+from constructions.claims.dana_lemma_3 import integer_memory
+from constructions.features.embeddings import (
+    INTEGER_KINDS,
+    PrimeRoots,
+    integer_front_end,
+    kronecker_front_end,
+    prime_root_front_end,
+)
+from constructions.features.full_rank_attention import front_end as random_front_end
+from constructions.models.exact_network import ExactFrontEnd
+from constructions.models.network import Network
+from constructions.tasks.arrays import all_contexts
+from verify.claims.evidence import Evidence
+from verify.forward.float64 import enclose_features
+from verify.forward.rationals import PRIME, exact_network_logits, exact_rank, order_of_two
+from verify.linear_algebra.ball_rank import ball_outputs, ball_rank
+from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.verdict import Verdict, decided, proved
+
+Int64Array = NDArray[np.int64]
+
+_MERSENNE = 2**61 - 1
+_XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+_DRAWS = 20  # of small integers, before the rank that was reached is reported as it is
+_MOST_ROOTS = 16  # contexts, for which roots of an order above their number are tried
+
+
+class _Case(NamedTuple):
+    """Contexts, and the sizes of the heads that look at them."""
+
+    contexts: Int64Array
+    d_model: int
+    d_head: int
+    n_heads: int
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """The arguments of a front end."""
+        tokens, length = int(self.contexts.max()) + 1, self.contexts.shape[1]
+        heads = {"d_model": self.d_model, "n_heads": self.n_heads, "d_head": self.d_head}
+        return {"d_vocab": tokens, "n_ctx": length, **heads}
+
+    def __str__(self) -> str:
+        tokens, length = self.shape["d_vocab"], self.shape["n_ctx"]
+        every = "all " if len(self.contexts) == tokens**length else ""
+        sizes = f"N = {tokens}, S = {length}, d = {self.d_model}, d_h = {self.d_head}, H = {self.n_heads}"
+        return f"{every}{len(self.contexts)} contexts ({sizes})"
+
+    def upper_bound(self) -> int | None:
+        """A rank that no weights exceed, counted again from its witness; `None` if that fails."""
+        found = capacity(self.contexts, d_model=self.d_model, d_head=self.d_head, n_heads=self.n_heads)
+        bound = found.upper_witness
+        same = (bound.d_model, bound.d_head, bound.n_heads) == (self.d_model, self.d_head, self.n_heads)
+        return bound.rank if same and bound.with_skip and verify_upper_bound(self.contexts, bound) else None
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify instances of every explicit choice of the page.
+
+    Args:
+        full: Whether to certify larger and more instances.
+
+    Yields:
+        Roots of primes by balls; Kronecker's integers and small random ones over a prime field; random float64 weights
+        by an enclosure; a network of rational weights.
+
+    Page: docs/claims/generic_embeddings.md
+    """
+    for case in _cases(full=full):
+        largest = case.upper_bound()
+        for order in (2, len(case.contexts) + 1) if 1 < len(case.contexts) <= _MOST_ROOTS else (2,):
+            yield _roots(case, order, largest)
+        yield _kronecker(case, largest)
+        for kind in INTEGER_KINDS:
+            yield _integers(kind, case, largest)
+    yield _large_prime()
+    yield _mersenne_prime()
+    yield _random(_Case(all_contexts(16, 2), 16, 16, 18))
+    for kind, case in _large_cases(full=full):
+        yield _integers(kind, case, len(case.contexts), with_skip=False)
+    yield _memory(tokens=4, length=2, width=4, head_width=2, heads=10)
+    if full:
+        yield _memory(tokens=8, length=2, width=8, head_width=4, heads=20)
+
+
+def root_weights(
+    front_end: PrimeRoots,
+) -> tuple[arb_mat, arb_mat, list[tuple[arb_mat, arb_mat, arb_mat]]]:
+    """The roots of the primes as balls at the precision of the context: W_E, W_pos, and W_Q, W_K, W_V of each head.
+
+    Page: docs/claims/generic_embeddings.md
+    """
+
+    def roots(primes: Int64Array) -> arb_mat:
+        return arb_mat([[arb(prime).root(front_end.order) for prime in row] for row in primes.tolist()])
+
+    width = front_end.W_E.shape[1]
+    second = arb_mat([[int(i == 1)] for i in range(width)])
+    heads = []
+    for multiple, values in zip(front_end.multiples.tolist(), front_end.W_V, strict=True):
+        first = arb_mat([[arb(multiple).root(front_end.order) if i == 0 else 0] for i in range(width)])
+        heads.append((first, second, roots(values)))
+    return roots(front_end.W_E), roots(front_end.W_pos), heads
+
+
+def _judged(lower: int, largest: int | None) -> Verdict:
+    """The verdict on "the rank is `largest`, which no weights exceed"; a rank beyond it refutes the count."""
+    if largest is None:
+        return Verdict.UNDECIDED
+    return Verdict.REFUTED if lower > largest else proved(lower == largest)
+
+
+def _roots(case: _Case, order: int, largest: int | None) -> Evidence:
+    front_end = prime_root_front_end(order=order, **case.shape)
+    target = len(case.contexts) if largest is None else largest
+    rank = ball_rank(lambda: ball_outputs(*root_weights(front_end), case.contexts), target=target)
+    written = front_end.order == order and _distinct_primes(front_end)
+    roots = "square roots" if order == 2 else f"roots of order {order}"
+    return Evidence(
+        role="claim",
+        statement=f"{roots} of distinct primes give the features of {case} the rank {largest}, which no weights exceed",
+        promised=f"rank >= {largest}",
+        certified=f"rank >= {rank.lower}",
+        verdict=_judged(rank.lower, largest) if written else Verdict.UNDECIDED,
+        method=f"elimination in balls of {rank.bits} bits; upper bound by counting",
+        data={"order": order, "contexts": case.contexts.tolist(), "rows": [*rank.rows], "columns": [*rank.columns]},
+    )
+
+
+def _kronecker(case: _Case, largest: int | None) -> Evidence:
+    front_end = kronecker_front_end(n_contexts=len(case.contexts), **case.shape)
+    rank = exact_rank(front_end, case.contexts)
+    written = kroneckers_integers(front_end, len(case.contexts))
+    bits = max((int(query[0, 0].p).bit_length() for query in front_end.W_Q), default=0)
+    return Evidence(
+        role="claim",
+        statement=f"Kronecker's integers, queries of up to {bits} bits, give the features of {case} the rank "
+        f"{largest}, which no weights exceed",
+        promised=f"rank >= {largest}",
+        certified=f"rank >= {rank.lower}",
+        verdict=_judged(rank.lower, largest) if written else Verdict.UNDECIDED,
+        method="rank over GF(2^62 - 57); upper bound by counting",
+        data={"contexts": case.contexts.tolist()},
+    )
+
+
+def _distinct_primes(front_end: PrimeRoots) -> bool:
+    parts = (front_end.W_E, front_end.W_pos, front_end.W_V, front_end.multiples)
+    numbers = [number for part in parts for number in part.ravel().tolist()]
+    return len(set(numbers)) == len(numbers) and all(number > 1 and fmpz(number).is_prime() for number in numbers)
+
+
+def kroneckers_integers(front_end: ExactFrontEnd, contexts: int) -> bool:
+    """Whether (1) and (2) of the page hold, for so many contexts.
+
+    Page: docs/claims/generic_embeddings.md
+    """
+    tokens, length, heads = front_end.d_vocab, front_end.n_ctx, front_end.n_heads
+    matrices = (front_end.W_E, front_end.W_pos, *front_end.W_V)
+    if front_end.d_model < 2 or any(entry.q != 1 for matrix in matrices for entry in matrix.entries()):
+        return False
+    base, step = contexts + 1, tokens + length
+    last = front_end.W_pos.tolist()[-1]
+    inputs = [[a + b for a, b in zip(token, last, strict=True)] for token in front_end.W_E.tolist()]
+    written = (
+        [row[0] for row in inputs] == [base ** (step * c) for c in range(tokens)]
+        and [row[1] for row in front_end.W_E.tolist()] == [base**n for n in range(tokens)]
+        and [row[1] for row in front_end.W_pos.tolist()] == [base ** (tokens + s) for s in range(length)]
+    )
+    if heads == 0 or not written:
+        return written
+    forms = [query * key.transpose() for query, key in zip(front_end.W_Q, front_end.W_K, strict=True)]
+    spacing = forms[0][0, 1]
+    for head, form in enumerate(forms):
+        expected = fmpq_mat(form.nrows(), form.ncols())
+        expected[0, 1] = spacing * base ** (step * tokens * head)
+        if form != expected:
+            return False
+    sums = [a + b for x in front_end.W_E.tolist() for y in front_end.W_pos.tolist() for a, b in zip(x, y, strict=True)]
+    table = fmpq_mat(tokens * length, front_end.d_model, sums)
+    read = [entry for row in inputs for entry in row]
+    read += [entry for value in front_end.W_V for entry in (table * value).entries()]
+    largest = max(1, *(abs(int(entry.p)) for entry in read))
+    coefficients = math.factorial(contexts) * (length**heads * largest) ** contexts
+    return spacing.q == 1 and int(spacing.p) >= (coefficients - 1).bit_length()  # 2^L >= coefficients
+
+
+def _integers(kind: str, case: _Case, largest: int | None, *, with_skip: bool = True) -> Evidence:
+    target = len(case.contexts) if largest is None else largest
+    ranks: list[int] = []
+    while len(ranks) < _DRAWS and max(ranks, default=-1) < target:
+        front_end = integer_front_end(kind, seed=len(ranks), **case.shape)
+        rank = exact_rank(front_end, case.contexts, with_skip=with_skip).lower
+        ranks.append(rank if _is_of_kind(kind, front_end) else 0)
+    features = "last embeddings and features" if with_skip else "features alone"
+    return Evidence(
+        role="claim",
+        statement=f"integer weights of the kind {kind}, with scores in units of ln 2, give the {features} of {case} "
+        f"the rank {largest}, which no weights exceed",
+        promised=f"rank >= {largest}",
+        certified=f"rank >= {max(ranks)}",
+        verdict=_judged(max(ranks), largest),
+        method="rank over GF(2^62 - 57)" + ("; upper bound by counting" if target < len(case.contexts) else ""),
+        data={"kind": kind, "seed": int(np.argmax(ranks)), "with_skip": with_skip},
+    )
+
+
+def _is_of_kind(kind: str, front_end: ExactFrontEnd) -> bool:
+    """Whether the weights are integers, and the products W_Q W_K^T have the ranks that the kind says."""
+    parts = (front_end.W_E, front_end.W_pos, *front_end.W_Q, *front_end.W_K, *front_end.W_V)
+    if any(entry.q != 1 for part in parts for entry in part.entries()):
+        return False
+    forms = [query * key.transpose() for query, key in zip(front_end.W_Q, front_end.W_K, strict=True)]
+    if not all(form.rank() == (front_end.d_model if kind == "full" else 1) for form in forms):
+        return False
+    return kind != "shared-rank-one" or not forms or fmpq_mat([form.entries() for form in forms]).rank() == 1
+
+
+def _large_prime() -> Evidence:
+    order = order_of_two(PRIME)
+    return Evidence(
+        role="claim",
+        statement="2^62 - 57 is a prime modulo which 2 has more than 2^60 different powers",
+        promised="order of 2 > 2^60",
+        certified=f"order of 2 = {order}",
+        verdict=decided(order > 2**60),
+        method="primality test and factorization of 2^62 - 58",
+    )
+
+
+def _mersenne_prime() -> Evidence:
+    """Why the prime matters: with scores that are multiples of 61 every attention weight is 1/S modulo 2^61 - 1."""
+    case = _Case(all_contexts(4, 2), 4, 4, 4)
+    drawn = integer_front_end("full", seed=0, **case.shape)
+    front_end = ExactFrontEnd(drawn.W_E, drawn.W_pos, tuple(61 * query for query in drawn.W_Q), drawn.W_K, drawn.W_V)
+    poor = exact_rank(front_end, case.contexts, prime=_MERSENNE).lower
+    good = exact_rank(front_end, case.contexts).lower
+    return Evidence(
+        role="claim",
+        statement=f"modulo 2^61 - 1, where 2 has the order {order_of_two(_MERSENNE)}, the rank of the features of "
+        f"{case} is found too low",
+        promised=f"rank over GF(2^61 - 1) < {good}",
+        certified=f"rank over GF(2^61 - 1) = {poor}, rank >= {good}",
+        verdict=decided(poor < good),
+        method="rank over GF(2^61 - 1) and over GF(2^62 - 57)",
+    )
+
+
+def _random(case: _Case) -> Evidence:
+    """Random float64 weights: a null set excepted, all are in general position."""
+    drawn = random_front_end("random", seed=0, **case.shape)
+    nothing = np.zeros((case.n_heads, case.d_head, case.d_model))
+    network = Network(drawn.W_E, drawn.W_pos, drawn.W_Q, drawn.W_K, drawn.W_V, nothing, np.zeros((case.d_model, 1)))
+    rank = certify_full_row_rank(enclose_features(network, case.contexts))
+    return Evidence(
+        role="claim",
+        statement=f"random float64 weights give the features alone of {case} full rank",
+        promised=f"rank = {len(case.contexts)}",
+        certified=f"smallest singular value >= {rank.smallest_singular_value:.3g}",
+        verdict=rank.verdict,
+        method=f"enclosure of the features; {rank.method}",
+    )
+
+
+def _memory(*, tokens: int, length: int, width: int, head_width: int, heads: int) -> Evidence:
+    task, network = integer_memory(
+        tokens=tokens, length=length, width=width, head_width=head_width, heads=heads, seed=0
+    )
+    rows = exact_network_logits(network, task.contexts).tolist()
+    front_end = network.front_end
+    sizes = (front_end.d_vocab, front_end.n_ctx, front_end.d_model, front_end.d_head, front_end.n_heads)
+    margin = min(
+        row[label] - max(entry for i, entry in enumerate(row) if i != label)
+        for row, label in zip(rows, task.labels.tolist(), strict=True)
+    )
+    return Evidence(
+        role="claim",
+        statement="a network of rational weights holds a random label of each of "
+        f"{_Case(task.contexts, width, head_width, heads)}",
+        promised="margin > 0",
+        certified=f"margin = {margin}",
+        verdict=decided(margin > fmpq(0) and sizes == (tokens, length, width, head_width, heads)),
+        method="rational arithmetic",
+        data={"labels": task.labels.tolist()},
+    )
+
+
+def _cases(*, full: bool) -> Iterator[_Case]:
+    """Contexts and sizes for which the largest rank is known: counts from above and below meet."""
+    yield _Case(_XOR, 4, 4, 1)
+    yield _Case(all_contexts(2, 3), 2, 2, 3)
+    yield _Case(all_contexts(3, 2), 3, 1, 5)
+    yield _Case(all_contexts(4, 2), 3, 2, 5)
+    yield _Case(all_contexts(3, 1), 2, 2, 1)
+    rng = np.random.default_rng(0)
+    for _ in range(20 if full else 2):
+        contexts = all_contexts(3, 3)[np.sort(rng.choice(27, 12, replace=False))]
+        heads, d_head = int(rng.integers(1, 7)), int(rng.integers(1, 4))
+        found = capacity(contexts, d_model=3, d_head=d_head, n_heads=heads)
+        if found.rank_lower == found.rank_upper:
+            yield _Case(contexts, 3, d_head, heads)
+    if full:
+        yield _Case(all_contexts(3, 3), 3, 3, 8)
+        yield _Case(all_contexts(2, 5), 2, 2, 15)
+        yield _Case(all_contexts(6, 2), 4, 2, 16)
+
+
+def _large_cases(*, full: bool) -> Iterator[tuple[str, _Case]]:
+    """More than a thousand contexts, as many as there are features."""
+    bigrams = _Case(all_contexts(32, 2), 16, 16, 64)
+    yield "rank-one", bigrams
+    if full:
+        yield "full", bigrams
+        yield "shared-rank-one", bigrams
+        yield "rank-one", _Case(all_contexts(4, 5), 8, 6, 176)
+        yield "full", _Case(all_contexts(12, 3), 16, 12, 144)

@@ -1,0 +1,185 @@
+"""Proposition 1: what a bias and a soft-cap gain over every encoder, and that nothing linear gains anything.
+
+Page: docs/claims/sequence_encoder.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from flint import arb, arb_mat, ctx, fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.claims.dana_lemma_1 import build
+from constructions.claims.dana_proposition_1 import BiasedEncoder, CappedEncoder, biased_encoder, capped_encoder
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
+from constructions.models.network import Network
+from constructions.tasks.arrays import all_contexts
+from verify.arithmetic.decimals import number
+from verify.arithmetic.enclosure import Enclosure, matmul
+from verify.claims.evidence import Evidence
+from verify.encoders.encoder_ceiling import mean_divergence, network_divergence
+from verify.encoders.encoder_floor import encoder_floor
+from verify.encoders.ordering_floor import ordering_floor
+from verify.forward.rationals import exact_network_logits
+from verify.linear_algebra.norms import float_above, float_below
+from verify.verdict import Verdict, decided, proved
+
+Float64Array = NDArray[np.float64]
+
+_BITS = 128
+_FLOATS = "float64 with proved error bounds"
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify both counterexamples for all encoders of rank 1, and that networks stay above the bounds of their rank.
+
+    Args:
+        full: Whether to judge more and larger networks.
+
+    Yields:
+        The evidence.
+
+    Page: docs/claims/sequence_encoder.md
+    """
+    yield _with_bias(biased_encoder())
+    yield _with_cap(capped_encoder())
+    yield _logits_have_rank_d(60 if full else 15)
+    yield _networks_stay_above(40 if full else 5)
+    yield _a_bias_is_one_dimension(30 if full else 8)
+
+
+def _with_bias(given: BiasedEncoder) -> Evidence:
+    exact = given.squares() == tuple(tuple(mass * mass for mass in law) for law in given.laws)
+    tenths = [[10 * mass for mass in law] for law in given.laws]
+    laws = [[int(part) for part in law] for law in tenths]
+    spectral, ordered = encoder_floor(laws, 1).lower, ordering_floor(laws)
+    return Evidence(
+        "counterexample",
+        f"N = 3, d = 1, two contexts with the laws {laws} / 10, equally likely: with an output bias one dimension is "
+        "exact, without it no encoder of rank 1 is",
+        "KL(pi, T) >= inf over L(3, S, 1)",
+        "KL = 0 exactly with a bias; without one KL >= "
+        f"{number(spectral, digits=6, bound='lower')} (singular values) and >= "
+        f"{number(ordered, digits=6, bound='lower')} (orders of the tokens) for all encoders of rank 1",
+        Verdict.all_of([decided(exact and laws == tenths), proved(spectral > 0.0), proved(ordered > 0.0)]),
+        f"squares of powers of e as fractions; {_FLOATS}; balls of {_BITS} bits over all orders",
+        {"laws": [[str(mass) for mass in law] for law in given.laws], "W": list(given.W)},
+    )
+
+
+def _with_cap(given: CappedEncoder) -> Evidence:
+    with ctx.workprec(_BITS):
+        logits = [[(arb(w) * arb(x)).tanh() for w in given.W] for x in given.stream]
+        differences = arb_mat([[z - row[0] for z in row[1:]] for row in logits])
+        determinant = differences.det()
+        powers = [[z.exp() for z in row] for row in logits]
+        laws = [[power / sum(row, arb(0)) for power in row] for row in powers]
+        lower = np.array([[float_below(mass) for mass in law] for law in laws])
+        upper = np.array([[float_above(mass) for mass in law] for law in laws])
+        apart = bool(determinant < 0) or bool(determinant > 0)
+        size = float_below(abs(determinant))
+    floor = encoder_floor(Enclosure.between(lower, upper), 1).lower
+    return Evidence(
+        "counterexample",
+        f"N = 3, d = 1, logits tanh(w_j x_t) with w = {given.W}, x = {given.stream}, and the laws that are their "
+        "softmax: the capped model is exact by definition, but the differences of its logits span two dimensions",
+        "KL(pi, T) >= inf over L(3, S, 1)",
+        f"KL = 0; |det| >= {number(size, digits=6, bound='lower')} > 0; KL >= {number(floor, digits=4, bound='lower')} "
+        "for all encoders of rank 1",
+        Verdict.all_of([proved(apart), proved(floor > 0.0)]),
+        f"balls of {_BITS} bits; {_FLOATS}",
+        {"W": list(given.W), "stream": list(given.stream)},
+    )
+
+
+def _logits_have_rank_d(count: int) -> Evidence:
+    ranks, verdicts = [], []
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        tokens, length, heads = (int(n) for n in rng.integers((3, 1, 0), (6, 4, 4)))
+        width = int(rng.integers(1, tokens))
+        network = _exact_network(rng, tokens=tokens, length=length, width=width, heads=heads)
+        rank = exact_network_logits(network, all_contexts(tokens, length)).rank()
+        verdicts.append(decided(rank <= width))
+        ranks.append((rank, width))
+    return Evidence(
+        "repair",
+        f"{count} networks with integer weights, N <= 5, S <= 3, H <= 3, on all their contexts: the matrix of logits "
+        "has rank at most d, so they are those of an encoder",
+        "rank <= d",
+        f"rank <= d in all, = d in {sum(rank == width for rank, width in ranks)}",
+        Verdict.all_of(verdicts),
+        "exact rational arithmetic",
+    )
+
+
+def _networks_stay_above(count: int) -> Evidence:
+    verdicts, shares = [], []
+    for seed in range(count):
+        rng = np.random.default_rng((seed, 1))
+        tokens = int(rng.integers(4, 8))
+        width = int(rng.integers(2, tokens - 1))
+        made = build(tokens=tokens, length=2, width=width, head_width=2, seed=seed)
+        task = made.task
+        floor = encoder_floor(np.zeros((0, 0)) if task.laws is None else task.laws, width, prior=task.prior).lower
+        for network in (made.network, _random_network(rng, tokens=tokens, length=2, width=width, heads=2)):
+            lower, upper = network_divergence(network, task)
+            # `lower` may be 0 only where the enclosure is wide; then the comparison proves nothing.
+            verdicts.append(proved(0.0 < floor <= lower <= upper))
+            shares.append(floor / upper)
+    return Evidence(
+        "repair",
+        f"{2 * count} networks with a linear unembedding and d < N - 1, N <= 7, half of them random, half built to "
+        "hold the best encoder: none has a smaller divergence than the bound for all encoders of rank d",
+        "KL(pi, T) >= inf over L(N, S, d)",
+        f"KL >= bound > 0 in all; the bound is up to {max(shares):.2f} of the divergence",
+        Verdict.all_of(verdicts),
+        _FLOATS,
+    )
+
+
+def _a_bias_is_one_dimension(count: int) -> Evidence:
+    verdicts = []
+    for seed in range(count):
+        rng = np.random.default_rng((seed, 2))
+        tokens = int(rng.integers(4, 7))
+        rank = int(rng.integers(1, tokens - 2))
+        laws = np.exp(rng.normal(size=(2 * tokens, tokens)) * 0.5)
+        E, W, bias = rng.normal(size=(2 * tokens, rank)), rng.normal(size=(tokens, rank)), rng.normal(size=tokens)
+        lower, _ = mean_divergence(matmul(E, np.ascontiguousarray(W.T)) + bias, laws)
+        verdicts.append(proved(0.0 < encoder_floor(laws, rank + 1).lower <= lower))
+    return Evidence(
+        "repair",
+        f"{count} encoders of rank d <= N - 3 with an output bias, N <= 6: their divergence is at least the bound for "
+        "all encoders of rank d + 1 without one",
+        "KL >= inf over L(N, S, d + 1)",
+        "KL >= bound > 0 in all",
+        Verdict.all_of(verdicts),
+        _FLOATS,
+    )
+
+
+def _exact_network(rng: np.random.Generator, *, tokens: int, length: int, width: int, heads: int) -> ExactNetwork:
+    def drawn(rows: int, columns: int) -> fmpq_mat:
+        return fmpq_mat(rows, columns, rng.integers(-2, 3, rows * columns).tolist())
+
+    front_end = ExactFrontEnd(
+        drawn(tokens, width),
+        drawn(length, width),
+        tuple(drawn(width, 1) for _ in range(heads)),
+        tuple(drawn(width, 1) for _ in range(heads)),
+        tuple(drawn(width, width) for _ in range(heads)),
+    )
+    return ExactNetwork(front_end, tuple(drawn(width, width) for _ in range(heads)), drawn(width, tokens))
+
+
+def _random_network(rng: np.random.Generator, *, tokens: int, length: int, width: int, heads: int) -> Network:
+    return Network(
+        W_E=rng.normal(size=(tokens, width)),
+        W_pos=rng.normal(size=(length, width)),
+        W_Q=rng.normal(size=(heads, width, 1)),
+        W_K=rng.normal(size=(heads, width, 1)),
+        W_V=rng.normal(size=(heads, width, 1)),
+        W_O=rng.normal(size=(heads, 1, width)),
+        W_U=rng.normal(size=(width, tokens)),
+    )

@@ -1,0 +1,533 @@
+"""Evidence on the skip connection as a head: where the limit goes wrong, two repairs, and the exact change of basis."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+
+import numpy as np
+from flint import arb, fmpq, fmpq_mat, fmpz_mat
+from numpy.typing import NDArray
+
+from constructions.claims.dana_skip_head import CLAIM, integer_front_end
+from constructions.errors import HypothesisError
+from constructions.features.exact_skip_connection import exact_change_of_basis, without_shifts
+from constructions.features.skip_head import SkipHead, identity_skip_head, long_last_position, rank_one_skip_head
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
+from constructions.tasks.arrays import all_contexts
+from verify.certificates.memorization import certify_memorization
+from verify.claims.evidence import Evidence
+from verify.forward.rationals import exact_network_logits, exact_outputs, exact_rank
+from verify.memories.sharp_attention import SharpAttention, enclose_sharp_attention
+from verify.verdict import Verdict, decided, proved
+
+Int64Array = NDArray[np.int64]
+
+_SEEDS = 200  # random front ends to look through for one of full rank
+_RATIONAL = "exact rational arithmetic"
+_SLACK = fmpq(1, 2**40)  # relative; for comparing balls whose numbers differ by less than their radii
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify that the printed head fails, that its repairs work, and that the exact change of basis needs no head.
+
+    Args:
+        full: Whether to certify larger and more instances.
+
+    Yields:
+        Pieces of evidence.
+
+    Page: docs/claims/skip_connection.md
+    """
+    yield _wrong_position((1, 10, 100, 1000) if full else (1, 10, 100))
+    yield _too_few_last_tokens()
+    yield _singular_change()
+    yield _embeddings_not_carried_along()
+    small, large = [(2, 2, 1), (3, 3, 2)], [(4, 4, 3), (5, 4, 2)]
+    yield _attends_to_last(long_last_position, rank_one=False, sizes=small + large * full)
+    yield _attends_to_last(rank_one_skip_head, rank_one=True, sizes=small + large * full)
+    yield _exact_at_capacity(
+        [(3, 2, 2, 1, 3), (4, 2, 3, 2, 5), (3, 3, 2, 2, 6), (6, 2, 4, 4, 7)] + [(12, 2, 6, 6, 15)] * full
+    )
+    yield _condition_is_exact(1500 if full else 150)
+    yield _singular_change_avoided()
+    yield _singular_change_approached()
+    yield _shifts_are_free()
+    yield _every_law_on_all_bigrams([(2, 2, 2, 1), (3, 3, 3, 2), (3, 2, 1, 7)] + [(4, 4, 4, 3), (4, 3, 2, 7)] * full)
+    yield _built()
+
+
+def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
+    tokens, positions = fmpq_mat(2, 1, [1, 2]), fmpq_mat(2, 1, [fmpq(7, 10), fmpq(3, 10)])
+    head = identity_skip_head(tokens, positions)
+    printed = head.form == _identity(1) and (head.W_E, head.W_pos) == (tokens, positions)
+    found = [_judged(head, np.array([[1, 0]]), sharpness) for sharpness in sharpnesses]
+    verdicts = [decided(printed)]
+    for one in found:
+        # One position beside the last, with a negative gap g: a_S = 1 / (1 + exp(-lambda g)) < 1/2 for all lambda > 0.
+        away = abs(one.limit[0, 0] - one.last[0, 0])
+        verdicts.append(decided(one.gaps.ncols() == 2 and one.gaps[0, 0] < 0 and away != 0))
+        verdicts.append(
+            proved(
+                one.share_of_last[0] < 0.5
+                and one.distance_to_last[0] > away / 2
+                and one.distance_to_limit[0] < one.bound[0] * (1 + _SLACK)
+            )
+        )
+    shares = ", ".join(_above(_largest([one.share_of_last[0]])) for one in found)
+    one = found[0]
+    return Evidence(
+        "counterexample",
+        "d = 1, N = S = 2, embeddings 1, 2, positions 0.7, 0.3, the context (2, 1): with W_QK = lambda I the head "
+        f"tends to x_1 = {one.limit[0, 0]}, not to x_S = {one.last[0, 0]}; <x_S, x_S - x_1> = {one.gaps[0, 0]} < 0, so "
+        "for every lambda > 0, and in every basis (d = 1: a positive factor), x_1 gets more than half of the attention",
+        "A -> x_S",
+        f"A -> x_1 != x_S; attention to the last position <= {shares} at lambda = {_listed(sharpnesses)}, always < 1/2",
+        Verdict.all_of(verdicts),
+        f"exact gaps and limits; balls of 128 bits for lambda = {_listed(sharpnesses)}",
+        {"tokens": ["1", "2"], "positions": ["7/10", "3/10"], "context": [1, 0]},
+    )
+
+
+def _too_few_last_tokens() -> Evidence:
+    contexts = np.array([[0, 0], [1, 0], [2, 0]])
+    sizes = {"width": 2, "head_width": 1, "heads": 1}
+    facts, ceiling = len(contexts), rank_ceiling(contexts, **sizes, with_skip=True)
+    reached = max(
+        exact_rank(integer_front_end(tokens=3, length=2, **sizes, seed=seed), contexts).lower for seed in range(10)
+    )
+    return Evidence(
+        "counterexample",
+        f"S = 2, d = 2, d_h = 1, H = 1, T_0 = {facts} = d + H d_h contexts with one last token: the features, "
+        f"augmented by x_S, have rank <= {ceiling} whatever the embeddings and W_QK, since x_S adds only as many "
+        f"dimensions as there are last tokens (rank {reached} is reached)",
+        f"rank A' = {facts}",
+        f"rank A' <= {ceiling} for all weights",
+        Verdict.all_of([decided(ceiling < facts), decided(reached <= ceiling)]),
+        "rank of formal differences over the integers (U1)",
+        {"contexts": contexts.tolist()},
+    )
+
+
+def _singular_change() -> Evidence:
+    contexts, targets = _obstruction()
+    loops = contexts[:4]
+    sizes = {"width": 2, "head_width": 2, "heads": 2}
+    facts, away = len(contexts), len(contexts) - len(loops)
+    ceiling = rank_ceiling(loops, **sizes, with_skip=False) + away
+    silent = all(entry == 0 for row in targets.tolist()[: len(loops)] for entry in row)
+    front_end = _full_rank(contexts, tokens=4, **sizes)
+    outputs = exact_outputs(front_end, contexts)
+    change = _block(outputs.solve(targets), rows=range(2))
+    return Evidence(
+        "counterexample",
+        "S = 2, N = 4, d = d_h = H = 2, four loops with E = 0 and (1, 2), (2, 1) with unit vectors: features [X, Y] of "
+        f"full rank {facts} exist, but rank [E, Y] <= {ceiling} for all embeddings and W_QK, so the solved W_O^0 is "
+        f"singular for all of them that have full rank (for the one drawn here det M = {change.det()} exactly)",
+        "W_O^0 is invertible",
+        f"rank [X, Y] >= {exact_rank(front_end, contexts).lower}, rank [E, Y] <= {ceiling} < {facts} for all weights, "
+        f"det M = {change.det()}",
+        Verdict.all_of(
+            [
+                decided(exact_rank(front_end, contexts).full),
+                decided(silent and ceiling < facts),
+                decided(change.det() == 0),
+            ]
+        ),
+        f"rank over GF(2^62 - 57); rank of formal differences over the integers (U1'); {_RATIONAL}",
+        {"contexts": contexts.tolist(), "targets": _plain(targets)},
+    )
+
+
+def _embeddings_not_carried_along() -> Evidence:
+    one, line = fmpq_mat(1, 1, [1]), fmpq_mat(2, 1, [0, 1])
+    front_end = ExactFrontEnd(line, line, (one,), (one,), (one,))
+    contexts = np.array([[0, 0], [1, 0]])
+    outputs = exact_outputs(front_end, contexts)
+    targets = outputs * fmpq_mat(2, 1, [2, 3])
+    made = exact_change_of_basis(front_end, contexts, targets, one)
+    factor = made.change[0, 0]
+    left = ExactFrontEnd(line * factor, line * factor, (one,), (one,), (one,))
+    right = exact_network_logits(made.network, contexts) - targets
+    wrong = exact_network_logits(ExactNetwork(left, made.network.W_O, made.network.W_U), contexts) - targets
+    return Evidence(
+        "counterexample",
+        f"d = d_h = H = 1, two contexts, x = {factor} x': W_O is solved on the features of e' and used with e and the "
+        "same W_QK, W_V; the attention is another one. Carried to the new basis, W_QK and W_V reach E",
+        "logits E W_U",
+        f"off by {_plain(wrong)} as printed, by {_plain(right)} after the change of basis",
+        Verdict.all_of([decided(not _is_zero(wrong)), decided(_is_zero(right))]),
+        _RATIONAL,
+        {"contexts": contexts.tolist(), "factor": str(factor)},
+    )
+
+
+def _attends_to_last(
+    make: Callable[..., SkipHead], *, rank_one: bool, sizes: Sequence[tuple[int, int, int]]
+) -> Evidence:
+    name = "rank one" if rank_one else "a long last position"
+    verdicts, gaps, distances = [], [], {1: 0.0, 10: 0.0}
+    count = 0
+    for tokens, length, width in sizes:
+        drawn = integer_front_end(tokens=tokens, length=length, width=width, head_width=1, heads=0, seed=width)
+        direction = fmpq_mat(1, width, [1] * width)
+        head = make(drawn.W_E, drawn.W_pos, direction=direction)
+        before = range(length - 1)
+        verdicts.append(
+            decided(
+                (head.form.rank() == 1 if rank_one else head.form == _identity(width))
+                and head.W_E == drawn.W_E
+                and _block(head.W_pos, rows=before) == _block(drawn.W_pos, rows=before)
+            )
+        )
+        contexts = all_contexts(tokens, length)
+        count += len(contexts)
+        for sharpness in distances:
+            found = _judged(head, contexts, sharpness)
+            least = found.smallest_gap
+            verdicts.append(decided(least is not None and least > 0 and found.converges_to_last))
+            verdicts.append(
+                proved(
+                    all(
+                        to_last <= bound * (1 + _SLACK)
+                        for to_last, bound in zip(found.distance_to_last, found.bound, strict=True)
+                    )
+                )
+            )
+            distances[sharpness] = max(distances[sharpness], _largest(found.distance_to_last))
+            gaps.append(least)
+    return Evidence(
+        "repair",
+        f"W_QK = lambda I with a long last position, or of rank one; here {name}: in all {count} contexts of "
+        f"(N, S, d) = {_listed(sizes)} the score of the last position exceeds all others, by lambda times {min(gaps)} "
+        "or more, and the head converges to x_S, with an error of at most sum_s exp(-lambda g_s) |x_s - x_S|",
+        "A -> x_S for all contexts",
+        ", ".join(f"|A - x_S| <= {_above(bound)} at lambda = {sharpness}" for sharpness, bound in distances.items())
+        + f", gaps >= {min(gaps)}",
+        Verdict.all_of(verdicts),
+        "exact gaps and limits; balls of 128 bits",
+    )
+
+
+def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evidence:
+    verdicts, counts = [], []
+    for tokens, length, width, head_width, heads in sizes:
+        facts = width + heads * head_width
+        everything = all_contexts(tokens, length)
+        rng = np.random.default_rng(facts)
+        contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
+        targets = fmpq_mat(facts, width, rng.integers(-9, 10, facts * width).tolist())
+        W_U = fmpq_mat(width, tokens, rng.integers(-3, 4, width * tokens).tolist())
+        front_end = _full_rank(contexts, tokens=tokens, length=length, width=width, head_width=head_width, heads=heads)
+        made = exact_change_of_basis(front_end, contexts, targets, W_U)
+        outputs = exact_outputs(front_end, contexts)
+        features = _block(outputs, columns=range(width, facts))
+        stream = exact_outputs(made.network.front_end, contexts)
+        moved = _block(stream, columns=range(width)) + _block(stream, columns=range(width, facts)) * _all_outputs(
+            made.network
+        )
+        verdicts.append(decided(exact_network_logits(made.network, contexts) == targets * W_U))
+        verdicts.append(
+            decided(
+                made.change.det() != 0
+                and _block(outputs, columns=range(width)) * made.change == _block(stream, columns=range(width))
+            )
+        )
+        verdicts.append(decided(made.change.det() * outputs.det() == _beside(moved, features).det()))
+        counts.append(facts)
+    return Evidence(
+        "repair",
+        f"T_0 = d + H d_h = {_listed(counts)} contexts with random targets E and W_U, (N, S, d, d_h, H) = "
+        f"{_listed(sizes)}: an invertible change of basis makes the logits E W_U with residual 0, and "
+        "det M = det [E, Y] / det [X, Y]",
+        "logits = E W_U + O(gamma)",
+        "logits = E W_U, gamma = 0, det M != 0, determinant identity",
+        Verdict.all_of(verdicts),
+        _RATIONAL,
+    )
+
+
+def _condition_is_exact(instances: int) -> Evidence:
+    """On square nonsingular [X, Y] the change is unique: solve for it, and compare with the ranks and the builder."""
+    agree, invertible, seen = True, 0, 0
+    rng = np.random.default_rng(0)
+    everything = all_contexts(2, 2)
+    while seen < instances:
+        width, heads = int(rng.integers(1, 3)), int(rng.integers(0, 3))
+        facts = width + heads
+        contexts = everything[rng.permutation(4)[:facts]]
+        front_end = integer_front_end(
+            tokens=2, length=2, width=width, head_width=1, heads=heads, seed=int(rng.integers(2**40))
+        )
+        outputs = exact_outputs(front_end, contexts)
+        targets = outputs * fmpq_mat(facts, width, rng.integers(-1, 2, facts * width).tolist())
+        if outputs.nrows() != outputs.ncols() or outputs.det() == 0 or targets.rank() < width:
+            continue
+        seen += 1
+        change = _block(outputs.solve(targets), rows=range(width))
+        full_rank = _beside(targets, _block(outputs, columns=range(width, facts))).rank() == facts
+        try:
+            made = exact_change_of_basis(front_end, contexts, targets, _identity(width))
+            built = made.change == change and exact_network_logits(made.network, contexts) == targets
+        except HypothesisError:
+            built = False
+        agree = agree and full_rank == (change.det() != 0) == built
+        invertible += built
+    return Evidence(
+        "repair",
+        f"rank [E, Y] = T_0 decides: in {seen} random instances with nonsingular [X, Y] the only possible M is "
+        f"invertible, and the network built from it exact, where the rank is T_0 ({invertible} times), and singular "
+        f"elsewhere ({seen - invertible} times)",
+        "an exact network if and only if rank [E, Y] = T_0",
+        f"{seen} of {seen} instances" if agree else "an instance disagrees",
+        Verdict.all_of([decided(agree), proved(0 < invertible < seen)]),
+        _RATIONAL,
+    )
+
+
+def _singular_change_avoided() -> Evidence:
+    contexts, targets = _obstruction()
+    sizes = {"width": 2, "head_width": 2, "heads": 2}
+    for seed in range(_SEEDS):
+        front_end = integer_front_end(tokens=4, length=2, **sizes, seed=seed)
+        rows = front_end.W_E.tolist()
+        special = fmpq_mat(4, 2, [entry for token in (0, 1, 0, 0) for entry in rows[token]])
+        front_end = ExactFrontEnd(special, front_end.W_pos, front_end.W_Q, front_end.W_K, front_end.W_V)
+        try:
+            made = exact_change_of_basis(front_end, contexts, targets, _identity(2))
+        except HypothesisError:
+            continue
+        exact = exact_network_logits(made.network, contexts) == targets
+        rank = exact_outputs(front_end, contexts).rank()
+        return Evidence(
+            "repair",
+            "the six contexts for which M is singular whenever [X, Y] has rank 6, with three equal token embeddings: "
+            f"[X, Y] has rank {rank}, and an invertible change of basis reaches the same E exactly",
+            "logits = E W_U",
+            f"logits = E W_U with residual 0, det M = {made.change.det()}" if exact else "another residual",
+            Verdict.all_of([decided(exact), decided(made.change.det() != 0)]),
+            _RATIONAL,
+            {"W_E": _plain(front_end.W_E), "W_pos": _plain(front_end.W_pos)},
+        )
+    raise HypothesisError("This audit", "three equal token embeddings with an invertible M", f"{_SEEDS} have none")
+
+
+def _singular_change_approached() -> Evidence:
+    contexts, targets = _obstruction()
+    front_end = _full_rank(contexts, tokens=4, width=2, head_width=2, heads=2)
+    last = _block(exact_outputs(front_end, contexts), columns=range(2))
+    verdicts, sizes = [], []
+    distances = (fmpq(1, 10**3), fmpq(1, 10**6))
+    for distance in distances:
+        near = targets + last * distance
+        made = exact_change_of_basis(front_end, contexts, near, _identity(2))
+        verdicts.append(decided(exact_network_logits(made.network, contexts) == near))
+        determinant = made.change.det()
+        sizes.append(f"{float(determinant.p) / float(determinant.q):.2g}")
+    return Evidence(
+        "repair",
+        f"the same six contexts: E + tau X is reached exactly for tau = {_listed(distances)}, so the slack gamma > 0 "
+        "needs no limit of lambda, only targets beside the exceptional ones",
+        "logits within gamma of E W_U",
+        f"logits = (E + tau X) W_U with residual 0, det M about {_listed(sizes)}",
+        Verdict.all_of(verdicts),
+        _RATIONAL,
+    )
+
+
+def _shifts_are_free() -> Evidence:
+    contexts, targets = _obstruction()
+    front_end = _full_rank(contexts, tokens=4, width=2, head_width=2, heads=2)
+    W_U = fmpq_mat(2, 4, [1, 0, 1, 0, 0, 1, 0, 1])
+    outputs = exact_outputs(front_end, contexts)
+    # By the converse of Theorem 1: E and W_U have rank d, so no W_O and W_U reach the logits if rank [E, Y] is short.
+    short = _beside(targets, _block(outputs, columns=range(2, outputs.ncols()))).rank()
+    refused = targets.rank() == W_U.rank() == 2 and short < outputs.rank()
+    made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
+    difference = exact_network_logits(made.network, contexts) - targets * W_U
+    constant = all(entry == row[0] for row in difference.tolist() for entry in row)
+    return Evidence(
+        "repair",
+        "the same six contexts with an unembedding whose rows add up to the constant 1: the logits E W_U are out of "
+        f"reach of this front end (rank [E, Y] = {short}, rank [X, Y] = {outputs.rank()}), the same laws are not: "
+        "without the shifts one coordinate of the stream is free",
+        "the laws softmax(E W_U)",
+        "logits = E W_U up to one constant for each context, exactly",
+        Verdict.all_of([decided(refused), decided(constant)]),
+        _RATIONAL,
+    )
+
+
+def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evidence:
+    verdicts, count = [], 0
+    for tokens, width, head_width, heads in sizes:
+        contexts = all_contexts(tokens, 2)
+        verdicts.append(decided(len(contexts) <= width + heads * head_width and head_width <= width <= tokens))
+        W_U = fmpq_mat(width, tokens, np.random.default_rng(width).integers(-3, 4, width * tokens).tolist())
+        for targets in _special_targets(contexts, width):
+            count += 1
+            verdict = Verdict.UNDECIDED
+            for seed in range(_SEEDS):
+                front_end = integer_front_end(
+                    tokens=tokens, length=2, width=width, head_width=head_width, heads=heads, seed=seed
+                )
+                try:
+                    made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
+                except HypothesisError:
+                    continue
+                difference = exact_network_logits(made.network, contexts) - targets * W_U
+                fits = (front_end.d_model, front_end.d_head, front_end.n_heads) == (width, head_width, heads)
+                verdict = decided(fits and all(entry == row[0] for row in difference.tolist() for entry in row))
+                break
+            verdicts.append(verdict)
+    return Evidence(
+        "repair",
+        f"all N^2 contexts of S = 2 with N^2 <= d + H d_h, (N, d, d_h, H) = {_listed(sizes)}, and targets in special "
+        "position (zero, one column, loops only, one class of contexts for each last or first token, labels): all of "
+        f"the {count} laws are reached exactly",
+        "gamma = 0 for every E",
+        f"{sum(verdict is Verdict.PROVED for verdict in verdicts) - len(sizes)} of {count} laws with gamma = 0",
+        Verdict.all_of(verdicts),
+        _RATIONAL,
+    )
+
+
+def _special_targets(contexts: Int64Array, width: int) -> list[fmpq_mat]:
+    """Streams with many equal rows: those for which a change of basis is most likely to be singular."""
+    first, last = contexts.T
+    loops = (first == last).astype(np.int64)
+    units = np.eye(max(width, int(contexts.max()) + 1), dtype=np.int64)[:, :width]
+    streams = [
+        np.zeros((len(contexts), width), dtype=np.int64),
+        np.outer(np.arange(len(contexts)) % 3, units[0]),
+        loops[:, None] * units[last],
+        (1 - loops)[:, None] * units[first],
+        units[last],
+        units[first],
+        units[(first + last) % len(units)],
+    ]
+    return [fmpq_mat(len(contexts), width, stream.ravel().tolist()) for stream in streams]
+
+
+def _built() -> Evidence:
+    made = CLAIM.construct()
+    found = certify_memorization(made.network, made.task)
+    rank = made.network.n_heads * made.network.d_head
+    at_capacity = made.task.n_contexts == made.network.d_model + rank
+    lead = _below(float(found.margin_lower.min()))
+    return Evidence(
+        "repair",
+        f"rounded to float64: {made.summary}; every label wins",
+        f"{made.task.n_contexts} labels with T_0 = d + H d_h",
+        f"rank [X, Y] = {made.task.n_contexts} > {rank}, every label ahead by {lead} or more",
+        Verdict.all_of([*(claim.verdict for claim in found.certificate.claims), decided(at_capacity)]),
+        "rounding-rigorous float64 (verify.certificates.memorization)",
+        {"parameters": dict(CLAIM.parameters)},
+    )
+
+
+def rank_ceiling(contexts: Int64Array, *, width: int, head_width: int, heads: int, with_skip: bool) -> int:
+    r"""No weights give the features of these contexts a larger rank.
+
+    The rows lie in the sum of the image of the inputs and of $L W_V^h$, where L is spanned by the differences
+    $x_s - x_S$: dimensions at most the ranks of the formal vectors of ones at tokens and positions.
+
+    Args:
+        contexts: Tokens, `[T, S]`.
+        width: d.
+        head_width: $d_h$.
+        heads: H, at least 1 without skip connection.
+        with_skip: Whether the last embeddings are among the columns.
+
+    Returns:
+        The bound U1, or without skip connection U1'.
+
+    Page: docs/claims/skip_connection.md
+
+    Example:
+        >>> rank_ceiling(np.array([[0, 0], [1, 1], [2, 2], [3, 3]]), width=2, head_width=2, heads=2, with_skip=False)
+        3
+    """
+    tokens, length = int(contexts.max()) + 1, contexts.shape[1]
+    inputs, differences = [], []
+    for context in contexts.tolist():
+        formal = [
+            [int(n == token) for n in range(tokens)] + [int(r == s) for r in range(length)]
+            for s, token in enumerate(context)
+        ]
+        inputs += formal
+        differences += [[a - b for a, b in zip(vector, formal[-1], strict=True)] for vector in formal]
+    of_inputs, of_differences = (fmpz_mat(vectors).rank() for vectors in (inputs, differences))
+    if with_skip:
+        last_tokens = len(set(contexts[:, -1].tolist()))
+        return min(len(contexts), min(width, last_tokens) + heads * min(head_width, of_differences))
+    return min(len(contexts), heads * head_width, (heads - 1) * min(head_width, of_differences) + min(width, of_inputs))
+
+
+def _obstruction() -> tuple[Int64Array, fmpq_mat]:
+    contexts = np.array([[0, 0], [1, 1], [2, 2], [3, 3], [0, 1], [1, 0]])
+    return contexts, fmpq_mat(6, 2, [0] * 8 + [1, 0, 0, 1])
+
+
+def _full_rank(
+    contexts: Int64Array, *, tokens: int, width: int, head_width: int, heads: int, length: int = 2
+) -> ExactFrontEnd:
+    """A random integer front end with independent features [X, Y]."""
+    sizes = {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "heads": heads}
+    for seed in range(_SEEDS):
+        front_end = integer_front_end(**sizes, seed=seed)
+        if exact_rank(front_end, contexts).full:
+            return front_end
+    raise HypothesisError("This audit", "a random front end with independent features", f"{_SEEDS} have none")
+
+
+def _judged(head: SkipHead, contexts: Int64Array, sharpness: int) -> SharpAttention:
+    return enclose_sharp_attention(head.W_E, head.W_pos, head.form, contexts, sharpness=sharpness)
+
+
+def _largest(balls: Sequence[arb]) -> float:
+    """A float64 that no ball exceeds."""
+    return max(float(np.nextafter(float(ball.upper()), np.inf)) for ball in balls)
+
+
+def _above(bound: float) -> str:
+    return f"{float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(bound)):.2g}"
+
+
+def _below(bound: float) -> str:
+    return f"{float(Context(prec=3, rounding=ROUND_FLOOR).create_decimal(bound)):.3g}"
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _plain(matrix: fmpq_mat) -> list[list[str]]:
+    return [[str(entry) for entry in row] for row in matrix.tolist()]
+
+
+def _is_zero(matrix: fmpq_mat) -> bool:
+    return all(entry == 0 for entry in matrix.entries())
+
+
+def _identity(width: int) -> fmpq_mat:
+    return fmpq_mat(width, width, [int(i == j) for i in range(width) for j in range(width)])
+
+
+def _block(matrix: fmpq_mat, *, rows: range | None = None, columns: range | None = None) -> fmpq_mat:
+    chosen = [
+        [row[j] for j in (range(matrix.ncols()) if columns is None else columns)]
+        for i, row in enumerate(matrix.tolist())
+        if rows is None or i in rows
+    ]
+    width = matrix.ncols() if columns is None else len(columns)
+    return fmpq_mat(len(chosen), width, [entry for row in chosen for entry in row])
+
+
+def _beside(left: fmpq_mat, right: fmpq_mat) -> fmpq_mat:
+    rows = [[*a, *b] for a, b in zip(left.tolist(), right.tolist(), strict=True)]
+    return fmpq_mat(len(rows), left.ncols() + right.ncols(), [entry for row in rows for entry in row])
+
+
+def _all_outputs(network: ExactNetwork) -> fmpq_mat:
+    """W_O of all heads, one below the other."""
+    rows = [row for output in network.W_O for row in output.tolist()]
+    return fmpq_mat(len(rows), network.front_end.d_model, [entry for row in rows for entry in row])

@@ -1,0 +1,194 @@
+"""Evidence on the number of parameters: counted on stored weights, and halved at the same rank.
+
+Page: docs/claims/parameters.md
+"""
+
+import tempfile
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from flint import fmpq_mat
+
+from constructions.memories.parameters import (
+    matched_front_ends,
+    matched_memories,
+    parameter_count,
+    printed_count,
+    shared_count,
+)
+from constructions.models.exact_network import ExactFrontEnd
+from constructions.models.network import Network
+from constructions.tasks.arrays import all_contexts
+from constructions.tasks.task import Task
+from verify.certificates.certificate import FEATURE_RANK
+from verify.certificates.memorization import certify_memorization
+from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
+from verify.claims.evidence import Evidence
+from verify.forward.rationals import exact_outputs
+from verify.verdict import Verdict, decided, proved
+
+_SIZES = ((4, 2, 4, 2), (3, 3, 3, 2), (5, 2, 5, 3))
+_SIZES_FULL = ((6, 2, 6, 4), (3, 3, 2, 1), (4, 2, 3, 3), (5, 2, 4, 4), (6, 2, 6, 3))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify the count on random shapes and on networks that hold laws, and the same for shared attention.
+
+    Args:
+        full: More shapes, and larger networks.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/parameters.md
+    """
+    yield _first_form(200 if full else 30)
+    for tokens, length, width, head_width in _SIZES + (_SIZES_FULL if full else ()):
+        task, generic, shared = matched_memories(
+            tokens=tokens, length=length, width=width, head_width=head_width, seed=0
+        )
+        yield _second_form(task, generic)
+        yield _shared(task, shared)
+    yield _same_rank(400 if full else 60)
+
+
+def _first_form(shapes: int) -> Evidence:
+    generator = np.random.default_rng(16)
+    counted = 0
+    for _ in range(shapes):
+        tokens, length, width, heads = (int(n) for n in generator.integers(1, 9, 4))
+        head_width = int(generator.integers(1, width + 1))
+        network = Network(
+            W_E=np.zeros((tokens, width)),
+            W_pos=np.zeros((length, width)),
+            W_Q=np.zeros((heads, width, head_width)),
+            W_K=np.zeros((heads, width, head_width)),
+            W_V=np.zeros((heads, width, head_width)),
+            W_O=np.zeros((heads, head_width, width)),
+            W_U=np.zeros((width, tokens)),
+        )
+        counted += _stored(network) == width * (length + 2 * tokens + 4 * head_width * heads)
+    return Evidence(
+        role="claim",
+        statement=f"{shapes} files of networks of random shapes with d_qk = d_h, N, S, d, H up to 8",
+        promised="d (S + 2 N + 4 d_h H) numbers",
+        certified=f"so many in {counted} of {shapes} files",
+        verdict=decided(counted == shapes),
+        method="counting the entries of the tensors in the file",
+    )
+
+
+def _second_form(task: Task, network: Network) -> Evidence:
+    sizes = _shape(task, network)
+    printed = printed_count(
+        tokens=task.vocabulary_size, length=task.context_length, width=network.d_model, facts=task.n_contexts
+    )
+    count = _stored(network)
+    needed = Fraction(task.n_contexts - network.d_model, network.d_head)
+    divides = needed.denominator == 1
+    agrees = count == printed if divides else 0 < count - printed < 4 * network.d_model * network.d_head
+    holds = _holds_all(task, network)
+    return Evidence(
+        role="claim",
+        statement=(
+            f"{sizes}: {task.n_contexts} contexts held with H = ceil((T - d) / d_h) heads; d_h "
+            + ("divides T - d" if divides else "does not divide T - d")
+        ),
+        promised=f"d (S + 2 N + 4 (T - d)) = {printed} numbers" + ("" if divides else ", and fewer than 4 d d_h more"),
+        certified=f"{count} numbers in the file; features of rank {task.n_contexts} and laws certified",
+        verdict=Verdict.all_of([holds, decided(agrees and count == _formula(task, network, network.d_head))]),
+        method="counting, and enclosures of features and logits",
+    )
+
+
+def _shared(task: Task, network: Network) -> Evidence:
+    free, stored = shared_attention_parameters(network), _stored(network)
+    least = shared_count(
+        tokens=task.vocabulary_size,
+        length=task.context_length,
+        width=network.d_model,
+        heads=network.n_heads,
+        head_width=network.d_head,
+    )
+    paper = _formula(task, network, network.d_head)
+    agrees = free == least and stored == _formula(task, network, 1)
+    return Evidence(
+        role="claim",
+        statement=(
+            f"{_shape(task, network)}: the same {task.n_contexts} contexts held, W_Q^h W_K^h = lambda_h u v exactly; "
+            f"the file, which repeats u and v, has {stored} numbers"
+        ),
+        promised=f"d (S + 2 N + 2 d_h H) + 2 d + H = {least} numbers are enough, of the paper's {paper}",
+        certified=f"{free} numbers; features of rank {task.n_contexts} and laws certified",
+        verdict=Verdict.all_of([_holds_all(task, network), decided(agrees)]),
+        method="exact products of the float64 weights, counting, and enclosures of features and logits",
+    )
+
+
+def _same_rank(pairs: int) -> Evidence:
+    generator = np.random.default_rng(17)
+    equal, deficient, matched = 0, 0, True
+    for seed in range(pairs):
+        tokens, length, width = (int(n) for n in generator.integers(2, 4, 3))
+        heads, head_width = int(generator.integers(1, 6)), int(generator.integers(1, width + 1))
+        contexts = generator.permutation(all_contexts(tokens, length))[:16]
+        generic, shared = matched_front_ends(
+            tokens=tokens, length=length, width=width, heads=heads, head_width=head_width, seed=seed
+        )
+        matched = matched and generic.W_Q[0].ncols() == head_width and _differ_in_attention_only(generic, shared)
+        ranks = [exact_outputs(front_end, contexts).rank() for front_end in (generic, shared)]
+        equal += ranks[0] == ranks[1]
+        deficient += ranks[0] < min(len(contexts), width + heads * head_width)
+    return Evidence(
+        role="claim",
+        statement=(
+            f"{pairs} pairs of rational front ends that differ in W_Q and W_K only, d_qk = d_h against shared rank "
+            f"one, on up to 16 contexts; {deficient} pairs have less than min(T, d + H d_h)"
+        ),
+        promised="the same rank of [x_S, Y]",
+        certified=f"the same exact rank in {equal} of {pairs} pairs",
+        verdict=decided(matched and equal == pairs),
+        method="rank over the rational numbers",
+    )
+
+
+def _differ_in_attention_only(generic: ExactFrontEnd, shared: ExactFrontEnd) -> bool:
+    """Whether all else is equal, and the attention of the second one is of the shared rank one."""
+    forms = [query * key.transpose() for query, key in zip(shared.W_Q, shared.W_K, strict=True)]
+    return (
+        (generic.W_E, generic.W_pos, generic.W_V) == (shared.W_E, shared.W_pos, shared.W_V)
+        and all(form.rank() == 1 for form in forms)
+        and fmpq_mat([form.entries() for form in forms]).rank() == 1
+    )
+
+
+def _holds_all(task: Task, network: Network) -> Verdict:
+    certificate = certify_memorization(network, task, witness=False).certificate
+    return proved(
+        certificate.verdict is Verdict.PROVED and certificate.claim(FEATURE_RANK).values["rows"] == task.n_contexts
+    )
+
+
+def _stored(network: Network) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        network.save(path)
+        return stored_parameters(path)
+
+
+def _formula(task: Task, network: Network, query_width: int) -> int:
+    return parameter_count(
+        tokens=task.vocabulary_size,
+        length=task.context_length,
+        width=network.d_model,
+        heads=network.n_heads,
+        head_width=network.d_head,
+        query_width=query_width,
+    )
+
+
+def _shape(task: Task, network: Network) -> str:
+    sizes = f"N = {task.vocabulary_size}, S = {task.context_length}, d = {network.d_model}"
+    return f"{sizes}, d_h = {network.d_head}, H = {network.n_heads}"

@@ -1,0 +1,240 @@
+"""The assumptions apart from each other and from their tests: exact instances, and what the proof needs instead.
+
+Page: docs/claims/assumptions.md
+"""
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.capacity.promised_ranks import fewest_heads
+from constructions.claims.mahdavi_assumptions import (
+    absorbing_mean,
+    coinciding_means,
+    dominant_direction,
+    hidden_relation,
+)
+from constructions.models.layer import Layer, LayerTask
+from constructions.saturated.single_direction_heads import single_direction_heads
+from verify.claims.evidence import Evidence
+from verify.forward.layer_forward import enclose_mixed_inputs
+from verify.linear_algebra.exact_rows import decide_independence
+from verify.linear_algebra.numerical_rank import numerical_ranks
+from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.saturated.block_certificate import certify_blocks, consecutive_blocks, find_blocks
+from verify.saturated.context_rank import certify_context_ranks
+from verify.saturated.general_position import certify_shifted
+from verify.saturated.kruskal_rank import certify_subsets
+from verify.saturated.sampled_subsets import sample_subsets
+from verify.verdict import Verdict, decided, proved
+
+Float64Array = NDArray[np.float64]
+
+_EXACT = "exact arithmetic: independence modulo a prime, relations in integers"
+_SHARE = 2.0**-20
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify what tells the assumptions and their tests apart, and what replaces them.
+
+    Args:
+        full: Whether to certify larger and more instances.
+
+    Yields:
+        The evidence.
+
+    Page: docs/claims/assumptions.md
+    """
+    yield _one_and_two_without_three(
+        np.array([[[1.0, 0, 0], [-3, 0, 1]], [[0, 1, 0], [0, -3, 1]]]), np.eye(2, 3), "the smallest instance"
+    )
+    for sizes in ((6, 3, 4), (10, 4, 6), *(((20, 5, 8),) if full else ())):
+        examples, tokens, width = sizes
+        contexts, queries = coinciding_means(examples=examples, tokens=tokens, width=width)
+        yield _one_and_two_without_three(contexts, queries, "random integers with coinciding sums")
+    yield _sampling_misses(examples=100 if full else 60, size=4, width=8)
+    for width in (16, 24, *((48,) if full else ())):
+        yield _full_rank_below_a_tolerance(width)
+    yield _almost_all_contexts(trials=40 if full else 10)
+    yield _affine_hulls(trials=40 if full else 10)
+    for examples, tokens, width in ((22, 4, 6), *(((57, 8, 16), (113, 8, 16)) if full else ())):
+        yield _blocks_are_enough(examples, tokens, width)
+    yield _an_order_is_found(lines=12 if full else 6)
+
+
+def _one_and_two_without_three(contexts: Float64Array, queries: Float64Array, what: str) -> Evidence:
+    tokens = contexts.shape[1]
+    first = certify_subsets(queries, min(tokens, len(queries)))
+    second = certify_context_ranks(contexts)
+    third = certify_shifted(contexts, queries, min(tokens, len(queries)))
+    small = contexts.size <= 60
+    return Evidence(
+        "counterexample",
+        f"{what}, T = {len(queries)}, n = {tokens}, d = {queries.shape[1]}: any {first.size} queries are independent, "
+        f"every context has rank {tokens}, and {third.size} of query + mean token are dependent",
+        "Assumption 3 is the more relaxed one",
+        f"1 {first.verdict.value}, 2 {second.verdict.value}, 3 {third.verdict.value}",
+        proved(
+            first.verdict is Verdict.PROVED and second.verdict is Verdict.PROVED and third.verdict is Verdict.REFUTED
+        ),
+        _EXACT,
+        {
+            "relation": [] if third.relation is None else list(third.relation.rows),
+            **({"contexts": contexts.tolist(), "queries": queries.tolist()} if small else {}),
+        },
+    )
+
+
+def _sampling_misses(*, examples: int, size: int, width: int) -> Evidence:
+    queries, _ = hidden_relation(examples=examples, size=size, width=width)
+    sample = sample_subsets(queries, size, samples=5000)
+    found = certify_subsets(queries, size)
+    rows = () if found.relation is None else found.relation.rows
+    return Evidence(
+        "counterexample",
+        f"{examples} queries of dimension {width}: {sample.samples - sample.dependent} of {sample.samples} random "
+        f"subsets of {size} have rank {size}, and a subset of {len(rows)} is dependent, of {math.comb(examples, size)}",
+        f"Kruskal rank >= {size}",
+        f"Kruskal rank < {size}: rows {', '.join(map(str, rows))}",
+        proved(found.verdict is Verdict.REFUTED and sample.dependent == 0),
+        f"{_EXACT}; random subsets judged exactly",
+        {"share_upper": sample.share_upper, "confidence": sample.confidence},
+    )
+
+
+def _full_rank_below_a_tolerance(width: int) -> Evidence:
+    vectors = dominant_direction(examples=width + 2, width=width, share=_SHARE)
+    found = certify_subsets(vectors, width)
+    ranks = numerical_ranks(vectors)
+    return Evidence(
+        "counterexample",
+        f"{width + 2} vectors of dimension {width} within {_SHARE * 8} of one direction: any {width} are independent, "
+        f"so they are in General Position; NumPy's tolerance sees rank {ranks.float64} in float64 and {ranks.float32} "
+        "in float32",
+        f"rank < {width} in float32: General Position fails",
+        f"every {width} independent",
+        proved(found.verdict is Verdict.PROVED and ranks.float32 < width == ranks.exact_lower),
+        _EXACT,
+        {"spread": ranks.spread},
+    )
+
+
+def _almost_all_contexts(*, trials: int) -> Evidence:
+    good = 0
+    rng = np.random.default_rng(15)
+    for _ in range(trials):
+        queries = hidden_relation(examples=9, size=4, width=6, seed=int(rng.integers(2**31)))[0][:-1]
+        contexts = rng.integers(-99, 100, (len(queries), 4, 6)).astype(np.float64)
+        good += (
+            certify_subsets(queries, 4).verdict is Verdict.PROVED
+            and certify_context_ranks(contexts).verdict is Verdict.PROVED
+            and certify_shifted(contexts, queries, 4).verdict is Verdict.PROVED
+        )
+    return Evidence(
+        "repair",
+        f"{trials} random integer examples with T = 8, n = 4, d = 6 that satisfy Assumptions 1 and 2 satisfy 3",
+        "1 and 2 imply 3 for almost all contexts",
+        f"{good} of {trials}",
+        decided(good == trials),
+        _EXACT,
+    )
+
+
+def _affine_hulls(*, trials: int) -> Evidence:
+    """Both directions of the criterion for shared contexts, on planted and on random ones."""
+    good = 0
+    for seed in range(trials):
+        contexts, queries = absorbing_mean(examples=6, tokens=3, width=5, seed=seed)
+        moved = contexts.copy()
+        moved[0, 0] += np.random.default_rng([seed, 16]).integers(-9, 10, 5)
+        for keys, expected in ((contexts, Verdict.REFUTED), (moved, None)):
+            first = certify_subsets(queries, 3).verdict
+            third = certify_shifted(keys, queries, 3).verdict
+            inside = _mean_in_a_hull(keys[0], queries)
+            agree = (third is Verdict.REFUTED) if inside else (third is Verdict.PROVED)
+            good += first is Verdict.PROVED and agree and expected in (None, third)
+    return Evidence(
+        "repair",
+        f"{2 * trials} shared contexts with T = 6, n = 3, d = 5, half of them planted: Assumption 3 holds if and only "
+        "if minus the mean token is in the affine hull of no 3 queries",
+        "the criterion for shared contexts",
+        f"{good} of {2 * trials}",
+        decided(good == 2 * trials),
+        _EXACT,
+    )
+
+
+def _mean_in_a_hull(context: Float64Array, queries: Float64Array) -> bool:
+    """Whether minus the mean of the context is an affine combination of some n queries, decided exactly.
+
+    With a coordinate 1 appended to the queries and -m, that is linear dependence.
+    """
+    tokens = len(context)
+    point = np.append(-context.sum(axis=0), tokens)
+    lifted = np.column_stack([queries, np.ones(len(queries))])
+    return any(
+        decide_independence(np.vstack([lifted[list(chosen)], point])).verdict is Verdict.REFUTED
+        for chosen in combinations(range(len(queries)), tokens)
+    )
+
+
+def _blocks_are_enough(examples: int, tokens: int, width: int) -> Evidence:
+    """A hidden relation that no block meets: Assumption 1 is refuted, and the heads are built all the same."""
+    queries, rows = hidden_relation(examples=examples, size=tokens, width=width, seed=1)
+    heads = fewest_heads(examples, tokens) or 0
+    rng = np.random.default_rng(17)
+    contexts = rng.uniform(size=(examples, tokens, width))
+    first = decide_independence(queries, rows)
+    blocks = certify_blocks(queries, consecutive_blocks(examples, tokens))
+    # A power of two changes no relation, and keeps the scores small.
+    ranked = _rank_certified(contexts, queries / 128.0, heads)
+    return Evidence(
+        "repair",
+        f"T = {examples} queries, n = {tokens}, d = {width}, of Kruskal rank below {tokens} with the block condition: "
+        f"{heads} heads with d_h = 1 give {examples} independent mixed inputs",
+        f"T = {examples} examples on {heads} heads without Assumption 1",
+        f"block condition {blocks.verdict.value}, rank Z = {examples if ranked else 'unknown'}",
+        proved(first.verdict is Verdict.REFUTED and blocks.verdict is Verdict.PROVED and ranked),
+        f"{_EXACT}; enclosures of the attention",
+    )
+
+
+def _rank_certified(contexts: Float64Array, queries: Float64Array, heads: int) -> bool:
+    made = single_direction_heads(contexts, queries, n_heads=heads)
+    width = queries.shape[1]
+    layer = Layer(
+        W_Q=made.W_Q,
+        W_K=made.W_K,
+        W_V=np.ones((heads, width, 1)),
+        W_O=np.ones((heads, 1)),
+        W_D=np.ones((1, 1)),
+    )
+    task = LayerTask(contexts=contexts, queries=queries, labels=np.zeros((len(queries), 1)))
+    return certify_full_row_rank(enclose_mixed_inputs(layer, task)).verdict is Verdict.PROVED
+
+
+def _an_order_is_found(*, lines: int) -> Evidence:
+    """Three queries in a plane, several times: the given order fails, a found one is certified."""
+    rng = np.random.default_rng(18)
+    pairs = rng.integers(-9, 10, (lines, 2, 6)).astype(np.float64)
+    queries = np.concatenate([pairs.reshape(-1, 6), pairs.sum(axis=1)])
+    tokens, examples = 4, 3 * lines
+    # The third vector of each plane first, so that a later block holds the other two.
+    queries = queries[::-1].copy()
+    heads = (fewest_heads(examples, tokens) or 0) + 1
+    kruskal = certify_subsets(queries, 3)
+    found = find_blocks(queries, n_heads=heads, size=tokens)
+    reordered = [t for block in found.blocks for t in block] != list(range(examples))
+    return Evidence(
+        "repair",
+        f"{lines} planes with three of {examples} queries in each, n = {tokens}: Kruskal rank below 3, the given order "
+        f"violates the block condition, and another order on {heads} heads satisfies it",
+        "a block condition in some order",
+        f"{found.verdict.value}: {found.method}",
+        proved(kruskal.verdict is Verdict.REFUTED and found.verdict is Verdict.PROVED and reordered),
+        _EXACT,
+        {"order": [list(block) for block in found.blocks]},
+    )

@@ -1,0 +1,158 @@
+"""Claims 1 and 2: heads in exact rationals that fit any attention weights, and how near to one token the rest is.
+
+Page: docs/claims/saturated_heads.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from flint import arb, ctx, fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.claims.mahdavi_claims_1_2 import ExactHead, exact_head
+from constructions.models.exact_network import as_rationals
+from verify.claims.evidence import Evidence
+from verify.linear_algebra.rank import rank_bracket
+from verify.verdict import decided, proved
+
+Int64Array = NDArray[np.int64]
+
+_EPSILON = 1e-12
+_BITS = 128
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify both claims on random examples, and on some that violate Assumption 1.
+
+    Args:
+        full: Whether to certify larger and more instances.
+
+    Yields:
+        The evidence.
+
+    Page: docs/claims/saturated_heads.md
+    """
+    rng = np.random.default_rng(1)
+    count = 40 if full else 12
+    for tokens, width, earlier in ((1, 1, 0), (2, 3, 0), (4, 6, 0), *(((8, 12, 0),) if full else ())):
+        yield _fits(rng, count, tokens=tokens, width=width, fitted=tokens, earlier=earlier, kruskal=True)
+    sizes = [(2, 3, 4), (3, 5, 7), (4, 6, 12)] + ([(6, 8, 24), (8, 12, 40)] if full else [])
+    for tokens, width, earlier in sizes:
+        yield _fits(rng, count, tokens=tokens, width=width, fitted=tokens - 1, earlier=earlier, kruskal=True)
+    yield _fits(rng, count, tokens=4, width=6, fitted=3, earlier=12, kruskal=False)
+
+
+def _fits(
+    rng: np.random.Generator, count: int, *, tokens: int, width: int, fitted: int, earlier: int, kruskal: bool
+) -> Evidence:
+    """Heads of width r that realize every logits on the block, and are within epsilon of one token elsewhere."""
+    good, strengths = 0, []
+    for _ in range(count):
+        contexts, queries = _examples(rng, tokens=tokens, width=width, fitted=fitted, earlier=earlier, kruskal=kruskal)
+        head = exact_head(contexts, queries, fitted=fitted, seed=int(rng.integers(2**31)))
+        strength = _strength(head, contexts, queries)
+        strengths.append(strength)
+        good += (
+            head.width <= tokens
+            and head.W_Q.ncols() == len(head.inverses) == fitted
+            and (head.freezing is not None) == (earlier > 0)
+            and _realizes_all_logits(head, contexts, queries)
+            and _freezes(head, contexts, queries, strength)
+        )
+    name = "Claim 2" if earlier else "Claim 1"
+    which = "" if kruskal else ", on queries of Kruskal rank 1 that satisfy the block condition"
+    what = f"fits {fitted} and freezes {earlier}" if earlier else f"fits {fitted}"
+    return Evidence(
+        "claim",
+        f"{name}{which}: {count} random examples with n = {tokens}, d = {width}; a head of width {tokens} {what} "
+        "examples. E E^+ = I and Q Q^+ = I exactly, so that every logits are realized on the block whatever kappa is",
+        f"any weights for {fitted} examples" + (f", {earlier} others within epsilon of fixed ones" if earlier else ""),
+        f"{good} of {count}"
+        + (f", for all logits in [0, 1] with epsilon = {_EPSILON} at kappa = {max(strengths)}" if earlier else ""),
+        proved(good == count) if earlier else decided(good == count),
+        "exact rationals" + (", and balls for the rate" if earlier else ""),
+    )
+
+
+def _realizes_all_logits(head: ExactHead, contexts: Int64Array, queries: Int64Array) -> bool:
+    """Whether E^(j) U e_i is L_j for i = j, for every table of logits L; and the freezing part 0."""
+    block = len(queries) - head.W_Q.ncols()
+    asked = as_rationals(queries[block:]) * head.W_Q
+    fits = asked == _identity(asked.nrows()) and all(
+        as_rationals(contexts[block + j]) * inverse == _identity(contexts.shape[1])
+        for j, inverse in enumerate(head.inverses)
+    )
+    return fits and (
+        head.freezing is None or all(_inner(head.freezing.query_direction, e) == 0 for e in queries[block:].tolist())
+    )
+
+
+def _freezes(head: ExactHead, contexts: Int64Array, queries: Int64Array, strength: int) -> bool:
+    r"""Whether every other example is within epsilon of one token, for all logits of the block in [0, 1].
+
+    The base scores of an earlier example are linear in the logits, so their range is bounded for logits in [0, 1] by
+    the sum of the absolute values of its coefficients.
+    """
+    block = len(queries) - head.W_Q.ncols()
+    # A larger kappa only brings them nearer, since the gaps are positive.
+    for t in range(block):
+        gap, spread = _gap_and_spread(head, contexts[t], queries[t])
+        with ctx.workprec(_BITS):
+            bound = 2 * (contexts.shape[1] - 1) * (arb(spread) - strength * arb(gap)).exp()
+            if not (gap > 0 and bound <= arb(_EPSILON)):
+                return False
+    return True
+
+
+def _strength(head: ExactHead, contexts: Int64Array, queries: Int64Array) -> int:
+    """An integer kappa that is large enough; checked afterwards."""
+    needed = 0.0
+    for t in range(len(queries) - head.W_Q.ncols()):
+        gap, spread = _gap_and_spread(head, contexts[t], queries[t])
+        cost = np.log(2 * max(contexts.shape[1] - 1, 1) / _EPSILON)
+        needed = max(needed, (float(spread) + cost) / float(gap))
+    return int(np.ceil(needed)) + 1
+
+
+def _gap_and_spread(head: ExactHead, context: Int64Array, query: Int64Array) -> tuple[int, int]:
+    """The gap of the scores E v <w, e>, and an upper bound of the range of E U e for all logits in [0, 1]."""
+    assert head.freezing is not None
+    height = _inner(head.freezing.query_direction, query.tolist())
+    scores = sorted(height * _inner(head.freezing.key_direction, token) for token in context.tolist())
+    gap = scores[-1] - scores[-2] if len(scores) > 1 else 1
+    asked = (as_rationals(query[None]) * head.W_Q).entries()
+    total = 0
+    for coefficient, inverse in zip(asked, head.inverses, strict=True):
+        rows = (as_rationals(context) * inverse).tolist()
+        total += max(sum(abs(coefficient * entry) for entry in row) for row in rows)
+    return gap, int(2 * total) + 1
+
+
+def _examples(
+    rng: np.random.Generator, *, tokens: int, width: int, fitted: int, earlier: int, kruskal: bool
+) -> tuple[Int64Array, Int64Array]:
+    """Random integer examples with the block condition; without `kruskal`, with parallel queries among the earlier."""
+    while True:
+        contexts = rng.integers(-3, 4, (earlier + fitted, tokens, width))
+        queries = rng.integers(-5, 6, (earlier + fitted, width))
+        if not kruskal:
+            queries[1::2][: earlier // 2] = 2 * queries[0::2][: earlier // 2]
+        if any(_rank(context) < tokens for context in contexts):
+            continue
+        last = queries[earlier:]
+        if (_rank(last) == fitted if fitted else True) and all(
+            _rank(np.vstack([last, e[None]])) == fitted + 1 for e in queries[:earlier]
+        ):
+            return contexts, queries
+
+
+def _rank(matrix: Int64Array) -> int:
+    return rank_bracket(matrix).lower
+
+
+def _inner(a: tuple[int, ...], b: list[int]) -> int:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def _identity(size: int) -> fmpq_mat:
+    return fmpq_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])

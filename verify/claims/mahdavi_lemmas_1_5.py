@@ -1,0 +1,223 @@
+"""Lemmas 1 to 5: exact ranks, exact directions, balls for softmax, and why Lemma 5 needs a strict inequality.
+
+Page: docs/claims/saturated_heads.md
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from flint import arb, ctx, fmpq, fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.claims.mahdavi_lemmas_1_5 import exact_saturating_matrix
+from verify.arithmetic.enclosure import Enclosure
+from verify.claims.evidence import Evidence
+from verify.linear_algebra.rank import rank_bracket
+from verify.linear_algebra.singular_values import enclose_singular_values
+from verify.saturated.saturation import one_hot_bound
+from verify.verdict import decided, proved
+
+Int64Array = NDArray[np.int64]
+
+_BITS = 2048  # two tokens come as near to the rate as exp(-2 kappa g)
+_NEAR = 1e-9
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify each lemma on random instances, degenerate ones included.
+
+    Args:
+        full: Whether to certify more instances.
+
+    Yields:
+        The evidence.
+
+    Page: docs/claims/saturated_heads.md
+    """
+    count = 200 if full else 40
+    yield _block_rank(np.random.default_rng(1), count)
+    yield _mean_shift(np.random.default_rng(2), largest=40 if full else 16, count=count)
+    yield _saturating_matrix(np.random.default_rng(3), count)
+    yield _saturation(np.random.default_rng(4), count)
+    yield _weyl(np.random.default_rng(5), count)
+    yield _weyl_with_equality()
+
+
+def _block_rank(rng: np.random.Generator, count: int) -> Evidence:
+    """Lemma 1: exact ranks of block triangular matrices."""
+    good = strict = 0
+    for _ in range(count):
+        rows, columns, more, wide = (int(x) for x in rng.integers(1, 5, 4))
+        A, B, D = (_low_rank(rng, *shape) for shape in ((rows, columns), (rows, wide), (more, wide)))
+        whole = np.block([[A, B], [np.zeros((more, columns), dtype=np.int64), D]])
+        parts = _rank(A) + _rank(D)
+        good += _rank(whole) >= parts
+        strict += _rank(whole) > parts
+    return Evidence(
+        "claim",
+        f"Lemma 1 on {count} random integer block matrices of up to 4 rows and columns a block, zero blocks included; "
+        f"strictly larger in {strict}",
+        "rank [[A, B], [0, D]] >= rank A + rank D",
+        f"{good} of {count}",
+        proved(good == count),
+        "minors modulo a prime, and integer dependencies",
+    )
+
+
+def _mean_shift(rng: np.random.Generator, *, largest: int, count: int) -> Evidence:
+    """Lemma 2: the shift is I + J/n with determinant 2; with -1/n it is singular."""
+    determinants = {_shift(n, 1).det() for n in range(1, largest + 1)}
+    opposite = {_shift(n, -1).det() for n in range(1, largest + 1)}
+    good = 0
+    for _ in range(count):
+        size, width = (int(x) for x in rng.integers(1, 6, 2))
+        rows = _low_rank(rng, size, width)
+        good += _rank(size * rows + rows.sum(axis=0)) == _rank(rows)
+    exact = determinants == {fmpq(2)} and opposite == {fmpq(0)} and good == count
+    return Evidence(
+        "claim",
+        f"Lemma 2: det(I + J/n) for n = 1 .. {largest}, with J all ones; the rank of x_i + mean(x) is that of the x_i "
+        f"on {count} random integer matrices; with the mean subtracted det(I - J/n) = 0",
+        "independent vectors stay independent",
+        f"determinants {sorted(map(str, determinants))}, subtracted {sorted(map(str, opposite))}; {good} of {count}",
+        proved(exact),
+        "exact rationals",
+    )
+
+
+def _saturating_matrix(rng: np.random.Generator, count: int) -> Evidence:
+    """Lemma 3: the rank-one matrix in integers, on examples with the block condition only."""
+    good = 0
+    for _ in range(count):
+        contexts, queries, killed = _examples(rng)
+        found = exact_saturating_matrix(contexts, queries, killed=killed, seed=int(rng.integers(2**31)))
+        heights = [sum(a * b for a, b in zip(found.query_direction, e, strict=True)) for e in queries.tolist()]
+        kept = len(queries) - killed
+        scores = [
+            [height * sum(a * b for a, b in zip(found.key_direction, token, strict=True)) for token in context]
+            for height, context in zip(heights, contexts.tolist(), strict=True)
+        ]
+        good += all(h == 0 for h in heights[kept:]) and all(len(set(row)) == len(row) for row in scores[:kept])
+    return Evidence(
+        "claim",
+        f"Lemma 3 on {count} sets of examples with n = 1 .. 4, d = n .. 6, among them queries of Kruskal rank below n: "
+        "V = v w^T vanishes on the killed queries and gives distinct scores to the tokens of all others",
+        "a matrix of rank one",
+        f"{good} of {count}",
+        decided(good == count),
+        "integers",
+    )
+
+
+def _saturation(rng: np.random.Generator, count: int) -> Evidence:
+    """Lemma 4 with its rate, in balls; and that the judge of the heads never claims less than it."""
+    good = below = 0
+    for _ in range(count):
+        n = int(rng.integers(1, 6))
+        scores = [int(x) for x in rng.integers(-4, 4, n)]
+        winner = int(rng.integers(n))
+        scores[winner] = 4  # a unique largest score; the others may tie
+        base = [int(x) for x in rng.integers(-3, 4, n)]
+        for strength in (1, 8, 64):
+            steep = [strength * a for a in scores]
+            gap = min((steep[winner] - a for i, a in enumerate(steep) if i != winner), default=0)
+            judged = one_hot_bound(_row(steep), _row(base))
+            with ctx.workprec(_BITS):
+                powers = [arb(a + b).exp() for a, b in zip(steep, base, strict=True)]
+                distance = 2 * sum((p for i, p in enumerate(powers) if i != winner), arb(0)) / sum(powers, arb(0))
+                rate = 2 * (n - 1) * arb(max(base) - min(base) - gap).exp()
+                known = arb(float(judged.distances[0]))
+                good += distance <= rate and distance <= known and int(judged.winners[0]) == winner
+        below += float(judged.distances[0]) < _NEAR
+    return Evidence(
+        "claim",
+        f"Lemma 4 with a rate, on {count} random scores of 1 to 5 tokens with a unique largest one and ties below it, "
+        "on top of other scores, for kappa = 1, 8, 64",
+        "softmax(kappa a + b) tends to one token",
+        f"distance <= 2 (n - 1) exp(G - kappa g) in {good} of {3 * count}; below {_NEAR} at kappa = 64 in {below} of "
+        f"{count}",
+        proved(good == 3 * count and below == count),
+        f"balls of {_BITS} bits",
+    )
+
+
+def _weyl(rng: np.random.Generator, count: int) -> Evidence:
+    """Lemma 5 with the strict inequality: enclosed singular values, exact ranks."""
+    good = tried = 0
+    while tried < count:
+        rows, columns = (int(x) for x in rng.integers(1, 5, 2))
+        A = _low_rank(rng, rows, columns) * int(rng.integers(1, 9))
+        B = rng.integers(-1, 2, (rows, columns))
+        rank = _rank(A)
+        if not rank > 0:
+            continue
+        smallest = float(enclose_singular_values(A.astype(np.float64)).lower()[int(rank) - 1])
+        if not smallest > float(enclose_singular_values(B.astype(np.float64)).upper()[0]):
+            continue
+        tried += 1
+        good += _rank(A + B) >= rank
+    return Evidence(
+        "claim",
+        f"Lemma 5 on {count} pairs of integer matrices for which the smallest nonzero singular value of A is proved to "
+        "be above the largest of B",
+        "rank (A + B) >= rank A",
+        f"{good} of {count}",
+        proved(good == count),
+        "enclosed singular values, and exact ranks",
+    )
+
+
+def _weyl_with_equality() -> Evidence:
+    identity = np.eye(2, dtype=np.int64)
+    values = enclose_singular_values(identity.astype(np.float64))
+    equal = bool((np.abs(values.midpoint - 1.0) <= 1e-12).all()) and _rank(identity) == 2
+    sum_rank = _rank(identity + -identity)
+    return Evidence(
+        "counterexample",
+        "Lemma 5 with equality of the two singular values: A = I, B = -I",
+        "rank (A + B) >= rank A = 2",
+        f"rank (A + B) = {sum_rank}",
+        proved(equal and sum_rank < 2),
+        "exact ranks",
+        {"A": identity.tolist(), "B": (-identity).tolist()},
+    )
+
+
+def _examples(rng: np.random.Generator) -> tuple[Int64Array, Int64Array, int]:
+    """Integer contexts of rank n, queries with no earlier one in the span of the last, and how many are last."""
+    while True:
+        tokens = int(rng.integers(1, 5))
+        width = int(rng.integers(tokens, 7))
+        killed = int(rng.integers(0, min(tokens, width)))
+        kept = int(rng.integers(0, 6))
+        contexts = rng.integers(-2, 3, (kept + killed, tokens, width))
+        queries = rng.integers(-2, 3, (kept + killed, width))
+        if kept > 1 and rng.integers(2):
+            queries[1] = queries[0]  # parallel queries may be frozen together
+        if kept + killed == 0 or any(_rank(context) < tokens for context in contexts):
+            continue
+        last = queries[kept:]
+        if all(_rank(np.vstack([last, e[None]])) == killed + 1 for e in queries[:kept]) and (
+            not killed or _rank(last) == killed
+        ):
+            return contexts, queries, killed
+
+
+def _row(values: list[int]) -> Enclosure:
+    return Enclosure.exact(np.array([values], dtype=np.float64))
+
+
+def _low_rank(rng: np.random.Generator, rows: int, columns: int) -> Int64Array:
+    inner = int(rng.integers(0, min(rows, columns) + 1))
+    return rng.integers(-3, 4, (rows, inner)) @ rng.integers(-3, 4, (inner, columns))
+
+
+def _shift(size: int, sign: int) -> fmpq_mat:
+    return fmpq_mat(size, size, [fmpq(int(i == j)) + fmpq(sign, size) for i in range(size) for j in range(size)])
+
+
+def _rank(matrix: Int64Array) -> float:
+    """The exact rank; NaN, which is neither above nor below anything, if it was not decided."""
+    bracket = rank_bracket(matrix)
+    return bracket.lower if bracket.lower == bracket.upper else math.nan

@@ -1,0 +1,111 @@
+"""Proposition 2: the bound for all weights from the tokens, and weights that reach it, exact and in floats.
+
+Page: docs/claims/context_rank.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from flint import fmpq
+
+from constructions.claims.mahdavi_proposition_2 import CLAIM
+from constructions.models.exact_network import as_rationals
+from constructions.models.layer import LayerConstruction
+from constructions.saturated.generic_contexts import IntegerLayer
+from constructions.saturated.shared_context import line_queries, one_direction_layer
+from verify.claims.evidence import Evidence
+from verify.forward.exact_layer_rank import exact_mixed_inputs, exact_mixed_rank
+from verify.forward.layer_forward import enclose_mixed_inputs
+from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.saturated.affine_hull import token_hull
+from verify.saturated.kruskal_rank import kruskal_rank
+from verify.verdict import Verdict, proved
+
+_EXACT = ((1, 3, 4), (2, 2, 1), (2, 3, 5), (4, 4, 3), (5, 8, 4), (8, 10, 8), (16, 20, 6))  # n, d, H
+_EXACT_LARGE = ((24, 32, 12), (32, 64, 20))
+_FLOATS = (
+    {"heads": 8, "tokens": 8, "width": 16, "head_width": 8},
+    {"heads": 6, "tokens": 4, "width": 8, "head_width": 1},
+    {"heads": 1, "tokens": 1, "width": 1, "head_width": 1},
+)
+_FLOATS_LARGE = ({"heads": 20, "tokens": 32, "width": 64, "head_width": 32},)
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify both sides of the bound on shared contexts, and labels beyond it.
+
+    Args:
+        full: Whether to certify larger layers.
+
+    Yields:
+        The evidence.
+
+    Page: docs/claims/context_rank.md
+    """
+    for tokens, width, heads in _EXACT + (_EXACT_LARGE if full else ()):
+        context = np.random.default_rng([tokens, width]).integers(-5, 6, (tokens, width))
+        queries = line_queries(heads * (tokens - 1) + 4, width)
+        yield _tight(one_direction_layer(context, queries, n_heads=heads))
+    for parameters in _FLOATS + (_FLOATS_LARGE if full else ()):
+        made = CLAIM.construct(**parameters)
+        if isinstance(made, LayerConstruction):
+            yield _built(made)
+    yield _more_labels_than_rank()
+
+
+def _tight(layer: IntegerLayer) -> Evidence:
+    """More examples than the bound: the rank is the bound, by exact weights, and no weights have more."""
+    heads, width, head_width = layer.W_Q.shape
+    tokens, examples = layer.contexts.shape[1], len(layer.queries)
+    printed = heads * (tokens - 1) + 1
+    ceiling = token_hull(layer.contexts).ceiling(heads, examples)
+    rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
+    as_said = as_rationals(layer.queries).rank() == 1 and len(layer.contexts) == 1
+    return Evidence(
+        "claim",
+        f"{examples} parallel queries on one context of n = {tokens} tokens in R^{width}, H = {heads}, "
+        f"d_h = {head_width}",
+        f"rank Z <= H (n - 1) + 1 = {printed} for all weights, and reached",
+        f"rank Z <= {ceiling} for all weights; rank Z >= {rank.lower} for integer weights",
+        proved(as_said and ceiling == printed == rank.lower),
+        f"exact rank of the tokens, and rank over GF({rank.prime})",
+    )
+
+
+def _built(made: LayerConstruction) -> Evidence:
+    layer, task = made.layer, made.task
+    heads, examples = layer.n_heads, task.n_examples
+    # One more example would have to be dependent: the ceiling counts as if there were any number.
+    ceiling = token_hull(task.contexts).ceiling(heads, examples + 1)
+    proof = certify_full_row_rank(enclose_mixed_inputs(layer, task))
+    return Evidence(
+        "claim",
+        f"Float64 weights for {made.summary}",
+        f"rank Z <= H (n - 1) + 1 = {heads * (task.n_tokens - 1) + 1} for all weights, and reached",
+        f"rank Z <= {ceiling} for all weights; rank Z {'>=' if proof.verdict is Verdict.PROVED else '? '} {examples} "
+        "for these",
+        proved(proof.verdict is Verdict.PROVED and ceiling == examples == heads * (task.n_tokens - 1) + 1),
+        f"exact rank of the tokens, and {proof.method}",
+        {"sha256": layer.sha256()},
+    )
+
+
+def _more_labels_than_rank() -> Evidence:
+    """One head on two tokens, three independent queries: three labels of one's choice, with rank Z = 2."""
+    unit, one = np.eye(3, dtype=np.int64), np.ones((1, 1, 1), dtype=np.int64)
+    contexts, queries = unit[None, :2], unit
+    W_Q, W_K = np.array([2, -1, 3])[None, :, None], unit[None, :, :1] * one  # scores (k, 0) log 2, k = 2, -1, 3
+    labels = [fmpq(4, 5), fmpq(1, 3), fmpq(8, 9)]
+    outputs = [row[0] for row in exact_mixed_inputs(contexts, queries, W_Q, W_K).tolist()]
+    hull, kruskal = token_hull(contexts), kruskal_rank(queries).lower
+    ceiling = hull.ceiling(1, len(labels))
+    return Evidence(
+        "claim",
+        "The bound is one of the rank, not of labels: n = 2, H = 1, three queries that are independent "
+        f"(Kruskal rank {kruskal}), labels {', '.join(map(str, labels))} that the choice of W_Q sees",
+        "rank Z <= 2, three labels",
+        f"rank Z <= {ceiling} for all weights; outputs {', '.join(map(str, outputs))}",
+        proved(outputs == labels and ceiling == 2 < kruskal == len(labels)),
+        "exact rationals",
+        {"queries": queries.tolist(), "W_Q": W_Q.tolist(), "W_K in units of log 2": W_K.tolist()},
+    )

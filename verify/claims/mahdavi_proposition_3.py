@@ -1,0 +1,108 @@
+"""Proposition 3: labels outside of all activation patterns of a ReLU network, and attention that puts them out.
+
+Page: docs/claims/relu_barrier.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from flint import fmpq_mat
+
+from constructions.claims.mahdavi_proposition_3 import CLAIM
+from constructions.models.exact_network import as_rationals
+from constructions.models.layer import LayerConstruction, LayerTask
+from constructions.saturated.relu_barrier import barrier_task, fewest_examples
+from verify.claims.evidence import Evidence
+from verify.forward.layer_forward import enclose_layer, enclose_outputs
+from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.saturated.activation_patterns import relu_barrier
+from verify.saturated.kruskal_rank import kruskal_rank
+from verify.verdict import Verdict, decided, proved
+
+_ERROR = 1e-6  # of an integer label; what roundings leave
+_SIZES = ((3, 1, 2), (3, 1, 3), (2, 1, 2), (2, 2, 2))  # d, m, n
+_SIZES_LARGE = ((4, 1, 3), (5, 1, 4), (3, 2, 2))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify that no ReLU network holds the labels, and that attention does.
+
+    Args:
+        full: Whether to certify larger instances.
+
+    Yields:
+        The evidence.
+
+    Page: docs/claims/relu_barrier.md
+    """
+    for width, neurons, tokens in _SIZES + (_SIZES_LARGE if full else ()):
+        task = barrier_task(width=width, neurons=neurons, tokens=tokens)
+        yield _out_of_reach(task, neurons=neurons)
+        if tokens < width:
+            made = CLAIM.construct(width=width, neurons=neurons, tokens=tokens)
+            if isinstance(made, LayerConstruction):
+                yield _memorized(made, task)
+    yield _few_neurons(np.vstack([np.zeros((1, 2), dtype=np.int64), np.eye(2, dtype=np.int64)]), neurons=1)
+    yield _few_neurons(np.vstack([np.zeros((1, 4), dtype=np.int64), np.eye(4, dtype=np.int64)]), neurons=3)
+
+
+def _out_of_reach(task: LayerTask, *, neurons: int) -> Evidence:
+    queries, labels = task.queries.astype(np.int64), task.labels[:, 0].astype(np.int64)
+    exact = bool((queries == task.queries).all() and (labels == task.labels[:, 0]).all())
+    width, examples = task.d_model, task.n_examples
+    kruskal, rank = kruskal_rank(queries).lower, as_rationals(task.contexts[0]).rank()
+    assumptions = kruskal >= task.n_tokens == rank and task.shared
+    found = relu_barrier(queries, labels, neurons=neurons)
+    printed = neurons * (width + 2) + 2  # the least T > m (d + 1 + d_out) + d_out
+    return Evidence(
+        "claim",
+        f"{examples} examples with one context of rank {rank} and queries of Kruskal rank >= {kruskal} in R^{width}, "
+        f"n = {task.n_tokens}, and integer labels: {found.patterns} activation patterns of a neuron, "
+        f"{found.combinations} of {neurons}",
+        f"m = {neurons}: labels that no network has, printed from T = {printed} on, here with T = {examples}",
+        f"labels outside of all {found.combinations} subspaces, of dimension {found.largest_dimension} at most"
+        if found.outside
+        else "labels inside one of the subspaces",
+        proved(exact and assumptions and found.outside and examples <= printed),
+        "all activation patterns, exact ranks",
+        {"queries": queries.tolist(), "labels": labels.tolist()},
+    )
+
+
+def _memorized(made: LayerConstruction, barrier: LayerTask) -> Evidence:
+    """The very examples and labels that were out of reach, by heads of width one."""
+    layer, task = made.layer, made.task
+    forward = enclose_layer(layer, task)
+    error = float(abs(enclose_outputs(layer, task, mixed=forward.mixed) - task.labels).upper().max())
+    proof = certify_full_row_rank(forward.mixed)
+    same = task.sha256() == barrier.sha256() and layer.d_head == 1
+    held = same and error <= _ERROR and proof.verdict is Verdict.PROVED
+    return Evidence(
+        "claim",
+        f"Float64 weights for {made.summary}",
+        f"{task.n_examples} labels memorized",
+        f"every label within {error:.1e}; rank Z = {task.n_examples}" if held else "not all labels certified",
+        proved(held),
+        f"enclosed outputs, and rank by {proof.method}",
+        {"sha256": layer.sha256()},
+    )
+
+
+def _few_neurons(labels: np.ndarray, *, neurons: int) -> Evidence:
+    r"""With m < d_out neurons, outputs less the bias have rank m at most; these labels have more, whatever it is."""
+    examples, outputs = labels.shape
+    rows = as_rationals(labels).tolist()
+    differences = fmpq_mat(
+        examples - 1, outputs, [a - b for row in rows[1:] for a, b in zip(row, rows[0], strict=True)]
+    )
+    counted = fewest_examples(width=3, neurons=neurons, outputs=outputs)
+    return Evidence(
+        "claim",
+        f"{examples} labels in R^{outputs}, at any points: outputs of m = {neurons} ReLU neurons lie in an affine "
+        f"subspace of dimension {neurons}",
+        f"m = {neurons}: labels that no network has, for T = m + 2 = {neurons + 2}; counted: T = {counted}",
+        f"labels span an affine subspace of dimension {differences.rank()}",
+        decided(differences.rank() > neurons and examples == neurons + 2 <= counted),
+        "exact rank",
+        {"labels": labels.tolist()},
+    )

@@ -1,0 +1,180 @@
+"""Remark 1: heads for queries of a Kruskal rank below n, and the rank that a shared context really allows.
+
+Page: docs/claims/context_rank.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.models.layer import Layer, LayerTask
+from constructions.saturated.generic_contexts import integer_heads
+from constructions.saturated.saturated_heads import saturated_heads
+from constructions.saturated.shared_context import confined_queries, line_queries, one_direction_layer
+from verify.capacity.two_token_rank import two_token_rank
+from verify.claims.evidence import Evidence
+from verify.forward.exact_layer_rank import exact_mixed_inputs, exact_mixed_rank
+from verify.forward.layer_forward import enclose_mixed_inputs
+from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.saturated.affine_hull import token_hull
+from verify.saturated.kruskal_rank import kruskal_rank
+from verify.verdict import Verdict, proved
+
+Int64Array = NDArray[np.int64]
+
+QUERY_SETS: dict[str, list[list[int]]] = {
+    "three independent": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "parallel": [[1, 0, 0], [2, 0, 0], [3, 0, 0], [5, 0, 0]],
+    "one pair e, -e": [[1, 0, 0], [-1, 0, 0], [0, 1, 0]],
+    "two pairs e, -e": [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]],
+    "one query 0": [[0, 0, 0], [1, 0, 0], [0, 1, 0]],
+    "a pair e, -e and the query 0": [[1, 0, 0], [-1, 0, 0], [0, 0, 0], [0, 1, 0]],
+    "one repeated": [[1, 0, 0], [1, 0, 0], [0, 1, 0]],
+    "parallel with both signs": [[1, 0, 0], [2, 0, 0], [-3, 0, 0], [5, 0, 0], [0, 1, 0]],
+    "two pairs on one line": [[1, 0, 0], [-1, 0, 0], [2, 0, 0], [-2, 0, 0], [1, 1, 0]],
+}
+_HEADS = (1, 2, 3, 4, 5, 6)
+_CONFINED = ((6, 8, 4, 2), (6, 8, 4, 3), (4, 6, 3, 1))  # n, d, H, k
+_SIGNED = ((3, 3, 2), (3, 4, 5), (4, 4, 3))  # n, d, H
+_CONFINED_LARGE = ((8, 12, 10, 4), (6, 8, 12, 3))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify the remark, and what is true beyond it.
+
+    Args:
+        full: Whether to certify larger layers.
+
+    Yields:
+        The evidence.
+
+    Page: docs/claims/context_rank.md
+    """
+    for tokens, width, heads, kruskal in _CONFINED + (_CONFINED_LARGE if full else ()):
+        for shared in (True, False):
+            yield _as_printed(tokens=tokens, width=width, heads=heads, kruskal=kruskal, shared=shared)
+        yield _beyond(tokens=tokens, width=width, heads=heads, kruskal=kruskal)
+    for tokens, width, heads in _SIGNED:
+        yield _both_signs(tokens=tokens, width=width, heads=heads)
+    for name, queries in QUERY_SETS.items():
+        yield _two_tokens(name, np.array(queries))
+    yield _proportional()
+
+
+def _queries(examples: int, width: int, kruskal: int) -> Int64Array:
+    return line_queries(examples, width) if kruskal == 1 else confined_queries(examples, width, kruskal)
+
+
+def _as_printed(*, tokens: int, width: int, heads: int, kruskal: int, shared: bool) -> Evidence:
+    """The saturated heads of Proposition 1 with min(k, d_h) in place of r."""
+    promised = heads * (kruskal - 1) + 1
+    exact = _queries(promised, width, kruskal) if promised > kruskal else np.eye(promised, width, dtype=np.int64)
+    # Powers of two keep a query what it is, up to its length, and the floats of one size.
+    queries = exact / 2.0 ** np.ceil(np.log2(abs(exact).max(axis=1, keepdims=True)))
+    contexts = np.random.default_rng([tokens, width]).uniform(size=(1 if shared else promised, tokens, width))
+    found = saturated_heads(contexts, queries, n_heads=heads, d_head=kruskal)
+    unread = np.zeros((heads, width, 1)), np.zeros((heads, 1)), np.zeros((1, 1))
+    task = LayerTask(contexts, queries, np.zeros((promised, 1)))
+    proof = certify_full_row_rank(enclose_mixed_inputs(Layer(found.W_Q, found.W_K, *unread), task))
+    measured = kruskal_rank(queries)
+    as_said = found.W_Q.shape == found.W_K.shape == (heads, width, kruskal)
+    return Evidence(
+        "claim",
+        f"{promised} queries of Kruskal rank {measured.lower} in R^{width}, "
+        f"{'one context' if shared else 'contexts'} of n = {tokens} tokens, saturated heads with "
+        f"H = {heads}, d_h = {kruskal}",
+        f"rank Z >= H (k - 1) + 1 = {promised}",
+        f"rank Z = {promised}" if proof.verdict is Verdict.PROVED else "nothing",
+        proved(
+            as_said
+            and proof.verdict is Verdict.PROVED
+            and measured.lower == min(kruskal, promised)
+            and kruskal < tokens
+        ),
+        proof.method,
+    )
+
+
+def _beyond(*, tokens: int, width: int, heads: int, kruskal: int) -> Evidence:
+    context = np.random.default_rng([tokens, width, 1]).integers(-5, 6, (tokens, width))
+    examples = heads * (tokens - 1) + 3
+    queries = _queries(examples, width, kruskal)
+    layer = one_direction_layer(context, queries, n_heads=heads)
+    measured = kruskal_rank(layer.queries)
+    ceiling = token_hull(layer.contexts).ceiling(heads, examples)
+    rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
+    return Evidence(
+        "claim",
+        f"{examples} queries of Kruskal rank {measured.lower} on one context of n = {tokens} tokens in R^{width}, "
+        f"H = {len(layer.W_Q)}, d_h = {layer.W_Q.shape[2]}",
+        f"rank Z = H (n - 1) + 1 = {heads * (tokens - 1) + 1}; printed: >= {heads * (min(kruskal, 1) - 1) + 1} for "
+        f"d_h = 1, >= {heads * (kruskal - 1) + 1} for d_h >= k",
+        f"rank Z >= {rank.lower} for integer weights, <= {ceiling} for all weights",
+        proved(rank.lower == ceiling == heads * (tokens - 1) + 1 and measured.lower == measured.upper == kruskal),
+        f"exact rank of the tokens, and rank over GF({rank.prime})",
+    )
+
+
+def _both_signs(*, tokens: int, width: int, heads: int) -> Evidence:
+    """Queries on a line through 0, on both sides of it and at 0: no direction is positive on all of them."""
+    examples = heads * (tokens - 1) + 1
+    context = np.eye(tokens, width, dtype=np.int64)[None]
+    queries = (np.arange(examples) - examples // 2)[:, None] * np.ones(width, dtype=np.int64)
+    W_Q, W_K = integer_heads(n_heads=heads, width=width)
+    rank = exact_mixed_rank(context, queries, W_Q, W_K)
+    distinct = len(np.unique(queries, axis=0)) == examples and W_Q.shape == (heads, width, 1)
+    return Evidence(
+        "claim",
+        f"{examples} distinct queries on a line through 0, with both signs and 0, on one context of n = {tokens} >= 3 "
+        f"tokens in R^{width}, H = {heads}, d_h = 1",
+        f"rank Z >= min(T, H + 1) = {min(examples, heads + 1)}",
+        f"rank Z >= {rank.lower} for integer weights",
+        proved(distinct and tokens >= 3 and rank.lower >= min(examples, heads + 1)),
+        f"rank over GF({rank.prime})",
+    )
+
+
+def _two_tokens(name: str, queries: Int64Array) -> Evidence:
+    """On two tokens, for every number of heads: no weights have more than the formula, and some have as much."""
+    context = np.eye(2, 3, dtype=np.int64)
+    found = two_token_rank(context, queries)
+    reached = []
+    holding = True
+    for heads in _HEADS:
+        W_Q, W_K = integer_heads(n_heads=heads, width=3, head_width=3, seed=heads)
+        reached.append(exact_mixed_rank(context[None], queries, W_Q, W_K).lower)
+        small = W_K % 7 - 3  # the relations hold for all weights, so for these, whose numbers are short
+        mixed = exact_mixed_inputs(context[None], queries, W_Q, small)
+        for relation in found.relations:
+            holding &= not any((fmpq_mat(1, len(relation), list(relation)) * mixed).entries())
+    most = [found.largest(heads) for heads in _HEADS]
+    return Evidence(
+        "claim",
+        f"{len(queries)} queries on two tokens, {name}, H = {_HEADS[0]} .. {_HEADS[-1]}, all weights",
+        f"largest rank of Z = min(H + 1, rank G) = {', '.join(map(str, most))}",
+        f"<= {', '.join(map(str, most))} for all weights, >= {', '.join(map(str, reached))} for integer weights; "
+        f"{len(found.relations)} relations for all weights",
+        proved(reached == most and holding and found.limit + len(found.relations) == len(queries)),
+        "exact relations, and ranks over a prime field",
+        {"queries": queries.tolist(), "relations": [list(relation) for relation in found.relations]},
+    )
+
+
+def _proportional() -> Evidence:
+    r"""Context E / c with the query c e: the same scores for all weights, and mixed inputs that are proportional."""
+    first, second, factor = np.array([[2, 4, 0], [6, 2, 2]]), np.array([[1, 2, 0], [3, 1, 1]]), 2
+    queries = np.array([[1, 1, 0], [2, 2, 0]])
+    scaled = bool((first == factor * second).all() and (queries[1] == factor * queries[0]).all())
+    W_Q, W_K = integer_heads(n_heads=3, width=3, head_width=2)
+    rank = exact_mixed_inputs(np.array([first, second]), queries, W_Q, W_K % 7 - 3).rank()
+    return Evidence(
+        "claim",
+        "Kruskal rank 1 on contexts that differ can leave rank 1: two parallel queries, contexts scaled the other way",
+        "rank Z >= 1",
+        f"rank Z <= 1 for all weights, as z_2 = z_1 / {factor}; with H = 3 integer heads it is {rank}",
+        proved(scaled and rank == 1 and kruskal_rank(queries).upper == 1),
+        "exact integers",
+        {"contexts": [first.tolist(), second.tolist()], "queries": queries.tolist()},
+    )

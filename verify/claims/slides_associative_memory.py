@@ -1,0 +1,251 @@
+"""Evidence on sums of outer products: far more than d associations, certified in integers, and where d is the limit.
+
+Page: docs/claims/outer_product_memory.md
+"""
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from constructions.memories.outer_product_memory import (
+    Associations,
+    parabola,
+    random_associations,
+    solved_associations,
+    tight_associations,
+)
+from verify.arithmetic.decimals import decimal_above
+from verify.claims.evidence import Evidence
+from verify.memories.outer_product_capacity import (
+    StoredAssociations,
+    failure_bound,
+    is_sum_of_outer_products,
+    stored_associations,
+    unstorable_labels,
+)
+from verify.verdict import decided, proved
+
+_DRAWS = ((128, 256, 5), (256, 1000, 2))  # d, N, seeds
+_DRAWS_FULL = ((256, 1000, 10), (512, 2000, 2))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify sums of outer products that store more than d associations, why, and the regimes in which d is the limit.
+
+    Args:
+        full: More draws, and larger ones.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/outer_product_memory.md
+    """
+    for width, count, draws in _DRAWS + (_DRAWS_FULL if full else ()):
+        yield _random_signs(width, count, draws)
+    yield _for_almost_all_inputs(bases=2, width=128)
+    yield _for_almost_all_inputs(bases=4, width=256)
+    yield _chosen_embeddings(count=20000 if full else 2000)
+    yield _all_labels_of_few(width=4)
+    yield _not_all_labels_of_more(width=16)
+    widths = (16, 32, 64, 128, 256) if full else (16, 32, 64)
+    yield _regime(widths, outputs=None)
+    yield _regime(widths, outputs=2)
+    yield _regime(widths, outputs=8)
+
+
+def judged(made: Associations) -> StoredAssociations:
+    """What a matrix stores, counted in integers."""
+    return stored_associations(made.outputs, made.inputs, made.labels, made.memory)
+
+
+def is_outer(made: Associations) -> bool:
+    """Whether the matrix is the sum of the outer products."""
+    return is_sum_of_outer_products(made.outputs, made.inputs, made.labels, made.memory)
+
+
+def is_as_stated(made: Associations, width: int, count: int, *, outputs: int | None = None) -> bool:
+    r"""Whether the instance is the one that a statement describes: signs as embeddings, the sum of the outer products.
+
+    Args:
+        made: The associations.
+        width: d.
+        count: N.
+        outputs: M, for the labels $i \bmod M$; `None` for a permutation.
+
+    Returns:
+        Whether shapes, entries, labels and matrix are as stated.
+
+    Page: docs/claims/outer_product_memory.md
+    """
+    fits = made.inputs.shape == (count, width) and made.outputs.shape == (outputs or count, width)
+    signs = bool((np.abs(made.inputs) == 1).all() and (np.abs(made.outputs) == 1).all())
+    labels = np.sort(made.labels) if outputs is None else made.labels
+    expected = np.arange(count) if outputs is None else np.arange(count) % outputs
+    return fits and signs and np.array_equal(labels, expected) and is_outer(made)
+
+
+def certified_capacity(width: int, *, outputs: int | None, seed: int = 0) -> tuple[int, int]:
+    r"""A number of associations that a draw stores and a larger one that a draw does not, by doubling and bisection.
+
+    Both are counted exactly. Which of the numbers in between are stored is not searched: it changes from draw to draw.
+
+    Args:
+        width: d.
+        outputs: M, or `None` for a permutation.
+        seed: Of the draws.
+
+    Returns:
+        N that is stored, and N + 1 that is not.
+
+    Page: docs/claims/outer_product_memory.md
+
+    Example:
+        >>> stored, missed = certified_capacity(8, outputs=None)
+        >>> missed - stored
+        1
+    """
+    below, above = 1, 2
+    while _all_stored(width, above, outputs, seed):
+        below, above = above, 2 * above
+    while above - below > 1:
+        middle = (below + above) // 2
+        if _all_stored(width, middle, outputs, seed):
+            below = middle
+        else:
+            above = middle
+    return below, above
+
+
+def _all_stored(width: int, count: int, outputs: int | None, seed: int) -> bool:
+    found = judged(random_associations(width, count, outputs=outputs, seed=seed))
+    return found.stored == found.count
+
+
+def _random_signs(width: int, count: int, draws: int) -> Evidence:
+    all_made = [random_associations(width, count, seed=seed) for seed in range(draws)]
+    found = [judged(made) for made in all_made]
+    stored = ", ".join(f"{x.stored} of {x.count}" for x in found)
+    return Evidence(
+        role="counterexample",
+        statement=(
+            f"d = {width}, {count} associations, a random permutation, W the sum of the outer products of random sign "
+            f"vectors, {draws} draws: every argmax is the label"
+        ),
+        promised=f"at most {width} associations",
+        certified=f"stored: {stored}; least margins {', '.join(str(x.least_margin) for x in found)}",
+        verdict=decided(
+            draws == len(found) > 0
+            and all(x.stored == x.count > width for x in found)
+            and all(is_as_stated(made, width, count) for made in all_made)
+        ),
+        method="exact integer products",
+        data={"seeds": draws},
+    )
+
+
+def _for_almost_all_inputs(*, bases: int, width: int) -> Evidence:
+    made = tight_associations(bases, width)
+    chance = failure_bound(made.outputs, made.labels, width=width)
+    found = judged(made)
+    return Evidence(
+        role="counterexample",
+        statement=(
+            f"d = {width}, N = M = {found.count}, a permutation, output vectors from {bases} Hadamard bases: for "
+            "random sign vectors as inputs, the probability that the sum of outer products misses an association"
+        ),
+        promised=f"1, as {found.count} > {width}",
+        certified=f"<= {_at_most(chance)}; in one draw {found.stored} of {found.count} are stored",
+        verdict=proved(
+            chance < 1.0 and found.stored == found.count > width and is_as_stated(made, width, bases * width)
+        ),
+        method="Theorem 1: exact integers, exponentials enclosed",
+    )
+
+
+def _chosen_embeddings(*, count: int) -> Evidence:
+    labels = np.random.default_rng(0).permutation(count)
+    made = parabola(labels)
+    found = judged(made)
+    stated = made.inputs.shape == (count, 2) and np.array_equal(made.labels, labels)
+    return Evidence(
+        role="counterexample",
+        statement=f"d = 2, {count} associations, a random permutation, output vectors (2 j, -j^2) and inputs (g(i), 1)",
+        promised="at most 2 associations",
+        certified=f"stored: {found.stored} of {found.count}; least margin {found.least_margin}",
+        verdict=decided(stated and found.stored == found.count > 2),
+        method="exact integer products",
+    )
+
+
+def _all_labels_of_few(*, width: int) -> Evidence:
+    signs = np.array([[1, 1, 1, 1], [1, 1, -1, 1], [1, -1, 1, 1], [-1, 1, 1, 1]], dtype=np.int64)
+    found = list(product(range(width), repeat=width))
+    held = 0
+    for labels in found:
+        matrix = solved_associations(signs, signs, np.array(labels)).memory
+        held += stored_associations(signs, signs, np.array(labels), matrix).stored == width
+    return Evidence(
+        role="repair",
+        statement=f"d = N = M = {width}: one set of independent embeddings, all labellings, W solved for each",
+        promised=f"all {width**width} labellings stored",
+        certified=f"{held} of {len(found)} labellings stored",
+        verdict=decided(held == len(found) == width**width),
+        method="exact integer products",
+        data={"embeddings": signs.tolist()},
+    )
+
+
+def _not_all_labels_of_more(*, width: int) -> Evidence:
+    made = random_associations(width, width + 1, outputs=2, seed=1)
+    limit = unstorable_labels(made.inputs) if made.inputs.shape == (width + 1, width) else None
+    return Evidence(
+        role="repair",
+        statement=(
+            f"d = {width}, N = {width + 1}, two output tokens: some labels are stored by no W whatever, learned or "
+            "summed, and for no output vectors"
+        ),
+        promised="some labelling that no W stores",
+        certified="no labelling found" if limit is None else f"labels {''.join(map(str, limit.labels))}",
+        verdict=proved(limit is not None),
+        method="a linear relation between the inputs, checked in integers",
+        data={} if limit is None else {"inputs": made.inputs.tolist(), "relation": list(limit.relation)},
+    )
+
+
+def _regime(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
+    found = {width: certified_capacity(width, outputs=outputs) for width in widths}
+    if outputs is None:
+        kind = "a random permutation"
+        ratios = {width: stored * np.log(stored) / width**2 for width, (stored, _) in found.items()}
+        law = "N log N / d^2"
+    else:
+        kind = f"{outputs} output tokens in turn"
+        ratios = {width: stored / width for width, (stored, _) in found.items()}
+        law = "N / d"
+    return Evidence(
+        role="repair",
+        statement=(
+            f"{kind}, random sign vectors: a number of associations of which all are stored, and the next one, of "
+            f"which some are missed; {law} = {', '.join(f'{ratios[width]:.2f}' for width in widths)}"
+        ),
+        promised="an exact count for each d",
+        certified="; ".join(f"d = {width}: {low} stored, {high} not" for width, (low, high) in found.items()),
+        verdict=decided(
+            len(found) > 0
+            and all(
+                high == low + 1 and _all_stored(d, low, outputs, 0) and not _all_stored(d, high, outputs, 0)
+                for d, (low, high) in found.items()
+            )
+            and all(
+                is_as_stated(random_associations(d, count, outputs=outputs), d, count, outputs=outputs)
+                for d, counts in found.items()
+                for count in counts
+            )
+        ),
+        method="exact integer products",
+    )
+
+
+def _at_most(x: float) -> str:
+    return decimal_above(x, 3)

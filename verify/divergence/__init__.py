@@ -1,0 +1,1 @@
+"""What separates a prediction from its target."""

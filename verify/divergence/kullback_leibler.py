@@ -1,0 +1,530 @@
+r"""Enclosures of what separates a predicted law from the true one: divergence, entropy, total variation, margins.
+
+The predicted law is the softmax of logits that are known as midpoints with radii. The true law of a row is given as
+float64 weights, and is then exactly those weights divided by their exact sum, or as counts. A wide array is worked
+through in blocks of rows that stay in the cache, so nothing of its size is allocated.
+
+Page: docs/rigour/divergence.md proves every bound used here; the lemmas are named in the comments.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import HypothesisError, InputError
+from constructions.models.network import Network
+from constructions.tasks.task import Counts
+from verify.arithmetic.enclosure import (
+    TINY,
+    UNIT,
+    Enclosure,
+    as_float64,
+    down,
+    exp,
+    gamma,
+    log,
+    log1p,
+    total,
+    up,
+    upper_sum,
+)
+from verify.forward.float64 import enclose_softmax, logit_chunks, row_blocks
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+__all__ = [
+    "argmax_margin",
+    "divergence",
+    "empirical_divergence",
+    "enclose_softmax",
+    "entropy",
+    "label_divergence",
+    "mean_empirical_divergence",
+    "mean_upper_bound",
+    "quadratic_divergence_bound",
+    "total_variation",
+]
+
+_SLACK = 1.0 + 2.0**-40  # outweighs 4096 roundings of non-negative numbers (Lemma F1)
+
+
+def quadratic_divergence_bound(logits: Enclosure, laws: Float64Array) -> Float64Array:
+    r"""Upper bound, in nats, of the divergence of each law from the predicted one; quadratic in errors of the logits.
+
+    $$ d_{KL}(\pi \,\|\, \mathrm{softmax}(z)) \le \tfrac18 \bigl(\max_i w_i - \min_i w_i\bigr)^2,
+       \qquad w_i = z_i - \log \pi_i. $$
+
+    The bound does not change when a number is added to all logits, nor when the law is scaled, so a law need not sum
+    to 1. For logits within $r$ of $\log \pi$ it is at most $r^2 / 2$, where a direct evaluation would leave an error
+    of the order of $r$. Rigorous by Hoeffding's lemma (Lemma D3).
+
+    Args:
+        logits: Logits, `[T, N]`.
+        laws: Positive weights, `[T, N]`; the law is the row divided by its exact sum.
+
+    Returns:
+        Upper bounds, `[T]`; infinite where nothing is known.
+
+    Raises:
+        HypothesisError: A law with a zero; names the row.
+        InputError: Other shapes, or weights that are negative or not finite.
+
+    Source: Hoeffding (1963), Probability inequalities for sums of bounded random variables, inequality (4.16).
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> bound = quadratic_divergence_bound(Enclosure(np.log([[0.25, 0.75]]) + 5.0, 1e-9), np.array([[1.0, 3.0]]))
+        >>> bool(bound[0] < 1e-17)
+        True
+    """
+    _check_laws(logits, laws)
+    bounds = np.empty(len(logits))
+    with np.errstate(all="ignore"):
+        for rows in row_blocks(*logits.shape):
+            weights = _checked_weights(laws, rows)
+            if not weights.min() > 0.0:
+                row, token = (int(i) for i in np.argwhere(weights == 0.0)[0])
+                value = f"the law of row {rows.start + row} is 0 at token {token}"
+                raise HypothesisError("the quadratic divergence bound", "laws of full support", value)
+            midpoint, radius = _parts(logits, rows)
+            logarithm = log(weights)
+            gap = midpoint - logarithm.midpoint
+            # 4 u covers the rounding of the difference, and of the sum with the radius below.
+            error = np.abs(gap)
+            error *= 4.0 * UNIT
+            error += logarithm.radius
+            error += radius
+            error *= _SLACK
+            width = up((gap + error).max(axis=1) - (gap - error).min(axis=1))
+            bounds[rows] = width * width * (0.125 * _SLACK) + TINY
+    return bounds
+
+
+def label_divergence(logits: Enclosure, labels: Int64Array) -> Enclosure:
+    r"""Enclose the divergence of the point mass at each label from the predicted law, in nats.
+
+    $$ -\log \mathrm{softmax}(z)_y = \log\Bigl(1 + \sum_{i \ne y} e^{z_i - z_y}\Bigr). $$
+
+    Where the label has the largest logit it is the sum that is enclosed, and then its log1p, so that the radius is
+    small beside the value however small the value is (Lemma D4).
+
+    Args:
+        logits: Logits, `[T, N]`.
+        labels: The label of each row, `[T]`.
+
+    Returns:
+        Enclosure `[T]`.
+
+    Raises:
+        InputError: Other shapes, or labels out of range.
+
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> loss = label_divergence(Enclosure([[0.0, -50.0]], 1e-12), np.array([0]))
+        >>> bool(loss.radius[0] < 1e-11 * loss.midpoint[0])
+        True
+    """
+    _check_logits(logits)
+    labels = np.asarray(labels)
+    if labels.shape != (len(logits),) or labels.dtype.kind not in "iu":
+        raise InputError(f"labels is {labels.dtype} of shape {labels.shape}, expected {len(logits)} integers")
+    if labels.size and (labels.min() < 0 or labels.max() >= logits.shape[1]):
+        raise InputError(f"labels are {labels.min()} .. {labels.max()}, expected 0 .. {logits.shape[1] - 1}")
+
+    def of(rows: slice) -> Enclosure:
+        powers = _Powers.of(*_parts(logits, rows))
+        at = np.arange(len(powers.exponents)), labels[rows]
+        exponent, error = powers.exponents[at], powers.error[at]
+        others = powers.without(at)
+        spread = others.spread(others.error + error[:, None], powers.mass)
+        # Where the exponent of the label is 0, its power is exactly 1.
+        value = log(powers.mass) - exponent
+        sharp = log1p(others.mass)
+        top = exponent == 0.0
+        return Enclosure(
+            np.where(top, sharp.midpoint, value.midpoint), (np.where(top, sharp.radius, value.radius) + spread) * _SLACK
+        )
+
+    return _by_rows(logits, of)
+
+
+def argmax_margin(logits: Enclosure, modes: BoolArray) -> Float64Array:
+    r"""Lower bound of how far the logits of the modes lie above all others, in nats.
+
+    $$ \min_{i \in M} z_i - \max_{j \notin M} z_j. $$
+
+    A positive bound proves that every mode has a larger logit than every other token.
+
+    Args:
+        logits: Logits, `[T, N]`.
+        modes: Which tokens are modes, `[T, N]`; at least one in each row.
+
+    Returns:
+        Lower bounds, `[T]`: infinite where all tokens are modes, minus infinity where nothing is known.
+
+    Raises:
+        InputError: Other shapes, or a row without a mode.
+
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> margin = argmax_margin(Enclosure([[3.0, 1.0, 2.0]], 0.25), np.array([[True, False, False]]))
+        >>> bool(0.49 < margin[0] <= 0.5)
+        True
+    """
+    _check_logits(logits)
+    modes = np.asarray(modes)
+    if modes.shape != logits.shape or modes.dtype != np.bool_:
+        raise InputError(f"modes is {modes.dtype} of shape {modes.shape}, expected booleans of shape {logits.shape}")
+    margins = np.empty(len(logits))
+    with np.errstate(all="ignore"):
+        for rows in row_blocks(*logits.shape):
+            chosen = modes[rows]
+            if not chosen.any(axis=1).all():
+                raise InputError(f"modes: row {rows.start + int(chosen.any(axis=1).argmin())} has no mode")
+            midpoint, radius = _parts(logits, rows)
+            # Rounding is monotone: one step outward after the minimum bounds every entry.
+            least = down(np.where(chosen, midpoint - radius, np.inf).min(axis=1))
+            largest = up(np.where(chosen, -np.inf, midpoint + radius).max(axis=1))
+            margins[rows] = np.where(chosen.all(axis=1), np.inf, down(least - largest))
+    return margins
+
+
+def divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
+    r"""Enclose the divergence of each law from the predicted one, in nats.
+
+    $$ d_{KL}(\pi \,\|\, \mathrm{softmax}(z)) = \sum_i \pi_i (\log \pi_i - z_i) + \log \sum_i e^{z_i},
+       \qquad 0 \log 0 = 0. $$
+
+    The radius is at most about twice the largest radius of a logit, plus $10^{-14}$ or so for the evaluation
+    (Lemma D5). Where the logits are close to $\log \pi$, `quadratic_divergence_bound` is far sharper.
+
+    Args:
+        logits: Logits, `[T, N]`.
+        laws: Weights that are at least 0, `[T, N]`; the law is the row divided by its exact sum.
+
+    Returns:
+        Enclosure `[T]`.
+
+    Raises:
+        InputError: Other shapes, weights that are negative or not finite, or a row of zeros.
+
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> enclosure = divergence(Enclosure([[0.0, 0.0]]), np.array([[1.0, 0.0]]))
+        >>> bool(enclosure.lower()[0] < np.log(2.0) < enclosure.upper()[0]), bool(enclosure.radius[0] < 1e-14)
+        (True, True)
+    """
+    _check_laws(logits, laws)
+
+    def of(rows: slice) -> Enclosure:
+        weights = _checked_weights(laws, rows)
+        powers = _Powers.of(*_parts(logits, rows))
+        logarithm = log(weights if weights.min() > 0.0 else np.where(weights > 0.0, weights, 1.0))
+        gap = logarithm.midpoint - powers.exponents
+        # Roundings of the difference and of the product with the weight; then what is unknown of the two terms.
+        error = np.abs(gap)
+        error *= 2.0 * UNIT
+        error += logarithm.radius
+        error += powers.error
+        crossed = _widened(total(weights * gap, 1), _weighted(weights, error) + TINY)
+        mass = total(weights, 1)
+        return _widened(crossed / mass - log(mass) + log(powers.mass), powers.spread(powers.error, powers.mass))
+
+    return _by_rows(logits, of)
+
+
+def empirical_divergence(logits: Enclosure, counts: Counts) -> Enclosure:
+    r"""Enclose the divergence of each empirical law from the predicted one, in nats.
+
+    $$ d_{KL}(c / n \,\|\, \mathrm{softmax}(z)) = \frac1n \sum_{c_i > 0} c_i (\log c_i - z_i) - \log n
+       + \log \sum_i e^{z_i}, \qquad n = \sum_i c_i. $$
+
+    The counts are exact integers and stay sparse. Rigorous by Lemma D6.
+
+    Args:
+        logits: Logits, `[T, N]`.
+        counts: T rows of counts of tokens below N.
+
+    Returns:
+        Enclosure `[T]`.
+
+    Raises:
+        InputError: Another number of rows, or a token that has no logit.
+
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> enclosure = empirical_divergence(Enclosure([[0.0, 0.0]]), Counts.from_rows([{1: 5}]))
+        >>> bool(enclosure.lower()[0] < np.log(2.0) < enclosure.upper()[0])
+        True
+    """
+    _check_logits(logits)
+    if len(counts) != len(logits):
+        raise InputError(f"counts has {len(counts)} rows, but logits has {len(logits)}")
+    if counts.indices.size and counts.indices.max() >= logits.shape[1]:
+        raise InputError(f"counts has the token {counts.indices.max()}, expected 0 .. {logits.shape[1] - 1}")
+
+    def of(rows: slice) -> Enclosure:
+        powers = _Powers.of(*_parts(logits, rows))
+        entries = slice(int(counts.indptr[rows.start]), int(counts.indptr[rows.stop]))
+        lengths = np.diff(counts.indptr[rows.start : rows.stop + 1])
+        starts = counts.indptr[rows] - counts.indptr[rows.start]
+        at = np.repeat(np.arange(len(lengths)), lengths), counts.indices[entries]
+        weights = counts.data[entries].astype(np.float64)
+        logarithm = log(weights)
+        gap = logarithm.midpoint - powers.exponents[at]
+        error = np.abs(gap) * (2.0 * UNIT) + logarithm.radius + powers.error[at]
+        crossed = _row_sums(Enclosure(weights * gap, weights * error * _SLACK), starts)
+        mass = np.add.reduceat(counts.data[entries], starts).astype(np.float64)
+        return _widened(crossed / mass - log(mass) + log(powers.mass), powers.spread(powers.error, powers.mass))
+
+    return _by_rows(logits, of)
+
+
+def mean_empirical_divergence(
+    network: Network,
+    contexts: Int64Array,
+    counts: Counts,
+    *,
+    rows: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[float, float]:
+    r"""Enclose the mean divergence of the empirical laws after many contexts from what the network predicts, in nats.
+
+    $$ \sum_t \frac{n_t}{n} \, d_{KL}(c_t / n_t \,\|\, \mathrm{softmax}(\mathrm{logits}_t)), \qquad n = \sum_t n_t. $$
+
+    The contexts are streamed; nothing is kept of one but its share of the sum. Rigorous by Lemma D6.
+
+    Args:
+        network: The weights.
+        contexts: Tokens, `[M, S]`, at least one row.
+        counts: M rows of counts of the next token.
+        rows: Largest number of contexts worked on together.
+        progress: Called with the number of contexts that are done, and of all.
+
+    Returns:
+        Lower and upper bound; the upper one is infinite where nothing is known.
+
+    Raises:
+        InputError: As `logit_chunks` and `empirical_divergence`, or no context at all.
+
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
+        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.zeros((2, 2)))
+        >>> mean_empirical_divergence(network, np.array([[0]]), Counts.from_rows([{0: 3}]))
+        (0.69314718055994..., 0.69314718055994...)
+    """
+    if len(contexts) != len(counts) or len(counts) == 0:
+        raise InputError(f"contexts has {len(contexts)} rows, counts {len(counts)}, expected equally many, at least 1")
+    weights = counts.totals().astype(np.float64)
+    shares = []
+    for start, logits in logit_chunks(network, contexts, rows=rows):
+        stop = start + len(logits)
+        part = empirical_divergence(logits, counts.rows(start, stop))
+        share = total(part * weights[start:stop], 0)
+        shares.append((share.midpoint, share.radius))
+        if progress is not None:
+            progress(stop, len(contexts))
+    mean = total(Enclosure(*map(np.array, zip(*shares, strict=True))), 0) / total(weights, 0)
+    return max(0.0, float(mean.lower())), float(mean.upper())
+
+
+def mean_upper_bound(bounds: Float64Array) -> float:
+    """Upper bound of the mean of numbers that are each known from above, in their unit.
+
+    Args:
+        bounds: Upper bounds, `[T]`, at least one.
+
+    Returns:
+        The mean, rounded up; infinite where one of them is.
+
+    Raises:
+        InputError: No bounds.
+
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> bool(0.1 <= mean_upper_bound(np.full(10, 0.1)) < 0.1 + 1e-15)
+        True
+    """
+    bounds = as_float64(bounds, "bounds")
+    if bounds.ndim != 1 or len(bounds) == 0:
+        raise InputError(f"bounds has shape {bounds.shape}, expected [T] with T at least 1")
+    with np.errstate(all="ignore"):
+        return float(up(upper_sum(bounds) / len(bounds)))
+
+
+def entropy(laws: Float64Array | Counts) -> Enclosure:
+    r"""Enclose the entropy of each law, in nats.
+
+    $$ H = \log n - \frac1n \sum_i c_i \log c_i, \qquad n = \sum_i c_i, \qquad 0 \log 0 = 0. $$
+
+    Args:
+        laws: Weights that are at least 0, `[T, N]`, or T rows of counts; the law is the row divided by its exact sum.
+
+    Returns:
+        Enclosure `[T]`.
+
+    Raises:
+        InputError: Weights of another shape, negative or not finite, or a row of zeros.
+
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> value = entropy(Counts.from_rows([{0: 7, 5: 7}]))
+        >>> bool(value.lower()[0] < np.log(2.0) < value.upper()[0]), bool(value.radius[0] < 1e-14)
+        (True, True)
+    """
+    with np.errstate(all="ignore"):
+        if isinstance(laws, Counts):
+            weights, mass = laws.data.astype(np.float64), laws.totals().astype(np.float64)
+            return log(mass) - _row_sums(log(weights) * weights, laws.indptr[:-1]) / mass
+        laws = as_float64(laws, "laws")
+        if laws.ndim != 2 or laws.shape[1] == 0:
+            raise InputError(f"laws has shape {laws.shape}, expected [T, N] with N at least 1")
+        midpoint, radius = np.empty(len(laws)), np.empty(len(laws))
+        for rows in row_blocks(*laws.shape):
+            weights = _checked_weights(laws, rows)
+            mass = total(weights, 1)
+            part = log(mass) - total(log(np.where(weights > 0.0, weights, 1.0)) * weights, 1) / mass
+            midpoint[rows], radius[rows] = part.midpoint, part.radius
+        return Enclosure(midpoint, radius)
+
+
+def total_variation(logits: Enclosure, laws: Float64Array) -> Enclosure:
+    r"""Enclose the total variation distance of each law from the predicted one, a probability.
+
+    $$ \tfrac12 \sum_i |\pi_i - \mathrm{softmax}(z)_i|. $$
+
+    Args:
+        logits: Logits, `[T, N]`.
+        laws: Weights that are at least 0, `[T, N]`; the law is the row divided by its exact sum.
+
+    Returns:
+        Enclosure `[T]`.
+
+    Raises:
+        InputError: As `divergence`.
+
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> distance = total_variation(Enclosure([[0.0, 0.0]]), np.array([[3.0, 1.0]]))
+        >>> float(distance.midpoint[0]), bool(distance.radius[0] < 1e-14)
+        (0.25, True)
+    """
+    _check_laws(logits, laws)
+
+    def of(rows: slice) -> Enclosure:
+        weights = Enclosure.exact(_checked_weights(laws, rows))
+        mass = total(weights, 1)
+        predicted = enclose_softmax(Enclosure(*_parts(logits, rows)))
+        return total(abs(weights / mass.reshape(len(mass), 1) - predicted), 1) * 0.5
+
+    return _by_rows(logits, of)
+
+
+@dataclass(frozen=True)
+class _Powers:
+    """The powers of e that the softmax of some rows is made of, after a float64 number was subtracted from each row.
+
+    Args:
+        exponents: Exponents d, at most 0, `[rows, N]`.
+        error: How far each is from the exact one, `[rows, N]`.
+        power: Enclosure of the exponentials of `exponents` as they are, `[rows, N]`.
+        mass: Enclosure of their sums, `[rows]`.
+    """
+
+    exponents: Float64Array
+    error: Float64Array
+    power: Enclosure
+    mass: Enclosure
+
+    @classmethod
+    def of(cls, midpoint: Float64Array, radius: Float64Array) -> "_Powers":
+        exponents = midpoint - midpoint.max(axis=1, keepdims=True)
+        error = np.abs(exponents)
+        error *= UNIT
+        error += radius
+        power = exp(exponents)
+        return cls(exponents, error, power, total(power, 1))
+
+    def without(self, at: tuple[Int64Array, Int64Array]) -> "_Powers":
+        """The same without one entry of each row."""
+        midpoint, radius = self.power.midpoint.copy(), np.broadcast_to(self.power.radius, self.power.shape).copy()
+        midpoint[at] = radius[at] = 0.0
+        power = Enclosure(midpoint, radius)
+        return _Powers(self.exponents, self.error, power, total(power, 1))
+
+    def spread(self, error: Float64Array, mass: Enclosure) -> Float64Array:
+        """How far such errors of the exponents move the logarithm of the sum, at most (Lemma D2)."""
+        widest = error.max(axis=1)
+        mean = _weighted(self.power.midpoint, error) / mass.lower()
+        return np.where(widest <= 0.25, np.minimum(widest, (1.0 + 4.0 * widest) * mean), widest) * _SLACK + TINY
+
+
+def _weighted(weights: Float64Array, error: Float64Array) -> Float64Array:
+    """Upper bounds of the sums of weights times error."""
+    return np.einsum("ij,ij->i", weights, error) * (1.0 + 2.0 * gamma(weights.shape[1] + 16)) * _SLACK
+
+
+def _widened(x: Enclosure, error: Float64Array) -> Enclosure:
+    return Enclosure(x.midpoint, (x.radius + error) * _SLACK)
+
+
+def _row_sums(terms: Enclosure, starts: Int64Array) -> Enclosure:
+    """The sums of the terms from each start to the next, in whatever order they are added (Lemma D6)."""
+    if len(starts) == 0:
+        return Enclosure(np.zeros(0))
+    longest = int(np.diff(starts, append=len(terms)).max())
+    size = np.abs(terms.midpoint) * gamma(longest) + terms.radius
+    radius = np.add.reduceat(size, starts) * (1.0 + 2.0 * gamma(longest + 16)) + TINY
+    return Enclosure(np.add.reduceat(terms.midpoint, starts), radius)
+
+
+def _by_rows(logits: Enclosure, of: Callable[[slice], Enclosure]) -> Enclosure:
+    """Put together what is computed for a block of rows at a time."""
+    midpoint, radius = np.empty(len(logits)), np.empty(len(logits))
+    with np.errstate(all="ignore"):
+        for rows in row_blocks(*logits.shape):
+            part = of(rows)
+            midpoint[rows], radius[rows] = part.midpoint, part.radius
+    return Enclosure(midpoint, radius)
+
+
+def _parts(logits: Enclosure, rows: slice) -> tuple[Float64Array, Float64Array]:
+    return logits.midpoint[rows], np.broadcast_to(logits.radius, logits.shape)[rows]
+
+
+def _check_logits(logits: Enclosure) -> None:
+    if logits.ndim != 2 or logits.shape[1] == 0:
+        raise InputError(f"logits has shape {logits.shape}, expected [T, N] with N at least 1")
+
+
+def _check_laws(logits: Enclosure, laws: Float64Array) -> None:
+    _check_logits(logits)
+    if np.shape(laws) != logits.shape:
+        raise InputError(f"laws has shape {np.shape(laws)}, expected {logits.shape}, that of logits")
+
+
+def _checked_weights(laws: Float64Array, rows: slice) -> Float64Array:
+    """A block of the laws: each law is these weights, divided by their exact sum."""
+    weights = as_float64(laws[rows], "laws")
+    if not (np.isfinite(weights.sum()) and weights.min() >= 0.0):
+        bad = ~(np.isfinite(weights) & (weights >= 0.0))
+        if bad.any():
+            row, token = (int(i) for i in np.argwhere(bad)[0])
+            entry = f"{weights[row, token]} at row {rows.start + row}, token {token}"
+            raise InputError(f"laws has the entry {entry}, expected finite numbers >= 0")
+    if not weights.any(axis=1).all():
+        raise InputError(f"laws: row {rows.start + int(weights.any(axis=1).argmin())} is 0 throughout")
+    return weights

@@ -1,0 +1,541 @@
+r"""What the given weights compute in exact real arithmetic, enclosed: attention, features and logits.
+
+The weights are float64 numbers and are taken as exactly those. Every rounding of the evaluation is bounded beforehand,
+in whatever order a BLAS adds, with or without fused multiply-add; a bound needs the norms of the factors only, never a
+second product. A score depends on the last token, the position and the token there, so each is enclosed once.
+
+That is the float64 rung, the default. With a `precision` in bits the work is done in balls
+(`verify/forward/in_balls.py`), at a much higher cost, and rounded outwards once at the end.
+
+Page: docs/rigour/divergence.md proves every bound used here; the lemmas are named in the comments.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from constructions.errors import InputError
+from constructions.models.network import Network
+from verify.arithmetic import blas
+from verify.arithmetic.enclosure import Enclosure, exp, gamma, total
+from verify.forward.in_balls import (
+    attention_in_balls,
+    checked_contexts,
+    checked_head,
+    features_in_balls,
+    last_in_balls,
+    logits_in_balls,
+    rounded_outwards,
+)
+from verify.linear_algebra.balls import matrix_of_balls
+from verify.linear_algebra.given_matrix import given_matrix
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+
+_FLOOR = 2.0**-400  # added to every norm: radii do not underflow, and cover what underflows (Lemma F1)
+_SLACK = 1.0 + 2.0**-40  # outweighs 4096 roundings of non-negative numbers (Lemma F1)
+_FEW = 16  # vectors with so many times fewer nonzero entries are multiplied as sparse ones
+_BLOCK_TERMS = 256  # products summed by one call of the BLAS
+_CACHED_ENTRIES = 2**17  # entries of an array that is worked on while it stays in the cache
+_TABLE_BYTES = 2**26  # queries, keys, values and scores of the heads that are worked on together
+_FEATURE_BYTES = 2**27  # features of the contexts that are worked on together
+_LOGIT_BYTES = 2**23  # logits of the contexts that are worked on together
+_FEWEST_ROWS = 32  # with fewer, reading the matrix takes longer than multiplying by it
+
+
+def enclose_last(network: Network, contexts: Int64Array, *, precision: int | None = None) -> Enclosure:
+    r"""Enclose the vectors at the last position, what the skip connection carries.
+
+    $$ x_S = W_E[t_S] + W_{pos}[S]. $$
+
+    The error of each sum is itself a float64 number, found exactly (Lemma F2); where a sum is exact, as for one-hot
+    embeddings, the radius is 0.
+
+    Args:
+        network: The weights.
+        contexts: Tokens, `[T, S]` with `S <= n_ctx`.
+        precision: Bits of the balls that are worked with, 2 to 10^6; by default float64 with proved roundings.
+
+    Returns:
+        Enclosure `[T, d_model]`.
+
+    Raises:
+        InputError: Contexts of a wrong shape or type, tokens out of range, or no such precision.
+
+    Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
+
+    Example:
+        >>> network = Network(W_E=np.eye(2), W_pos=np.ones((1, 2)), W_Q=np.ones((1, 2, 1)), W_K=np.ones((1, 2, 1)),
+        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> last = enclose_last(network, np.array([[0], [1]]))
+        >>> last.midpoint.tolist(), float(last.radius.max())
+        ([[2.0, 1.0], [1.0, 2.0]], 0.0)
+    """
+    if precision is not None:
+        return rounded_outwards(last_in_balls(network, contexts, precision))
+    contexts = _checked_contexts(network, contexts)
+    return _embedded(network, contexts[:, -1], contexts.shape[1] - 1)
+
+
+def enclose_attention(network: Network, contexts: Int64Array, head: int, *, precision: int | None = None) -> Enclosure:
+    r"""Enclose the attention pattern of one head at the last position.
+
+    $$ a_s = \frac{e^{\sigma_s}}{\sum_r e^{\sigma_r}}, \qquad \sigma_s = \langle x_S W_Q,\, x_s W_K \rangle. $$
+
+    Rigorous by Lemmas F2 to F5 (in balls, F8 and F9). In float64 the radius of a saturated head shrinks with the mass
+    that is left elsewhere; in balls it is at best of the order of $2^{-\mathrm{precision}}$.
+
+    Args:
+        network: The weights.
+        contexts: Tokens, `[T, S]` with `S <= n_ctx`.
+        head: Which head.
+        precision: Bits of the balls that are worked with, 2 to 10^6; by default float64 with proved roundings.
+
+    Returns:
+        Enclosure `[T, S]`.
+
+    Raises:
+        InputError: As `enclose_last`, or no such head.
+
+    Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
+
+    Example:
+        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
+        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> pattern = enclose_attention(network, np.array([[0, 1]]), 0)
+        >>> pattern.midpoint.tolist(), bool((pattern.radius < 1e-14).all())
+        ([[0.5, 0.5]], True)
+    """
+    if precision is not None:
+        return rounded_outwards(attention_in_balls(network, contexts, head, precision))
+    contexts = _checked_contexts(network, contexts)
+    checked_head(network, head)
+    with np.errstate(all="ignore"):
+        lookup = _Lookup.of(network, contexts)
+        scores = _scores(network, lookup, slice(head, head + 1))
+        return enclose_softmax(scores[lookup.pair], axis=1).reshape(*contexts.shape)
+
+
+def enclose_features(network: Network, contexts: Int64Array, *, precision: int | None = None) -> Enclosure:
+    r"""Enclose what the heads have read, before $W_O$.
+
+    $$ Y_t = \mathrm{concat}_h \sum_s a^h_s\, x_s W_V^h. $$
+
+    Rigorous by Lemmas F2 to F6 (in balls, F8 and F9). In float64 one radius holds for all coordinates of a head; it is
+    given as one radius per row where the heads are alike, which saves half the memory, and in full where they are not.
+
+    Args:
+        network: The weights.
+        contexts: Tokens, `[T, S]` with `S <= n_ctx`.
+        precision: Bits of the balls that are worked with, 2 to 10^6; by default float64 with proved roundings.
+
+    Returns:
+        Enclosure `[T, n_heads * d_head]`; its radius has the shape `[T, 1]` or that of the midpoint.
+
+    Raises:
+        InputError: As `enclose_last`.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2). Page: docs/rigour/divergence.md
+
+    Example:
+        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
+        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> features = enclose_features(network, np.array([[0, 1]]))
+        >>> features.midpoint.tolist(), bool((features.radius < 1e-14).all())
+        ([[1.0]], True)
+    """
+    if precision is not None:
+        return rounded_outwards(features_in_balls(network, contexts, precision))
+    return _features(network, _checked_contexts(network, contexts))
+
+
+def enclose_logits(
+    network: Network, contexts: Int64Array, *, features: Enclosure | None = None, precision: int | None = None
+) -> Enclosure:
+    r"""Enclose the logits at the last position, in nats.
+
+    $$ \mathrm{logits}_t = (x_S + Y_t W_O)\, W_U. $$
+
+    Rigorous by Lemmas F2 to F7 (in balls, F8 and F9). For many contexts over a large vocabulary use `logit_chunks`,
+    which never holds them all.
+
+    Args:
+        network: The weights.
+        contexts: Tokens, `[T, S]` with `S <= n_ctx`.
+        features: What `enclose_features` returned for the same network and contexts, if it is known already. They
+            are taken as they are: more bits do not undo their radii.
+        precision: Bits of the balls that are worked with, 2 to 10^6; by default float64 with proved roundings.
+
+    Returns:
+        Enclosure `[T, d_vocab_out]`.
+
+    Raises:
+        InputError: As `enclose_last`, or features of another shape.
+
+    Source: Dana, Pydi, Chevaleyre (2024), equation (2). Page: docs/rigour/divergence.md
+
+    Example:
+        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
+        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> enclose_logits(network, np.array([[0, 1], [1, 1]])).midpoint.tolist()
+        [[1.0, 2.0], [1.0, 2.0]]
+    """
+    if precision is not None:
+        given = None if features is None else matrix_of_balls(given_matrix(features, name="features"))
+        return rounded_outwards(logits_in_balls(network, contexts, precision, features=given))
+    contexts = _checked_contexts(network, contexts)
+    midpoint = np.zeros((len(contexts), network.d_vocab_out))
+    radius = np.zeros_like(midpoint)
+    for start, part in logit_chunks(network, contexts, features=features):
+        midpoint[start : start + len(part)] = part.midpoint
+        radius[start : start + len(part)] = part.radius
+    return Enclosure(midpoint, radius)
+
+
+def logit_chunks(
+    network: Network, contexts: Int64Array, *, rows: int | None = None, features: Enclosure | None = None
+) -> Iterator[tuple[int, Enclosure]]:
+    """Enclose the logits of a few contexts at a time, in their order, in bounded memory.
+
+    Args:
+        network: The weights.
+        contexts: Tokens, `[T, S]` with `S <= n_ctx`.
+        rows: Largest number of contexts in one chunk; by default as many as fit in 8 MiB, at least 32.
+        features: What `enclose_features` returned for the same network and contexts, if it is known already.
+
+    Returns:
+        Iterator of the index of the first context of the chunk, and the enclosure of its logits `[rows, d_vocab_out]`.
+
+    Raises:
+        InputError: As `enclose_logits`, or `rows` below 1.
+
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
+        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> [(start, part.shape) for start, part in logit_chunks(network, np.array([[0, 1], [1, 1], [0, 0]]), rows=2)]
+        [(0, (2, 2)), (2, (1, 2))]
+    """
+    contexts = _checked_contexts(network, contexts)
+    if rows is not None and rows < 1:
+        raise InputError(f"rows = {rows}, expected at least 1")
+    columns = network.n_heads * network.d_head
+    if features is not None and features.shape != (len(contexts), columns):
+        raise InputError(f"features has shape {features.shape}, expected {(len(contexts), columns)}")
+    return _logit_chunks(network, contexts, rows or _rows_within(_LOGIT_BYTES, 2 * network.d_vocab_out), features)
+
+
+def enclose_softmax(logits: Enclosure, *, axis: int = -1) -> Enclosure:
+    r"""Enclose the softmax along an axis, as probabilities.
+
+    $$ p_i = \frac{e^{z_i}}{\sum_j e^{z_j}}. $$
+
+    A float64 number, the largest midpoint, is first subtracted from all logits: an exact identity, whatever the number.
+    The largest $p_m$ is also enclosed by $1 - \sum_{i \ne m} p_i$, which is the sharper the closer it is to 1, and
+    no radius is larger than what $0 \le p_i \le 1$ leaves, even where nothing is known of the logits (Lemma F5).
+
+    Args:
+        logits: Logits, in nats; at least one along the axis.
+        axis: The axis that is summed over.
+
+    Returns:
+        Enclosure of the shape of `logits`.
+
+    Raises:
+        InputError: Nothing to sum over.
+
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> softmax = enclose_softmax(Enclosure([[0.0, -1000.0]], 1e-3))
+        >>> float(softmax.midpoint[0, 0]), bool((softmax.radius < 1e-300).all())
+        (1.0, True)
+    """
+    if logits.ndim == 0 or logits.shape[axis] == 0:
+        raise InputError(f"logits has shape {logits.shape}, expected at least one entry along the axis {axis}")
+    with np.errstate(all="ignore"):
+        powers = exp(logits - logits.midpoint.max(axis=axis, keepdims=True))
+        shares = powers / _kept(total(powers, axis), axis)
+        # Lemma F5: p lies in [0, 1], whatever the logits; and p_m - mid_m = -(mid_m - 1) - (sum of the others).
+        midpoint = shares.midpoint.copy()
+        radius = np.minimum(shares.radius, np.maximum(midpoint, (1.0 - midpoint) * _SLACK))
+        top = np.expand_dims(midpoint.argmax(axis=axis), axis)
+        top_midpoint, top_radius = (np.take_along_axis(part, top, axis) for part in (midpoint, radius))
+        for part in (midpoint, radius):
+            np.put_along_axis(part, top, 0.0, axis)
+        others = _kept(total(Enclosure(midpoint, radius), axis), axis)
+        complement = (Enclosure.exact(top_midpoint) - 1.0 + others).magnitude()
+        np.put_along_axis(midpoint, top, top_midpoint, axis)
+        np.put_along_axis(radius, top, np.minimum(top_radius, complement), axis)
+        return Enclosure(midpoint, radius)
+
+
+class _Norms(tuple[Float64Array, Float64Array, Float64Array]):
+    """Upper bounds of the norms of vectors: the sum, the Euclidean norm and the largest of non-negative entries."""
+
+    @classmethod
+    def of(cls, values: Float64Array, axis: int) -> "_Norms":
+        # Lemma F1: n additions in any order, and squares that underflow, are outweighed.
+        slack = 1.0 + 2.0 * gamma(values.shape[axis] + 8)
+        one = values.sum(axis=axis) * slack + _FLOOR
+        two = np.sqrt((values * values).sum(axis=axis)) * slack + _FLOOR
+        return cls((one, two, values.max(axis=axis, initial=0.0) + _FLOOR))
+
+
+def _tightest(left: _Norms, right: _Norms) -> tuple[Float64Array, Float64Array]:
+    """Hölder: <e, w> <= |e|_1 |w|_inf, |e|_2 |w|_2, |e|_inf |w|_1; the pair of norms that is the smallest overall."""
+    pairs = list(zip(left, reversed(right), strict=True))
+    return pairs[int(np.argmin([a.sum() * b.sum() for a, b in pairs]))]
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """Enclosed vectors as factors of products, `[vectors, d_model]`; sparse where few of their entries are nonzero.
+
+    Args:
+        midpoint: Midpoints.
+        size: Their absolute values.
+        radius: Radii.
+        terms: Largest number of nonzero entries of a midpoint: products with a zero, and sums with one, do not round.
+    """
+
+    midpoint: Float64Array | csr_array
+    size: Float64Array | csr_array
+    radius: Float64Array
+    terms: int
+
+    @classmethod
+    def of(cls, x: Enclosure) -> "_Vectors":
+        terms = _terms(x.midpoint)
+        kind = csr_array if terms * _FEW <= x.shape[1] else np.asarray
+        return cls(kind(x.midpoint), kind(np.abs(x.midpoint)), x.radius, terms)
+
+
+@dataclass(frozen=True)
+class _Lookup:
+    """What a set of contexts reads, each named once.
+
+    Args:
+        keys: The vectors x at all pairs of a position and a token that occur.
+        queries: Those of them at the last position.
+        key: Which of `keys` each context has at each position, `[T, S]`.
+        pair_query: Index into `queries` of each pair that has a score, `[pairs]`.
+        pair_key: Its index into `keys`, `[pairs]`.
+        pair: Which score each context has at each position, `[T, S]`.
+    """
+
+    keys: _Vectors
+    queries: _Vectors
+    key: Int64Array
+    pair_query: Int64Array
+    pair_key: Int64Array
+    pair: Int64Array
+
+    @classmethod
+    def of(cls, network: Network, contexts: Int64Array) -> "_Lookup":
+        parts, key, n_keys = [], np.empty_like(contexts), 0
+        for s in range(contexts.shape[1]):
+            tokens, inverse = np.unique(contexts[:, s], return_inverse=True)
+            parts.append(_embedded(network, tokens, s))
+            key[:, s] = inverse + n_keys
+            n_keys += len(tokens)
+        keys = Enclosure(
+            np.concatenate([part.midpoint for part in parts]), np.concatenate([part.radius for part in parts])
+        )
+        n_queries = len(parts[-1])
+        pairs, pair = np.unique((key[:, -1:] - (n_keys - n_queries)) * n_keys + key, return_inverse=True)
+        return cls(
+            keys=_Vectors.of(keys),
+            queries=_Vectors.of(parts[-1]),
+            key=key,
+            pair_query=pairs // max(n_keys, 1),
+            pair_key=pairs % max(n_keys, 1),
+            pair=pair.reshape(key.shape),
+        )
+
+
+def _checked_contexts(network: Network, contexts: Int64Array) -> Int64Array:
+    blas.probe()
+    return checked_contexts(network, contexts)
+
+
+def _embedded(network: Network, tokens: Int64Array, position: int) -> Enclosure:
+    """W_E[tokens] + W_pos[position]; the radius is the exact error of each sum (Lemma F2)."""
+    with np.errstate(all="ignore"):
+        a, b = network.W_E[tokens], network.W_pos[position]
+        x = a + b
+        b_part = x - a
+        return Enclosure(x, np.abs((a - (x - b_part)) + (b - b_part)))
+
+
+def _terms(vectors: Float64Array) -> int:
+    """Largest number of nonzero entries of a vector."""
+    return int(np.count_nonzero(vectors, axis=-1).max(initial=1))
+
+
+def _projected(x: _Vectors, weights: Float64Array) -> Enclosure:
+    """The vectors x W_h of all heads h, `[vectors, heads, n]` (Lemma F3)."""
+    heads, d_model, n = weights.shape
+    columns = np.ascontiguousarray(weights.transpose(1, 0, 2)).reshape(d_model, heads * n)
+    midpoint = x.midpoint @ columns
+    sizes = np.abs(columns)
+    radius = x.size @ sizes
+    radius *= gamma(x.terms)
+    if x.radius.any():
+        radius += x.radius @ sizes
+    radius *= 1.0 + 2.0 * gamma(d_model + 16)
+    radius += _FLOOR
+    shape = (len(x.radius), heads, n)
+    return Enclosure(midpoint.reshape(shape), radius.reshape(shape))
+
+
+def _scores(network: Network, lookup: _Lookup, heads: slice) -> Enclosure:
+    """The scores of all pairs, `[pairs, heads]`."""
+    query = _projected(lookup.queries, network.W_Q[heads])
+    key = _projected(lookup.keys, network.W_K[heads])
+    return _inner_products(query, key, lookup.pair_query, lookup.pair_key)
+
+
+def _inner_products(query: Enclosure, key: Enclosure, of_query: Int64Array, of_key: Int64Array) -> Enclosure:
+    """The inner products of pairs of queries and keys `[vectors, heads, n]`, as `[pairs, heads]` (Lemma F4)."""
+    query_size, key_size = np.abs(query.midpoint), np.abs(key.midpoint)
+    rounding = gamma(min(_terms(query_size), _terms(key_size)))
+    error, whole = _tightest(_Norms.of(rounding * query_size + query.radius, -1), _Norms.of(key_size + key.radius, -1))
+    size, key_error = _tightest(_Norms.of(query_size, -1), _Norms.of(key.radius, -1))
+    _, heads, n = query.shape
+    midpoint, radius = np.empty((2, len(of_query), heads))
+    for part in row_blocks(len(of_query), heads * n):
+        q, k = of_query[part], of_key[part]
+        np.einsum("phn,phn->ph", query.midpoint[q], key.midpoint[k], out=midpoint[part])
+        radius[part] = (error[q] * whole[k] + size[q] * key_error[k]) * _SLACK
+    return Enclosure(midpoint, radius)
+
+
+def _features(network: Network, contexts: Int64Array) -> Enclosure:
+    with np.errstate(all="ignore"):
+        lookup = _Lookup.of(network, contexts)
+        n_heads, _, n = network.W_V.shape
+        midpoint = np.empty((len(contexts), n_heads, n))
+        radius = np.empty((len(contexts), n_heads))
+        per_head = 4 * len(lookup.keys.radius) * (network.d_qk + n) + 8 * len(lookup.pair_key)
+        width = max(1, _TABLE_BYTES // (8 * per_head + 1))
+        for start in range(0, n_heads, width):
+            heads = slice(start, min(start + width, n_heads))
+            scores = _scores(network, lookup, heads)
+            values = _projected(lookup.keys, network.W_V[heads])
+            size, error = np.abs(values.midpoint).max(axis=-1, initial=_FLOOR), values.radius.max(axis=-1, initial=0.0)
+            for rows in row_blocks(len(contexts), scores.shape[1] * max(contexts.shape[1], n)):
+                pattern = enclose_softmax(scores[lookup.pair[rows]], axis=1)
+                midpoint[rows, heads], radius[rows, heads] = _mixed(
+                    pattern, values.midpoint, size, error, lookup.key[rows]
+                )
+        return _assembled(midpoint, radius)
+
+
+def _mixed(
+    pattern: Enclosure, values: Float64Array, size: Float64Array, error: Float64Array, key: Int64Array
+) -> tuple[Float64Array, Float64Array]:
+    """The sums over s of a_s v_s, `[rows, heads, n]`, and one radius for each, `[rows, heads]` (Lemma F6).
+
+    Args:
+        pattern: The attention a, `[rows, S, heads]`.
+        values: Midpoints of the vectors v, `[keys, heads, n]`.
+        size: The largest entry of each of them, `[keys, heads]`.
+        error: The largest radius of each of them, `[keys, heads]`.
+        key: Which of the vectors each row has at each position, `[rows, S]`.
+    """
+    rounding = gamma(key.shape[1])
+    midpoint = np.zeros((len(key), *values.shape[1:]))
+    radius = np.zeros(midpoint.shape[:2])
+    for s in range(key.shape[1]):
+        share, share_error, read = pattern.midpoint[:, s], pattern.radius[:, s], key[:, s]
+        term = values[read]
+        term *= share[:, :, None]
+        midpoint += term
+        radius += (share_error + rounding * share) * size[read] + (share + share_error) * error[read]
+    return midpoint, radius * (1.0 + 2.0 * gamma(key.shape[1] + 16))
+
+
+def _assembled(midpoint: Float64Array, radius: Float64Array) -> Enclosure:
+    """The features `[T, n_heads * n]` of all heads; one radius per row, unless that would be much larger."""
+    rows, n_heads, n = midpoint.shape
+    largest = radius.max(axis=1, keepdims=True, initial=0.0)
+    alike = n_heads * largest.sum() <= 4.0 * radius.sum()
+    return Enclosure(midpoint.reshape(rows, n_heads * n), largest if alike else np.repeat(radius, n, axis=1))
+
+
+def _logit_chunks(
+    network: Network, contexts: Int64Array, rows: int, features: Enclosure | None
+) -> Iterator[tuple[int, Enclosure]]:
+    columns = network.n_heads * network.d_head
+    output = network.W_O.reshape(columns, network.d_model)
+    output_sizes, unembedding_sizes = _block_sizes(output), _block_sizes(network.W_U)
+    many = max(rows, _rows_within(_FEATURE_BYTES, columns))
+    for start in range(0, len(contexts), many):
+        part = contexts[start : start + many]
+        read = _features(network, part) if features is None else features[start : start + many]
+        residual = enclose_last(network, part) + _multiplied(read, output, output_sizes)
+        for first in range(0, len(part), rows):
+            yield start + first, _multiplied(residual[first : first + rows], network.W_U, unembedding_sizes)
+
+
+def _multiplied(a: Enclosure, b: Float64Array, sizes: list[tuple[Float64Array, _Norms]]) -> Enclosure:
+    """The product a b, summed block by block; `sizes` are those of the blocks of b (Lemma F7)."""
+    with np.errstate(all="ignore"):
+        rounding = gamma(min(len(b), _BLOCK_TERMS) + len(sizes))
+        slack = _SLACK * (1.0 + 2.0 * gamma(len(sizes) + 16))
+        radii = np.broadcast_to(a.radius, a.shape)
+        midpoint = radius = np.zeros((len(a), b.shape[1]) if not sizes else ())
+        for i, (scales, norms) in enumerate(sizes):
+            part = slice(i * _BLOCK_TERMS, (i + 1) * _BLOCK_TERMS)
+            block = a.midpoint[:, part]
+            # Scaled first: an underflow of the small numbers could otherwise be scaled up.
+            error = np.abs(block)
+            error *= scales
+            error *= rounding
+            error += radii[:, part] * scales
+            left, right = _tightest(_Norms.of(error, -1), norms)
+            product, bound = block @ b[part], np.multiply.outer(left * slack, right)
+            if i == 0:
+                midpoint, radius = product, bound
+            else:
+                midpoint += product
+                radius += bound
+        return Enclosure(midpoint, radius)
+
+
+def _block_sizes(b: Float64Array) -> list[tuple[Float64Array, _Norms]]:
+    """Of each block of rows: powers of two about as large as the rows, and the norms of the columns divided by them.
+
+    So scaled, the inequalities of Hölder lose little even where the rows are of very different sizes.
+    """
+    sizes = []
+    with np.errstate(all="ignore"):
+        for start in range(0, len(b), _BLOCK_TERMS):
+            block = np.abs(b[start : start + _BLOCK_TERMS])
+            exponents = np.frexp(block.max(axis=1))[1] - 1
+            scaled = np.ldexp(block, -exponents[:, None])
+            sizes.append((np.ldexp(1.0, exponents), _Norms.of(scaled, 0)))
+    return sizes
+
+
+def _rows_within(size: int, columns: int) -> int:
+    """Number of rows of so many float64 columns that fit in so many bytes."""
+    return max(_FEWEST_ROWS, size // (8 * max(columns, 1)))
+
+
+def row_blocks(rows: int, width: int) -> Iterator[slice]:
+    """Slices of so few rows each that an array of this width stays in the cache."""
+    step = max(1, _CACHED_ENTRIES // max(width, 1))
+    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
+
+
+def _kept(x: Enclosure, axis: int) -> Enclosure:
+    """The same numbers with the axis, over which was summed, put back."""
+    radius = x.radius if x.radius.size == 1 else np.expand_dims(np.broadcast_to(x.radius, x.shape), axis)
+    return Enclosure(np.expand_dims(x.midpoint, axis), radius)

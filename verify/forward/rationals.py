@@ -1,0 +1,293 @@
+r"""What a rational network computes, judged in exact integers, and the rank of its features over a prime field.
+
+Page: docs/rigour/exact.md
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from flint import fmpq_mat, fmpz, fmpz_mat, nmod_mat
+from numpy.typing import NDArray
+
+from constructions.errors import HypothesisError, InputError, ResourceError
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
+from verify.arithmetic.enclosure import is_masked
+
+Int64Array = NDArray[np.int64]
+
+PRIME = 2**62 - 57  # 2 has the order (PRIME - 1) / 2, so that different attention weights stay different
+_MOST_BITS = 2**24  # of one attention weight before normalization
+
+
+@dataclass(frozen=True)
+class ExactRank:
+    """A proved lower bound of the rank of a rational matrix: what it is over a prime field.
+
+    Args:
+        lower: The rank over GF(prime); the rational matrix has this rank or more.
+        rows: Number of rows.
+        prime: The prime.
+
+    Page: docs/rigour/exact.md
+    """
+
+    lower: int
+    rows: int
+    prime: int
+
+    @property
+    def full(self) -> bool:
+        """Whether the rows are proved to be linearly independent."""
+        return self.lower == self.rows
+
+
+def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
+    r"""The last embeddings and the features of every context, exactly: $[x_S \mid Y]$, `[T, d + H d_h]`.
+
+    All inputs $x_{s,n}$ are written with one denominator, $x = z / q$ with integers z. The attention of a head is the
+    integer matrix of the powers $2^{k_s - k}$ at the pairs $(s, t_s)$, where k is the least score of the context; its
+    product with the table of the z and the row sums give numerators and denominators in $\mathbb{Z}$.
+
+    Args:
+        front_end: The rational front end.
+        contexts: Tokens, `[T, S]`.
+
+    Returns:
+        A row for each context: the last embedding, then the features of one head after the other.
+
+    Raises:
+        InputError: Contexts that are not tokens of this front end.
+        HypothesisError: A score that is no integer multiple of ln 2.
+        ResourceError: Scores of a context that differ by more than 2^24 ln 2.
+
+    Page: docs/rigour/exact.md
+
+    Example:
+        >>> from constructions.models.exact_network import as_rationals
+        >>> one, line = as_rationals([[1]]), as_rationals([[0], [1]])
+        >>> exact_outputs(ExactFrontEnd(line, line, (one,), (one,), (one,)), np.array([[0, 1], [1, 1]]))
+        [2, 32/17]
+        [2,   9/5]
+    """
+    given = _Given(front_end, contexts)
+    blocks = [fmpq_mat(given.last) / given.denominator]
+    for head in range(front_end.n_heads):
+        powers = [[1 << _bounded(exponent) for exponent in row] for row in given.exponents(head)]
+        attention = fmpz_mat(len(powers), given.table.nrows())
+        given.fill(attention, powers)
+        values = fmpq_mat(attention * given.table) * front_end.W_V[head] / given.denominator
+        blocks.append(
+            fmpq_mat(
+                values.nrows(),
+                values.ncols(),
+                [entry / sum(row) for entries, row in zip(values.tolist(), powers, strict=True) for entry in entries],
+            )
+        )
+    return _side_by_side(blocks)
+
+
+def exact_network_logits(network: ExactNetwork, contexts: Int64Array) -> fmpq_mat:
+    r"""The logits of a rational network at the last position, exactly: `[T, N]`, in nats.
+
+    The product of `exact_outputs` with the matrix of the identity and all W_O, then with W_U.
+
+    Args:
+        network: The rational network.
+        contexts: Tokens, `[T, S]`.
+
+    Returns:
+        A row for each context.
+
+    Raises:
+        InputError: Contexts that are not tokens of this network.
+        HypothesisError: A score that is no integer multiple of ln 2.
+        ResourceError: Scores of a context that differ by more than 2^24 ln 2.
+
+    Page: docs/rigour/exact.md
+
+    Example:
+        >>> from constructions.models.exact_network import as_rationals
+        >>> one, line = as_rationals([[1]]), as_rationals([[0], [1]])
+        >>> front_end = ExactFrontEnd(line, line, (one,), (one,), (one,))
+        >>> exact_network_logits(ExactNetwork(front_end, (one,), as_rationals([[5, 0]])), np.array([[0, 1]]))
+        [330/17, 0]
+    """
+    width = network.front_end.d_model
+    identity = [[int(i == j) for j in range(width)] for i in range(width)]
+    rows = [*identity, *(row for output in network.W_O for row in output.tolist())]
+    stream = fmpq_mat(len(rows), width, [entry for row in rows for entry in row])
+    return exact_outputs(network.front_end, contexts) * (stream * network.W_U)
+
+
+def exact_rank(
+    front_end: ExactFrontEnd, contexts: Int64Array, *, with_skip: bool = True, prime: int = PRIME
+) -> ExactRank:
+    r"""Prove a lower bound of the rank of the features of a rational front end, over a prime field.
+
+    The denominators of $[x_S \mid Y]$ are products of powers of the row sums $D_t$ of the attention, of the common
+    denominator of the embeddings and of the denominators of W_V. Where the prime divides none of them, reduction is a
+    ring homomorphism on the entries, so a minor that does not vanish modulo the prime does not vanish.
+
+    The bound is a proof whatever the prime. It is a good one if different attention weights remain different: 2 has to
+    have a large order modulo the prime. (Modulo $2^{61} - 1$ it has the order 61.)
+
+    Args:
+        front_end: The rational front end.
+        contexts: Tokens, `[T, S]`.
+        with_skip: Whether the last embeddings are among the columns.
+        prime: The prime, below $2^{63}$.
+
+    Returns:
+        The bound.
+
+    Raises:
+        InputError: Contexts that are not tokens of this front end, or a modulus that is no prime.
+        HypothesisError: A score that is no integer multiple of ln 2, or a denominator that the prime divides.
+
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/rigour/exact.md
+
+    Example:
+        >>> from constructions.models.exact_network import as_rationals
+        >>> one, line = as_rationals([[1]]), as_rationals([[0], [1]])
+        >>> exact_rank(ExactFrontEnd(line, line, (one,), (one,), (one,)), np.array([[0, 1], [1, 1]])).lower
+        2
+    """
+    _require_odd_prime(prime)
+    given = _Given(front_end, contexts)
+    _require_unit(given.denominator, prime, "the denominators of the embeddings")
+    table, rows, skipped = nmod_mat(given.table, prime), len(given.contexts), with_skip * front_end.d_model
+    matrix = nmod_mat(rows, skipped + front_end.n_heads * front_end.d_head, prime)
+    if with_skip:
+        for i, row in enumerate(given.last.tolist()):
+            for j, entry in enumerate(row):
+                matrix[i, j] = entry
+    for head in range(front_end.n_heads):
+        numerators, denominator = front_end.W_V[head].numer_denom()
+        _require_unit(denominator, prime, f"the denominators of W_V[{head}]")
+        # 2^k modulo the prime costs nothing to compute, however large k is.
+        powers = [[pow(2, exponent, prime) for exponent in row] for row in given.exponents(head)]
+        attention = nmod_mat(rows, given.table.nrows(), prime)
+        given.fill(attention, powers)
+        # Common factors of a block, such as the denominators of the values, do not change a rank.
+        values = (attention * (table * nmod_mat(numerators, prime))).tolist()
+        for i, (row, weights) in enumerate(zip(values, powers, strict=True)):
+            total = sum(weights)
+            _require_unit(total, prime, f"the row sums of the attention of head {head}")
+            inverse = pow(total, -1, prime)
+            for j, entry in enumerate(row, start=skipped + head * front_end.d_head):
+                matrix[i, j] = entry * inverse
+    return ExactRank(lower=matrix.rank(), rows=rows, prime=prime)
+
+
+def order_of_two(prime: int) -> int:
+    r"""The order of 2 modulo an odd prime: the number of different powers of 2 among the residues.
+
+    The order divides p - 1; from p - 1 every prime factor is taken away as long as 2 to the remaining power stays 1.
+
+    Args:
+        prime: An odd prime, below $2^{63}$.
+
+    Returns:
+        The least k >= 1 with $2^k = 1$ modulo the prime.
+
+    Raises:
+        InputError: No odd prime below $2^{63}$.
+
+    Page: docs/rigour/exact.md
+
+    Example:
+        >>> order_of_two(PRIME) == (PRIME - 1) // 2, order_of_two(2**61 - 1)
+        (True, 61)
+    """
+    _require_odd_prime(prime)
+    order = prime - 1
+    for factor, _ in fmpz(order).factor():
+        while order % int(factor) == 0 and pow(2, order // int(factor), prime) == 1:
+            order //= int(factor)
+    return order
+
+
+class _Given:
+    """The inputs of a front end over one denominator, and the exponents of its attention on the contexts."""
+
+    def __init__(self, front_end: ExactFrontEnd, contexts: Int64Array) -> None:
+        self.contexts = _tokens(front_end, contexts)
+        self._front_end = front_end
+        tokens, positions, width = front_end.d_vocab, front_end.n_ctx, front_end.d_model
+        # Row s N + n of the table is x_{s,n}: a sum of two rows of W_E over W_pos.
+        selection = fmpz_mat(tokens * positions, tokens + positions)
+        for s in range(positions):
+            for n in range(tokens):
+                selection[s * tokens + n, n] = 1
+                selection[s * tokens + n, tokens + s] = 1
+        embeddings = fmpq_mat(tokens + positions, width, [*front_end.W_E.entries(), *front_end.W_pos.entries()])
+        numerators, self.denominator = embeddings.numer_denom()
+        self.table = selection * numerators
+        self.columns = [[s * tokens + token for s, token in enumerate(context)] for context in self.contexts]
+        rows = self.table.tolist()
+        self.last = fmpz_mat(len(self.columns), width, [entry for pairs in self.columns for entry in rows[pairs[-1]]])
+
+    def exponents(self, head: int) -> list[list[int]]:
+        """The scores k_s of each context in units of ln 2, less their minimum: [T, S]."""
+        front_end, width = self._front_end, self._front_end.d_model
+        bilinear = front_end.W_Q[head] * front_end.W_K[head].transpose()
+        lasts = sorted({context[-1] for context in self.contexts})
+        first = self.table.nrows() - front_end.d_vocab
+        table = self.table.tolist()
+        queries = fmpz_mat(len(lasts), width, [entry for token in lasts for entry in table[first + token]])
+        products = fmpq_mat(queries) * bilinear * fmpq_mat(self.table.transpose()) / self.denominator**2
+        scores = dict(zip(lasts, products.tolist(), strict=True))
+        result = []
+        for context, columns in zip(self.contexts, self.columns, strict=True):
+            row = scores[context[-1]]
+            exponents = [_integer(row[column]) for column in columns]
+            least = min(exponents)
+            result.append([exponent - least for exponent in exponents])
+        return result
+
+    def fill(self, weights: fmpz_mat | nmod_mat, powers: list[list[int]]) -> None:
+        """Write the given numbers at the pairs (s, t_s) of each context, into a matrix [T, S N] of zeros."""
+        for t, (columns, row) in enumerate(zip(self.columns, powers, strict=True)):
+            for column, power in zip(columns, row, strict=True):
+                weights[t, column] = power
+
+
+def _integer(score: object) -> int:
+    numerator, denominator = score.p, score.q  # pyright: ignore[reportAttributeAccessIssue]
+    if denominator != 1:
+        raise HypothesisError("exact attention", "scores that are integer multiples of ln 2", f"one is {score} ln 2")
+    return int(numerator)
+
+
+def _bounded(exponent: int) -> int:
+    if exponent > _MOST_BITS:
+        raise ResourceError(f"scores that differ by {exponent} ln 2 give rationals too long to compute with")
+    return exponent
+
+
+def _require_odd_prime(prime: int) -> None:
+    if not isinstance(prime, int) or not 2 < prime < 2**63 or not fmpz(prime).is_prime():
+        raise InputError(f"prime = {prime}, expected an odd prime below 2^63")
+
+
+def _require_unit(value: fmpz | int, prime: int, name: str) -> None:
+    if not int(value) % prime:
+        raise HypothesisError("the rank over a prime field", f"a prime that does not divide {name}", f"{prime} does")
+
+
+def _side_by_side(blocks: list[fmpq_mat]) -> fmpq_mat:
+    rows = [[entry for block in row for entry in block] for row in zip(*(b.tolist() for b in blocks), strict=True)]
+    return fmpq_mat(len(rows), len(rows[0]), [entry for row in rows for entry in row])
+
+
+def _tokens(front_end: ExactFrontEnd, contexts: Int64Array) -> list[list[int]]:
+    if is_masked(contexts):
+        raise InputError("contexts is a masked array, expected integers; fill the masked entries first")
+    array = np.asarray(contexts)
+    if array.ndim != 2 or array.dtype.kind not in "iu" or array.shape[1] != front_end.n_ctx or not len(array):
+        raise InputError(
+            f"contexts is {array.dtype} of shape {array.shape}, expected integers [T, {front_end.n_ctx}] with T >= 1"
+        )
+    if array.min() < 0 or array.max() >= front_end.d_vocab:
+        raise InputError(f"contexts has tokens outside 0 .. {front_end.d_vocab - 1}")
+    return array.tolist()

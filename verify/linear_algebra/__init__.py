@@ -1,0 +1,1 @@
+"""Rigorous matrices: ranks, inverses, singular values, linear systems."""

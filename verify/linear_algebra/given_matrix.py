@@ -1,0 +1,199 @@
+r"""What a user's matrix is: a set of real matrices for float64 work, and, where it is known exactly, integers.
+
+Nothing is ever silently cast: integers beyond $2^{53}$ and fractions become midpoints with a radius for float64 work,
+and keep their exact values for the exact rungs.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import fmpq, fmpz, fmpz_mat
+from numpy.typing import ArrayLike, NDArray
+
+from constructions.errors import InputError
+from verify.arithmetic.enclosure import Enclosure, Floats, is_masked, up
+
+_INT64_BITS = 62
+
+
+@dataclass(frozen=True, eq=False)
+class GivenMatrix:
+    """A set of matrices; `exact` when it holds one matrix only, whose entries are then known exactly.
+
+    Args:
+        enclosure: The set, or a set around the one exact matrix.
+        exact: Whether the set is one matrix.
+        entries: Its exact entries, int or Fraction in an object array, where float64 does not hold them.
+    """
+
+    enclosure: Enclosure
+    exact: bool
+    entries: NDArray[np.object_] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.enclosure.shape
+        return rows, columns
+
+    def transposed(self) -> "GivenMatrix":
+        """The set of the transposes."""
+        return GivenMatrix(self.enclosure.T, self.exact, None if self.entries is None else self.entries.T)
+
+    @cached_property
+    def integers(self) -> fmpz_mat:
+        """The exact matrix with each row multiplied by a positive rational that makes it integer."""
+        rows = _integer_rows(self.enclosure.midpoint) if self.entries is None else list(map(_cleared, self.entries))
+        return fmpz_mat(*self.shape, [entry for row in rows for entry in row])
+
+    @cached_property
+    def fractions(self) -> list[list[Fraction]]:
+        """The exact entries."""
+        entries = self.enclosure.midpoint if self.entries is None else self.entries
+        return [[Fraction(entry) for entry in row] for row in entries.tolist()]
+
+
+def given_matrix(values: Any, radius: ArrayLike = 0.0, *, name: str = "matrix") -> GivenMatrix:
+    """Read a matrix with its radii.
+
+    Args:
+        values: `[rows, columns]`: an `Enclosure`, or an array or nested lists of floats, integers of any size,
+            `Fraction` or `flint.fmpq`.
+        radius: Bound of the distance of each entry from its value; broadcast to the shape.
+        name: What the error messages call it.
+
+    Raises:
+        InputError: Not two-dimensional, not real, masked, a NaN, an infinity, or a radius that is negative or not
+            broadcastable. (An `Enclosure` may hold an entry without information.)
+
+    Example:
+        >>> given_matrix([[2**60 + 1]]).exact, given_matrix([[2**60 + 1]]).enclosure.radius.shape
+        (True, (1, 1))
+    """
+    if isinstance(values, Enclosure):
+        if np.any(radius):
+            raise InputError(f"radius is given beside {name}, an Enclosure that has radii of its own")
+        _require_two_dimensions(values.shape, name)
+        return GivenMatrix(values, exact=not values.radius.any())
+    array = _real_array(values, name)
+    _require_two_dimensions(array.shape, name)
+    radii = _radii(radius, array.shape)
+    if array.dtype == object:
+        midpoint, rounding = _nearest(array)
+        if rounding.any():
+            sums = up(rounding + radii) if radii.any() else rounding
+            return GivenMatrix(Enclosure(midpoint, sums), exact=not radii.any(), entries=array)
+        array = midpoint
+    return GivenMatrix(Enclosure(array, radii), exact=not radii.any())
+
+
+def _real_array(values: Any, name: str) -> NDArray[Any]:
+    """A float64 array of the same numbers, or an object array of int and Fraction where float64 cannot hold them."""
+    if is_masked(values):
+        raise InputError(f"{name} is a masked array or holds one; fill the masked entries first")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "f" and not isinstance(values, np.ndarray):
+            # Beside floats in a list, NumPy rounds integers of any size.
+            entries = np.asarray(values, dtype=object)
+            array = entries if any(map(_is_large_integer, entries.flat)) else array
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{name} is not a rectangular array of numbers: {error}") from error
+    kind = array.dtype.kind
+    if kind in "iub":
+        if array.size and kind != "b" and max(int(array.max()), -int(array.min())) > 2**53:
+            return array.astype(object)
+        return array.astype(np.float64)
+    if kind == "f" and array.dtype.itemsize <= 8:
+        array = array.astype(np.float64, copy=False)
+        if not np.isfinite(array).all():
+            place = np.argwhere(~np.isfinite(array))[0].tolist()
+            raise InputError(f"{name} has the entry {array[tuple(place)]} at {place}; every entry must be finite")
+        return array
+    if kind != "O":
+        raise InputError(
+            f"{name} has dtype {array.dtype}; give float64, integers, or an object array of int, Fraction or flint.fmpq"
+        )
+    exact = np.empty(array.shape, dtype=object)
+    for index, entry in np.ndenumerate(array):
+        exact[index] = _rational(entry, f"{name}[{', '.join(map(str, index))}]")
+    return exact
+
+
+def _is_large_integer(entry: Any) -> bool:
+    return isinstance(entry, int | np.integer) and abs(int(entry)) > 2**53
+
+
+def _rational(entry: Any, name: str) -> int | Fraction:
+    """An entry of an object array as the exact number it is."""
+    if isinstance(entry, int | np.integer | fmpz):
+        return int(entry)
+    if isinstance(entry, fmpq):
+        return Fraction(int(entry.p), int(entry.q))
+    if isinstance(entry, Fraction):
+        return entry
+    if isinstance(entry, float | np.floating) and math.isfinite(entry):
+        return Fraction(*entry.as_integer_ratio())
+    raise InputError(f"{name} is {entry!r}, expected a finite real number: int, float, Fraction or flint.fmpq")
+
+
+def _require_two_dimensions(shape: tuple[int, ...], name: str) -> None:
+    if len(shape) != 2:
+        raise InputError(f"{name} has the shape {shape}, expected two dimensions")
+
+
+def _radii(radius: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    radii = _real_array(radius, "radius")
+    if radii.size and radii.min() < 0:
+        raise InputError(f"radius has the entry {radii.min()}; every radius must be >= 0")
+    if radii.dtype == object:
+        nearest, rounding = _nearest(radii)
+        if np.isinf(rounding).any():
+            raise InputError("radius has an entry beyond the range of float64")
+        radii = up(nearest + rounding)
+    try:
+        fits = np.broadcast_shapes(radii.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise InputError(f"radius has the shape {radii.shape}, which does not broadcast to the shape {shape}")
+    return radii
+
+
+def _nearest(entries: NDArray[np.object_]) -> tuple[Floats, Floats]:
+    """The nearest float64 of each exact number, and an upper bound of the distance (infinite on overflow)."""
+    midpoint, rounding = np.zeros(entries.shape), np.zeros(entries.shape)
+    for index, entry in np.ndenumerate(entries):
+        try:
+            midpoint[index] = float(entry)
+        except OverflowError:
+            rounding[index] = np.inf
+            continue
+        distance = abs(Fraction(float(midpoint[index])) - entry)
+        if distance:
+            rounding[index] = math.nextafter(float(distance), math.inf)
+    return midpoint, rounding
+
+
+def _cleared(row: NDArray[np.object_]) -> list[int]:
+    """A row of rationals times the least common multiple of their denominators."""
+    multiple = math.lcm(*(Fraction(entry).denominator for entry in row))
+    return [int(entry * multiple) for entry in row]
+
+
+def _integer_rows(x: Floats) -> list[list[int]]:
+    """Each row of floats times the power of two that makes it integer, with the odd part of the row kept small."""
+    fraction, exponent = np.frexp(x)
+    mantissa = np.ldexp(fraction, 53).astype(np.int64)
+    trailing = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1
+    nonzero = mantissa != 0
+    mantissa >>= np.where(nonzero, trailing, 0)
+    exponent = np.where(nonzero, exponent.astype(np.int64) - 53 + trailing, np.iinfo(np.int64).max)
+    lowest = exponent.min(axis=1, keepdims=True, initial=np.iinfo(np.int64).max)
+    shift = np.where(nonzero, exponent - lowest, 0)
+    if not (shift > _INT64_BITS - 53).any():
+        return (mantissa << shift).tolist()
+    return [list(map(int.__lshift__, *pair)) for pair in zip(mantissa.tolist(), shift.tolist(), strict=True)]

@@ -1,0 +1,1 @@
+"""What the memories of the same names promise, judged."""

@@ -1,0 +1,170 @@
+"""The device a replica runs on, and the probes that refuse one whose arithmetic does not obey the rounding bound."""
+
+import functools
+
+import numpy as np
+import torch
+from flint import arb, ctx, fmpz_mat
+from numpy.typing import NDArray
+
+from constructions.errors import ByheartError, InputError
+from verify.replica.rounding import EXP_ULPS, FloatFormat
+
+_OUTER, _INNER = 128, 192
+_POINTS = 1024
+_SEED = 20241115
+
+
+class DeviceError(ByheartError):
+    """A device that is not there, or whose arithmetic is not the one that the rounding bound is about."""
+
+
+def select_device(name: str) -> torch.device:
+    """The device of that name.
+
+    Args:
+        name: ``"cpu"``, ``"cuda"`` or ``"cuda:i"``.
+
+    Returns:
+        The device; ``"cuda"`` becomes ``"cuda:0"``.
+
+    Raises:
+        InputError: No such kind of device.
+        DeviceError: A CUDA device that is not there.
+
+    Page: docs/run.md
+
+    Example:
+        >>> select_device("cpu")
+        device(type='cpu')
+    """
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise InputError(f"device = {name!r}, expected cpu, cuda or cuda:i") from error
+    if device.type not in ("cpu", "cuda"):
+        raise InputError(f"device = {name!r}, expected cpu, cuda or cuda:i")
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise DeviceError(f"no CUDA device: {_why_no_cuda()}; run on --device cpu")
+        device = torch.device("cuda", device.index or 0)
+        if device.index is not None and device.index >= torch.cuda.device_count():
+            raise DeviceError(f"no CUDA device {device.index}: torch sees {torch.cuda.device_count()}")
+    return device
+
+
+def _why_no_cuda() -> str:
+    if not torch.backends.cuda.is_built():
+        return f"this torch ({torch.__version__}) was built without CUDA"
+    return f"this torch ({torch.__version__}) finds no usable one"
+
+
+def device_name(device: torch.device) -> str:
+    """The device as its maker calls it, or ``"cpu"``."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+
+
+@functools.cache
+def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None:
+    r"""Refuse a device whose matrix products or exponentials visibly break the hypotheses of the rounding bound.
+
+    The products of two integer matrices, whose entries fill the significand and whose sizes spread over many orders of
+    magnitude, are compared with the exact ones of FLINT: they must be within $\gamma_n \sum_i |a_i||b_i|$. Half of the
+    columns meet the large entries of every row with zeros, so that an emulation in fixed point, relative to the largest
+    entry of a row, loses what is left; TF32 and bfloat16 lose the low bits everywhere. Exponentials are compared with
+    balls. Half of the rows have but two entries, so that hardly any error is allowed there. A probe proves nothing: it
+    turns a hypothesis that fails here into an error.
+
+    Args:
+        device: Where the products are computed.
+        number_format: The format, `FLOAT32` or `FLOAT64`.
+
+    Raises:
+        DeviceError: A product or an exponential is further off than the rounding bound allows.
+
+    Page: docs/run.md
+
+    Example:
+        >>> from verify.replica.rounding import FLOAT32
+        >>> require_arithmetic(torch.device("cpu"), FLOAT32)
+    """
+    from verify.replica.module import full_precision
+
+    left, right = probe_matrices(number_format)
+    dtype = getattr(torch, number_format.name)
+    with full_precision(), torch.autocast(device.type, enabled=False):
+        product = torch.tensor(left).to(device, dtype) @ torch.tensor(right).to(device, dtype)
+        points = torch.linspace(-20.0, 0.0, _POINTS, dtype=torch.float64).to(dtype)
+        exponentials = torch.exp(points.to(device))
+    product = product.double().cpu().numpy()
+    if not product_is_within_bound(left, right, product, number_format):
+        raise DeviceError(
+            f"{device_name(device)}: {number_format.name} matrix products are not sums of {number_format.name} "
+            "products, so that no rounding bound holds there; is a reduced or emulated precision switched on?"
+        )
+    if not exponentials_are_within_bound(
+        points.double().numpy(), exponentials.double().cpu().numpy(), number_format, exp_ulps=EXP_ULPS
+    ):
+        raise DeviceError(
+            f"{device_name(device)}: the {number_format.name} exponential is off by more than {EXP_ULPS} units in the "
+            "last place"
+        )
+
+
+def probe_matrices(number_format: FloatFormat) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two integer matrices that every shortcut in the format gets wrong, `[128, 192]` and `[192, 128]`."""
+    generator = np.random.default_rng(_SEED)
+    digits = -int(np.log2(number_format.unit_roundoff))
+    spread = digits - 4
+
+    def entries(rows: int, columns: int) -> NDArray[np.float64]:
+        significands = generator.integers(2 ** (digits - 1), 2**digits, (rows, columns))
+        signs = generator.choice((-1.0, 1.0), (rows, columns))
+        return signs * significands.astype(np.float64)
+
+    left, right = entries(_OUTER, _INNER), entries(_INNER, _OUTER)
+    large = np.zeros(_INNER, dtype=bool)
+    large[generator.choice(_INNER, _INNER // 3, replace=False)] = True
+    left[:, large] *= 2.0**spread
+    right[np.ix_(large, np.arange(_OUTER) % 2 == 0)] = 0.0
+    kept = np.zeros((_OUTER // 2, _INNER), dtype=bool)
+    for columns in (np.flatnonzero(large), np.flatnonzero(~large)):
+        kept[np.arange(_OUTER // 2), generator.choice(columns, _OUTER // 2)] = True
+    left[: _OUTER // 2][~kept] = 0.0
+    return left, right
+
+
+def product_is_within_bound(
+    left: NDArray[np.float64], right: NDArray[np.float64], product: NDArray[np.float64], number_format: FloatFormat
+) -> bool:
+    """Whether a computed product of integer matrices is within gamma_n |left| |right| of the exact one, exactly.
+
+    For every entry, n is the number of its products that are not zero.
+    """
+    exact = (_integers(left) * _integers(right)).tolist()
+    sizes = (_integers(np.abs(left)) * _integers(np.abs(right))).tolist()
+    terms = ((left != 0).astype(np.int64) @ (right != 0).astype(np.int64)).tolist()
+    inverse = round(1.0 / number_format.unit_roundoff)
+    # |computed - exact| <= (n u / (1 - n u)) size, multiplied by (1 - n u) / u to be compared in integers. What is not
+    # finite is no integer.
+    return all(
+        computed.is_integer() and abs(int(computed) - int(true)) * (inverse - n) <= n * int(size)
+        for row in zip(product.tolist(), exact, sizes, terms, strict=True)
+        for computed, true, size, n in zip(*row, strict=True)
+    )
+
+
+def exponentials_are_within_bound(
+    points: NDArray[np.float64], values: NDArray[np.float64], number_format: FloatFormat, *, exp_ulps: float
+) -> bool:
+    """Whether computed exponentials are proved to have a relative error of at most `exp_ulps` units (twice u each)."""
+    allowed = arb(2.0 * number_format.unit_roundoff * exp_ulps)
+    with ctx.workprec(128):
+        return all(
+            abs(arb(value) / arb(point).exp() - 1) <= allowed
+            for point, value in zip(points.tolist(), values.tolist(), strict=True)
+        )
+
+
+def _integers(matrix: NDArray[np.float64]) -> fmpz_mat:
+    return fmpz_mat([[int(entry) for entry in row] for row in matrix.tolist()])

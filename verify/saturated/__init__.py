@@ -1,0 +1,1 @@
+"""The conditions of saturated heads on given data, tested or certified."""

@@ -1,0 +1,1 @@
+"""The margins and the coherence of unembeddings, exactly."""
