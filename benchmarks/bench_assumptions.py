@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from constructions.capacity.promised_ranks import promised_ranks
 from constructions.errors import InputError
-from constructions.models.layer import Layer, LayerTask
+from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.random_heads import random_heads
 from constructions.saturated.random_transformers import Family, transformer_examples
 from constructions.saturated.real_contexts import digit_examples, image_crops, patch_examples, text_bytes
+from constructions.tasks.vectors import VectorTask
 from verify.forward.layer_forward import enclose_mixed_inputs
 from verify.linear_algebra.numerical_rank import NumericalRanks
 from verify.linear_algebra.row_rank import certify_full_row_rank
@@ -106,8 +107,8 @@ def _ranks() -> None:
             tokens, width = contexts.shape[1:]
             most = min(len(queries), heads * width)
             W_Q, W_K = random_heads(contexts[:most], queries[:most], n_heads=heads, d_head=d_head)
-            layer = Layer(W_Q, W_K, np.ones((heads, width, 1)), np.ones((heads, 1)), np.ones((1, 1)))
-            task = LayerTask(contexts[:most], queries[:most], np.zeros((most, 1)))
+            layer = mahdavi_layer(W_Q, W_K, np.ones((heads, width, 1)), np.ones((heads, 1)), np.ones((1, 1)))
+            task = VectorTask(contexts[:most], queries[:most], np.zeros((most, 1)))
             proved = certify_full_row_rank(enclose_mixed_inputs(layer, task)).verdict.value
             sizes = {"n_tokens": tokens, "d_model": width, "n_heads": heads, "d_head": d_head}
             p = promised_ranks(n_examples=most, **sizes)

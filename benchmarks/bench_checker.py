@@ -51,7 +51,7 @@ def nonsingularity(sizes: list[int], repetitions: int) -> None:
 
 def memorization(facts: int, heads: int, *, full: bool) -> None:
     task = text_task(default_text(), context=4, facts=facts)
-    network = build_memory(task, d_model=64, d_head=16, n_heads=heads).network
+    network = build_memory(task, d_model=64, d_head=16, n_heads=heads).model
     matrix = np.random.default_rng(0).standard_normal((facts, facts))
     solve, _ = timed(lambda: np.linalg.solve(matrix, matrix[:, :64]))
     print(f"\nT = {facts}, M = {task.n_all}, H = {heads}, d = 64, d_h = 16, N = {task.vocabulary_size}, S = 4")

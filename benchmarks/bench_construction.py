@@ -26,7 +26,7 @@ from constructions.features.skip_connection import memorize_with_skip_connection
 from constructions.memories.memory import build_memory, default_heads
 from constructions.models.attention import features, last, logits
 from constructions.models.front_end import FrontEnd
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 from constructions.tasks.text import default_text, text_task
 
@@ -146,8 +146,8 @@ def extra_heads() -> None:
         assert needed is not None
         for heads in sorted({needed, needed + 1, *(int(np.ceil(needed * factor)) for factor in (1.1, 1.25, 1.5, 2))}):
             built = build_memory(task, d_model=68, d_head=d_head, n_heads=heads, front_end="table")
-            norm = np.linalg.norm(built.network.W_O.reshape(-1, 68), 2)
-            error = deviation(logits(built.network, task.contexts), task)
+            norm = np.linalg.norm(built.model.W_O.reshape(-1, 68), 2)
+            error = deviation(logits(built.model, task.contexts), task)
             print(
                 f"| {d_head} | {heads} | {100 * (heads / needed - 1):.0f} % | {built.condition:.0f} | {norm:.0f} "
                 f"| {error:.1e} |",
@@ -211,7 +211,7 @@ def error_of(
     stream: NDArray[np.float64],
 ) -> float:
     n_heads, d_model, d_head = weights.W_V.shape
-    network = Network(
+    network = dana_network(
         weights.W_E,
         weights.W_pos,
         weights.W_Q,
@@ -238,7 +238,7 @@ def tails() -> None:
         )
         assert built.tail is not None
         before, after = built.tail.cross_entropy
-        error = deviation(logits(built.network, task.contexts), task)
+        error = deviation(logits(built.model, task.contexts), task)
         print(
             f"| {d_model} | {d_head} | {heads * d_head} | {before:.3f} | {after:.3f} | {entropy:.3f} "
             f"| {built.tail.iterations} | {passed:.0f} | {error:.1e} |",

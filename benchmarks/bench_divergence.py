@@ -20,7 +20,8 @@ from collections.abc import Callable  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy.special import logsumexp  # noqa: E402
 
-from constructions.models.network import Network  # noqa: E402
+from constructions.models.model import Model  # noqa: E402
+from constructions.models.shapes import dana_network  # noqa: E402
 from constructions.tasks.task import Counts  # noqa: E402
 from verify.arithmetic.enclosure import Enclosure, matmul  # noqa: E402
 from verify.divergence import kullback_leibler as judged  # noqa: E402
@@ -37,7 +38,7 @@ def median_seconds(work: Callable[[], object], repeat: int) -> float:
     return statistics.median(times)
 
 
-def network_of_heads(front_end: str, d_vocab: int, n_ctx: int, n_heads: int, d_head: int) -> Network:
+def network_of_heads(front_end: str, d_vocab: int, n_ctx: int, n_heads: int, d_head: int) -> Model:
     """One-hot embeddings with a table of +-8 for the scores, or Gaussian weights; W_O about as large as a solution."""
     rng = np.random.default_rng(0)
     d_model = d_vocab + n_ctx if front_end == "table" else d_vocab
@@ -63,7 +64,7 @@ def network_of_heads(front_end: str, d_vocab: int, n_ctx: int, n_heads: int, d_h
             "W_K": rng.standard_normal(shape_qk) / np.sqrt(d_model),
             "W_V": rng.standard_normal((n_heads, d_model, d_head)) / np.sqrt(d_model),
         }
-    return Network(**tensors)
+    return dana_network(**tensors)
 
 
 def distinct_contexts(rows: int, n_ctx: int, d_vocab: int) -> np.ndarray:

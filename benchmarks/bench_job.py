@@ -54,14 +54,14 @@ def measure(facts: int, d_model: int, d_head: int, margin: float, *, rank: bool)
     spent, built = _seconds(lambda: build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads))
     _row(facts, "weights: features and minimum-norm solve", spent, solve)
     total = spent
-    spent, features = _seconds(lambda: enclose_features(built.network, task.contexts))
+    spent, features = _seconds(lambda: enclose_features(built.model, task.contexts))
     _row(facts, "enclosed features", spent, solve)
     total += spent
     if rank:
         spent, certificate = _seconds(lambda: certify_full_row_rank(features))
         _row(facts, f"rank: {certificate.verdict.value}", spent, solve)
         total += spent
-    spent, logits = _seconds(lambda: enclose_logits(built.network, task.contexts, features=features))
+    spent, logits = _seconds(lambda: enclose_logits(built.model, task.contexts, features=features))
     _row(facts, "enclosed logits", spent, solve)
     total += spent
     assert task.laws is not None

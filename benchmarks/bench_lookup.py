@@ -62,7 +62,7 @@ def main() -> None:
             attention, position = 1 / (1 + np.exp(-options.gap)), [total / n_tokens] * n_tokens
             closed = timed(partial(lookup_output, wanted, attention, position))
             drawn = build_memory(task, d_model=n_tokens, d_head=n_tokens, n_heads=n_tokens)
-            rival = run(drawn.network, task, device=options.device, dtype="bfloat16")
+            rival = run(drawn.model, task, device=options.device, dtype="bfloat16")
             row = (
                 n_tokens,
                 task.n_contexts,

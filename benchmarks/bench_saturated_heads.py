@@ -13,12 +13,13 @@ from numpy.typing import NDArray  # noqa: E402
 
 from constructions.claims.mahdavi_proposition_1 import uniform_examples  # noqa: E402
 from constructions.errors import HypothesisError  # noqa: E402
-from constructions.models.layer import Layer, LayerTask  # noqa: E402
 from constructions.models.layer_attention import mixed_matrix  # noqa: E402
+from constructions.models.model import Model  # noqa: E402
 from constructions.saturated.layer_readout import Format, layer_with_read_out, outputs_in  # noqa: E402
 from constructions.saturated.random_heads import random_heads  # noqa: E402
 from constructions.saturated.saturated_heads import SaturatedHeads, saturated_heads  # noqa: E402
 from constructions.saturated.single_direction_heads import single_direction_heads  # noqa: E402
+from constructions.tasks.vectors import VectorTask  # noqa: E402
 from verify.forward.layer_forward import enclose_layer, enclose_outputs  # noqa: E402
 from verify.linear_algebra.row_rank import certify_full_row_rank  # noqa: E402
 from verify.saturated.saturation import certify_saturation  # noqa: E402
@@ -118,7 +119,7 @@ def built(row: Row, contexts: Float64Array, queries: Float64Array) -> tuple[Floa
     return found.W_Q, found.W_K, float(found.strengths.max())
 
 
-def largest_score(task: LayerTask, layer: Layer) -> float:
+def largest_score(task: VectorTask, layer: Model) -> float:
     """The largest absolute score of any head."""
     asked, keys = task.queries @ layer.W_Q, task.contexts[:, None] @ layer.W_K
     per_head = (
@@ -133,13 +134,13 @@ def measured(row: Row, *, certify: bool, seed: int) -> list[object]:
     contexts, queries = uniform_examples(
         examples=row.examples, tokens=row.tokens, width=row.width, shared=row.shared, seed=seed
     )
-    task = LayerTask(contexts, queries, np.random.default_rng(seed + 7).uniform(size=(row.examples, 1)))
+    task = VectorTask(contexts, queries, np.random.default_rng(seed + 7).uniform(size=(row.examples, 1)))
     start = time.process_time()
     W_Q, W_K, strength = built(row, contexts, queries)
     seconds = time.process_time() - start
     singular = np.linalg.svd(mixed_matrix(contexts, queries, W_Q, W_K), compute_uv=False)
     errors: list[str] = []
-    layers: dict[Format, Layer] = {}
+    layers: dict[Format, Model] = {}
     for name in _FORMATS:
         try:
             layers[name] = layer_with_read_out(task, W_Q, W_K, d_value=1, d_inner=1, number_format=name)
@@ -165,7 +166,7 @@ def measured(row: Row, *, certify: bool, seed: int) -> list[object]:
     ]
 
 
-def certificates(task: LayerTask, layer: Layer) -> list[object]:
+def certificates(task: VectorTask, layer: Model) -> list[object]:
     """Share of saturated heads, rank and label error, as proved, and the time that took."""
     start = time.process_time()
     forward = enclose_layer(layer, task)

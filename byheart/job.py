@@ -17,9 +17,9 @@ from constructions.errors import CapacityError, InputError, TamperedError
 from constructions.features.full_rank_attention import FRONT_ENDS
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.memories.memory import TAILS, build_memory, default_heads, estimate_bytes
-from constructions.models.layer import LayerConstruction
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
 from verify.certificates.certificate import (
     ALL_CONTEXTS_DIVERGENCE,
     ARGMAX,
@@ -144,7 +144,7 @@ def memorize(
     return _certified_folder(
         out,
         task,
-        built.network,
+        built.model,
         needed,
         figures={"front_end": built.front_end, "route": built.route, "tail": tail, "seed": seed},
         source=source,
@@ -204,7 +204,7 @@ def build_claim(
         built = claim.construct(**given)
         progress("weights", None, built.summary)
     origin = {"claim": claim.id, "built": built.summary, "construction": {**claim.parameters, **given}}
-    if isinstance(built, LayerConstruction):
+    if isinstance(built.task, VectorTask):
         return write_layer_folder(
             out,
             built,
@@ -215,7 +215,7 @@ def build_claim(
             device=device,
             progress=_within(progress, "certificate"),
         )
-    task, network = built.task, built.network
+    task, network = built.task, built.model
     with clock.stage("capacity"):
         needed = _capacity(
             task,
@@ -322,7 +322,7 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
 
     folder = Path(folder)
     certificate = Certificate.load(folder)
-    network, task = Network.load(folder / NETWORK_FILE), Task.load(folder / TASK_FILE)
+    network, task = Model.load(folder / NETWORK_FILE), Task.load(folder / TASK_FILE)
     for name, found, named in (
         (NETWORK_FILE, network.sha256(), certificate.subject.network),
         (TASK_FILE, task.sha256(), certificate.subject.task),
@@ -436,7 +436,7 @@ def _distinct_last_tokens(task: Task) -> bool:
 def _certified_folder(
     out: Path,
     task: Task,
-    network: Network,
+    network: Model,
     needed: Capacity,
     *,
     figures: dict[str, Any],
@@ -484,7 +484,7 @@ def _bytes_needed(task: Task, *, d_model: int, d_head: int, n_heads: int, front_
     return max(building, certifying)
 
 
-def _runs(network: Network, task: Task, *, device: str, logits: "Enclosure | None") -> dict[str, Any] | None:
+def _runs(network: Model, task: Task, *, device: str, logits: "Enclosure | None") -> dict[str, Any] | None:
     if importlib.util.find_spec("torch") is None:
         return None
     from verify.replica.run import run_all
@@ -548,7 +548,7 @@ def _certified_figures(proved: MemorizationCertificate) -> dict[str, Any]:
 
 
 def _encoder_figures(
-    network: Network, task: Task, logits: "Enclosure | None", progress: Progress
+    network: Model, task: Task, logits: "Enclosure | None", progress: Progress
 ) -> dict[str, list[float | None] | None]:
     """What no encoder of rank d avoids, between proved bounds, and what these weights have; nats, by the prior."""
     if task.laws is None:
@@ -566,7 +566,7 @@ def _write(
     folder: Path,
     out: Path,
     summary: dict[str, Any],
-    network: Network,
+    network: Model,
     task: Task,
     proved: MemorizationCertificate,
     needed: Capacity,

@@ -11,7 +11,9 @@ from typing import Any
 
 from constructions.errors import InputError
 from constructions.files import canonical_json, new_folder, write_atomically
-from constructions.models.layer import Layer, LayerConstruction, LayerTask
+from constructions.models.construction import Construction
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.certificate import CERTIFICATE_FILE, WITNESS_FILE
 from verify.certificates.layer_certificate import (
@@ -47,7 +49,7 @@ def is_layer_folder(folder: Path) -> bool:
 
 def write_layer_folder(
     out: Path,
-    built: LayerConstruction,
+    built: Construction[VectorTask],
     *,
     figures: Mapping[str, Any],
     stage: Stage,
@@ -77,7 +79,7 @@ def write_layer_folder(
 
     Page: docs/layer.md
     """
-    layer, task = built.layer, built.task
+    layer, task = built.model, built.task
     with stage("certificate"):
         proved = certify_layer(layer, task, witness=task.n_examples <= _LARGEST_WITNESS, progress=progress)
     with stage("torch"):
@@ -93,9 +95,9 @@ def write_layer_folder(
         "shared_context": task.shared,
         "dim": layer.d_model,
         "heads": layer.n_heads,
-        "head_dim": layer.d_head,
-        "value_dim": layer.d_value,
-        "outputs": layer.d_out,
+        "head_dim": layer.d_qk,
+        "value_dim": layer.d_head,
+        "outputs": layer.d_vocab_out,
         "parameters": layer.parameters,
         **_certified_figures(proved),
         "torch": runs,
@@ -139,7 +141,7 @@ def run_layer_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any
     return {"dtype": result.dtype, **result.summary()}
 
 
-def _runs(layer: Layer, task: LayerTask, *, device: str, outputs: Enclosure) -> dict[str, Any] | None:
+def _runs(layer: Model, task: VectorTask, *, device: str, outputs: Enclosure) -> dict[str, Any] | None:
     if importlib.util.find_spec("torch") is None:
         return None
     from verify.replica.layer_run import run_layer_in_all

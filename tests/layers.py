@@ -7,17 +7,19 @@ import mpmath
 import numpy as np
 from hypothesis import strategies as st
 
-from constructions.models.layer import Layer, LayerTask
 from constructions.models.layer_attention import mixed_matrix
+from constructions.models.model import Model
+from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
+from constructions.tasks.vectors import VectorTask
 from verify.certificates.layer_certificate import LAYER_FILE, LAYER_TASK_FILE
 from verify.certificates.layer_memorization import certify_layer
 
 BITS = 1500  # of the truth: radii of saturated heads reach down to 2^-1022
 
 
-def random_layer(*, heads=2, d_model=3, d_head=2, d_value=2, d_inner=3, d_out=2, scale=1.0, seed=0) -> Layer:
+def random_layer(*, heads=2, d_model=3, d_head=2, d_value=2, d_inner=3, d_out=2, scale=1.0, seed=0) -> Model:
     rng = np.random.default_rng(seed)
-    return Layer(
+    return mahdavi_layer(
         W_Q=scale * rng.standard_normal((heads, d_model, d_head)),
         W_K=rng.standard_normal((heads, d_model, d_head)),
         W_V=rng.standard_normal((heads, d_model, d_value)),
@@ -26,9 +28,11 @@ def random_layer(*, heads=2, d_model=3, d_head=2, d_value=2, d_inner=3, d_out=2,
     )
 
 
-def random_layer_task(*, examples=4, tokens=3, d_model=3, d_out=2, shared=True, kind="regression", seed=0) -> LayerTask:
+def random_layer_task(
+    *, examples=4, tokens=3, d_model=3, d_out=2, shared=True, kind="regression", seed=0
+) -> VectorTask:
     rng = np.random.default_rng(seed + 1)
-    return LayerTask(
+    return VectorTask(
         contexts=rng.standard_normal((1 if shared else examples, tokens, d_model)),
         queries=rng.standard_normal((examples, d_model)),
         labels=rng.standard_normal((examples, d_out)),
@@ -36,14 +40,14 @@ def random_layer_task(*, examples=4, tokens=3, d_model=3, d_out=2, shared=True, 
     )
 
 
-def memory_layer(task: LayerTask, *, heads: int, d_head: int = 2, seed: int = 0) -> Layer:
+def memory_layer(task: VectorTask, *, heads: int, d_head: int = 2, seed: int = 0) -> Model:
     """A layer of random heads whose read-out is fitted to the labels by least squares."""
     rng = np.random.default_rng(seed)
     d_model = task.d_model
     W_Q, W_K = rng.standard_normal((2, heads, d_model, d_head))
     mixed = mixed_matrix(task.contexts, task.queries, W_Q, W_K)
     read = np.linalg.lstsq(mixed, task.labels, rcond=None)[0]
-    return Layer(
+    return mahdavi_layer(
         W_Q=W_Q,
         W_K=W_K,
         W_V=read.reshape(heads, d_model, task.d_out),
@@ -52,11 +56,11 @@ def memory_layer(task: LayerTask, *, heads: int, d_head: int = 2, seed: int = 0)
     )
 
 
-def changed_layer(layer: Layer, **tensors) -> Layer:
-    return Layer(**{**layer.tensors(), **tensors})
+def changed_layer(layer: Model, **tensors) -> Model:
+    return mahdavi_layer(**{**mahdavi_tensors(layer), **tensors})
 
 
-def write_layer(folder: Path, layer: Layer, task: LayerTask, **options):
+def write_layer(folder: Path, layer: Model, task: VectorTask, **options):
     """The folder of a certified layer, without the summary."""
     folder.mkdir(exist_ok=True)
     layer.save(folder / LAYER_FILE)
@@ -103,7 +107,7 @@ class Truth:
     outputs: list
 
 
-def truth(layer: Layer, task: LayerTask) -> Truth:
+def truth(layer: Model, task: VectorTask) -> Truth:
     """What the layer computes, straight from the definition, in mpmath at `BITS` bits."""
     with mpmath.workprec(BITS):
         theta, mixed, outputs = [], [], []
@@ -123,7 +127,9 @@ def truth(layer: Layer, task: LayerTask) -> Truth:
                 values += list(z * _many_digits(layer.W_V[h]))
             theta.append(patterns)
             mixed.append(row)
-            outputs.append(list(mpmath.matrix([values]) * _many_digits(layer.W_O) * _many_digits(layer.W_D)))
+            outputs.append(
+                list(mpmath.matrix([values]) * _many_digits(mahdavi_tensors(layer)["W_O"]) * _many_digits(layer.W_U))
+            )
         return Truth(theta, mixed, outputs)
 
 

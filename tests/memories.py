@@ -8,7 +8,8 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization
 
@@ -29,12 +30,12 @@ def random_task(
     return make_task(contexts, Counts.from_rows(rows), vocabulary=names, target=kind, facts=facts)
 
 
-def memory(task: Task, *, heads: int = 8, d_head: int = 2, d_qk: int = 2, beta: float = 1.0, seed: int = 0) -> Network:
+def memory(task: Task, *, heads: int = 8, d_head: int = 2, d_qk: int = 2, beta: float = 1.0, seed: int = 0) -> Model:
     """A network whose logits are, up to rounding, the log laws of the task, or 20 at the label and 0 elsewhere."""
     rng = np.random.default_rng(seed)
     width = task.vocabulary_size
     d_model = width + 1
-    front = Network(
+    front = dana_network(
         W_E=rng.standard_normal((width, d_model)),
         W_pos=rng.standard_normal((task.context_length, d_model)),
         W_Q=beta * rng.standard_normal((heads, d_model, d_qk)),
@@ -53,7 +54,7 @@ def memory(task: Task, *, heads: int = 8, d_head: int = 2, d_qk: int = 2, beta: 
     return changed(front, W_O=output.reshape(heads, d_head, d_model))
 
 
-def hidden(network: Network, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def hidden(network: Model, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The embedded last token and the features, in plain float64."""
     x = network.W_E[contexts] + network.W_pos[: contexts.shape[1]]
     scores = np.einsum("tq,hqk,tsr,hrk->ths", x[:, -1], network.W_Q, x, network.W_K, optimize=True)
@@ -63,12 +64,12 @@ def hidden(network: Network, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return x[:, -1], values.reshape(len(contexts), -1)
 
 
-def changed(network: Network, **tensors: np.ndarray) -> Network:
+def changed(network: Model, **tensors: np.ndarray) -> Model:
     """The network with some tensors replaced."""
-    return Network(**{**network.tensors(), **tensors})
+    return dana_network(**{**dana_tensors(network), **tensors})
 
 
-def write_memory(folder: Path, network: Network, task: Task, **options: bool) -> MemorizationCertificate:
+def write_memory(folder: Path, network: Model, task: Task, **options: bool) -> MemorizationCertificate:
     """The files of a certified memory, as `byheart memorize` writes them."""
     folder.mkdir(parents=True, exist_ok=True)
     certified = certify_memorization(network, task, **options)
@@ -90,7 +91,7 @@ class Truth:
     mean_over_all: mpmath.mpf
 
 
-def truth(network: Network, task: Task, *, bits: int = 300) -> Truth:
+def truth(network: Model, task: Task, *, bits: int = 300) -> Truth:
     """Evaluate everything in mpmath, from the definitions."""
     with mpmath.workprec(bits):
         everything = [*task.contexts.tolist(), *task.tail_contexts.tolist()]
@@ -126,7 +127,7 @@ def _divergence(masses: list, logits: list[mpmath.mpf]) -> mpmath.mpf:
     )
 
 
-def _forward(network: Network, context: list[int]) -> tuple[list, list, list]:
+def _forward(network: Model, context: list[int]) -> tuple[list, list, list]:
     def exact(array: np.ndarray) -> mpmath.matrix:
         return mpmath.matrix([[mpmath.mpf(float(x)) for x in row] for row in array])
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from constructions.models.exact_network import ExactFrontEnd
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Target, Task
 
@@ -262,7 +263,7 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_wi
 
 
 @st.composite
-def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, largest: float = 8.0) -> Network:
+def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, largest: float = 8.0) -> Model:
     """Networks of float64 weights: small integers, halves, arbitrary floats and zeros.
 
     Args:
@@ -271,7 +272,7 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
         largest: Largest absolute value of a weight.
 
     Returns:
-        A strategy for `Network`.
+        A strategy for a `Model` of the shape of `dana_network`.
 
     Raises:
         InputError: No heads, or sizes below 1.
@@ -298,7 +299,7 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
         "W_O": (size.heads, size.head_width, size.width),
         "W_U": (size.width, outputs),
     }
-    return Network(**{name: draw(_floats(shape, largest)) for name, shape in shapes.items()})
+    return dana_network(**{name: draw(_floats(shape, largest)) for name, shape in shapes.items()})
 
 
 @st.composite

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from byheart.report.chart import Line, histogram, line_chart
 from constructions.files import write_atomically
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import number
 from verify.forward.float64 import enclose_attention, enclose_features, enclose_logits
@@ -60,7 +60,7 @@ class Details:
 
 
 def write_report(
-    path: Path, summary: Mapping[str, Any], network: Network, task: Task, details: Details | None = None
+    path: Path, summary: Mapping[str, Any], network: Model, task: Task, details: Details | None = None
 ) -> None:
     """Write `report_html` to `path`, atomically.
 
@@ -76,7 +76,7 @@ def write_report(
     write_atomically(Path(path), report_html(summary, network, task, details).encode("utf-8"))
 
 
-def report_html(summary: Mapping[str, Any], network: Network, task: Task, details: Details | None = None) -> str:
+def report_html(summary: Mapping[str, Any], network: Model, task: Task, details: Details | None = None) -> str:
     """The page: figures, capacity, singular values, divergences, attention, predictions, torch, files.
 
     Every text of the task is escaped, and whitespace and control characters in it are made visible. Proved bounds are
@@ -98,7 +98,7 @@ def report_html(summary: Mapping[str, Any], network: Network, task: Task, detail
         >>> from constructions.tasks.task import Counts, make_task
         >>> task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("<a>", "b"))
         >>> one = np.ones((1, 2, 1))
-        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=one, W_K=one, W_V=one,
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=one, W_K=one, W_V=one,
         ...                   W_O=np.zeros((1, 1, 2)), W_U=np.log(task.laws[::-1]))
         >>> page = report_html({"verdict": "PROVED"}, network, task)
         >>> "&lt;a&gt;" in page, "<a>" in page
@@ -126,7 +126,7 @@ def report_html(summary: Mapping[str, Any], network: Network, task: Task, detail
     )
 
 
-def _headline(summary: Mapping[str, Any], network: Network, task: Task, details: Details) -> str:
+def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: Details) -> str:
     verdict = str(summary.get("verdict", ""))
     kind = "whole laws of the next token" if task.target == "laws" else "most frequent next tokens"
     source = f" from <strong>{_text(details.source)}</strong>" if details.source else ""
@@ -167,7 +167,7 @@ def _claims(details: Details) -> str:
     return f"<table class='claims'><tbody>{rows}</tbody></table>" if rows else ""
 
 
-def _capacity(summary: Mapping[str, Any], network: Network, task: Task, details: Details) -> str:
+def _capacity(summary: Mapping[str, Any], network: Model, task: Task, details: Details) -> str:
     ranks = [
         ("the paper's count", summary.get("paper_rank"), "paper"),
         ("certified: at most", summary.get("rank_upper"), "second"),
@@ -195,7 +195,7 @@ def _capacity(summary: Mapping[str, Any], network: Network, task: Task, details:
     )
 
 
-def _rank_chart(network: Network, task: Task, details: Details) -> str:
+def _rank_chart(network: Model, task: Task, details: Details) -> str:
     if details.ranks_lower is None or details.ranks_upper is None or len(details.ranks_lower) < 2:
         return ""
     heads = np.arange(len(details.ranks_lower), dtype=np.float64)
@@ -208,7 +208,7 @@ def _rank_chart(network: Network, task: Task, details: Details) -> str:
     return _figure(line_chart(lines, title="Rank against the number of heads", x_label="heads", y_label="rank"))
 
 
-def _singular_values(summary: Mapping[str, Any], network: Network, task: Task, details: Details) -> str:
+def _singular_values(summary: Mapping[str, Any], network: Model, task: Task, details: Details) -> str:
     values = details.singular_values
     if values is None and task.n_contexts <= _LARGEST_DECOMPOSITION:
         features = enclose_features(network, task.contexts).midpoint
@@ -284,7 +284,7 @@ def _unavoidable(summary: Mapping[str, Any], task: Task) -> str:
     )
 
 
-def _attention(network: Network, task: Task, shown: Int64Array) -> str:
+def _attention(network: Model, task: Task, shown: Int64Array) -> str:
     if network.n_heads == 0:
         return ""
     heads = np.unique(np.linspace(0, network.n_heads - 1, min(_SHOWN_HEADS, network.n_heads)).round().astype(np.int64))
@@ -314,7 +314,7 @@ def _weight(weight: float) -> str:
     return f"<td{ink} style='--w:{weight:.3f}'>{100 * weight:.0f}</td>"
 
 
-def _predictions(network: Network, task: Task, shown: Int64Array) -> str:
+def _predictions(network: Model, task: Task, shown: Int64Array) -> str:
     logits = enclose_logits(network, task.contexts[shown]).midpoint
     shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
     predicted = shifted / shifted.sum(axis=1, keepdims=True)

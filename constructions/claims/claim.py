@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args
 
 from constructions.errors import HypothesisError, InputError
 from constructions.models.construction import Construction
-from constructions.models.layer import LayerConstruction
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
 
 Judgement = Literal["holds", "slip", "hypothesis", "false", "redundant", "answered"]
 """What a printed claim turned out to be.
@@ -73,7 +74,7 @@ class Claim:
     page: str
     hypotheses: tuple[Hypothesis, ...] = ()
     parameters: Mapping[str, int] = field(default_factory=dict)
-    build: Callable[..., Construction | LayerConstruction] | None = None
+    build: Callable[..., Construction[Task] | Construction[VectorTask]] | None = None
 
     def __post_init__(self) -> None:
         if self.judgement not in get_args(Judgement):
@@ -120,7 +121,7 @@ class Claim:
 
         Returns:
             The weights and what they hold: what `build` returns, a `Construction` or, for a claim about a layer, a
-            `LayerConstruction`.
+            `Construction`.
 
         Raises:
             InputError: The claim is about no weights, or a parameter that it does not have.

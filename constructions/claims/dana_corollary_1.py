@@ -7,9 +7,10 @@ from constructions.claims.claim import Claim, Hypothesis
 from constructions.memories.lookup_table import lookup_table
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
 
 
-def build(*, tokens: int, gap: int, seed: int) -> Construction:
+def build(*, tokens: int, gap: int, seed: int) -> Construction[Task]:
     """The look-up table of all bigrams, with random labels.
 
     Args:

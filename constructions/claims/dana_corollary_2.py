@@ -11,11 +11,12 @@ from constructions.capacity.expected_accuracy import expected_accuracy, partial_
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.memories.memory import build_memory
 from constructions.models.construction import Construction
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts, array_task
+from constructions.tasks.task import Task
 
 
-def build(*, tokens: int, length: int, d_model: int, d_head: int, n_heads: int, seed: int) -> Construction:
+def build(*, tokens: int, length: int, d_model: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
     """As many of all contexts as the heads are proved to hold, with random labels; the others are not looked at.
 
     Args:
@@ -39,7 +40,7 @@ def build(*, tokens: int, length: int, d_model: int, d_head: int, n_heads: int, 
     labels = np.random.default_rng(seed).integers(0, tokens, len(contexts))
     solved = solvable_contexts(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
     task = partial_task(contexts, labels, solved, n_tokens=tokens)
-    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed).network
+    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed).model
     accuracy = expected_accuracy(tokens, Fraction(len(solved), len(contexts)))
     summary = (
         f"{len(solved)} of {len(contexts)} contexts in {n_heads} heads of dimension {d_head}, d = {d_model}: "
@@ -48,7 +49,7 @@ def build(*, tokens: int, length: int, d_model: int, d_head: int, n_heads: int, 
     return Construction(task, network, summary)
 
 
-def best_on_xor() -> Construction:
+def best_on_xor() -> Construction[Task]:
     """Weights of one head that hold three of the four contexts of XOR, the most that one head can.
 
     Attention is uniform, and the label is 1 wherever the token 1 occurs.
@@ -59,12 +60,12 @@ def best_on_xor() -> Construction:
     Source: refutes Dana, Pydi, Chevaleyre (2024), Corollary 2. Page: docs/claims/corollary_2.md
 
     Example:
-        >>> best_on_xor().network.W_U.tolist()
+        >>> best_on_xor().model.W_U.tolist()
         [[0.0, 1.0], [1.0, 0.0]]
     """
     contexts, labels = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]), np.array([0, 0, 1, 1])
     nothing = np.zeros((1, 2, 1))
-    network = Network(
+    network = dana_network(
         W_E=np.array([[0.0, 1.0], [1.0, 1.0]]),
         W_pos=np.zeros((3, 2)),
         W_Q=nothing,

@@ -11,6 +11,7 @@ from constructions.claims.claim import Claim, Hypothesis
 from constructions.memories.memory import build_memory, default_heads
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ def laws_with_a_mode(rows: int, tokens: int, *, seed: int = 0) -> Float64Array:
     return laws / laws.sum(axis=1, keepdims=True)
 
 
-def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -> Construction:
+def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -> Construction[Task]:
     r"""Weights that hold the best encoder of rank d that is found, for random laws after all $N^S$ contexts.
 
     Args:
@@ -72,7 +73,7 @@ def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -
     built = build_memory(task, d_model=width, d_head=head_width, n_heads=heads, seed=seed)
     return Construction(
         task,
-        built.network,
+        built.model,
         f"laws over N = {tokens} tokens after {task.n_contexts} contexts, by an encoder of rank d = {width} in {heads} "
         f"heads of width {head_width}",
     )

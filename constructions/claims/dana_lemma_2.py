@@ -16,6 +16,7 @@ from constructions.memories.memory import build_memory
 from constructions.models.construction import Construction
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.tasks.arrays import all_contexts, enumerated_task
+from constructions.tasks.task import Task
 
 Int64Array = NDArray[np.int64]
 
@@ -204,7 +205,9 @@ def fewest_heads(*, tokens: int, length: int, width: int, head_width: int) -> in
     return max(1, -(-(tokens**length - min(width, tokens)) // head_width))
 
 
-def build(*, tokens: int, length: int, width: int, head_width: int, heads: int = 0, seed: int = 0) -> Construction:
+def build(
+    *, tokens: int, length: int, width: int, head_width: int, heads: int = 0, seed: int = 0
+) -> Construction[Task]:
     r"""Weights that hold a random label of each of all $N^S$ contexts, with as few heads as Theorem F allows.
 
     Args:
@@ -237,7 +240,7 @@ def build(*, tokens: int, length: int, width: int, head_width: int, heads: int =
         f"labels of all {task.n_contexts} contexts of {length} tokens, N = {tokens}, with d = {width}, "
         f"d_h = {head_width} and H = {count}{', the fewest heads' if count == fewest else ''}"
     )
-    return Construction(task=task, network=built.network, summary=summary)
+    return Construction(task=task, model=built.model, summary=summary)
 
 
 CLAIM = Claim(

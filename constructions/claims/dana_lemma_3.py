@@ -94,7 +94,7 @@ def _float_rank(front_end: ExactFrontEnd, contexts: Int64Array) -> int:
     return int((singular > _SINGULAR * singular[0]).sum())
 
 
-def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int, seed: int) -> Construction:
+def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int, seed: int) -> Construction[Task]:
     task, network = integer_memory(
         tokens=tokens, length=length, width=width, head_width=head_width, heads=heads, seed=seed
     )

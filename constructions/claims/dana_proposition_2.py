@@ -13,6 +13,7 @@ from constructions.errors import HypothesisError, InputError
 from constructions.memories.memory import build_memory, default_heads
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
 
@@ -81,7 +82,7 @@ def gap_laws(tokens: int, rank: int, *, sharpness: int = 2) -> Float64Array:
     return np.ones((rank + 1, tokens)) + (sharpness - 1) * np.eye(rank + 1, tokens)
 
 
-def build(*, tokens: int, length: int, head_width: int, seed: int) -> Construction:
+def build(*, tokens: int, length: int, head_width: int, seed: int) -> Construction[Task]:
     r"""Weights of $d = N - 1$ dimensions that hold random laws after all $N^S$ contexts, exactly but for rounding.
 
     Args:
@@ -99,7 +100,7 @@ def build(*, tokens: int, length: int, head_width: int, seed: int) -> Constructi
     Source: Dana, Pydi, Chevaleyre (2024), Proposition 2. Page: docs/claims/sequence_encoder.md
 
     Example:
-        >>> build(tokens=3, length=2, head_width=1, seed=0).network.d_model
+        >>> build(tokens=3, length=2, head_width=1, seed=0).model.d_model
         2
     """
     task = enumerated_task(tokens, length, target="laws", seed=seed)
@@ -109,7 +110,7 @@ def build(*, tokens: int, length: int, head_width: int, seed: int) -> Constructi
     built = build_memory(task, d_model=width, d_head=head_width, n_heads=heads, seed=seed)
     return Construction(
         task,
-        built.network,
+        built.model,
         f"laws over N = {tokens} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {width} dimensions, in "
         f"{heads} heads of width {head_width}",
     )

@@ -7,9 +7,10 @@ from constructions.claims.claim import Claim, Hypothesis
 from constructions.memories.memory import build_memory
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
 
 
-def build(*, tokens: int, length: int, n_heads: int, d_head: int, seed: int) -> Construction:
+def build(*, tokens: int, length: int, n_heads: int, d_head: int, seed: int) -> Construction[Task]:
     """A memory of one random label per context in two dimensions, on the circle if there are more than four labels.
 
     Args:
@@ -32,7 +33,7 @@ def build(*, tokens: int, length: int, n_heads: int, d_head: int, seed: int) -> 
         '9 labels in d = 2: N = 3, S = 2, H = 5, d_h = 2'
     """
     task = enumerated_task(tokens, length, seed=seed)
-    network = build_memory(task, d_model=2, d_head=d_head, n_heads=n_heads, seed=seed).network
+    network = build_memory(task, d_model=2, d_head=d_head, n_heads=n_heads, seed=seed).model
     summary = f"{task.n_contexts} labels in d = 2: N = {tokens}, S = {length}, H = {n_heads}, d_h = {d_head}"
     return Construction(task, network, summary)
 

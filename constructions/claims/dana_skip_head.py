@@ -10,6 +10,7 @@ from constructions.features.exact_skip_connection import ExactSkipConnection, ex
 from constructions.models.construction import Construction
 from constructions.models.exact_network import ExactFrontEnd
 from constructions.tasks.arrays import all_contexts, array_task
+from constructions.tasks.task import Task
 
 Int64Array = NDArray[np.int64]
 
@@ -86,7 +87,7 @@ def label_targets(labels: Int64Array, tokens: int) -> tuple[fmpq_mat, fmpq_mat]:
     return stream, without_shifts(fmpq_mat(2, tokens, [*columns[0], *columns[1]]))
 
 
-def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int, seed: int) -> Construction:
+def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int, seed: int) -> Construction[Task]:
     facts = width + heads * head_width
     everything = all_contexts(tokens, length)
     best: tuple[fmpq, ExactSkipConnection, Int64Array, Int64Array] | None = None
@@ -104,7 +105,7 @@ def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int,
             continue
         if made.condition.with_skip < facts:
             continue
-        size = max((abs(entry) for output in made.network.W_O for entry in output.entries()), default=fmpq(0))
+        size = max((abs(entry) for output in made.model.W_O for entry in output.entries()), default=fmpq(0))
         if best is None or size < best[0]:
             best = size, made, contexts, labels
         found += 1
@@ -120,7 +121,7 @@ def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int,
     task = array_task(contexts, next_tokens=labels, vocabulary=tokens, target="labels")
     return Construction(
         task,
-        made.network.rounded(),
+        made.model.rounded(),
         f"{facts} contexts with {heads} heads of width {head_width}, which alone reach rank {heads * head_width}: the "
         f"skip connection carries {width}",
     )

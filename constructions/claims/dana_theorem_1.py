@@ -37,14 +37,14 @@ class ExactMemory:
     Page: docs/claims/theorem_1.md
     """
 
-    network: ExactNetwork
+    model: ExactNetwork
     contexts: Int64Array
     targets: fmpq_mat
 
 
 def build(
     *, tokens: int, length: int, width: int, head_width: int, heads: int = 0, facts: int = 0, seed: int = 0
-) -> Construction:
+) -> Construction[Task]:
     r"""Weights with the logits $\log \pi_t$, up to rounding, on $T \le d + H d_h$ contexts: Theorem 1'.
 
     Args:
@@ -79,7 +79,7 @@ def build(
         f"{width + count * head_width} = d + H d_h dimensions: N = {tokens}, d = {width}, d_h = {head_width}, "
         f"H = {count}"
     )
-    return Construction(task=task, network=built.network, summary=summary)
+    return Construction(task=task, model=built.model, summary=summary)
 
 
 def exact_memory(
@@ -111,7 +111,7 @@ def exact_memory(
     Example:
         >>> from constructions.models.exact_attention import exact_logits
         >>> made = exact_memory(tokens=3, length=2, width=3, head_width=2)
-        >>> made.network.front_end.n_heads, exact_logits(made.network, made.contexts) == made.targets
+        >>> made.model.front_end.n_heads, exact_logits(made.model, made.contexts) == made.targets
         (3, True)
     """
     contexts = _contexts(tokens, length, facts, seed)
@@ -141,7 +141,7 @@ def exact_memory(
             found = exact_change_of_basis(front_end, contexts, encoder, unembedding)
         except HypothesisError:
             continue  # of too small a rank
-        return ExactMemory(found.network, contexts, encoder * unembedding)
+        return ExactMemory(found.model, contexts, encoder * unembedding)
     raise CapacityError(
         "Theorem 1'",
         f"features [x_S, Y] of rank T = {len(contexts)}",

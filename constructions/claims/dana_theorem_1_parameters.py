@@ -6,9 +6,10 @@ Page: docs/claims/parameters.md
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.memories.parameters import fewest_heads, matched_memories, parameter_count, shared_count
 from constructions.models.construction import Construction
+from constructions.tasks.task import Task
 
 
-def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -> Construction:
+def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -> Construction[Task]:
     r"""Hold laws on all $N^S$ contexts with attention of rank one that all heads share up to a factor.
 
     Args:
@@ -37,7 +38,7 @@ def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -
         f"{task.n_contexts} contexts of {length} tokens held by {shared.n_heads} heads of the same u, v: "
         f"{shared.parameters} numbers stored, {shared_count(**sizes)} chosen; the paper has {parameter_count(**sizes)}"
     )
-    return Construction(task=task, network=shared, summary=summary)
+    return Construction(task=task, model=shared, summary=summary)
 
 
 def _reachable(*, tokens: int, length: int, width: int, head_width: int, **_: object) -> bool:

@@ -10,9 +10,10 @@ from constructions.memories.left_out import as_construction, random_front_end, s
 from constructions.models.attention import features, last
 from constructions.models.construction import Construction
 from constructions.models.front_end import FrontEnd
+from constructions.tasks.task import Task
 
 
-def build(*, norm: int, occurrences: int, seed: int) -> Construction:
+def build(*, norm: int, occurrences: int, seed: int) -> Construction[Task]:
     r"""Hold three of the four contexts of two tokens, for the encoder that makes the fourth as costly as possible.
 
     Args:

@@ -9,11 +9,14 @@ from constructions.claims.claim import Claim, Hypothesis
 from constructions.memories.low_entropy_memory import low_entropy_memory
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import all_contexts, array_task
+from constructions.tasks.task import Task
 from constructions.unembeddings.unembedding import best
 from constructions.unembeddings.unembedding_families import families
 
 
-def build(*, tokens: int, length: int, contexts: int, noise: int, d_model: int, d_head: int, seed: int) -> Construction:
+def build(
+    *, tokens: int, length: int, contexts: int, noise: int, d_model: int, d_head: int, seed: int
+) -> Construction[Task]:
     r"""A transformer that holds noisy look-ups, with fewer dimensions than the laws have.
 
     Args:

@@ -12,10 +12,10 @@ from constructions.encoders.approximating_sequences import within_range
 from constructions.memories.bounded_range import bounded_transformer
 from constructions.models.construction import Construction
 from constructions.models.exact_network import ExactNetwork
-from constructions.tasks.task import Counts, make_task
+from constructions.tasks.task import Counts, Task, make_task
 
 
-def build(*, largest_range: int, occurrences: int) -> Construction:
+def build(*, largest_range: int, occurrences: int) -> Construction[Task]:
     r"""The transformer of Theorem E: the laws of an encoder of range R, held on six of nine contexts.
 
     Args:
@@ -44,7 +44,7 @@ def build(*, largest_range: int, occurrences: int) -> Construction:
         f"{held.kept} of {len(held.contexts)} contexts held, those of probability {Fraction(1, 2 * occurrences + 1)} "
         f"left out: N = 3, S = 2, d = d_h = 1, H = 5, range {largest_range}"
     )
-    network = held.network
+    network = held.model
     return Construction(task, network.rounded() if isinstance(network, ExactNetwork) else network, summary)
 
 

@@ -6,20 +6,21 @@ Page: docs/claims/context_rank.md
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.claims.mahdavi_proposition_1 import uniform_examples
 from constructions.claims.mahdavi_theorem_1 import labelled
-from constructions.models.layer import LayerConstruction, LayerTask
+from constructions.models.construction import Construction
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
 from constructions.saturated.saturated_heads import saturated_heads
+from constructions.tasks.vectors import VectorTask
 
 
 def build(
     *, heads: int, tokens: int, width: int, head_width: int, outputs: int, shared: int, seed: int = 0
-) -> LayerConstruction:
+) -> Construction[VectorTask]:
     r"""A layer whose outputs, plus $e\, W_D$ from the skip connection, are the labels of random examples.
 
     The layer holds the labels less the first $d_{out}$ entries of the query, $d_o = d$, and $W_D$ is the identity above
     zeros. The task of the construction has these shifted labels; those of the examples are
-    `task.labels + task.queries @ layer.W_D`.
+    `task.labels + task.queries @ layer.W_U`.
 
     Args:
         heads: H.
@@ -41,13 +42,13 @@ def build(
 
     Example:
         >>> made = build(heads=4, tokens=4, width=8, head_width=4, outputs=2, shared=1)
-        >>> made.layer.d_inner, made.layer.W_D[:3].tolist()
+        >>> made.model.attention.d_out, made.model.W_U[:3].tolist()
         (8, [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     """
     count = heads * (min(tokens, head_width) - 1) + 1
     contexts, queries = uniform_examples(examples=count, tokens=tokens, width=width, shared=bool(shared), seed=seed)
     labels = labelled(contexts, queries, outputs=outputs, seed=seed).labels
-    shifted = LayerTask(contexts, queries, labels - queries[:, :outputs])
+    shifted = VectorTask(contexts, queries, labels - queries[:, :outputs])
     if shared:
         found = saturated_heads(contexts, queries, n_heads=heads, d_head=head_width, seed=seed)
         maps = found.W_Q, found.W_K
@@ -55,9 +56,9 @@ def build(
         maps = random_heads(contexts, queries, n_heads=heads, d_head=head_width, seed=seed)
     layer = layer_with_read_out(shifted, *maps, d_value=outputs, d_inner=width)
     where = "a shared context" if shared else "contexts that differ"
-    return LayerConstruction(
+    return Construction(
         task=shifted,
-        layer=layer,
+        model=layer,
         summary=(
             f"{count} labels of {outputs} number{'s' * (outputs > 1)}, less what the skip connection adds, on {where}: "
             f"H = {heads}, n = {tokens}, d = d_o = {width}, d_h = {head_width}"

@@ -5,10 +5,11 @@ Page: docs/claims/context_rank.md
 
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.claims.mahdavi_theorem_1 import build as memorize
-from constructions.models.layer import LayerConstruction
+from constructions.models.construction import Construction
+from constructions.tasks.vectors import VectorTask
 
 
-def build(*, heads: int, tokens: int, width: int, head_width: int, seed: int = 0) -> LayerConstruction:
+def build(*, heads: int, tokens: int, width: int, head_width: int, seed: int = 0) -> Construction[VectorTask]:
     r"""A layer that reaches the bound: $H (n - 1) + 1$ examples with one context, independent after mixing.
 
     Args:

@@ -4,13 +4,14 @@ Page: docs/claims/relu_barrier.md
 """
 
 from constructions.claims.claim import Claim, Hypothesis
-from constructions.models.layer import LayerConstruction
+from constructions.models.construction import Construction
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.relu_barrier import barrier_task
 from constructions.saturated.single_direction_heads import single_direction_heads
+from constructions.tasks.vectors import VectorTask
 
 
-def build(*, width: int, neurons: int, tokens: int, seed: int = 0) -> LayerConstruction:
+def build(*, width: int, neurons: int, tokens: int, seed: int = 0) -> Construction[VectorTask]:
     r"""Attention with heads of width one that holds labels which m ReLU neurons cannot hold.
 
     Args:
@@ -38,7 +39,7 @@ def build(*, width: int, neurons: int, tokens: int, seed: int = 0) -> LayerConst
     layer = layer_with_read_out(task, maps.W_Q, maps.W_K, d_value=1, d_inner=1)
     what = f"{neurons} ReLU neuron{'s' * (neurons != 1)} cannot hold"
     summary = f"{task.n_examples} labels that {what}, in attention with H = {heads}, d_h = 1, n = {tokens}, d = {width}"
-    return LayerConstruction(task=task, layer=layer, summary=summary)
+    return Construction(task=task, model=layer, summary=summary)
 
 
 CLAIM = Claim(

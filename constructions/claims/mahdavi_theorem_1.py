@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.claims.mahdavi_proposition_1 import uniform_examples
 from constructions.errors import InputError
-from constructions.models.layer import LayerConstruction, LayerTask
+from constructions.models.construction import Construction
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.single_direction_heads import single_direction_heads
+from constructions.tasks.vectors import VectorTask
 
 Float64Array = NDArray[np.float64]
 
 
 def labelled(
     contexts: Float64Array, queries: Float64Array, *, outputs: int = 1, classes: int = 0, seed: int = 0
-) -> LayerTask:
+) -> VectorTask:
     """Random labels for given examples: numbers uniform in [0, 1], or classes.
 
     Args:
@@ -46,8 +47,10 @@ def labelled(
         raise InputError(f"outputs = {outputs} and classes = {classes}, expected outputs >= 1 and classes 0 or >= 2")
     rng = np.random.default_rng([seed, 5])
     if classes:
-        return LayerTask(contexts, queries, np.eye(classes)[rng.integers(classes, size=len(queries))], "classification")
-    return LayerTask(contexts, queries, rng.uniform(size=(len(queries), outputs)))
+        return VectorTask(
+            contexts, queries, np.eye(classes)[rng.integers(classes, size=len(queries))], "classification"
+        )
+    return VectorTask(contexts, queries, rng.uniform(size=(len(queries), outputs)))
 
 
 def build(
@@ -61,7 +64,7 @@ def build(
     outputs: int = 1,
     classes: int = 0,
     seed: int = 0,
-) -> LayerConstruction:
+) -> Construction[VectorTask]:
     r"""A layer with the labels of uniform random examples: Theorem 1.
 
     Contexts that differ get random heads. A shared context gets saturated heads if $T \le H (r - 1) + 1$; else, with
@@ -112,10 +115,10 @@ def build(
     where = "a shared context" if shared else "contexts that differ"
     full = " = H (n - 1) + 1" if count == heads * (tokens - 1) + 1 else ""
     summary = f"{count}{full} labels {what} on {where}: H = {heads}, n = {tokens}, d = {width}, d_h = {head_width}"
-    return LayerConstruction(task=task, layer=layer, summary=summary)
+    return Construction(task=task, model=layer, summary=summary)
 
 
-def narrow_values() -> LayerTask:
+def narrow_values() -> VectorTask:
     r"""Two examples with the labels (1, 0) and (0, 1): more than one head with $d_v = 1$ can hold.
 
     n = 2, d = 3, the context and the queries are unit vectors. With H = 1 and $d_h = 2$, T = 2 = H (r - 1) + 1.
@@ -126,7 +129,7 @@ def narrow_values() -> LayerTask:
         >>> narrow_values().labels.tolist()
         [[1.0, 0.0], [0.0, 1.0]]
     """
-    return LayerTask(np.eye(3)[None, :2], np.eye(3)[:2], np.eye(2))
+    return VectorTask(np.eye(3)[None, :2], np.eye(3)[:2], np.eye(2))
 
 
 CLAIM = Claim(

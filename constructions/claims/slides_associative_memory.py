@@ -10,9 +10,10 @@ from constructions.memories.bottleneck import bottleneck
 from constructions.memories.outer_product_memory import random_associations
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
 
 
-def build(*, width: int, count: int, seed: int) -> Construction:
+def build(*, width: int, count: int, seed: int) -> Construction[Task]:
     r"""One head of width d with the output matrix $\sum_i e_i u_{g(i)}^\top$, for the associations of a permutation.
 
     Args:

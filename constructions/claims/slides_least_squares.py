@@ -10,11 +10,12 @@ from constructions.encoders.truncated_laws import nearly_planar_laws, truncated_
 from constructions.memories.bottleneck import bottleneck
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
 
 _NOISE = 0.01
 
 
-def build(*, tokens: int, width: int, seed: int) -> Construction:
+def build(*, tokens: int, width: int, seed: int) -> Construction[Task]:
     """One head of width d that holds one law for each token, truncated to rank d.
 
     Args:

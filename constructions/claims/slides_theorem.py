@@ -8,9 +8,10 @@ from constructions.claims.claim import Claim, Hypothesis
 from constructions.memories.left_out import as_construction, modules_instance
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import all_contexts
+from constructions.tasks.task import Task
 
 
-def build(*, tokens: int, length: int, kept: int, seed: int) -> Construction:
+def build(*, tokens: int, length: int, kept: int, seed: int) -> Construction[Task]:
     r"""Hold random laws on T contexts with $\lceil T / d \rceil$ attention modules of width $d = N$.
 
     Args:

@@ -79,7 +79,7 @@ class ExactSkipConnection:
     Page: docs/claims/skip_connection.md
     """
 
-    network: ExactNetwork
+    model: ExactNetwork
     change: fmpq_mat
     determinant: fmpq
     stream: fmpq_mat
@@ -124,7 +124,7 @@ def exact_change_of_basis(
         >>> one, line = as_rationals([[1]]), as_rationals([[0], [1]])
         >>> front_end = ExactFrontEnd(line, line, (one,), (one,), (one,))
         >>> found = exact_change_of_basis(front_end, np.array([[0, 1], [1, 1]]), as_rationals([[3], [5]]), one)
-        >>> found.change, found.network.W_O, found.network.front_end.W_E.tolist()
+        >>> found.change, found.model.W_O, found.model.front_end.W_E.tolist()
         ([341/14], ([-170/7],), [[0], [341/14]])
     """
     problem = _Problem.of(front_end, contexts, targets, W_U)

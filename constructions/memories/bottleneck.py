@@ -4,12 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 
 Float64Array = NDArray[np.float64]
 
 
-def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64Array) -> Network:
+def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64Array) -> Model:
     r"""The network with logits $V_n O U^\top$ after the token n: one head reads, maps and writes d numbers.
 
     The residual stream has N coordinates for the token, which nothing but the head reads, and d for the output of the
@@ -42,7 +43,7 @@ def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64A
     n_tokens, d_head = values.shape
     width = unembedding.shape[1]
     d_model = n_tokens + width
-    return Network(
+    return dana_network(
         W_E=np.eye(n_tokens, d_model),
         W_pos=np.zeros((1, d_model)),
         W_Q=np.zeros((1, d_model, 1)),

@@ -17,7 +17,8 @@ from constructions.models.construction import Construction
 from constructions.models.exact_attention import exact_features, exact_last
 from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
 from constructions.models.front_end import FrontEnd
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Counts, Task, make_task, smoothed_laws
 from constructions.unembeddings.unembedding import law_unembedding
@@ -51,7 +52,7 @@ class LeftOut:
     Page: docs/claims/theorem_1_tail.md
     """
 
-    network: Network | ExactNetwork
+    model: Model | ExactNetwork
     contexts: Int64Array
     kept: int
     stream: Float64Array | fmpq_mat
@@ -101,7 +102,7 @@ def hold(
         raise HypothesisError(_PLACE, "an invertible change of basis M", "M is singular")
     inverse = np.linalg.inv(change)
     n_heads, _, d_head = front_end.W_V.shape
-    network = Network(
+    network = dana_network(
         W_E=front_end.W_E,
         W_pos=front_end.W_pos,
         W_Q=front_end.W_Q,
@@ -344,7 +345,7 @@ def modules_instance(*, tokens: int, length: int, width: int, kept: int, seed: i
 
     Example:
         >>> instance = modules_instance(tokens=3, length=2, width=3, kept=6, seed=0)
-        >>> instance.network.W_Q.shape, instance.occurrences.tolist()
+        >>> instance.model.W_Q.shape, instance.occurrences.tolist()
         ((2, 3, 3), [3, 3, 3, 3, 3, 3, 1, 1, 1])
     """
     contexts = all_contexts(tokens, length)
@@ -370,8 +371,8 @@ def modules_instance(*, tokens: int, length: int, width: int, kept: int, seed: i
             held = hold(weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=occurrences)
         except HypothesisError:
             continue  # dependent features or a singular M: drawn again
-        if isinstance(held.network, Network):
-            missed = logits(held.network, contexts[:kept]) - stream[:kept] @ unembedding
+        if isinstance(held.model, Model):
+            missed = logits(held.model, contexts[:kept]) - stream[:kept] @ unembedding
             error = float(np.abs(missed).max())
             if error < smallest:
                 best, smallest = held, error
@@ -403,7 +404,7 @@ def random_instance(seed: int, *, modules: bool = False) -> LeftOut:
 
     Example:
         >>> instance = random_instance(0)
-        >>> isinstance(instance.network, ExactNetwork), len(instance.contexts) > instance.kept
+        >>> isinstance(instance.model, ExactNetwork), len(instance.contexts) > instance.kept
         (True, True)
     """
     generator = np.random.default_rng((8, seed))
@@ -442,14 +443,14 @@ def text_instance(task: Task, *, d_model: int, d_head: int, seed: int = 0) -> Le
             f"task has {task.n_contexts} contexts and a tail of {len(task.tail_contexts)}, expected a tail and "
             f"d_model = {d_model} more contexts than a multiple of d_head = {d_head}"
         )
-    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end="random", seed=seed).network
+    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end="random", seed=seed).model
     laws = smoothed_laws(task.tail_counts, task.vocabulary_size)
     logarithms = np.log(laws)
     centred = logarithms - logarithms.mean(axis=1, keepdims=True)
     # Constants do not matter: the unembedding need not span them.
     reader = network.W_U - network.W_U.mean(axis=1, keepdims=True)
     return LeftOut(
-        network=network,
+        model=network,
         contexts=np.concatenate([task.contexts, task.tail_contexts]),
         kept=task.n_contexts,
         stream=np.linalg.lstsq(reader.T, centred.T, rcond=None)[0].T,
@@ -458,7 +459,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int, seed: int = 0) -> Le
     )
 
 
-def as_construction(instance: LeftOut, summary: str) -> Construction:
+def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
     """The weights of an instance, with what they hold as a task: the encoder's laws on the kept contexts.
 
     Args:
@@ -479,8 +480,8 @@ def as_construction(instance: LeftOut, summary: str) -> Construction:
         >>> task.contexts.tolist(), task.tail_contexts.tolist()
         ([[0, 1], [1, 0], [1, 1]], [[0, 0]])
     """
-    network = instance.network
-    if not isinstance(network, Network) or not isinstance(instance.stream, np.ndarray):
+    network = instance.model
+    if not isinstance(network, Model) or not isinstance(instance.stream, np.ndarray):
         raise InputError("instance has a rational network, expected float64 weights")
     predicted = np.concatenate([logits(network, instance.contexts[: instance.kept]), instance.stream @ network.W_U])
     powers = np.exp(predicted - predicted.max(axis=1, keepdims=True))
@@ -495,7 +496,7 @@ def as_construction(instance: LeftOut, summary: str) -> Construction:
     )
     if (task.contexts != instance.contexts[: instance.kept]).any():
         raise InputError("instance keeps other contexts than the most frequent ones, in the order of a task")
-    return Construction(task=task, network=network, summary=summary)
+    return Construction(task=task, model=network, summary=summary)
 
 
 def _drawn(generator: np.random.Generator, *, modules: bool) -> LeftOut:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from constructions.encoders.association_memory import targets
 from constructions.errors import HypothesisError, InputError
 from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_floats, as_rationals
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 
 Array = NDArray[Any]
@@ -165,7 +166,7 @@ def exact_lookup_table(
     return ExactNetwork(front_end, tuple(as_rationals(output) for output in outputs), W_U)
 
 
-def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Network:
+def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Model:
     r"""Memorize the labels of bigrams with N heads of dimension N = d, all $N^2 = H d_h$ of them if need be.
 
     The uniform position $p = (\sigma / N) \mathbf 1$ of `lookup_front_end`, the outputs of `lookup_output`, and the
@@ -217,7 +218,7 @@ def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Networ
     wanted[first, second, : stream.shape[1]] = stream
     p = [total / n_tokens] * n_tokens
     front_end = lookup_front_end(n_tokens, gap=1, position=p)
-    return Network(
+    return dana_network(
         W_E=as_floats(front_end.W_E),
         W_pos=as_floats(front_end.W_pos),
         W_Q=np.stack([as_floats(query) for query in front_end.W_Q]),

@@ -12,7 +12,8 @@ from constructions.errors import HypothesisError, InputError
 from constructions.features.full_rank_attention import front_end
 from constructions.features.minimum_norm import right_inverse
 from constructions.models.attention import features, last
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 from constructions.unembeddings.coherence import Unembedding
 
@@ -20,7 +21,7 @@ _CLAIM = "Theorem A"
 _DRAWS = 8
 
 
-def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, seed: int = 0) -> Network:
+def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, seed: int = 0) -> Model:
     r"""A transformer whose residual stream is $\lambda_t e_{g(t)}$ on every memorized context.
 
     g(t) is the label of the context, $\lambda_t$ its `strength`. Attention heads write the stream, a quarter more of
@@ -81,7 +82,7 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
         except HypothesisError:
             continue
         output = inverse.solve(stream - last(drawn, task.contexts))
-        return Network(
+        return dana_network(
             W_E=drawn.W_E,
             W_pos=drawn.W_pos,
             W_Q=drawn.W_Q,

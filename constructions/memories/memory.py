@@ -19,7 +19,8 @@ from constructions.features.skip_connection import SkipConnection, memorize_with
 from constructions.memories.tail import TailFit, fit_tail, tail_bytes
 from constructions.models.attention import features, last
 from constructions.models.front_end import FrontEnd
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
@@ -52,7 +53,7 @@ class BuiltMemory:
         seconds: Time of each stage.
     """
 
-    network: Network
+    model: Model
     route: str
     front_end: str
     attempt: int
@@ -119,9 +120,9 @@ def build_memory(
         >>> counts = Counts.from_rows([{(i + j) % 3: 2, i: 3} for i, j in contexts])
         >>> task = make_task(contexts, counts, vocabulary=("a", "b", "c"))
         >>> built = build_memory(task, d_model=5, d_head=2, n_heads=7)
-        >>> built.route, built.front_end, built.network.parameters
+        >>> built.route, built.front_end, built.model.parameters
         ('heads', 'table', 530)
-        >>> found = logits(built.network, task.contexts)
+        >>> found = logits(built.model, task.contexts)
         >>> wanted = np.log(task.laws)
         >>> bool(np.ptp(found - wanted, axis=1).max() < 1e-12)
         True
@@ -384,7 +385,7 @@ class _Builder:
         residual: float,
         fit: TailFit | None,
     ) -> BuiltMemory:
-        network = Network(
+        network = dana_network(
             W_E=front_end.W_E,
             W_pos=front_end.W_pos,
             W_Q=front_end.W_Q,

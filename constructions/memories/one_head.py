@@ -6,11 +6,12 @@ Page: docs/claims/corollary_1.md
 import numpy as np
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 
 
-def one_head_memory(task: Task, *, margin: float = 0.5) -> Network:
+def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
     r"""Memorize any labels of any bigrams with one head, `d_head` = 1 and d = N + 2.
 
     Number the labels $l = 1, \dots, N$. Tokens are the unit vectors $e_n$, the two positions two further ones $f_1$,
@@ -64,7 +65,7 @@ def one_head_memory(task: Task, *, margin: float = 0.5) -> Network:
     number = np.arange(1.0, size + 1)
     W_U = np.zeros((width, size))
     W_U[first], W_U[second] = 2 * margin * number, -margin * number**2
-    return Network(
+    return dana_network(
         W_E=np.eye(size, width),
         W_pos=np.eye(width)[[first, second]],
         W_Q=W_Q[np.newaxis],

@@ -10,7 +10,8 @@ import scipy.optimize
 from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
@@ -44,7 +45,7 @@ def exclusive_or_contexts(length: int = 3) -> Int64Array:
     return contexts
 
 
-def exclusive_or_optimum(logit: float, *, size: float = 2.0**24) -> Network:
+def exclusive_or_optimum(logit: float, *, size: float = 2.0**24) -> Model:
     r"""One head that is right on two of the four contexts of `exclusive_or_contexts(3)` and undecided on the others.
 
     With the attention weights $a_s \propto P_s E_{t_s}$, $E = (m, 1)$, $P = (m, 1, 1)$, $m$ = `size`, the denominators
@@ -81,7 +82,7 @@ def exclusive_or_optimum(logit: float, *, size: float = 2.0**24) -> Network:
     second = -(5.0 + 6.0 / (m - 1.0)) * logit
     third = -(5.0 + 1.0 / m) / 2.0 * logit - logit / 2.0 - second
     shift = -third / 2.0  # the skip connection adds shift + third, attention the shift
-    return Network(
+    return dana_network(
         W_E=np.array([[1.0, shift], [0.0, shift]]),
         W_pos=np.array([[1.0, first], [0.0, second], [0.0, third]]),
         W_Q=np.array([[[math.log(m)], [0.0]]]),
@@ -107,7 +108,7 @@ def line_contexts() -> Int64Array:
     return np.array([[0, 0], [1, 0], [2, 0]])
 
 
-def line_optimum(laws: ArrayLike) -> Network:
+def line_optimum(laws: ArrayLike) -> Model:
     r"""One head of width 1 whose logits on `line_contexts` are the best three points on a line, found numerically.
 
     The stream is $(1, \sigma_n)$ after the context $(n, 0)$ and the unembedding has the rows $z_a$ and $z_c - z_a$, so
@@ -138,7 +139,7 @@ def line_optimum(laws: ArrayLike) -> Network:
     best = min((_best_line(table, middle) for middle in range(3)), key=lambda found: found[0])
     _, start, end, places = best
     values = 2.0 * places  # attention halves them
-    return Network(
+    return dana_network(
         W_E=np.column_stack([np.zeros(3), values - values[0]]),
         W_pos=np.array([[0.0, values[0]], [1.0, 0.0]]),
         W_Q=np.zeros((1, 2, 1)),

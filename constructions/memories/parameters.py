@@ -12,7 +12,7 @@ from constructions.features.full_rank_attention import front_end
 from constructions.memories.left_out import hold
 from constructions.models.attention import logits
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task
 from constructions.unembeddings.unembedding import law_unembedding
@@ -179,9 +179,7 @@ def fewest_heads(facts: int, width: int, head_width: int) -> int:
     return max(1, -(-(facts - width) // head_width))
 
 
-def matched_memories(
-    *, tokens: int, length: int, width: int, head_width: int, seed: int
-) -> tuple[Task, Network, Network]:
+def matched_memories(*, tokens: int, length: int, width: int, head_width: int, seed: int) -> tuple[Task, Model, Model]:
     r"""Hold random laws on all $N^S$ contexts twice: with queries and keys of their own, and shared of rank one.
 
     Both networks have $H = \lceil (N^S - d) / d_h \rceil$ heads. The front ends stay as they are drawn, so that the
@@ -227,7 +225,7 @@ def matched_memories(
 
 def _held(
     task: Task, logarithms: Float64Array, kind: str, *, width: int, heads: int, head_width: int, seed: int
-) -> Network:
+) -> Model:
     # For d = N the logarithms are not centred: the stream has to span all of its d dimensions.
     stream = logarithms if width == logarithms.shape[1] else logarithms[:, :-1] - logarithms[:, -1:]
     best, smallest = None, _LOOSE
@@ -249,10 +247,10 @@ def _held(
                 stream=stream,
                 unembedding=law_unembedding(width, task.vocabulary_size),
                 occurrences=task.counts.totals(),
-            ).network
+            ).model
         except HypothesisError:
             continue  # a degenerate draw
-        if isinstance(network, Network):
+        if isinstance(network, Model):
             error = float(np.ptp(logits(network, task.contexts) - logarithms, axis=1).max())
             if error < smallest:
                 best, smallest = network, error

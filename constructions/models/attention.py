@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from constructions.models.front_end import FrontEnd
-from constructions.models.network import Network
+from constructions.models.model import Model
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
 
-AttentionWeights = Network | FrontEnd
+AttentionWeights = Model | FrontEnd
 """What attention reads: a network, or the front end of one that has no W_O and W_U yet."""
 
 _TABLE_ENTRIES = 2**22  # scores are looked up in a table [last token, token] while it stays this small
@@ -118,7 +118,7 @@ def features(
     return result.reshape(len(contexts), n_heads * d_head)
 
 
-def logits(network: Network, contexts: Int64Array, *, rows: int = 4096) -> Float64Array:
+def logits(network: Model, contexts: Int64Array, *, rows: int = 4096) -> Float64Array:
     r"""The logits at the last position, $\bigl(x_S + Y W_O\bigr) W_U$.
 
     Args:
@@ -136,7 +136,7 @@ def logits(network: Network, contexts: Int64Array, *, rows: int = 4096) -> Float
 
     Example:
         >>> zero, one = np.zeros, np.ones
-        >>> network = Network(W_E=np.eye(2), W_pos=zero((3, 2)), W_Q=zero((1, 2, 1)), W_K=zero((1, 2, 1)),
+        >>> network = dana_network(W_E=np.eye(2), W_pos=zero((3, 2)), W_Q=zero((1, 2, 1)), W_K=zero((1, 2, 1)),
         ...                   W_V=one((1, 2, 1)), W_O=one((1, 1, 2)), W_U=np.eye(2))
         >>> logits(network, np.array([[0, 1, 1]])).tolist()
         [[1.0, 2.0]]

@@ -1,23 +1,55 @@
 """Weights that are built to hold a task."""
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from constructions.models.network import Network
+from constructions.errors import InputError
+from constructions.models.model import Model
 from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+
+TaskT = TypeVar("TaskT", Task, VectorTask)
 
 
 @dataclass(frozen=True, eq=False)
-class Construction:
+class Construction(Generic[TaskT]):
     """Weights that a claim promises, and what they hold.
 
     Args:
         task: What the weights are to hold.
-        network: The weights, as they are shipped: rounded to float64.
+        model: The weights, as they are shipped: rounded to float64.
         summary: What was built and how large it is, in one sentence.
+
+    Raises:
+        InputError: The model does not read or does not answer the contexts of the task.
 
     Page: docs/audit.md
     """
 
-    task: Task
-    network: Network
+    task: TaskT
+    model: Model
     summary: str
+
+    def __post_init__(self) -> None:
+        require_fit(self.model, self.task)
+
+
+def require_fit(model: Model, task: Task | VectorTask) -> None:
+    """Raise `InputError` unless the model reads the contexts of the task and has an output for each of its answers."""
+    if isinstance(task, VectorTask):
+        if model.reads_tokens:
+            raise InputError("task brings vectors, the model reads tokens")
+        if model.d_model != task.d_model:
+            raise InputError(f"task has vectors of dimension {task.d_model}, the model reads dimension {model.d_model}")
+        if model.d_vocab_out != task.d_out:
+            raise InputError(f"task has {task.d_out} labels per example, the model {model.d_vocab_out} outputs")
+        return
+    if not model.reads_tokens:
+        raise InputError("task has contexts of tokens, the model reads vectors")
+    if task.context_length > model.n_ctx:
+        raise InputError(f"task has contexts of {task.context_length} tokens, the model reads {model.n_ctx}")
+    if task.vocabulary_size != model.d_vocab_out:
+        raise InputError(f"task has {task.vocabulary_size} tokens, the model {model.d_vocab_out} logits")
+    most = max(int(tokens.max(initial=0)) for tokens in (task.contexts, task.tail_contexts))
+    if not most < model.d_vocab:
+        raise InputError(f"task has the token {most}, the model knows 0 .. {model.d_vocab - 1}")

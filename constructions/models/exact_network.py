@@ -13,7 +13,8 @@ from flint import fmpq, fmpq_mat, fmpz
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 
 Float64Array = NDArray[np.float64]
 
@@ -129,7 +130,7 @@ class ExactNetwork:
             _require(_shape(output) == expected, f"W_O[{head}]", output, str(list(expected)))
         _require(self.W_U.nrows() == front_end.d_model, "W_U", self.W_U, f"[{front_end.d_model}, N]")
 
-    def rounded(self) -> Network:
+    def rounded(self) -> Model:
         r"""The float64 network nearest to this one, with the $\ln 2$ of the scores put into W_Q.
 
         Every entry is rounded once; those of W_Q are then multiplied by the float64 nearest to ln 2, and rounded again.
@@ -139,14 +140,14 @@ class ExactNetwork:
             The network, with one silent head (all its weights zero) if this one has none.
 
         Raises:
-            InputError: An entry beyond the range of float64, or sizes that fit no `Network` (such as d_h > d).
+            InputError: An entry beyond the range of float64, or sizes that fit no network (such as d_h > d).
 
         Page: docs/claims/generic_embeddings.md
         """
         front_end = self.front_end
         nothing = fmpq_mat(front_end.d_model, 1)
         W_Q, W_K, W_V = (heads or (nothing,) for heads in (front_end.W_Q, front_end.W_K, front_end.W_V))
-        return Network(
+        return dana_network(
             W_E=as_floats(front_end.W_E),
             W_pos=as_floats(front_end.W_pos),
             W_Q=np.stack([as_floats(query) for query in W_Q]) * math.log(2.0),

@@ -4,7 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.layer import Layer, LayerTask, require_fit
+from constructions.models.construction import require_fit
+from constructions.models.model import Model
+from constructions.models.shapes import mahdavi_tensors
+from constructions.tasks.vectors import VectorTask
 
 Float64Array = NDArray[np.float64]
 
@@ -12,7 +15,7 @@ Float64Array = NDArray[np.float64]
 def theta(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K: Float64Array) -> Float64Array:
     r"""The attention weights $\theta^h_t = \mathrm{softmax}\bigl(E^{(t)} W_K^h (e^{(t)} W_Q^h)^T\bigr)$.
 
-    It takes the maps rather than a `Layer`, so that a construction can look at one head before the others exist.
+    It takes the maps rather than a layer, so that a construction can look at one head before the others exist.
 
     Args:
         contexts: Keys, `[T, n, d]`, or `[1, n, d]` if all examples share them.
@@ -91,7 +94,7 @@ def mixed_matrix(contexts: Float64Array, queries: Float64Array, W_Q: Float64Arra
     return mixed_inputs(contexts, queries, W_Q, W_K).reshape(len(queries), -1)
 
 
-def outputs(layer: Layer, task: LayerTask) -> Float64Array:
+def outputs(layer: Model, task: VectorTask) -> Float64Array:
     r"""The outputs of the layer, $[z^1_t W_V^1, \dots, z^H_t W_V^H]\, W_O W_D$.
 
     Args:
@@ -107,15 +110,15 @@ def outputs(layer: Layer, task: LayerTask) -> Float64Array:
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/layer.md
 
     Example:
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> outputs(layer, LayerTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).tolist()
+        >>> outputs(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).tolist()
         [[1.0]]
     """
     require_fit(layer, task)
     mixed = mixed_inputs(task.contexts, task.queries, layer.W_Q, layer.W_K)
     values = np.einsum("thd,hdv->thv", mixed, layer.W_V).reshape(task.n_examples, -1)
-    return values @ layer.W_O @ layer.W_D
+    return values @ mahdavi_tensors(layer)["W_O"] @ layer.W_U
 
 
 def _check_shapes(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K: Float64Array) -> None:

@@ -1,8 +1,9 @@
 """Tensors in a file that has one meaning: float64 safetensors with a plain header."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import safetensors
@@ -26,13 +27,13 @@ def save_tensors(path: Path, tensors: Mapping[str, Float64Array], *, metadata: o
         tensors: The tensors by name, float64.
         metadata: What the file says about itself, plain JSON data.
 
-    Page: docs/layer.md
+    Page: docs/rigour/certificate.md
     """
     data = safetensors.numpy.save(dict(tensors), metadata={_METADATA_KEY: canonical_json(metadata)})
     write_atomically(Path(path), data)
 
 
-def load_tensors(path: Path, names: Sequence[str], *, metadata: object) -> dict[str, Float64Array]:
+def load_tensors(path: Path) -> tuple[Any, dict[str, Float64Array]]:
     """Read the tensors that `save_tensors` wrote, and nothing else.
 
     A header that repeats a name, or that has unknown fields, could mean different tensors to different readers; it is
@@ -40,24 +41,23 @@ def load_tensors(path: Path, names: Sequence[str], *, metadata: object) -> dict[
 
     Args:
         path: The file.
-        names: The names that the file must have.
-        metadata: What the file must say about itself.
 
     Returns:
-        The tensors by name.
+        What the file says about itself, and the tensors by name.
 
     Raises:
-        FileFormatError: The file is missing, truncated, holds other tensors, another dtype, or other metadata.
+        FileFormatError: The file is missing, truncated, of another dtype, or its metadata are not one canonical text.
 
-    Page: docs/layer.md
+    Page: docs/rigour/certificate.md
 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder) / "a.safetensors"
         ...     save_tensors(path, {"A": np.eye(2)}, metadata={"version": 1})
-        ...     load_tensors(path, ["A"], metadata={"version": 1})["A"].tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
+        ...     metadata, tensors = load_tensors(path)
+        >>> metadata, tensors["A"].tolist()
+        ({'version': 1}, [[1.0, 0.0], [0.0, 1.0]])
     """
     path = Path(path)
     require_regular_file(path)
@@ -65,20 +65,20 @@ def load_tensors(path: Path, names: Sequence[str], *, metadata: object) -> dict[
     try:
         with safetensors.safe_open(path, framework="np") as file:
             found = file.metadata() or {}
-            held = set(file.keys())
-            if held != set(names):
-                raise FileFormatError(f"{path} holds the tensors {sorted(held)}, expected {list(names)}")
-            kinds = {name: file.get_slice(name).get_dtype() for name in names}
-            if set(kinds.values()) != {"F64"}:
+            kinds = {name: file.get_slice(name).get_dtype() for name in file.keys()}
+            if set(kinds.values()) - {"F64"}:
                 raise FileFormatError(f"{path} holds dtypes {kinds}, expected F64 throughout")
-            tensors = {name: file.get_tensor(name) for name in names}
+            tensors = {name: file.get_tensor(name) for name in kinds}
+        metadata = (
+            json.loads(found[_METADATA_KEY], object_pairs_hook=_without_repetition) if _METADATA_KEY in found else None
+        )
     except FileFormatError:
         raise
-    except (OSError, safetensors.SafetensorError, ValueError) as error:
-        raise FileFormatError(f"{path} is not a readable file of tensors: {error}") from error
+    except (OSError, safetensors.SafetensorError, ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} is not a readable model: {error}") from error
     if found != {_METADATA_KEY: canonical_json(metadata)}:
-        raise FileFormatError(f"{path} has metadata {found}, expected the key {_METADATA_KEY!r} of byheart")
-    return tensors
+        raise FileFormatError(f"{path} has metadata {found}, expected the key {_METADATA_KEY!r} of byheart alone")
+    return metadata, tensors
 
 
 def _require_plain_header(path: Path) -> None:
@@ -93,9 +93,9 @@ def _require_plain_header(path: Path) -> None:
         entries = [entry for name, entry in header.items() if name != "__metadata__"]
         plain = all(set(entry) == {"dtype", "shape", "data_offsets"} for entry in entries)
     except (OSError, ValueError, AttributeError, TypeError, RecursionError, MemoryError, OverflowError) as error:
-        raise FileFormatError(f"{path} is not a readable file of tensors: {error}") from error
+        raise FileFormatError(f"{path} is not a readable model: {error}") from error
     if not plain:
-        raise FileFormatError(f"{path} is not a readable file of tensors: its header has unknown fields")
+        raise FileFormatError(f"{path} is not a readable model: its header has unknown fields")
 
 
 def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from constructions.encoders.circle import circle, rounded
 from constructions.errors import HypothesisError, InputError
-from constructions.models.layer import Layer, LayerTask
 from constructions.models.layer_attention import mixed_matrix
+from constructions.models.model import Model
+from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
+from constructions.tasks.vectors import VectorTask
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
@@ -37,7 +39,7 @@ class Code:
     decoder: Float64Array
 
 
-def label_code(task: LayerTask) -> Code:
+def label_code(task: VectorTask) -> Code:
     r"""The labels as a matrix of few columns times a decoder: themselves, or classes as points of a circle.
 
     Classes need two columns, however many there are: class k is the point $u_k$ of the circle, the decoder has the
@@ -53,7 +55,7 @@ def label_code(task: LayerTask) -> Code:
 
     Example:
         >>> labels = np.eye(4)[[0, 2]]
-        >>> code = label_code(LayerTask(np.eye(2)[None], np.eye(2), labels, "classification"))
+        >>> code = label_code(VectorTask(np.eye(2)[None], np.eye(2), labels, "classification"))
         >>> (code.targets @ code.decoder).tolist()
         [[1.0, 0.0, -1.0, 0.0], [-1.0, 0.0, 1.0, 0.0]]
     """
@@ -92,14 +94,14 @@ def read_out(mixed: Float64Array, targets: Float64Array) -> Float64Array:
 
 
 def layer_with_read_out(
-    task: LayerTask,
+    task: VectorTask,
     W_Q: Float64Array,
     W_K: Float64Array,
     *,
     d_value: int,
     d_inner: int,
     number_format: Format = "float64",
-) -> Layer:
+) -> Model:
     r"""A layer with given heads that puts out the labels: $M_h$ as $W_V^h$, a stack of identities as $W_O$.
 
     With k the columns of the code, $W_V^h = [M_h, 0]$, every block of $W_O$ has the identity of size k in its corner,
@@ -125,7 +127,7 @@ def layer_with_read_out(
 
     Example:
         >>> from constructions.models.layer_attention import outputs
-        >>> task = LayerTask(np.eye(2)[None], np.eye(2), np.array([[3.0], [5.0]]))
+        >>> task = VectorTask(np.eye(2)[None], np.eye(2), np.array([[3.0], [5.0]]))
         >>> layer = layer_with_read_out(task, np.eye(2)[None], np.eye(2)[None], d_value=1, d_inner=2)
         >>> outputs(layer, task).round(12).tolist()
         [[3.0], [5.0]]
@@ -147,7 +149,7 @@ def layer_with_read_out(
     W_D[:columns] = code.decoder
     corner = np.zeros((d_value, d_inner))
     corner[:columns, :columns] = np.eye(columns)
-    return Layer(W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=np.tile(corner, (heads, 1)), W_D=W_D)
+    return mahdavi_layer(W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=np.tile(corner, (heads, 1)), W_D=W_D)
 
 
 def mixed_matrix_in(
@@ -195,7 +197,7 @@ def mixed_matrix_in(
     return result.reshape(len(queries), -1)
 
 
-def outputs_in(number_format: Format, layer: Layer, task: LayerTask) -> Float64Array:
+def outputs_in(number_format: Format, layer: Model, task: VectorTask) -> Float64Array:
     r"""The outputs of a layer as a number format computes them; see `mixed_matrix_in`.
 
     Args:
@@ -213,8 +215,8 @@ def outputs_in(number_format: Format, layer: Layer, task: LayerTask) -> Float64A
 
     Example:
         >>> one = np.ones((1, 1, 1))
-        >>> layer = Layer(W_Q=one, W_K=one, W_V=one / 3, W_O=one[0], W_D=one[0])
-        >>> task = LayerTask(contexts=one, queries=one[0], labels=one[0])
+        >>> layer = mahdavi_layer(W_Q=one, W_K=one, W_V=one / 3, W_O=one[0], W_D=one[0])
+        >>> task = VectorTask(contexts=one, queries=one[0], labels=one[0])
         >>> [float(outputs_in(name, layer, task)[0, 0]) for name in ("bfloat16", "float32")]
         [0.333984375, 0.3333333432674408]
     """
@@ -226,7 +228,7 @@ def outputs_in(number_format: Format, layer: Layer, task: LayerTask) -> Float64A
 
     heads = held(mixed).reshape(task.n_examples, layer.n_heads, -1).transpose(1, 0, 2)
     values = held(heads @ held(layer.W_V)).transpose(1, 0, 2).reshape(task.n_examples, -1)
-    return held(held(values @ held(layer.W_O)) @ held(layer.W_D)).astype(np.float64)
+    return held(held(values @ held(mahdavi_tensors(layer)["W_O"])) @ held(layer.W_U)).astype(np.float64)
 
 
 def _in_format(values: Float64Array, number_format: Format) -> Float64Array:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.layer import LayerTask
+from constructions.tasks.vectors import VectorTask
 
 Int64Array = NDArray[np.int64]
 
@@ -61,7 +61,7 @@ def moment_curve(count: int, width: int) -> Int64Array:
     return np.arange(1, count + 1, dtype=np.int64)[:, None] ** np.arange(1, width + 1)
 
 
-def barrier_task(*, width: int, neurons: int, tokens: int = 2, seed: int = 0) -> LayerTask:
+def barrier_task(*, width: int, neurons: int, tokens: int = 2, seed: int = 0) -> VectorTask:
     r"""As many examples as m neurons can never memorize, with one context of unit vectors and random integer labels.
 
     The queries are on the moment curve, so that any $n \le d$ of them are independent; the context is the first n unit
@@ -93,4 +93,4 @@ def barrier_task(*, width: int, neurons: int, tokens: int = 2, seed: int = 0) ->
     if queries.max() >= 2**53:
         raise InputError(f"{count} examples with d = {width} have queries that float64 does not hold")
     labels = np.random.default_rng([seed, 12]).integers(0, 100, (count, 1))
-    return LayerTask(np.eye(tokens, width)[None], queries.astype(np.float64), labels.astype(np.float64))
+    return VectorTask(np.eye(tokens, width)[None], queries.astype(np.float64), labels.astype(np.float64))

@@ -8,7 +8,7 @@ import pytest
 from byheart import job
 from byheart.job import capacity_summary, dimensions, memorize, run_summary
 from constructions.errors import ByheartError, CapacityError, InputError, ResourceError
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Counts, Task, make_task
 from constructions.tasks.text import default_text, text_task
@@ -41,7 +41,7 @@ def test_the_folder_holds_what_the_figures_say(tmp_path):
         "model.safetensors", "task.npz", "certificate.json", "witness.npz", "report.html", "summary.json",
     }  # fmt: skip
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["verdict"] == "PROVED"
-    network = Network.load(tmp_path / "out" / "model.safetensors")
+    network = Model.load(tmp_path / "out" / "model.safetensors")
     assert network.parameters == summary["parameters"] and network.n_heads == summary["heads"]
     assert Task.load(tmp_path / "out" / "task.npz").sha256() == task.sha256()
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED

@@ -10,7 +10,8 @@ from byheart.job import build_claim, run_summary
 from byheart.layer_job import is_layer_folder, run_layer_summary, write_layer_folder
 from constructions.claims.claim import Claim
 from constructions.errors import InputError, TamperedError
-from constructions.models.layer import Layer, LayerConstruction
+from constructions.models.construction import Construction
+from constructions.models.model import Model
 from tests.layers import changed_layer, memory_layer, random_layer_task
 from verify.certificates.layer_certificate import LAYER_FILE
 from verify.certificates.layer_memorization import check_layer
@@ -18,12 +19,12 @@ from verify.certificates.layer_memorization import check_layer
 
 def construction(kind="regression", examples=5):
     task = random_layer_task(examples=examples, tokens=4, d_model=4, kind=kind)
-    return LayerConstruction(task, memory_layer(task, heads=3), "random heads")
+    return Construction(task, memory_layer(task, heads=3), "random heads")
 
 
 def claim(**options):
     return Claim(
-        "x.layer", "A layer", "Source", "", "holds", "", "docs/layer.md", parameters={"examples": 5},
+        "x.model", "A layer", "Source", "", "holds", "", "docs/layer.md", parameters={"examples": 5},
         build=lambda *, examples: construction(examples=examples, **options),
     )  # fmt: skip
 
@@ -36,7 +37,7 @@ def written(out, built, **options):
         yield
         seconds[name] = 0.0
 
-    return write_layer_folder(out, built, figures={"claim": "x.layer"}, stage=stage, seconds=seconds, **options)
+    return write_layer_folder(out, built, figures={"claim": "x.model"}, stage=stage, seconds=seconds, **options)
 
 
 def test_a_claim_about_a_layer_becomes_a_folder(tmp_path):
@@ -44,7 +45,7 @@ def test_a_claim_about_a_layer_becomes_a_folder(tmp_path):
     out = tmp_path / "out"
     summary = build_claim(claim(), out=out, parameters={"examples": 4}, progress=lambda *news: told.append(news[0]))
     assert summary["verdict"] == summary["rank_verdict"] == "PROVED" and summary["examples"] == 4
-    assert summary["claim"] == "x.layer" and summary["construction"] == {"examples": 4}
+    assert summary["claim"] == "x.model" and summary["construction"] == {"examples": 4}
     assert summary["label_error_upper"] < 1e-9 and summary["margin_lower"] is None
     assert summary["saturated_pairs"] <= summary["pairs"] == 12
     assert summary["torch"]["float32"]["within_bound"] is True
@@ -74,8 +75,8 @@ def test_both_kinds_of_run_lead_to_the_same_figures(tmp_path):
 def test_a_changed_layer_is_not_run(tmp_path):
     out = tmp_path / "out"
     written(out, construction())
-    layer = Layer.load(out / LAYER_FILE)
-    changed_layer(layer, W_D=2 * layer.W_D).save(out / LAYER_FILE)
+    layer = Model.load(out / LAYER_FILE)
+    changed_layer(layer, W_D=2 * layer.W_U).save(out / LAYER_FILE)
     with pytest.raises(TamperedError, match="layer"):
         run_summary(out, device="cpu", dtype="float32")
 

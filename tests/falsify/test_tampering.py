@@ -20,7 +20,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, TamperedError
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.task import Task
 from tests.memories import changed, memory, random_task, write_memory
 from verify.certificates.certificate import ALL_CONTEXTS_DIVERGENCE, ARGMAX, DIVERGENCE, FEATURE_RANK
@@ -166,7 +166,7 @@ def test_a_flipped_bit_is_refused_or_changes_nothing_that_is_certified(originals
             assert report.verdict is PROVED
             if check is check_memorization:
                 honest = originals / "laws"
-                assert Network.load(folder / FILES[0]).sha256() == Network.load(honest / FILES[0]).sha256()
+                assert Model.load(folder / FILES[0]).sha256() == Model.load(honest / FILES[0]).sha256()
                 assert Task.load(folder / FILES[1]).sha256() == Task.load(honest / FILES[1]).sha256()
 
 
@@ -284,7 +284,7 @@ def restated(data, index):
 @both
 def test_forged_verdicts_decide_nothing(folder, check):
     task = Task.load(folder / "task.npz")
-    network = Network.load(folder / "model.safetensors")
+    network = Model.load(folder / "model.safetensors")
     spoiled = changed(network, W_U=np.roll(network.W_U, 1, axis=1))
     rehash(folder, network=spoiled)  # the verdicts and bounds of the honest network
     found = verdicts(check(folder))
@@ -307,7 +307,7 @@ def test_forged_verdicts_decide_nothing(folder, check):
 
 @both
 def test_re_hashed_with_slightly_changed_weights_the_bounds_no_longer_hold(folder, check):
-    network = Network.load(folder / "model.safetensors")
+    network = Model.load(folder / "model.safetensors")
     rng = np.random.default_rng(0)
     noise = 1e-6 * rng.standard_normal(network.W_O.shape)
     rehash(folder, network=changed(network, W_O=network.W_O + noise))
@@ -319,7 +319,7 @@ def test_re_hashed_with_slightly_changed_weights_the_bounds_no_longer_hold(folde
 @both
 @pytest.mark.parametrize("swap", [("W_Q", "W_K"), ("W_E", "W_E"), ("W_V", "W_V"), ("W_pos", "W_pos")])
 def test_re_hashed_with_swapped_or_reversed_tensors_nothing_is_proved(folder, check, swap):
-    network = Network.load(folder / "model.safetensors")
+    network = Model.load(folder / "model.safetensors")
     a, b = (getattr(network, name) for name in swap)
     other = changed(network, **{swap[0]: b[::-1].copy(), swap[1]: a[::-1].copy()})
     rehash(folder, network=other)
@@ -578,7 +578,7 @@ def test_a_model_with_a_huge_header_is_refused(folder, check):
 @both
 def test_a_network_and_a_task_that_do_not_fit_are_refused_under_any_hash(folder, check):
     task = Task.load(folder / "task.npz")
-    network = Network.load(folder / "model.safetensors")
+    network = Model.load(folder / "model.safetensors")
     for name, other, size in (
         ("W_U", network.W_U[:, :-1], {"d_vocab_out": 4}),
         ("W_E", network.W_E[:-1], {"d_vocab": 4}),
@@ -667,7 +667,7 @@ def test_random_damage_under_right_hashes_proves_nothing_false(originals, seed):
     rng = np.random.default_rng(seed)
     with TemporaryDirectory() as top:
         folder = Path(shutil.copytree(originals / "labels", Path(top) / "labels"))
-        network, task = Network.load(folder / FILES[0]), Task.load(folder / FILES[1])
+        network, task = Model.load(folder / FILES[0]), Task.load(folder / FILES[1])
         name = str(rng.choice(["W_E", "W_pos", "W_Q", "W_K", "W_V", "W_O", "W_U"]))
         tensor = getattr(network, name).copy()
         tensor[rng.random(tensor.shape) < 0.3] *= rng.choice([0.0, -1.0, 1e-3, 1e3, 1e20])

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from constructions.errors import FileFormatError
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_tensors
 from constructions.tasks.task import Task
 from tests.memories import changed, memory, random_task
 from verify.independent.plain_files import PlainNetwork, PlainTask
@@ -29,7 +30,7 @@ def task_hashes(path):
 
 
 def network_hashes(path):
-    return hash_or_none(lambda: Network.load(path).sha256()), hash_or_none(lambda: PlainNetwork.read(path).sha256)
+    return hash_or_none(lambda: Model.load(path).sha256()), hash_or_none(lambda: PlainNetwork.read(path).sha256)
 
 
 def npy(array):
@@ -359,7 +360,7 @@ def test_bytes_that_belong_to_no_member_are_refused_by_the_independent_reader(tm
         PlainTask.read(path)
 
 
-@pytest.mark.parametrize("read", [Task.load, PlainTask.read, Network.load, PlainNetwork.read])
+@pytest.mark.parametrize("read", [Task.load, PlainTask.read, Model.load, PlainNetwork.read])
 def test_what_is_no_regular_file_is_refused_at_once(tmp_path, read):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
@@ -399,7 +400,7 @@ def safetensors_of(entries, body, *, metadata: object = None, text=None):
     return struct.pack("<Q", len(data)) + data + body
 
 
-ENTRIES, BODY = entries_and_body(NETWORK.tensors())
+ENTRIES, BODY = entries_and_body(dana_tensors(NETWORK))
 TEXT = json.dumps({"__metadata__": {"byheart": METADATA}, **ENTRIES})
 HONEST = safetensors_of(ENTRIES, BODY)
 
@@ -413,7 +414,7 @@ def with_text(text):
 
 
 def with_tensors(**tensors):
-    return safetensors_of(*entries_and_body({**NETWORK.tensors(), **tensors}))
+    return safetensors_of(*entries_and_body({**dana_tensors(NETWORK), **tensors}))
 
 
 def without_heads(d_qk, d_head):
@@ -443,7 +444,7 @@ MODELS = {
     "deeply nested": with_text('{"W_E":' + "[" * 100_000),
     "deeply nested and closed": with_text('{"W_E":' + "[" * 100_000 + "]" * 100_000 + "}"),
     "a tensor more": safetensors_of({**ENTRIES, "W_X": {**ENTRIES["W_E"]}}, BODY),
-    "a tensor less": safetensors_of(*entries_and_body({k: v for k, v in NETWORK.tensors().items() if k != "W_U"})),
+    "a tensor less": safetensors_of(*entries_and_body({k: v for k, v in dana_tensors(NETWORK).items() if k != "W_U"})),
     "no metadata": with_text(json.dumps(ENTRIES)),
     "metadata null": with_text(TEXT.replace(json.dumps({"byheart": METADATA}), "null")),
     "metadata of another version": safetensors_of(ENTRIES, BODY, metadata={"byheart": METADATA.replace("1", "2")}),
@@ -488,7 +489,7 @@ MODELS = {
     "no outputs": with_tensors(W_U=np.ones((WIDE - 1, 0))),
     "no width": safetensors_of(
         *entries_and_body(
-            {name: np.ones([0 if n == WIDE - 1 else n for n in t.shape]) for name, t in NETWORK.tensors().items()}
+            {name: np.ones([0 if n == WIDE - 1 else n for n in t.shape]) for name, t in dana_tensors(NETWORK).items()}
         )
     ),
     "W_E in three dimensions": with_tensors(W_E=NETWORK.W_E[None]),
@@ -508,7 +509,7 @@ def test_a_model_of_another_form_is_refused_by_both(tmp_path, name):
 
 GOOD = {
     "by hand": HONEST,
-    "tensors in another order": safetensors_of(*entries_and_body(NETWORK.tensors(), sorted(NETWORK.tensors()))),
+    "tensors in another order": safetensors_of(*entries_and_body(dana_tensors(NETWORK), sorted(dana_tensors(NETWORK)))),
     "spaces after": with_text(TEXT + " " * 7),
     "without spaces": with_text(TEXT.replace(", ", ",").replace('": ', '":').replace("vectors,u", "vectors, u")),
     "an escaped name": with_text(TEXT.replace('"W_E"', '"W_\\u0045"')),
@@ -529,13 +530,13 @@ STRICTER = {
         {
             name: {**entry, "shape": [n if n != 2**9 else 2**40 for n in entry["shape"]]}
             for name, entry in entries_and_body({
-                **NETWORK.tensors(),
+                **dana_tensors(NETWORK),
                 **{name: np.zeros((0, WIDE - 1, 2**9)) for name in ("W_Q", "W_K")},
                 "W_V": np.zeros((0, WIDE - 1, 2)),
                 "W_O": np.zeros((0, 2, WIDE - 1)),
             })[0].items()
         },
-        entries_and_body({name: NETWORK.tensors()[name] for name in ("W_E", "W_pos", "W_U")})[1],
+        entries_and_body({name: dana_tensors(NETWORK)[name] for name in ("W_E", "W_pos", "W_U")})[1],
     ),
 }  # fmt: skip
 

@@ -138,7 +138,7 @@ MUTANTS = [
     ),
     of_certificate(" or (type(value) is float and not math.isfinite(value))", "", "infinity and NaN are bounds"),
     # The prover, and its check.
-    of_prover("if found.network != subject.network:", "if False:", "the hash of the model is not compared", TAMPERING),
+    of_prover("if found.model != subject.network:", "if False:", "the hash of the model is not compared", TAMPERING),
     of_prover("if found.task != subject.task:", "if False:", "the hash of the task is not compared", TAMPERING),
     of_prover("    if found != subject:", "    if False:", "the sizes are not compared"),
     of_prover("    except MemoryError as error:", "    except ZeroDivisionError as error:", "a huge array is a crash"),

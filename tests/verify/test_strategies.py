@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from constructions.models.exact_attention import exact_features
+from constructions.models.shapes import dana_tensors
 from verify import strategies
 from verify.strategies import Sizes
 
@@ -125,7 +126,7 @@ def test_networks_have_their_sizes_and_stay_within_their_bound(data, size):
     network = data.draw(strategies.networks(size=size, n_outputs=2, largest=5.0))
     assert (network.d_vocab, network.n_ctx, network.d_model) == (size.tokens, size.length, size.width)
     assert (network.n_heads, network.d_head, network.d_vocab_out) == (size.heads, size.head_width, 2)
-    assert all(abs(tensor).max() <= 5 for tensor in network.tensors().values())
+    assert all(abs(tensor).max() <= 5 for tensor in dana_tensors(network).values())
 
 
 @given(data=st.data(), n_tokens=st.integers(1, 4), length=st.integers(1, 3), target=st.sampled_from(["labels", "laws"]))

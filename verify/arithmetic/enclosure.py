@@ -134,7 +134,7 @@ class Enclosure:
         return self.midpoint.size
 
     @property
-    def T(self) -> "Enclosure":  # noqa: N802
+    def T(self) -> "Enclosure":
         """The set of the transposed arrays, without a copy."""
         return Enclosure(self.midpoint.T, _aligned(self.radius, self.ndim).T)
 

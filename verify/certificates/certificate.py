@@ -60,7 +60,7 @@ class Subject:
     """What a certificate is about: one network and one task, by the hashes of their exact contents.
 
     Args:
-        network: `Network.sha256()`.
+        network: `Model.sha256()`.
         task: `Task.sha256()`.
         target: ``"laws"`` or ``"labels"``.
         sizes: The integers named by `SIZE_NAMES`.

@@ -52,8 +52,8 @@ class LayerSubject:
     """What a certificate is about: one layer and one task, by the hashes of their exact contents.
 
     Args:
-        layer: `Layer.sha256()`.
-        task: `LayerTask.sha256()`.
+        layer: `Model.sha256()`.
+        task: `VectorTask.sha256()`.
         kind: ``"regression"`` or ``"classification"``.
         sizes: The integers named by `SIZE_NAMES`; `n_contexts` is 1 where all examples share one context.
 

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.files import write_atomically
-from constructions.models.layer import Layer, LayerTask, require_fit
+from constructions.models.construction import require_fit
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, down, matmul, sqrt, total, up
 from verify.arithmetic.exact_json import Number, lowered, raised
@@ -83,8 +85,8 @@ class CertifiedLayer:
 
 
 def certify_layer(
-    layer: Layer,
-    task: LayerTask,
+    layer: Model,
+    task: VectorTask,
     *,
     delta: Fraction | float = DELTA,
     witness: bool = True,
@@ -118,9 +120,9 @@ def certify_layer(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Theorem 1, for what is claimed. Page: docs/rigour/layer.md
 
     Example:
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> task = LayerTask(contexts=np.eye(2)[None], queries=np.zeros((1, 2)), labels=np.ones((1, 1)))
+        >>> task = VectorTask(contexts=np.eye(2)[None], queries=np.zeros((1, 2)), labels=np.ones((1, 1)))
         >>> [claim.verdict.value for claim in certify_layer(layer, task).certificate.claims]
         ['PROVED', 'PROVED', 'PROVED']
     """
@@ -131,7 +133,7 @@ def certify_layer(
     blas.probe()
     show = progress or _silent
     found = enclose_layer(layer, task, progress=show)
-    show("outputs", None, f"{task.n_examples} x {layer.d_out}")
+    show("outputs", None, f"{task.n_examples} x {layer.d_vocab_out}")
     outputs = enclose_outputs(layer, task, mixed=found.mixed)
     subject = _subject(layer, task)
     ranked, arrays = _claim_rank(layer, task, subject, found.mixed, witness=witness, progress=show)
@@ -175,7 +177,7 @@ def check_layer(folder: Path, *, progress: Progress | None = None) -> LayerCheck
     blas.probe()
     show = progress or _silent
     found = enclose_layer(layer, task, progress=show)
-    show("outputs", None, f"{task.n_examples} x {layer.d_out}")
+    show("outputs", None, f"{task.n_examples} x {layer.d_vocab_out}")
     outputs = enclose_outputs(layer, task, mixed=found.mixed)
     ranked, labels, saturated = claims
     checks = (
@@ -186,7 +188,7 @@ def check_layer(folder: Path, *, progress: Progress | None = None) -> LayerCheck
     return LayerCheckReport(certificate, checks, _PATH)
 
 
-def load_layer(folder: Path, certificate: LayerCertificate) -> tuple[Layer, LayerTask]:
+def load_layer(folder: Path, certificate: LayerCertificate) -> tuple[Model, VectorTask]:
     """The layer and the task in `folder`, if they are those that the certificate is about.
 
     Args:
@@ -205,7 +207,7 @@ def load_layer(folder: Path, certificate: LayerCertificate) -> tuple[Layer, Laye
     """
     folder = Path(folder)
     try:
-        layer, task = Layer.load(folder / LAYER_FILE), LayerTask.load(folder / LAYER_TASK_FILE)
+        layer, task = Model.load(folder / LAYER_FILE), VectorTask.load(folder / LAYER_TASK_FILE)
     except MemoryError as error:
         raise FileFormatError(f"{folder} holds arrays that ask for more memory than there is") from error
     found, named = _subject(layer, task), certificate.subject
@@ -226,26 +228,26 @@ def _silent(stage: str, share: float | None, detail: str) -> None:
     pass
 
 
-def _subject(layer: Layer, task: LayerTask) -> LayerSubject:
+def _subject(layer: Model, task: VectorTask) -> LayerSubject:
     sizes = {
         "n_examples": task.n_examples,
         "n_contexts": len(task.contexts),
         "n_tokens": task.n_tokens,
         "d_model": layer.d_model,
         "n_heads": layer.n_heads,
-        "d_head": layer.d_head,
-        "d_value": layer.d_value,
-        "d_inner": layer.d_inner,
-        "d_out": layer.d_out,
+        "d_head": layer.d_qk,
+        "d_value": layer.d_head,
+        "d_inner": layer.attention.d_out,
+        "d_out": layer.d_vocab_out,
     }
     return LayerSubject(layer.sha256(), task.sha256(), task.kind, sizes)
 
 
-def _estimated_bytes(layer: Layer, task: LayerTask) -> int:
+def _estimated_bytes(layer: Model, task: VectorTask) -> int:
     """Estimated peak: six copies of Z, five square matrices, the read-out, the outputs, and what is done in blocks."""
     columns = layer.n_heads * layer.d_model
     entries = 6 * task.n_examples * columns + 5 * task.n_examples**2
-    return 8 * (entries + 8 * layer.d_out * (columns + task.n_examples)) + 2**28
+    return 8 * (entries + 8 * layer.d_vocab_out * (columns + task.n_examples)) + 2**28
 
 
 def _npz(arrays: dict[str, NDArray]) -> bytes:
@@ -276,7 +278,7 @@ def _provenance() -> dict[str, str]:
 
 
 def _claim_rank(
-    layer: Layer, task: LayerTask, subject: LayerSubject, mixed: Enclosure, *, witness: bool, progress: Progress
+    layer: Model, task: VectorTask, subject: LayerSubject, mixed: Enclosure, *, witness: bool, progress: Progress
 ) -> tuple[LayerClaim, dict[str, NDArray] | None]:
     rows, columns = mixed.shape
     values: dict[str, Number] = {"rows": rows, "columns": columns}
@@ -299,7 +301,7 @@ def _claim_rank(
     return LayerClaim.of(MIXED_RANK, Verdict.UNDECIDED, "no method proved it", values), None
 
 
-def _bits_of_balls(layer: Layer, task: LayerTask, progress: Progress) -> int | None:
+def _bits_of_balls(layer: Model, task: VectorTask, progress: Progress) -> int | None:
     """The precision at which balls prove full row rank, `None` if none does or the matrix is too large for them."""
     rows, columns = task.n_examples, layer.n_heads * layer.d_model
     if rows * rows * columns > _LARGEST_BALLS:
@@ -328,7 +330,7 @@ def _witness_arrays(found: RankCertificate) -> dict[str, NDArray] | None:
 
 
 def _check_rank(
-    claim: LayerClaim, layer: Layer, task: LayerTask, subject: LayerSubject, mixed: Enclosure, progress: Progress
+    claim: LayerClaim, layer: Model, task: VectorTask, subject: LayerSubject, mixed: Enclosure, progress: Progress
 ) -> ClaimCheck:
     rows, columns = mixed.shape
     if rows > subject.largest_rank:
@@ -379,7 +381,7 @@ def _is_beyond(matrix: Enclosure, claim: LayerClaim) -> bool:
 # The labels.
 
 
-def _claim_error(task: LayerTask, outputs: Enclosure) -> LayerClaim:
+def _claim_error(task: VectorTask, outputs: Enclosure) -> LayerClaim:
     values: dict[str, Number] = {"examples": task.n_examples, "outputs": task.d_out}
     _, upper = _largest_error(task, outputs)
     if upper < _LARGEST:
@@ -388,13 +390,13 @@ def _claim_error(task: LayerTask, outputs: Enclosure) -> LayerClaim:
     return LayerClaim.of(LABEL_ERROR, Verdict.UNDECIDED, "enclosure of the outputs", values)
 
 
-def _largest_error(task: LayerTask, outputs: Enclosure) -> tuple[float, float]:
+def _largest_error(task: VectorTask, outputs: Enclosure) -> tuple[float, float]:
     """Lower and upper bound of the largest distance of an output from its label."""
     errors = abs(outputs - task.labels)
     return max(0.0, float(errors.lower().max())), float(errors.upper().max())
 
 
-def _check_error(claim: LayerClaim, task: LayerTask, outputs: Enclosure) -> ClaimCheck:
+def _check_error(claim: LayerClaim, task: VectorTask, outputs: Enclosure) -> ClaimCheck:
     lower, upper = _largest_error(task, outputs)
     values: dict[str, Number] = {"error_upper": upper} if upper < math.inf else {}
     if claim.verdict is not Verdict.PROVED:
@@ -407,7 +409,7 @@ def _check_error(claim: LayerClaim, task: LayerTask, outputs: Enclosure) -> Clai
     return ClaimCheck(claim.id, Verdict.UNDECIDED, "the stored bound does not follow from the enclosure", values)
 
 
-def _margins(task: LayerTask, outputs: Enclosure) -> tuple[Float64Array, Float64Array]:
+def _margins(task: VectorTask, outputs: Enclosure) -> tuple[Float64Array, Float64Array]:
     """Lower and upper bounds of how far the output of the class lies above all others, `[T]`."""
     of_class = np.zeros(outputs.shape, dtype=bool)
     of_class[np.arange(task.n_examples), task.classes] = True
@@ -419,7 +421,7 @@ def _margins(task: LayerTask, outputs: Enclosure) -> tuple[Float64Array, Float64
     return argmax_margin(outputs, of_class), np.where(least <= most, np.minimum(0.0, gap), gap)
 
 
-def _claim_largest(task: LayerTask, outputs: Enclosure) -> LayerClaim:
+def _claim_largest(task: VectorTask, outputs: Enclosure) -> LayerClaim:
     lower, upper = _margins(task, outputs)
     proved = int((lower > 0.0).sum())
     values: dict[str, Number] = {"examples": task.n_examples, "proved": proved}
@@ -433,7 +435,7 @@ def _claim_largest(task: LayerTask, outputs: Enclosure) -> LayerClaim:
     return LayerClaim.of(LARGEST_OUTPUT, verdict, "enclosure of the outputs", values)
 
 
-def _check_largest(claim: LayerClaim, task: LayerTask, outputs: Enclosure) -> ClaimCheck:
+def _check_largest(claim: LayerClaim, task: VectorTask, outputs: Enclosure) -> ClaimCheck:
     lower, upper = _margins(task, outputs)
     values: dict[str, Number] = {"proved": int((lower > 0.0).sum())}
     wrong = np.flatnonzero(upper <= 0.0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.files import write_atomically
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.task import Task
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, down, lower_sum, matmul, sqrt, total, up
@@ -91,7 +91,7 @@ class MemorizationCertificate:
 
 
 def certify_memorization(
-    network: Network,
+    network: Model,
     task: Task,
     *,
     progress: Progress | None = None,
@@ -215,15 +215,15 @@ def _silent(stage: str, share: float | None, detail: str) -> None:
 # The files and what they must agree on.
 
 
-def _load(folder: Path) -> tuple[Network, Task]:
+def _load(folder: Path) -> tuple[Model, Task]:
     """The model and the task, or a typed error, whatever the files hold."""
     try:
-        return Network.load(folder / NETWORK_FILE), Task.load(folder / TASK_FILE)
+        return Model.load(folder / NETWORK_FILE), Task.load(folder / TASK_FILE)
     except MemoryError as error:
         raise FileFormatError(f"{folder} holds arrays that ask for more memory than there is") from error
 
 
-def _sizes(network: Network, task: Task) -> dict[str, int]:
+def _sizes(network: Model, task: Task) -> dict[str, int]:
     return {
         "n_contexts": task.n_contexts,
         "context_length": task.context_length,
@@ -239,11 +239,11 @@ def _sizes(network: Network, task: Task) -> dict[str, int]:
     }
 
 
-def _subject(network: Network, task: Task) -> Subject:
+def _subject(network: Model, task: Task) -> Subject:
     return Subject(network.sha256(), task.sha256(), task.target, _sizes(network, task))
 
 
-def _require_fit(network: Network, task: Task) -> None:
+def _require_fit(network: Model, task: Task) -> None:
     if task.context_length > network.n_ctx:
         raise InputError(f"task has contexts of {task.context_length} tokens, the network reads {network.n_ctx}")
     if task.vocabulary_size != network.d_vocab_out:
@@ -253,7 +253,7 @@ def _require_fit(network: Network, task: Task) -> None:
         raise InputError(f"task has the token {most}, the network knows 0 .. {network.d_vocab - 1}")
 
 
-def _require_subject(subject: Subject, network: Network, task: Task) -> None:
+def _require_subject(subject: Subject, network: Model, task: Task) -> None:
     found = _subject(network, task)
     if found.network != subject.network:
         raise TamperedError(f"{NETWORK_FILE} is not the network that the certificate is about: its hash differs")
@@ -267,7 +267,7 @@ def _require_subject(subject: Subject, network: Network, task: Task) -> None:
         raise FileFormatError(f"{NETWORK_FILE} and {TASK_FILE} do not fit each other: {error}") from error
 
 
-def _estimated_bytes(network: Network, task: Task) -> int:
+def _estimated_bytes(network: Model, task: Task) -> int:
     """Estimated peak of a check: three copies of the features, five square matrices, and what is done in chunks."""
     features = task.n_contexts * network.n_heads * network.d_head
     return 8 * (3 * features + 5 * task.n_contexts**2) + 2**28
@@ -313,7 +313,7 @@ class _Judged:
 
 
 def _judge_memorized(
-    network: Network, task: Task, features: Enclosure, *, progress: Progress, keep_logits: bool
+    network: Model, task: Task, features: Enclosure, *, progress: Progress, keep_logits: bool
 ) -> _Judged:
     size = task.n_contexts
     above, below, lower, upper, middle, radius = (np.zeros(size) for _ in range(6))
@@ -342,7 +342,7 @@ def _judge_memorized(
     )
 
 
-def _judge_tail(network: Network, task: Task, *, progress: Progress) -> Enclosure:
+def _judge_tail(network: Model, task: Task, *, progress: Progress) -> Enclosure:
     size = len(task.tail_contexts)
     middle, radius = np.zeros(size), np.zeros(size)
     for start, logits in logit_chunks(network, task.tail_contexts) if size else ():
@@ -459,7 +459,7 @@ def _claim_all_contexts(task: Task, empirical: Enclosure) -> Claim:
 
 
 def _claim_rank(
-    network: Network, task: Task, features: Enclosure, *, rank: bool, witness: bool, progress: Progress
+    network: Model, task: Task, features: Enclosure, *, rank: bool, witness: bool, progress: Progress
 ) -> tuple[Claim, dict[str, NDArray] | None]:
     size, columns = features.shape
     widest = columns + network.d_model
@@ -487,7 +487,7 @@ def _claim_rank(
     return Claim.of(FEATURE_RANK, task.target, Verdict.UNDECIDED, "no method proved it", values), None
 
 
-def _rank_matrix(network: Network, task: Task, features: Enclosure, columns: int) -> Enclosure:
+def _rank_matrix(network: Model, task: Task, features: Enclosure, columns: int) -> Enclosure:
     """The features Y, or [X_S, Y] with the embedded last token beside them, as `columns` says."""
     if columns == features.shape[1]:
         return features
@@ -523,7 +523,7 @@ def _not_claimed(claim: Claim, values: dict[str, Number] | None = None) -> Claim
     return ClaimCheck(claim.id, Verdict.UNDECIDED, reason, values or {})
 
 
-def _check_rank(claim: Claim, network: Network, task: Task, features: Enclosure, progress: Progress) -> ClaimCheck:
+def _check_rank(claim: Claim, network: Model, task: Task, features: Enclosure, progress: Progress) -> ClaimCheck:
     size, columns = task.n_contexts, int(claim.values["columns"])
     if size > columns:
         return ClaimCheck(claim.id, Verdict.REFUTED, f"{size} rows of {columns} entries are linearly dependent", {})
@@ -595,7 +595,7 @@ def _check_argmax_of_some(claim: Claim, judged: _Judged, values: dict[str, Numbe
     return ClaimCheck(claim.id, Verdict.UNDECIDED, f"the stored margin was found in {reached} contexts only", values)
 
 
-def _check_divergence(claim: Claim, network: Network, task: Task, features: Enclosure, judged: _Judged) -> ClaimCheck:
+def _check_divergence(claim: Claim, network: Model, task: Task, features: Enclosure, judged: _Judged) -> ClaimCheck:
     most = float(judged.divergence_upper.max())
     mean = mean_upper_bound(judged.divergence_upper)
     values: dict[str, Number] = {}
@@ -618,7 +618,7 @@ def _mean_lower(bounds: Float64Array) -> float:
     return float(down(lower_sum(bounds) / len(bounds)))
 
 
-def _law_divergence_lower(network: Network, task: Task, laws: Float64Array, features: Enclosure) -> Float64Array:
+def _law_divergence_lower(network: Model, task: Task, laws: Float64Array, features: Enclosure) -> Float64Array:
     least = np.zeros(task.n_contexts)
     for start, logits in logit_chunks(network, task.contexts, features=features):
         rows = slice(start, start + len(logits))

@@ -12,7 +12,8 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, HypothesisError
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_tensors
 
 _PREFIX = 8  # bytes that hold the length of the header
 
@@ -36,7 +37,7 @@ def stored_parameters(path: Path) -> int:
     Example:
         >>> import tempfile
         >>> from constructions.memories.left_out import sharp_instance, violating_front_end
-        >>> network = sharp_instance(violating_front_end(), norm=200.0, occurrences=33).network
+        >>> network = sharp_instance(violating_front_end(), norm=200.0, occurrences=33).model
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     network.save(Path(folder) / "model.safetensors")
         ...     stored_parameters(Path(folder) / "model.safetensors")
@@ -56,7 +57,7 @@ def stored_parameters(path: Path) -> int:
     return entries
 
 
-def shared_attention_parameters(network: Network) -> int:
+def shared_attention_parameters(network: Model) -> int:
     r"""Count what a network is made of, once its attention is proved to be $\lambda_h u^\top v$ in every head.
 
     The products $W_Q^h W_K^{h\top}$ are exact rational matrices. They have this form if and only if the $d^2$ entries
@@ -93,7 +94,7 @@ def shared_attention_parameters(network: Network) -> int:
             "W_Q^h W_K^h = lambda_h u v in every head",
             f"they span {rows.rank()} dimensions, and have ranks up to {largest}",
         )
-    others = sum(tensor.size for name, tensor in network.tensors().items() if name not in ("W_Q", "W_K"))
+    others = sum(tensor.size for name, tensor in dana_tensors(network).items() if name not in ("W_Q", "W_K"))
     return others + 2 * network.d_model + network.n_heads
 
 

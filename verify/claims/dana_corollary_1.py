@@ -16,7 +16,7 @@ from constructions.memories.lookup_table import exact_lookup_table, lookup_front
 from constructions.memories.memory import build_memory
 from constructions.memories.one_head import one_head_memory
 from constructions.models.exact_network import as_rationals
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.capacity.sign_patterns import heads_for_every_labelling
@@ -136,7 +136,7 @@ def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
     n_tokens = int(contexts.max()) + 1
     labels = np.random.default_rng(1).integers(0, n_tokens, size)
     task = array_task(contexts, next_tokens=labels, vocabulary=n_tokens, target="labels")
-    margin = _margin(build_memory(task, d_model=2, d_head=1, n_heads=heads).network, task, sizes=(2, 1, heads))
+    margin = _margin(build_memory(task, d_model=2, d_head=1, n_heads=heads).model, task, sizes=(2, 1, heads))
     last_tokens = len({context[-1] for context in contexts.tolist()})
     promised = max(last_tokens, min(size, heads + min(2, last_tokens)))
     return Evidence(
@@ -153,7 +153,7 @@ def _all_contexts(n_tokens: int, length: int) -> Evidence:
     size = n_tokens**length
     heads = max(1, -(-(size - 2) // 2))
     task = enumerated_task(n_tokens, length)
-    margin = _margin(build_memory(task, d_model=2, d_head=2, n_heads=heads).network, task, sizes=(2, 2, heads))
+    margin = _margin(build_memory(task, d_model=2, d_head=2, n_heads=heads).model, task, sizes=(2, 2, heads))
     return Evidence(
         role="repair",
         statement=f"All {size} contexts of {length} tokens out of {n_tokens}, memorized with d = d_h = 2, H = {heads}.",
@@ -275,7 +275,7 @@ def _one_head_margin(n_tokens: int, labels: np.ndarray) -> float:
     return _margin(one_head_memory(task), task, sizes=(n_tokens + 2, 1, 1))
 
 
-def _margin(network: Network, task: Task, *, sizes: tuple[int, int, int]) -> float:
+def _margin(network: Model, task: Task, *, sizes: tuple[int, int, int]) -> float:
     """By how much every label is proved to be in front; minus infinity without proof, or for other d, d_h and H."""
     if (network.d_model, network.d_head, network.n_heads) != sizes:
         return -math.inf

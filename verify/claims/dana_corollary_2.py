@@ -15,7 +15,7 @@ from constructions.capacity.forbidden_labelling import forbidding_multipliers
 from constructions.claims.dana_corollary_2 import best_on_xor
 from constructions.memories.memory import build_memory
 from constructions.models.construction import Construction
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Task
 from verify.capacity.sign_relation import forbids_one_head
@@ -82,9 +82,9 @@ def _bounded(task: Task) -> Evidence:
     )
 
 
-def _attained(example: Construction) -> Evidence:
+def _attained(example: Construction[Task]) -> Evidence:
     task = example.task
-    predictions = _certain_predictions(example.network, task.contexts, n_tokens=2, sizes=(2, 1, 1))
+    predictions = _certain_predictions(example.model, task.contexts, n_tokens=2, sizes=(2, 1, 1))
     accuracy = _accuracy(predictions, task.labels)
     best = 1 - Fraction(1, task.n_contexts)
     return Evidence(
@@ -141,12 +141,12 @@ def _predictions(
 ) -> list[int] | None:
     """What weights predict that see the labels of `solved` only."""
     task = partial_task(contexts, labels, solved, n_tokens=n_tokens)
-    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads).network
+    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads).model
     return _certain_predictions(network, contexts, n_tokens=n_tokens, sizes=(d_model, d_head, n_heads))
 
 
 def _certain_predictions(
-    network: Network, contexts: Int64Array, *, n_tokens: int, sizes: tuple[int, int, int]
+    network: Model, contexts: Int64Array, *, n_tokens: int, sizes: tuple[int, int, int]
 ) -> list[int] | None:
     """The token with the largest logit on each context, the first of equals.
 

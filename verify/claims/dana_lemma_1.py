@@ -131,7 +131,7 @@ def _full_support_is_needed(sizes: tuple[int, ...]) -> Evidence:
 
 def _built() -> Evidence:
     made = CLAIM.construct()
-    task, network = made.task, made.network
+    task, network = made.task, made.model
     laws = task.laws if task.laws is not None else np.zeros((1, 1))
     certified = certify_memorization(network, task)
     lower, upper = network_divergence(network, task)

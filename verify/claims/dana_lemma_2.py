@@ -188,7 +188,7 @@ def _holds(contexts: Int64Array, found: Partition, width: int, head_width: int) 
 
 def _built(parameters: dict[str, int]) -> Evidence:
     construction = CLAIM.construct(**parameters)
-    task, network, asked = construction.task, construction.network, {**CLAIM.parameters, **parameters}
+    task, network, asked = construction.task, construction.model, {**CLAIM.parameters, **parameters}
     claims = {claim.id: claim for claim in certify_memorization(network, task, rank=False).certificate.claims}
     sizes: dict[str, Any] = {"d_model": network.d_model, "d_head": network.d_head}
     fewer = max(0, network.n_heads - 1)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from constructions.claims.dana_lemma_1 import build
 from constructions.claims.dana_proposition_1 import BiasedEncoder, CappedEncoder, biased_encoder, capped_encoder
 from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from verify.arithmetic.decimals import number
 from verify.arithmetic.enclosure import Enclosure, matmul
@@ -122,7 +123,7 @@ def _networks_stay_above(count: int) -> Evidence:
         made = build(tokens=tokens, length=2, width=width, head_width=2, seed=seed)
         task = made.task
         floor = encoder_floor(np.zeros((0, 0)) if task.laws is None else task.laws, width, prior=task.prior).lower
-        for network in (made.network, _random_network(rng, tokens=tokens, length=2, width=width, heads=2)):
+        for network in (made.model, _random_network(rng, tokens=tokens, length=2, width=width, heads=2)):
             lower, upper = network_divergence(network, task)
             # `lower` may be 0 only where the enclosure is wide; then the comparison proves nothing.
             verdicts.append(proved(0.0 < floor <= lower <= upper))
@@ -173,8 +174,8 @@ def _exact_network(rng: np.random.Generator, *, tokens: int, length: int, width:
     return ExactNetwork(front_end, tuple(drawn(width, width) for _ in range(heads)), drawn(width, tokens))
 
 
-def _random_network(rng: np.random.Generator, *, tokens: int, length: int, width: int, heads: int) -> Network:
-    return Network(
+def _random_network(rng: np.random.Generator, *, tokens: int, length: int, width: int, heads: int) -> Model:
+    return dana_network(
         W_E=rng.normal(size=(tokens, width)),
         W_pos=rng.normal(size=(length, width)),
         W_Q=rng.normal(size=(heads, width, 1)),

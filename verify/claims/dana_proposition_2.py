@@ -169,7 +169,7 @@ def _sandwich(count: int) -> Evidence:
 
 def _built() -> Evidence:
     made = CLAIM.construct()
-    certificate = certify_memorization(made.network, made.task)
+    certificate = certify_memorization(made.model, made.task)
     worst = float(certificate.divergence_upper.max())
     return Evidence(
         "claim",

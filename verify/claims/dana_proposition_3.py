@@ -96,7 +96,7 @@ def _strength_suffices(sizes: tuple[int, ...]) -> Evidence:
 
 def _built() -> Evidence:
     made = CLAIM.construct()
-    certificate = certify_memorization(made.network, made.task).certificate
+    certificate = certify_memorization(made.model, made.task).certificate
     margin = certificate.claim(ARGMAX).values.get("margin_lower", 0)
     return Evidence(
         "claim",

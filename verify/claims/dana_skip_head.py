@@ -146,8 +146,8 @@ def _embeddings_not_carried_along() -> Evidence:
     made = exact_change_of_basis(front_end, contexts, targets, one)
     factor = made.change[0, 0]
     left = ExactFrontEnd(line * factor, line * factor, (one,), (one,), (one,))
-    right = exact_network_logits(made.network, contexts) - targets
-    wrong = exact_network_logits(ExactNetwork(left, made.network.W_O, made.network.W_U), contexts) - targets
+    right = exact_network_logits(made.model, contexts) - targets
+    wrong = exact_network_logits(ExactNetwork(left, made.model.W_O, made.model.W_U), contexts) - targets
     return Evidence(
         "counterexample",
         f"d = d_h = H = 1, two contexts, x = {factor} x': W_O is solved on the features of e' and used with e and the "
@@ -220,11 +220,11 @@ def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evide
         made = exact_change_of_basis(front_end, contexts, targets, W_U)
         outputs = exact_outputs(front_end, contexts)
         features = _block(outputs, columns=range(width, facts))
-        stream = exact_outputs(made.network.front_end, contexts)
+        stream = exact_outputs(made.model.front_end, contexts)
         moved = _block(stream, columns=range(width)) + _block(stream, columns=range(width, facts)) * _all_outputs(
-            made.network
+            made.model
         )
-        verdicts.append(decided(exact_network_logits(made.network, contexts) == targets * W_U))
+        verdicts.append(decided(exact_network_logits(made.model, contexts) == targets * W_U))
         verdicts.append(
             decided(
                 made.change.det() != 0
@@ -266,7 +266,7 @@ def _condition_is_exact(instances: int) -> Evidence:
         full_rank = _beside(targets, _block(outputs, columns=range(width, facts))).rank() == facts
         try:
             made = exact_change_of_basis(front_end, contexts, targets, _identity(width))
-            built = made.change == change and exact_network_logits(made.network, contexts) == targets
+            built = made.change == change and exact_network_logits(made.model, contexts) == targets
         except HypothesisError:
             built = False
         agree = agree and full_rank == (change.det() != 0) == built
@@ -295,7 +295,7 @@ def _singular_change_avoided() -> Evidence:
             made = exact_change_of_basis(front_end, contexts, targets, _identity(2))
         except HypothesisError:
             continue
-        exact = exact_network_logits(made.network, contexts) == targets
+        exact = exact_network_logits(made.model, contexts) == targets
         rank = exact_outputs(front_end, contexts).rank()
         return Evidence(
             "repair",
@@ -319,7 +319,7 @@ def _singular_change_approached() -> Evidence:
     for distance in distances:
         near = targets + last * distance
         made = exact_change_of_basis(front_end, contexts, near, _identity(2))
-        verdicts.append(decided(exact_network_logits(made.network, contexts) == near))
+        verdicts.append(decided(exact_network_logits(made.model, contexts) == near))
         determinant = made.change.det()
         sizes.append(f"{float(determinant.p) / float(determinant.q):.2g}")
     return Evidence(
@@ -342,7 +342,7 @@ def _shifts_are_free() -> Evidence:
     short = _beside(targets, _block(outputs, columns=range(2, outputs.ncols()))).rank()
     refused = targets.rank() == W_U.rank() == 2 and short < outputs.rank()
     made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
-    difference = exact_network_logits(made.network, contexts) - targets * W_U
+    difference = exact_network_logits(made.model, contexts) - targets * W_U
     constant = all(entry == row[0] for row in difference.tolist() for entry in row)
     return Evidence(
         "repair",
@@ -373,7 +373,7 @@ def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evi
                     made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
                 except HypothesisError:
                     continue
-                difference = exact_network_logits(made.network, contexts) - targets * W_U
+                difference = exact_network_logits(made.model, contexts) - targets * W_U
                 fits = (front_end.d_model, front_end.d_head, front_end.n_heads) == (width, head_width, heads)
                 verdict = decided(fits and all(entry == row[0] for row in difference.tolist() for entry in row))
                 break
@@ -409,9 +409,9 @@ def _special_targets(contexts: Int64Array, width: int) -> list[fmpq_mat]:
 
 def _built() -> Evidence:
     made = CLAIM.construct()
-    found = certify_memorization(made.network, made.task)
-    rank = made.network.n_heads * made.network.d_head
-    at_capacity = made.task.n_contexts == made.network.d_model + rank
+    found = certify_memorization(made.model, made.task)
+    rank = made.model.n_heads * made.model.d_head
+    at_capacity = made.task.n_contexts == made.model.d_model + rank
     lead = _below(float(found.margin_lower.min()))
     return Evidence(
         "repair",

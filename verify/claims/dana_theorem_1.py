@@ -21,7 +21,8 @@ from constructions.memories.one_head_optimum import (
     line_optimum,
 )
 from constructions.models.exact_network import ExactFrontEnd
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_tensors
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure, up
@@ -112,7 +113,7 @@ def _impossible(statement: str, promised: str, floor: DivergenceFloor, method: s
 
 
 def _sharp(
-    name: str, floor: DivergenceFloor, network: Network, contexts: Int64Array, laws: list[list[Fraction]]
+    name: str, floor: DivergenceFloor, network: Model, contexts: Int64Array, laws: list[list[Fraction]]
 ) -> Evidence:
     upper = _mean_divergence(network, contexts, laws)
     return Evidence(
@@ -123,7 +124,7 @@ def _sharp(
         f"it is in [{_down(floor.lower)}, {_up(upper)}] nats",
         proved(0 < floor.lower <= upper < math.inf and Fraction(upper) - Fraction(floor.lower) <= Fraction(_CLOSE)),
         "enclosures of the logits",
-        {name: tensor.tolist() for name, tensor in network.tensors().items()},
+        {name: tensor.tolist() for name, tensor in dana_tensors(network).items()},
     )
 
 
@@ -132,10 +133,10 @@ def _one_head_more() -> Evidence:
     laws = [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
     task = array_task(contexts, laws=np.array([[float(entry) for entry in law] for law in laws]), vocabulary=2)
     built = build_memory(task, d_model=2, d_head=2, n_heads=2, front_end="random")
-    worst, verdict = _certified(built.network, task, width=2, head_width=2, heads=2)
+    worst, verdict = _certified(built.model, task, width=2, head_width=2, heads=2)
     return Evidence(
         "repair",
-        f"XOR with {_sizes(built.network)}, where [x_S, Y] has rank T = {task.n_contexts}",
+        f"XOR with {_sizes(built.model)}, where [x_S, Y] has rank T = {task.n_contexts}",
         "divergence 0 up to rounding",
         f"divergence <= {_up(worst)} nats after every context",
         verdict,
@@ -146,8 +147,8 @@ def _one_head_more() -> Evidence:
 
 def _exact(tokens: int, length: int, width: int, head_width: int, facts: int) -> Evidence:
     built = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width, facts=facts)
-    front_end = built.network.front_end
-    found = exact_network_logits(built.network, built.contexts)
+    front_end = built.model.front_end
+    found = exact_network_logits(built.model, built.contexts)
     count = facts or tokens**length
     same = (
         found == built.targets
@@ -172,10 +173,10 @@ def _rounded(tokens: int, length: int, width: int, head_width: int, facts: int) 
     made = CLAIM.construct(**parameters)
     count = facts or tokens**length
     heads = paper_heads(count, width, head_width)
-    worst, verdict = _certified(made.network, made.task, width=width, head_width=head_width, heads=heads)
+    worst, verdict = _certified(made.model, made.task, width=width, head_width=head_width, heads=heads)
     return Evidence(
         "repair",
-        f"float64 weights of {_sizes(made.network)} that hold laws over {made.task.vocabulary_size} tokens after "
+        f"float64 weights of {_sizes(made.model)} that hold laws over {made.task.vocabulary_size} tokens after "
         f"{made.task.n_contexts} of {tokens**length} contexts of {length} tokens",
         f"divergence 0 up to rounding, as {_count(count, width, head_width)} and d >= N - 1",
         f"divergence <= {_up(worst)} nats after every context",
@@ -185,7 +186,7 @@ def _rounded(tokens: int, length: int, width: int, head_width: int, facts: int) 
     )
 
 
-def _certified(network: Network, task: Task, *, width: int, head_width: int, heads: int) -> tuple[float, Verdict]:
+def _certified(network: Model, task: Task, *, width: int, head_width: int, heads: int) -> tuple[float, Verdict]:
     """The largest divergence, and whether it, the rank of the features and the sizes are proved."""
     found = certify_memorization(network, task, witness=False)
     worst = float(found.divergence_upper.max())
@@ -200,16 +201,16 @@ def _certified(network: Network, task: Task, *, width: int, head_width: int, hea
     )
 
 
-def _has_sizes(network: Network | ExactFrontEnd, *, width: int, head_width: int, heads: int) -> bool:
+def _has_sizes(network: Model | ExactFrontEnd, *, width: int, head_width: int, heads: int) -> bool:
     """Whether the network is as large as the paper counts, and no larger."""
     return (network.d_model, network.d_head, network.n_heads) == (width, head_width, heads)
 
 
-def _sizes(network: Network | ExactFrontEnd) -> str:
+def _sizes(network: Model | ExactFrontEnd) -> str:
     return f"d = {network.d_model}, d_h = {network.d_head}, H = {network.n_heads}"
 
 
-def _mean_divergence(network: Network, contexts: Int64Array, laws: list[list[Fraction]]) -> float:
+def _mean_divergence(network: Model, contexts: Int64Array, laws: list[list[Fraction]]) -> float:
     """Upper bound of the mean divergence of laws that are decimal fractions, nats.
 
     Their integer numerators over the common denominator are exact floats.

@@ -19,7 +19,8 @@ from constructions.memories.parameters import (
     shared_count,
 )
 from constructions.models.exact_network import ExactFrontEnd
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Task
 from verify.certificates.certificate import FEATURE_RANK
@@ -60,7 +61,7 @@ def _first_form(shapes: int) -> Evidence:
     for _ in range(shapes):
         tokens, length, width, heads = (int(n) for n in generator.integers(1, 9, 4))
         head_width = int(generator.integers(1, width + 1))
-        network = Network(
+        network = dana_network(
             W_E=np.zeros((tokens, width)),
             W_pos=np.zeros((length, width)),
             W_Q=np.zeros((heads, width, head_width)),
@@ -80,7 +81,7 @@ def _first_form(shapes: int) -> Evidence:
     )
 
 
-def _second_form(task: Task, network: Network) -> Evidence:
+def _second_form(task: Task, network: Model) -> Evidence:
     sizes = _shape(task, network)
     printed = printed_count(
         tokens=task.vocabulary_size, length=task.context_length, width=network.d_model, facts=task.n_contexts
@@ -103,7 +104,7 @@ def _second_form(task: Task, network: Network) -> Evidence:
     )
 
 
-def _shared(task: Task, network: Network) -> Evidence:
+def _shared(task: Task, network: Model) -> Evidence:
     free, stored = shared_attention_parameters(network), _stored(network)
     least = shared_count(
         tokens=task.vocabulary_size,
@@ -164,21 +165,21 @@ def _differ_in_attention_only(generic: ExactFrontEnd, shared: ExactFrontEnd) -> 
     )
 
 
-def _holds_all(task: Task, network: Network) -> Verdict:
+def _holds_all(task: Task, network: Model) -> Verdict:
     certificate = certify_memorization(network, task, witness=False).certificate
     return proved(
         certificate.verdict is Verdict.PROVED and certificate.claim(FEATURE_RANK).values["rows"] == task.n_contexts
     )
 
 
-def _stored(network: Network) -> int:
+def _stored(network: Model) -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         network.save(path)
         return stored_parameters(path)
 
 
-def _formula(task: Task, network: Network, query_width: int) -> int:
+def _formula(task: Task, network: Model, query_width: int) -> int:
     return parameter_count(
         tokens=task.vocabulary_size,
         length=task.context_length,
@@ -189,6 +190,6 @@ def _formula(task: Task, network: Network, query_width: int) -> int:
     )
 
 
-def _shape(task: Task, network: Network) -> str:
+def _shape(task: Task, network: Model) -> str:
     sizes = f"N = {task.vocabulary_size}, S = {task.context_length}, d = {network.d_model}"
     return f"{sizes}, d_h = {network.d_head}, H = {network.n_heads}"

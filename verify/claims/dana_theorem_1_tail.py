@@ -23,7 +23,8 @@ from constructions.memories.left_out import (
     violating_front_end,
 )
 from constructions.models.front_end import FrontEnd
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_tensors
 from constructions.tasks.text import default_text, text_task
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims.evidence import Evidence
@@ -95,7 +96,7 @@ def judged(instance: LeftOut, *, witnesses: int | None = None, precision: int | 
     Page: docs/claims/theorem_1_tail.md
     """
     return left_out_bound(
-        instance.network,
+        instance.model,
         instance.contexts,
         kept=instance.kept,
         stream=instance.stream,
@@ -128,8 +129,8 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
     fewest = Fraction(held, everything) > 1 - EPSILON >= Fraction(held - least, everything)
     likeliest = max(occurrences[instance.kept :]) <= least
     nonsingular = bound.columns == bound.kept and bool(np.isfinite(bound.row.radius))
-    network, stream = instance.network, instance.stream
-    rounded = network if isinstance(network, Network) else network.rounded()
+    network, stream = instance.model, instance.stream
+    rounded = network if isinstance(network, Model) else network.rounded()
     return Evidence(
         role="counterexample",
         statement=(
@@ -146,8 +147,8 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
         data={
             "contexts": instance.contexts.tolist(),
             "occurrences": occurrences,
-            "exact": not isinstance(network, Network),
-            "weights": {name: tensor.tolist() for name, tensor in rounded.tensors().items()},
+            "exact": not isinstance(network, Model),
+            "weights": {name: tensor.tolist() for name, tensor in dana_tensors(rounded).items()},
             "encoder_on_the_left_out_context": [[str(entry) for entry in row] for row in stream.tolist()],
         },
     )

@@ -19,6 +19,7 @@ from constructions.encoders.low_entropy_instances import (
 )
 from constructions.errors import InputError
 from constructions.models.construction import Construction
+from constructions.tasks.task import Task
 from constructions.unembeddings.coherence import kappa_bound
 from constructions.unembeddings.unembedding import best
 from verify.arithmetic.enclosure import Enclosure
@@ -364,7 +365,7 @@ def limit(sizes: Iterable[tuple[int, int]]) -> Evidence:
     )
 
 
-def held(built: Construction) -> Evidence:
+def held(built: Construction[Task]) -> Evidence:
     """Certify that attention heads hold laws of low entropy in fewer dimensions than the laws have, within (A1).
 
     Args:
@@ -375,7 +376,7 @@ def held(built: Construction) -> Evidence:
 
     Page: docs/claims/theorem_2.md
     """
-    task, network = built.task, built.network
+    task, network = built.task, built.model
     if task.laws is None:
         raise InputError(f"the task has the target {task.target!r}, expected laws")
     laws = lookup_laws(task.laws, task.labels, task.prior)

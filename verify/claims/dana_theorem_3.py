@@ -250,7 +250,7 @@ def judged(instance: LeftOut, laws: list[tuple[Fraction, ...]] | None = None) ->
 
     Page: docs/claims/logit_range.md
     """
-    network, stream = instance.network, instance.stream
+    network, stream = instance.model, instance.stream
     if not isinstance(network, ExactNetwork) or isinstance(stream, np.ndarray):
         raise TypeError("instance is rounded, expected a rational one")
     return range_bound(

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from constructions.claims.mahdavi_appendix_c import CLAIM
 from constructions.claims.mahdavi_proposition_1 import uniform_examples
 from constructions.claims.mahdavi_theorem_1 import labelled
-from constructions.models.layer import LayerConstruction
+from constructions.models.construction import Construction
+from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import matmul
 from verify.claims.evidence import Evidence
 from verify.forward.layer_forward import enclose_layer, enclose_outputs
@@ -38,13 +39,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     """
     for parameters in _SMALL + (_LARGE if full else ()):
         made = CLAIM.construct(**parameters)
-        if isinstance(made, LayerConstruction):
+        if isinstance(made, Construction):
             yield _memorized(made, parameters)
 
 
-def _memorized(made: LayerConstruction, parameters: dict[str, int]) -> Evidence:
+def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Evidence:
     """The labels are drawn again here, from the examples: not read off the shifted ones."""
-    layer, task, outputs = made.layer, made.task, parameters["outputs"]
+    layer, task, outputs = made.model, made.task, parameters["outputs"]
     contexts, queries = uniform_examples(
         examples=task.n_examples,
         tokens=parameters["tokens"],
@@ -55,13 +56,13 @@ def _memorized(made: LayerConstruction, parameters: dict[str, int]) -> Evidence:
     labels = labelled(contexts, queries, outputs=outputs).labels
     same = bool((queries == task.queries).all() and (contexts == task.contexts).all())
     forward = enclose_layer(layer, task)
-    total = enclose_outputs(layer, task, mixed=forward.mixed) + matmul(queries, layer.W_D)
+    total = enclose_outputs(layer, task, mixed=forward.mixed) + matmul(queries, layer.W_U)
     error = float(abs(total - labels).upper().max())
     proof = certify_full_row_rank(forward.mixed)
-    counted = layer.n_heads * (min(task.n_tokens, layer.d_head) - 1) + 1
-    sizes = (layer.n_heads, task.n_tokens, layer.d_model, layer.d_head, layer.d_out, int(task.shared))
+    counted = layer.n_heads * (min(task.n_tokens, layer.d_qk) - 1) + 1
+    sizes = (layer.n_heads, task.n_tokens, layer.d_model, layer.d_qk, layer.d_vocab_out, int(task.shared))
     same &= sizes == tuple(parameters[name] for name in ("heads", "tokens", "width", "head_width", "outputs", "shared"))
-    held = same and error <= _ERROR and proof.verdict is Verdict.PROVED and layer.d_inner == layer.d_model
+    held = same and error <= _ERROR and proof.verdict is Verdict.PROVED and layer.attention.d_out == layer.d_model
     return Evidence(
         "claim",
         f"Float64 weights with a skip connection for {made.summary}",

@@ -31,7 +31,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     """
     for heads, tokens, width in _SIZES + (_SIZES_FULL if full else ()):
         built = build(heads=heads, tokens=tokens, width=width, head_width=tokens, examples=0, shared=1)
-        layer, task = built.layer, built.task
+        layer, task = built.model, built.task
         found = certify_saturation(enclose_layer(layer, task).top, threshold=THRESHOLD)
         pairs = found.saturated.size
         saturated, open_to_one = int(found.saturated.sum()), int(found.unsaturated.any(axis=1).sum())

@@ -17,8 +17,9 @@ from constructions.claims.mahdavi_assumptions import (
     dominant_direction,
     hidden_relation,
 )
-from constructions.models.layer import Layer, LayerTask
+from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.single_direction_heads import single_direction_heads
+from constructions.tasks.vectors import VectorTask
 from verify.claims.evidence import Evidence
 from verify.forward.layer_forward import enclose_mixed_inputs
 from verify.linear_algebra.exact_rows import decide_independence
@@ -205,14 +206,14 @@ def _blocks_are_enough(examples: int, tokens: int, width: int) -> Evidence:
 def _rank_certified(contexts: Float64Array, queries: Float64Array, heads: int) -> bool:
     made = single_direction_heads(contexts, queries, n_heads=heads)
     width = queries.shape[1]
-    layer = Layer(
+    layer = mahdavi_layer(
         W_Q=made.W_Q,
         W_K=made.W_K,
         W_V=np.ones((heads, width, 1)),
         W_O=np.ones((heads, 1)),
         W_D=np.ones((1, 1)),
     )
-    task = LayerTask(contexts=contexts, queries=queries, labels=np.zeros((len(queries), 1)))
+    task = VectorTask(contexts=contexts, queries=queries, labels=np.zeros((len(queries), 1)))
     return certify_full_row_rank(enclose_mixed_inputs(layer, task)).verdict is Verdict.PROVED
 
 

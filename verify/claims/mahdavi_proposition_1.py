@@ -12,9 +12,11 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_proposition_1 import uniform_examples
-from constructions.models.layer import Layer, LayerTask
+from constructions.models.model import Model
+from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.saturated_heads import SaturatedHeads, combinations, saturated_heads
 from constructions.saturated.single_direction_heads import single_direction_heads
+from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.claims.evidence import Evidence, Role
 from verify.forward.layer_balls import mixed_inputs_in_balls
@@ -92,7 +94,7 @@ _LIMIT = (Sizes(3, 2, 3, 2, 4, True), Sizes(8, 8, 16, 8, 57, True), Sizes(6, 5, 
 _LIMIT_FULL = (Sizes(20, 32, 64, 32, 621, True), Sizes(16, 8, 16, 8, 113, False))
 
 _Builder = Callable[..., SaturatedHeads]
-_Built = tuple[LayerTask, SaturatedHeads, LayerForward]
+_Built = tuple[VectorTask, SaturatedHeads, LayerForward]
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -124,16 +126,16 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _more_on_other_contexts()
 
 
-def heads_as_layer(heads: SaturatedHeads) -> Layer:
+def heads_as_layer(heads: SaturatedHeads) -> Model:
     """The heads with a read-out of zeros: what is certified here is about Z."""
     count, width, _ = heads.W_Q.shape
-    return Layer(heads.W_Q, heads.W_K, np.zeros((count, width, 1)), np.zeros((count, 1)), np.zeros((1, 1)))
+    return mahdavi_layer(heads.W_Q, heads.W_K, np.zeros((count, width, 1)), np.zeros((count, 1)), np.zeros((1, 1)))
 
 
 def _built(sizes: Sizes, build: _Builder, seed: int) -> _Built:
     contexts, queries = sizes.draw(seed)
     heads = build(contexts, queries, n_heads=sizes.heads, d_head=sizes.head_width)
-    task = LayerTask(contexts, queries, np.zeros((len(queries), 1)))
+    task = VectorTask(contexts, queries, np.zeros((len(queries), 1)))
     return task, heads, enclose_layer(heads_as_layer(heads), task)
 
 
@@ -199,7 +201,7 @@ def _finite_strength(sizes: Sizes, build: _Builder) -> Evidence:
     )
 
 
-def _scores(task: LayerTask, heads: SaturatedHeads, head: int, block: range) -> tuple[Enclosure, Enclosure]:
+def _scores(task: VectorTask, heads: SaturatedHeads, head: int, block: range) -> tuple[Enclosure, Enclosure]:
     """The scores of the freezing column and of the others, on the earlier examples, `[T_0, n]`."""
     earlier = slice(block.start)
     asked = matmul(task.queries[earlier], heads.W_Q[head])
@@ -257,10 +259,10 @@ def _no_more_on_a_shared_context(*, heads: int, tokens: int, width: int) -> Evid
 def _more_on_other_contexts() -> Evidence:
     """n = 1, T = 2: Z holds the tokens themselves, of rank 2, where the formula gives 1."""
     contexts = np.eye(2)[:, None]
-    task = LayerTask(contexts, np.ones((2, 2)), np.zeros((2, 1)))
+    task = VectorTask(contexts, np.ones((2, 2)), np.zeros((2, 1)))
     zeros = np.zeros((1, 2, 1))
     proof = certify_full_row_rank(
-        enclose_layer(Layer(zeros, zeros, zeros, np.zeros((1, 1)), np.zeros((1, 1))), task).mixed
+        enclose_layer(mahdavi_layer(zeros, zeros, zeros, np.zeros((1, 1)), np.zeros((1, 1))), task).mixed
     )
     bound = min(2, 1 * (task.n_tokens - 1) + 1)
     return Evidence(

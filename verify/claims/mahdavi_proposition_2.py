@@ -9,10 +9,11 @@ import numpy as np
 from flint import fmpq
 
 from constructions.claims.mahdavi_proposition_2 import CLAIM
+from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
-from constructions.models.layer import LayerConstruction
 from constructions.saturated.generic_contexts import IntegerLayer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
+from constructions.tasks.vectors import VectorTask
 from verify.claims.evidence import Evidence
 from verify.forward.exact_layer_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.forward.layer_forward import enclose_mixed_inputs
@@ -48,7 +49,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _tight(one_direction_layer(context, queries, n_heads=heads))
     for parameters in _FLOATS + (_FLOATS_LARGE if full else ()):
         made = CLAIM.construct(**parameters)
-        if isinstance(made, LayerConstruction):
+        if isinstance(made, Construction):
             yield _built(made)
     yield _more_labels_than_rank()
 
@@ -72,8 +73,8 @@ def _tight(layer: IntegerLayer) -> Evidence:
     )
 
 
-def _built(made: LayerConstruction) -> Evidence:
-    layer, task = made.layer, made.task
+def _built(made: Construction[VectorTask]) -> Evidence:
+    layer, task = made.model, made.task
     heads, examples = layer.n_heads, task.n_examples
     # One more example would have to be dependent: the ceiling counts as if there were any number.
     ceiling = token_hull(task.contexts).ceiling(heads, examples + 1)

@@ -9,9 +9,10 @@ import numpy as np
 from flint import fmpq_mat
 
 from constructions.claims.mahdavi_proposition_3 import CLAIM
+from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
-from constructions.models.layer import LayerConstruction, LayerTask
 from constructions.saturated.relu_barrier import barrier_task, fewest_examples
+from constructions.tasks.vectors import VectorTask
 from verify.claims.evidence import Evidence
 from verify.forward.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
@@ -40,13 +41,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _out_of_reach(task, neurons=neurons)
         if tokens < width:
             made = CLAIM.construct(width=width, neurons=neurons, tokens=tokens)
-            if isinstance(made, LayerConstruction):
+            if isinstance(made, Construction):
                 yield _memorized(made, task)
     yield _few_neurons(np.vstack([np.zeros((1, 2), dtype=np.int64), np.eye(2, dtype=np.int64)]), neurons=1)
     yield _few_neurons(np.vstack([np.zeros((1, 4), dtype=np.int64), np.eye(4, dtype=np.int64)]), neurons=3)
 
 
-def _out_of_reach(task: LayerTask, *, neurons: int) -> Evidence:
+def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
     queries, labels = task.queries.astype(np.int64), task.labels[:, 0].astype(np.int64)
     exact = bool((queries == task.queries).all() and (labels == task.labels[:, 0]).all())
     width, examples = task.d_model, task.n_examples
@@ -69,13 +70,13 @@ def _out_of_reach(task: LayerTask, *, neurons: int) -> Evidence:
     )
 
 
-def _memorized(made: LayerConstruction, barrier: LayerTask) -> Evidence:
+def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
     """The very examples and labels that were out of reach, by heads of width one."""
-    layer, task = made.layer, made.task
+    layer, task = made.model, made.task
     forward = enclose_layer(layer, task)
     error = float(abs(enclose_outputs(layer, task, mixed=forward.mixed) - task.labels).upper().max())
     proof = certify_full_row_rank(forward.mixed)
-    same = task.sha256() == barrier.sha256() and layer.d_head == 1
+    same = task.sha256() == barrier.sha256() and layer.d_qk == 1
     held = same and error <= _ERROR and proof.verdict is Verdict.PROVED
     return Evidence(
         "claim",

@@ -101,7 +101,11 @@ def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
     after, ranks = kruskal_rank(queries).lower, {made.rank() for made in outputs}
     given = third >= tokens and {as_rationals(context).rank() for context in contexts} == {tokens}
     equal = bool((contexts[:, 0] == contexts[0, 0]).all())
-    fits = layer.W_V.shape == (heads, width, value_width) and layer.W_O.shape == (heads, value_width, width)
+    fits = layer.W_V.shape == (heads, width, value_width) and layer.W_O.shape == (
+        heads,
+        value_width,
+        width,
+    )
     return Evidence(
         "repair",
         f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries (Kruskal rank {before}), one "

@@ -9,10 +9,11 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.models.layer import Layer, LayerTask
+from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.generic_contexts import integer_heads
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.shared_context import confined_queries, line_queries, one_direction_layer
+from constructions.tasks.vectors import VectorTask
 from verify.capacity.two_token_rank import two_token_rank
 from verify.claims.evidence import Evidence
 from verify.forward.exact_layer_rank import exact_mixed_inputs, exact_mixed_rank
@@ -76,8 +77,8 @@ def _as_printed(*, tokens: int, width: int, heads: int, kruskal: int, shared: bo
     contexts = np.random.default_rng([tokens, width]).uniform(size=(1 if shared else promised, tokens, width))
     found = saturated_heads(contexts, queries, n_heads=heads, d_head=kruskal)
     unread = np.zeros((heads, width, 1)), np.zeros((heads, 1)), np.zeros((1, 1))
-    task = LayerTask(contexts, queries, np.zeros((promised, 1)))
-    proof = certify_full_row_rank(enclose_mixed_inputs(Layer(found.W_Q, found.W_K, *unread), task))
+    task = VectorTask(contexts, queries, np.zeros((promised, 1)))
+    proof = certify_full_row_rank(enclose_mixed_inputs(mahdavi_layer(found.W_Q, found.W_K, *unread), task))
     measured = kruskal_rank(queries)
     as_said = found.W_Q.shape == found.W_K.shape == (heads, width, kruskal)
     return Evidence(

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from constructions.claims.mahdavi_theorem_1 import CLAIM, build, narrow_values
-from constructions.models.layer import LayerConstruction, LayerTask
+from constructions.models.construction import Construction
+from constructions.tasks.vectors import VectorTask
 from verify.claims.evidence import Evidence
 from verify.forward.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra.rank import rank_bracket
@@ -56,7 +57,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _memorized(build(**wanted), wanted)
 
 
-def _too_narrow(task: LayerTask, *, heads: int, d_value: int, d_inner: int) -> Evidence:
+def _too_narrow(task: VectorTask, *, heads: int, d_value: int, d_inner: int) -> Evidence:
     r"""Outputs have rank at most k = min(H d_v, d_o), so that some entry is off by sigma_{k+1}(Y) / sqrt(T d_out)."""
     width = min(heads * d_value, d_inner)
     queries, context = rank_bracket(task.queries), rank_bracket(task.contexts[0])
@@ -80,14 +81,14 @@ def _too_narrow(task: LayerTask, *, heads: int, d_value: int, d_inner: int) -> E
     )
 
 
-def _memorized(made: LayerConstruction, parameters: dict[str, int]) -> Evidence:
+def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Evidence:
     """Rank Z = T, and the labels of the float64 weights within their error, or in front by a margin."""
-    layer, task = made.layer, made.task
+    layer, task = made.model, made.task
     sizes = {
         "heads": layer.n_heads,
         "tokens": task.n_tokens,
         "width": layer.d_model,
-        "head_width": layer.d_head,
+        "head_width": layer.d_qk,
         "shared": int(task.shared),
         "examples": task.n_examples,
         "classes" if task.kind == "classification" else "outputs": task.d_out,
@@ -111,7 +112,7 @@ def _memorized(made: LayerConstruction, parameters: dict[str, int]) -> Evidence:
         held, certified = margin > 0, f"every class in front, by {margin:.2g} or more"
     return Evidence(
         "repair",
-        f"Weights for {made.summary}, d_v = {layer.d_value}, d_o = {layer.d_inner}",
+        f"Weights for {made.summary}, d_v = {layer.d_head}, d_o = {layer.attention.d_out}",
         f"{task.n_examples} labels memorized",
         f"{certified}; rank Z = T" if held and ranked else "not all labels certified",
         proved(as_asked and held and ranked),

@@ -21,7 +21,7 @@ from constructions.memories.left_out import (
 from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.memories.parameters import matched_front_ends
 from constructions.models.exact_network import ExactNetwork, as_rationals
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from verify.arithmetic.enclosure import Enclosure, largest, sqrt
 from verify.capacity.divergence_floor import one_head_divergence_floor
@@ -67,13 +67,13 @@ def _modules_never_exceed(kind: str, instances: Iterable[LeftOut]) -> Evidence:
     """The corrected bound on transformers that are proved to have the modules of the slides, and no others."""
     given = list(instances)
     piece = never_exceeded(kind, (judged(one) for one in given))
-    fit = all(_has_modules(one.network, one.kept) for one in given)
+    fit = all(_has_modules(one.model, one.kept) for one in given)
     return piece if fit else replace(piece, verdict=Verdict.all_of([piece.verdict, Verdict.UNDECIDED]))
 
 
-def _has_modules(network: Network | ExactNetwork, kept: int) -> bool:
+def _has_modules(network: Model | ExactNetwork, kept: int) -> bool:
     """Whether there are ceil(T / d) heads, of width d."""
-    sizes = network if isinstance(network, Network) else network.front_end
+    sizes = network if isinstance(network, Model) else network.front_end
     return sizes.d_head == sizes.d_model and sizes.n_heads == -(-kept // sizes.d_model)
 
 

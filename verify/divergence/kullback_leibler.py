@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.task import Counts
 from verify.arithmetic.enclosure import (
     TINY,
@@ -289,7 +289,7 @@ def empirical_divergence(logits: Enclosure, counts: Counts) -> Enclosure:
 
 
 def mean_empirical_divergence(
-    network: Network,
+    network: Model,
     contexts: Int64Array,
     counts: Counts,
     *,
@@ -318,8 +318,9 @@ def mean_empirical_divergence(
     Page: docs/rigour/divergence.md
 
     Example:
-        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
-        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.zeros((2, 2)))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=np.zeros((1, 2, 1)),
+        ...                       W_K=np.ones((1, 2, 1)),
+        ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.zeros((2, 2)))
         >>> mean_empirical_divergence(network, np.array([[0]]), Counts.from_rows([{0: 3}]))
         (0.69314718055994..., 0.69314718055994...)
     """

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure, as_float64, log, matmul, sqrt, total
 from verify.divergence.kullback_leibler import divergence, quadratic_divergence_bound
@@ -50,7 +50,7 @@ def mean_divergence(logits: Enclosure, laws: ArrayLike, *, prior: ArrayLike | No
 
 
 def network_divergence(
-    network: Network, task: Task, *, logits: Enclosure | None = None, progress: Progress | None = None
+    network: Model, task: Task, *, logits: Enclosure | None = None, progress: Progress | None = None
 ) -> tuple[float, float]:
     r"""Enclose the mean divergence of a task's laws from a network's, weighted by the prior of the task, in nats.
 
@@ -75,8 +75,9 @@ def network_divergence(
 
     Example:
         >>> from constructions.tasks.task import Counts, make_task
-        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
-        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.zeros((2, 2)))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=np.zeros((1, 2, 1)),
+        ...                       W_K=np.ones((1, 2, 1)),
+        ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.zeros((2, 2)))
         >>> task = make_task(np.array([[0]]), Counts.from_rows([{0: 2, 1: 2}]), vocabulary=("a", "b"))
         >>> network_divergence(network, task)[1] < 1e-30
         True

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, exp, gamma, total
 from verify.forward.in_balls import (
@@ -47,7 +47,7 @@ _LOGIT_BYTES = 2**23  # logits of the contexts that are worked on together
 _FEWEST_ROWS = 32  # with fewer, reading the matrix takes longer than multiplying by it
 
 
-def enclose_last(network: Network, contexts: Int64Array, *, precision: int | None = None) -> Enclosure:
+def enclose_last(network: Model, contexts: Int64Array, *, precision: int | None = None) -> Enclosure:
     r"""Enclose the vectors at the last position, what the skip connection carries.
 
     $$ x_S = W_E[t_S] + W_{pos}[S]. $$
@@ -69,8 +69,9 @@ def enclose_last(network: Network, contexts: Int64Array, *, precision: int | Non
     Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
 
     Example:
-        >>> network = Network(W_E=np.eye(2), W_pos=np.ones((1, 2)), W_Q=np.ones((1, 2, 1)), W_K=np.ones((1, 2, 1)),
-        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.ones((1, 2)), W_Q=np.ones((1, 2, 1)),
+        ...                       W_K=np.ones((1, 2, 1)),
+        ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
         >>> last = enclose_last(network, np.array([[0], [1]]))
         >>> last.midpoint.tolist(), float(last.radius.max())
         ([[2.0, 1.0], [1.0, 2.0]], 0.0)
@@ -81,7 +82,7 @@ def enclose_last(network: Network, contexts: Int64Array, *, precision: int | Non
     return _embedded(network, contexts[:, -1], contexts.shape[1] - 1)
 
 
-def enclose_attention(network: Network, contexts: Int64Array, head: int, *, precision: int | None = None) -> Enclosure:
+def enclose_attention(network: Model, contexts: Int64Array, head: int, *, precision: int | None = None) -> Enclosure:
     r"""Enclose the attention pattern of one head at the last position.
 
     $$ a_s = \frac{e^{\sigma_s}}{\sum_r e^{\sigma_r}}, \qquad \sigma_s = \langle x_S W_Q,\, x_s W_K \rangle. $$
@@ -104,8 +105,9 @@ def enclose_attention(network: Network, contexts: Int64Array, head: int, *, prec
     Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
 
     Example:
-        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
-        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
+        ...                       W_K=np.ones((1, 2, 1)),
+        ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
         >>> pattern = enclose_attention(network, np.array([[0, 1]]), 0)
         >>> pattern.midpoint.tolist(), bool((pattern.radius < 1e-14).all())
         ([[0.5, 0.5]], True)
@@ -120,7 +122,7 @@ def enclose_attention(network: Network, contexts: Int64Array, head: int, *, prec
         return enclose_softmax(scores[lookup.pair], axis=1).reshape(*contexts.shape)
 
 
-def enclose_features(network: Network, contexts: Int64Array, *, precision: int | None = None) -> Enclosure:
+def enclose_features(network: Model, contexts: Int64Array, *, precision: int | None = None) -> Enclosure:
     r"""Enclose what the heads have read, before $W_O$.
 
     $$ Y_t = \mathrm{concat}_h \sum_s a^h_s\, x_s W_V^h. $$
@@ -142,8 +144,9 @@ def enclose_features(network: Network, contexts: Int64Array, *, precision: int |
     Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2). Page: docs/rigour/divergence.md
 
     Example:
-        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
-        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
+        ...                       W_K=np.ones((1, 2, 1)),
+        ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
         >>> features = enclose_features(network, np.array([[0, 1]]))
         >>> features.midpoint.tolist(), bool((features.radius < 1e-14).all())
         ([[1.0]], True)
@@ -154,7 +157,7 @@ def enclose_features(network: Network, contexts: Int64Array, *, precision: int |
 
 
 def enclose_logits(
-    network: Network, contexts: Int64Array, *, features: Enclosure | None = None, precision: int | None = None
+    network: Model, contexts: Int64Array, *, features: Enclosure | None = None, precision: int | None = None
 ) -> Enclosure:
     r"""Enclose the logits at the last position, in nats.
 
@@ -179,8 +182,9 @@ def enclose_logits(
     Source: Dana, Pydi, Chevaleyre (2024), equation (2). Page: docs/rigour/divergence.md
 
     Example:
-        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
-        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
+        ...                       W_K=np.ones((1, 2, 1)),
+        ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
         >>> enclose_logits(network, np.array([[0, 1], [1, 1]])).midpoint.tolist()
         [[1.0, 2.0], [1.0, 2.0]]
     """
@@ -197,7 +201,7 @@ def enclose_logits(
 
 
 def logit_chunks(
-    network: Network, contexts: Int64Array, *, rows: int | None = None, features: Enclosure | None = None
+    network: Model, contexts: Int64Array, *, rows: int | None = None, features: Enclosure | None = None
 ) -> Iterator[tuple[int, Enclosure]]:
     """Enclose the logits of a few contexts at a time, in their order, in bounded memory.
 
@@ -216,8 +220,9 @@ def logit_chunks(
     Page: docs/rigour/divergence.md
 
     Example:
-        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
-        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
+        ...                       W_K=np.ones((1, 2, 1)),
+        ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
         >>> [(start, part.shape) for start, part in logit_chunks(network, np.array([[0, 1], [1, 1], [0, 0]]), rows=2)]
         [(0, (2, 2)), (2, (1, 2))]
     """
@@ -337,7 +342,7 @@ class _Lookup:
     pair: Int64Array
 
     @classmethod
-    def of(cls, network: Network, contexts: Int64Array) -> "_Lookup":
+    def of(cls, network: Model, contexts: Int64Array) -> "_Lookup":
         parts, key, n_keys = [], np.empty_like(contexts), 0
         for s in range(contexts.shape[1]):
             tokens, inverse = np.unique(contexts[:, s], return_inverse=True)
@@ -359,12 +364,12 @@ class _Lookup:
         )
 
 
-def _checked_contexts(network: Network, contexts: Int64Array) -> Int64Array:
+def _checked_contexts(network: Model, contexts: Int64Array) -> Int64Array:
     blas.probe()
     return checked_contexts(network, contexts)
 
 
-def _embedded(network: Network, tokens: Int64Array, position: int) -> Enclosure:
+def _embedded(network: Model, tokens: Int64Array, position: int) -> Enclosure:
     """W_E[tokens] + W_pos[position]; the radius is the exact error of each sum (Lemma F2)."""
     with np.errstate(all="ignore"):
         a, b = network.W_E[tokens], network.W_pos[position]
@@ -394,7 +399,7 @@ def _projected(x: _Vectors, weights: Float64Array) -> Enclosure:
     return Enclosure(midpoint.reshape(shape), radius.reshape(shape))
 
 
-def _scores(network: Network, lookup: _Lookup, heads: slice) -> Enclosure:
+def _scores(network: Model, lookup: _Lookup, heads: slice) -> Enclosure:
     """The scores of all pairs, `[pairs, heads]`."""
     query = _projected(lookup.queries, network.W_Q[heads])
     key = _projected(lookup.keys, network.W_K[heads])
@@ -416,7 +421,7 @@ def _inner_products(query: Enclosure, key: Enclosure, of_query: Int64Array, of_k
     return Enclosure(midpoint, radius)
 
 
-def _features(network: Network, contexts: Int64Array) -> Enclosure:
+def _features(network: Model, contexts: Int64Array) -> Enclosure:
     with np.errstate(all="ignore"):
         lookup = _Lookup.of(network, contexts)
         n_heads, _, n = network.W_V.shape
@@ -470,7 +475,7 @@ def _assembled(midpoint: Float64Array, radius: Float64Array) -> Enclosure:
 
 
 def _logit_chunks(
-    network: Network, contexts: Int64Array, rows: int, features: Enclosure | None
+    network: Model, contexts: Int64Array, rows: int, features: Enclosure | None
 ) -> Iterator[tuple[int, Enclosure]]:
     columns = network.n_heads * network.d_head
     output = network.W_O.reshape(columns, network.d_model)

@@ -21,7 +21,7 @@ from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
 from verify.arithmetic.enclosure import Enclosure
 
 Float64Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ _FEWEST_BITS, _MOST_BITS = 2, 10**6
 _ROUNDING_BITS = 64  # of the distances to the float64 midpoints; the radii are rounded up whatever this is
 
 
-def last_in_balls(network: Network, contexts: Int64Array, precision: int) -> arb_mat:
+def last_in_balls(network: Model, contexts: Int64Array, precision: int) -> arb_mat:
     r"""The vectors at the last position as balls, $x_S = W_E[t_S] + W_{pos}[S]$.
 
     Rigorous because addition of balls is; exact where the sums have at most `precision` bits.
@@ -50,7 +50,7 @@ def last_in_balls(network: Network, contexts: Int64Array, precision: int) -> arb
     Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
 
     Example:
-        >>> network = Network(W_E=np.full((1, 1), 2.0**-100), W_pos=np.ones((1, 1)), W_Q=np.ones((1, 1, 1)),
+        >>> network = dana_network(W_E=np.full((1, 1), 2.0**-100), W_pos=np.ones((1, 1)), W_Q=np.ones((1, 1, 1)),
         ...                   W_K=np.ones((1, 1, 1)), W_V=np.ones((1, 1, 1)), W_O=np.ones((1, 1, 1)), W_U=np.eye(1))
         >>> [last_in_balls(network, np.array([[0]]), bits)[0, 0].is_exact() for bits in (53, 101)]
         [False, True]
@@ -60,7 +60,7 @@ def last_in_balls(network: Network, contexts: Int64Array, precision: int) -> arb
         return _last(_Lookup.of(network, contexts))
 
 
-def attention_in_balls(network: Network, contexts: Int64Array, head: int, precision: int) -> arb_mat:
+def attention_in_balls(network: Model, contexts: Int64Array, head: int, precision: int) -> arb_mat:
     r"""The attention pattern of one head at the last position as balls.
 
     $$ a_s = \frac{e^{\sigma_s - c}}{\sum_r e^{\sigma_r - c}}, \qquad \sigma_s = \langle x_S W_Q,\, x_s W_K \rangle, $$
@@ -84,7 +84,7 @@ def attention_in_balls(network: Network, contexts: Int64Array, head: int, precis
     Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
 
     Example:
-        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.ones((1, 2, 1)),
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.ones((1, 2, 1)),
         ...                   W_K=np.array([[[0.0], [-1000.0]]]), W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)),
         ...                   W_U=np.eye(2))
         >>> pattern = attention_in_balls(network, np.array([[0, 1]]), 0, 128)
@@ -98,7 +98,7 @@ def attention_in_balls(network: Network, contexts: Int64Array, head: int, precis
         return arb_mat(len(pattern), contexts.shape[1], [share for row in pattern for share in row])
 
 
-def features_in_balls(network: Network, contexts: Int64Array, precision: int) -> arb_mat:
+def features_in_balls(network: Model, contexts: Int64Array, precision: int) -> arb_mat:
     r"""What the heads have read, before $W_O$, as balls.
 
     $$ Y_t = \mathrm{concat}_h \sum_s a^h_s\, x_s W_V^h. $$
@@ -119,8 +119,9 @@ def features_in_balls(network: Network, contexts: Int64Array, precision: int) ->
     Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2). Page: docs/rigour/divergence.md
 
     Example:
-        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((3, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
-        ...                   W_V=np.array([[[1.0], [0.0]]]), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((3, 2)), W_Q=np.zeros((1, 2, 1)),
+        ...                       W_K=np.ones((1, 2, 1)),
+        ...                        W_V=np.array([[[1.0], [0.0]]]), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
         >>> third = features_in_balls(network, np.array([[0, 1, 1]]), 256)[0, 0]
         >>> (3 * third).contains(1), third.rad() < arb(2) ** -250
         (True, True)
@@ -131,7 +132,7 @@ def features_in_balls(network: Network, contexts: Int64Array, precision: int) ->
 
 
 def logits_in_balls(
-    network: Network, contexts: Int64Array, precision: int, *, features: arb_mat | None = None
+    network: Model, contexts: Int64Array, precision: int, *, features: arb_mat | None = None
 ) -> arb_mat:
     r"""The logits at the last position as balls, in nats.
 
@@ -154,8 +155,9 @@ def logits_in_balls(
     Source: Dana, Pydi, Chevaleyre (2024), equation (2). Page: docs/rigour/divergence.md
 
     Example:
-        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.ones((1, 2, 1)),
-        ...                   W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
+        ...                       W_K=np.ones((1, 2, 1)),
+        ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
         >>> logits_in_balls(network, np.array([[0, 1]]), 64)
         [1.00000000000000, 2.00000000000000]
     """
@@ -198,7 +200,7 @@ def rounded_outwards(balls: arb_mat) -> Enclosure:
     return Enclosure(np.reshape(midpoints, shape), np.reshape(radii, shape))
 
 
-def checked_contexts(network: Network, contexts: Int64Array) -> Int64Array:
+def checked_contexts(network: Model, contexts: Int64Array) -> Int64Array:
     """The contexts as int64 `[T, S]`, or an `InputError` where the network cannot read them."""
     contexts = np.asarray(contexts)
     if contexts.ndim != 2 or contexts.dtype.kind not in "iu" or not 1 <= contexts.shape[1] <= network.n_ctx:
@@ -211,7 +213,7 @@ def checked_contexts(network: Network, contexts: Int64Array) -> Int64Array:
     return contexts.astype(np.int64)
 
 
-def checked_head(network: Network, head: int) -> None:
+def checked_head(network: Model, head: int) -> None:
     """Raise an `InputError` where the network has no such head."""
     if not 0 <= head < network.n_heads:
         raise InputError(f"head = {head}, expected 0 .. {network.n_heads - 1}")
@@ -238,7 +240,7 @@ class _Lookup:
     cells: list[list[int]]
 
     @classmethod
-    def of(cls, network: Network, contexts: Int64Array) -> "_Lookup":
+    def of(cls, network: Model, contexts: Int64Array) -> "_Lookup":
         index: dict[tuple[int, int], int] = {}
         cells = [[index.setdefault(pair, len(index)) for pair in enumerate(context)] for context in contexts.tolist()]
         positions, tokens = np.array(list(index), dtype=np.int64).reshape(-1, 2).T
@@ -249,7 +251,7 @@ def _last(lookup: _Lookup) -> arb_mat:
     return _rows(lookup.vectors.table(), [cell[-1] for cell in lookup.cells], lookup.vectors.ncols())
 
 
-def _attention(network: Network, lookup: _Lookup, head: int) -> list[list[arb]]:
+def _attention(network: Model, lookup: _Lookup, head: int) -> list[list[arb]]:
     """The attention of one head, `[T][S]`."""
     queries = (lookup.vectors * _exact(network.W_Q[head])).table()
     keys = (lookup.vectors * _exact(network.W_K[head])).table()
@@ -261,7 +263,7 @@ def _attention(network: Network, lookup: _Lookup, head: int) -> list[list[arb]]:
     return pattern
 
 
-def _features(network: Network, lookup: _Lookup) -> arb_mat:
+def _features(network: Model, lookup: _Lookup) -> arb_mat:
     rows: list[list[arb]] = [[] for _ in lookup.cells]
     for head in range(network.n_heads):
         values = (lookup.vectors * _exact(network.W_V[head])).table()

@@ -12,13 +12,16 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
-from constructions.models.layer import Layer, LayerTask, require_fit
+from constructions.models.construction import require_fit
+from constructions.models.model import Model
+from constructions.models.shapes import mahdavi_tensors
+from constructions.tasks.vectors import VectorTask
 from verify.forward.in_balls import checked_precision
 
 Float64Array = NDArray[np.float64]
 
 
-def theta_in_balls(layer: Layer, task: LayerTask, precision: int) -> arb_mat:
+def theta_in_balls(layer: Model, task: VectorTask, precision: int) -> arb_mat:
     r"""The attention weights as balls; row $tH + h$ holds $\theta^h_t$.
 
     Args:
@@ -35,9 +38,9 @@ def theta_in_balls(layer: Layer, task: LayerTask, precision: int) -> arb_mat:
     Page: docs/rigour/layer.md
 
     Example:
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> theta_in_balls(layer, LayerTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))), 64).str()
+        >>> theta_in_balls(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))), 64).str()
         '[0.500000000000000, 0.500000000000000]'
     """
     require_fit(layer, task)
@@ -46,7 +49,7 @@ def theta_in_balls(layer: Layer, task: LayerTask, precision: int) -> arb_mat:
         return arb_mat([patterns[h][t] for t in range(task.n_examples) for h in range(layer.n_heads)])
 
 
-def mixed_inputs_in_balls(layer: Layer, task: LayerTask, precision: int) -> arb_mat:
+def mixed_inputs_in_balls(layer: Model, task: VectorTask, precision: int) -> arb_mat:
     r"""The matrix $Z$ as balls, $z^h_t = \theta^h_t E^{(t)}$ side by side.
 
     Args:
@@ -63,9 +66,9 @@ def mixed_inputs_in_balls(layer: Layer, task: LayerTask, precision: int) -> arb_
     Page: docs/rigour/layer.md
 
     Example:
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> mixed_inputs_in_balls(layer, LayerTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))), 64).str()
+        >>> mixed_inputs_in_balls(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))), 64).str()
         '[0.500000000000000, 0.500000000000000]'
     """
     require_fit(layer, task)
@@ -73,7 +76,7 @@ def mixed_inputs_in_balls(layer: Layer, task: LayerTask, precision: int) -> arb_
         return _mixed(layer, task)
 
 
-def outputs_in_balls(layer: Layer, task: LayerTask, precision: int) -> arb_mat:
+def outputs_in_balls(layer: Model, task: VectorTask, precision: int) -> arb_mat:
     r"""The outputs as balls, $[z^1_t W_V^1, \dots, z^H_t W_V^H]\, W_O W_D$.
 
     Args:
@@ -90,22 +93,22 @@ def outputs_in_balls(layer: Layer, task: LayerTask, precision: int) -> arb_mat:
     Page: docs/rigour/layer.md
 
     Example:
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> outputs_in_balls(layer, LayerTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))), 64).str()
+        >>> outputs_in_balls(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))), 64).str()
         '[1.00000000000000]'
     """
     require_fit(layer, task)
     with ctx.workprec(checked_precision(precision)):
-        inner = _exact(layer.W_O) * _exact(layer.W_D)
-        d_value, read = layer.d_value, []
+        inner = _exact(mahdavi_tensors(layer)["W_O"]) * _exact(layer.W_U)
+        d_value, read = layer.d_head, []
         for head, values in enumerate(layer.W_V):
             block = inner.table()[head * d_value : (head + 1) * d_value]
             read += (_exact(values) * arb_mat(block)).table()
         return _mixed(layer, task) * arb_mat(read)
 
 
-def _patterns(layer: Layer, task: LayerTask) -> Iterator[list[list[arb]]]:
+def _patterns(layer: Model, task: VectorTask) -> Iterator[list[list[arb]]]:
     """The attention of one head after the other, `[T][n]`."""
     queries = _exact(task.queries)
     contexts = [_exact(context) for context in task.contexts]
@@ -120,7 +123,7 @@ def _patterns(layer: Layer, task: LayerTask) -> Iterator[list[list[arb]]]:
         yield [_softmax(scores) for scores in columns]
 
 
-def _mixed(layer: Layer, task: LayerTask) -> arb_mat:
+def _mixed(layer: Model, task: VectorTask) -> arb_mat:
     rows: list[list[arb]] = [[] for _ in range(task.n_examples)]
     contexts = [_exact(context) for context in task.contexts]
     for pattern in _patterns(layer, task):

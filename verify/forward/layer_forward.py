@@ -18,7 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.layer import Layer, LayerTask, require_fit
+from constructions.models.construction import require_fit
+from constructions.models.model import Model
+from constructions.models.shapes import mahdavi_tensors
+from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, largest, matmul, residual, upper_product
 from verify.forward.float64 import enclose_softmax
@@ -45,7 +48,7 @@ class LayerForward:
     top: Enclosure
 
 
-def enclose_theta(layer: Layer, task: LayerTask, *, precision: int | None = None) -> Enclosure:
+def enclose_theta(layer: Model, task: VectorTask, *, precision: int | None = None) -> Enclosure:
     r"""Enclose the attention weights $\theta^h_t = \mathrm{softmax}\bigl(E^{(t)} W_K^h (e^{(t)} W_Q^h)^T\bigr)$.
 
     Rigorous by Lemmas Y1 and Y2 (in balls, Y5). The radius of a saturated head shrinks with the mass that is left
@@ -66,9 +69,9 @@ def enclose_theta(layer: Layer, task: LayerTask, *, precision: int | None = None
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/rigour/layer.md
 
     Example:
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> theta = enclose_theta(layer, LayerTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))))
+        >>> theta = enclose_theta(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))))
         >>> theta.midpoint.tolist(), bool((theta.radius < 1e-15).all())
         ([[[0.5, 0.5]]], True)
     """
@@ -82,7 +85,7 @@ def enclose_theta(layer: Layer, task: LayerTask, *, precision: int | None = None
     return Enclosure(midpoint, radius)
 
 
-def enclose_mixed_inputs(layer: Layer, task: LayerTask, *, precision: int | None = None) -> Enclosure:
+def enclose_mixed_inputs(layer: Model, task: VectorTask, *, precision: int | None = None) -> Enclosure:
     r"""Enclose the matrix $Z$ with the rows $[z^1_t, \dots, z^H_t]$, $z^h_t = \theta^h_t E^{(t)}$.
 
     Rigorous by Lemmas Y1 to Y3 (in balls, Y5).
@@ -102,9 +105,9 @@ def enclose_mixed_inputs(layer: Layer, task: LayerTask, *, precision: int | None
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4. Page: docs/rigour/layer.md
 
     Example:
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> enclose_mixed_inputs(layer, LayerTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).midpoint
+        >>> enclose_mixed_inputs(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).midpoint
         array([[0.5, 0.5]])
     """
     if precision is not None:
@@ -112,7 +115,7 @@ def enclose_mixed_inputs(layer: Layer, task: LayerTask, *, precision: int | None
     return enclose_layer(layer, task).mixed
 
 
-def enclose_layer(layer: Layer, task: LayerTask, *, progress: Progress | None = None) -> LayerForward:
+def enclose_layer(layer: Model, task: VectorTask, *, progress: Progress | None = None) -> LayerForward:
     r"""Enclose $Z$ and the largest attention weight of each head, in one pass.
 
     Args:
@@ -130,9 +133,9 @@ def enclose_layer(layer: Layer, task: LayerTask, *, progress: Progress | None = 
     Page: docs/rigour/layer.md
 
     Example:
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> enclose_layer(layer, LayerTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).top.midpoint
+        >>> enclose_layer(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).top.midpoint
         array([[0.5]])
     """
     require_fit(layer, task)
@@ -149,7 +152,7 @@ def enclose_layer(layer: Layer, task: LayerTask, *, progress: Progress | None = 
 
 
 def enclose_outputs(
-    layer: Layer, task: LayerTask, *, mixed: Enclosure | None = None, precision: int | None = None
+    layer: Model, task: VectorTask, *, mixed: Enclosure | None = None, precision: int | None = None
 ) -> Enclosure:
     r"""Enclose the outputs $[z^1_t W_V^1, \dots, z^H_t W_V^H]\, W_O W_D$.
 
@@ -173,9 +176,9 @@ def enclose_outputs(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/rigour/layer.md
 
     Example:
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> enclose_outputs(layer, LayerTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).midpoint
+        >>> enclose_outputs(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).midpoint
         array([[1.]])
     """
     if precision is not None:
@@ -188,18 +191,18 @@ def enclose_outputs(
     if mixed.shape != expected:
         raise InputError(f"mixed has shape {mixed.shape}, expected {expected}")
     read = _read_out(layer)
-    midpoint, radius = np.empty((2, task.n_examples, layer.d_out))
+    midpoint, radius = np.empty((2, task.n_examples, layer.d_vocab_out))
     for start in range(0, task.n_examples, _OUTPUT_ROWS):
         part = _product(mixed[start : start + _OUTPUT_ROWS], read)
         midpoint[start : start + len(part)], radius[start : start + len(part)] = part.midpoint, part.radius
     return Enclosure(midpoint, radius)
 
 
-def _theta_blocks(layer: Layer, task: LayerTask) -> Iterator[tuple[int, slice, Enclosure]]:
+def _theta_blocks(layer: Model, task: VectorTask) -> Iterator[tuple[int, slice, Enclosure]]:
     """The attention weights `[rows, n]` of one head and one block of examples after the other."""
     blas.probe()
-    widest = max(layer.d_model, layer.d_head, task.n_tokens)
-    per_example = widest if task.shared else task.n_tokens * max(layer.d_model, layer.d_head)
+    widest = max(layer.d_model, layer.d_qk, task.n_tokens)
+    per_example = widest if task.shared else task.n_tokens * max(layer.d_model, layer.d_qk)
     step = max(1, _BLOCK_ENTRIES // per_example)
     for head in range(layer.n_heads):
         shared_keys = _projected(task.contexts[0], layer.W_K[head]) if task.shared else None
@@ -209,7 +212,7 @@ def _theta_blocks(layer: Layer, task: LayerTask) -> Iterator[tuple[int, slice, E
             if shared_keys is not None:
                 scores = matmul(queries, shared_keys.T)
             else:
-                size, shape = rows.stop - rows.start, (task.n_tokens, layer.d_head)
+                size, shape = rows.stop - rows.start, (task.n_tokens, layer.d_qk)
                 keys = _projected(task.contexts[rows].reshape(-1, layer.d_model), layer.W_K[head])
                 scores = matmul(keys.reshape(size, *shape), queries.reshape(size, -1, 1)).reshape(size, -1)
             yield head, rows, enclose_softmax(scores, axis=1)  # Lemma Y2
@@ -220,7 +223,7 @@ def _projected(vectors: Float64Array, weights: Float64Array) -> Enclosure:
     return -residual(vectors, weights, np.zeros((len(vectors), weights.shape[1])))
 
 
-def _mixed(task: LayerTask, rows: slice, theta: Enclosure) -> Enclosure:
+def _mixed(task: VectorTask, rows: slice, theta: Enclosure) -> Enclosure:
     """What one head mixes, `[rows, d]` (Lemma Y3)."""
     if task.shared:
         return matmul(theta, task.contexts[0])
@@ -228,9 +231,9 @@ def _mixed(task: LayerTask, rows: slice, theta: Enclosure) -> Enclosure:
     return matmul(theta.reshape(size, 1, -1), task.contexts[rows]).reshape(size, -1)
 
 
-def _read_out(layer: Layer) -> Enclosure:
+def _read_out(layer: Model) -> Enclosure:
     """The matrix M with the outputs Z M, `[H * d, d_out]` (Lemma Y4)."""
-    inner = _projected(layer.W_O, layer.W_D).reshape(layer.n_heads, layer.d_value, layer.d_out)
+    inner = _projected(mahdavi_tensors(layer)["W_O"], layer.W_U).reshape(layer.n_heads, layer.d_head, layer.d_vocab_out)
     blocks = [_product(Enclosure.exact(values), inner[head]) for head, values in enumerate(layer.W_V)]
     radii = [np.broadcast_to(block.radius, block.shape) for block in blocks]
     return Enclosure(np.concatenate([block.midpoint for block in blocks]), np.concatenate(radii))

@@ -33,9 +33,10 @@ _ARRAY_HEADER = re.compile(
     rb"\{'descr': '(<i4|<i8|<f8|<U[1-9][0-9]{0,8})', 'fortran_order': False, "
     rb"'shape': \(((?:N,|N(?:, N)+)?)\), \} *\n".replace(b"N", _NUMBER)
 )
-_METADATA = {
-    "byheart": '{"architecture":"attention-only transformer","convention":"row vectors, unscaled scores","version":1}'
-}
+_OPTIONS = (
+    '{"blocks":[{"attends":"last","kind":"attention","norm":null,"queries":"stream","score_root":1,"skip":true}],'
+    '"input":"tokens"}'
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,15 @@ def _entries(path: Path, name: str, typecode: str, data: bytes) -> Any:
     return values
 
 
-_TENSORS = {"W_E": 2, "W_pos": 2, "W_Q": 3, "W_K": 3, "W_V": 3, "W_O": 3, "W_U": 2}
+_TENSORS = {
+    "embed.W_E": 2,
+    "pos_embed.W_pos": 2,
+    "blocks.0.attn.W_Q": 3,
+    "blocks.0.attn.W_K": 3,
+    "blocks.0.attn.W_V": 3,
+    "blocks.0.attn.W_O": 3,
+    "unembed.W_U": 2,
+}
 _TASK_ARRAYS = {
     "contexts": ("q", 2),
     "counts_indptr": ("q", 1),
@@ -101,7 +110,8 @@ class PlainNetwork:
 
     @classmethod
     def _read(cls, path: Path) -> "PlainNetwork":
-        tensors = read_tensors(path, _TENSORS, _METADATA)
+        named = read_tensors(path, _TENSORS, metadata_of(_OPTIONS))
+        tensors = {name.rpartition(".")[2]: tensor for name, tensor in named.items()}
         d_model, heads = tensors["W_E"].shape[1], tensors["W_Q"].shape[0]
         d_qk, d_head = tensors["W_Q"].shape[2], tensors["W_V"].shape[2]
         expected = {
@@ -120,7 +130,7 @@ class PlainNetwork:
             raise FileFormatError(f"{path}: a tensor has a dimension of 0")
         if d_head > d_model:
             raise FileFormatError(f"{path}: W_V has d_head = {d_head}, expected at most d_model = {d_model}")
-        digest = hashlib.sha256(b"".join(tensors[name].hashed(name) for name in _TENSORS))
+        digest = hashlib.sha256(_OPTIONS.encode("ascii") + b"".join(named[name].hashed(name) for name in _TENSORS))
         return cls(tensors, digest.hexdigest())
 
     def sizes(self) -> dict[str, int]:
@@ -228,6 +238,12 @@ class PlainTask:
         law = self.laws.row(i)
         top = max(law)
         return {token for token, mass in enumerate(law) if mass == top}
+
+
+def metadata_of(options: str) -> dict[str, str]:
+    """What a file of version 2 says about itself, for a model of these options."""
+    data = {"format": "byheart-model", "version": 2, **json.loads(options)}
+    return {"byheart": json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)}
 
 
 def read_tensors(path: Path, dimensions: Mapping[str, int], metadata: Mapping[str, str]) -> dict[str, PlainArray]:

@@ -11,10 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from constructions.errors import FileFormatError
-from verify.independent.plain_files import PlainArray, read_npz, read_tensors, reading
+from verify.independent.plain_files import PlainArray, metadata_of, read_npz, read_tensors, reading
 
-_METADATA = {"byheart": '{"architecture":"attention layer","convention":"row vectors, unscaled scores","version":1}'}
-_TENSORS = {"W_Q": 3, "W_K": 3, "W_V": 3, "W_O": 2, "W_D": 2}
+_OPTIONS = (
+    '{"blocks":[{"attends":"last","kind":"attention","norm":null,"queries":"task","score_root":1,"skip":false}],'
+    '"input":"vectors"}'
+)
+_TENSORS = {
+    "blocks.0.attn.W_Q": 3,
+    "blocks.0.attn.W_K": 3,
+    "blocks.0.attn.W_V": 3,
+    "blocks.0.attn.W_O": 3,
+    "unembed.W_U": 2,
+}
 _ARRAYS = {"contexts": 3, "queries": 2, "labels": 2}
 
 
@@ -27,13 +36,17 @@ class PlainLayer:
 
     @classmethod
     def read(cls, path: Path) -> "PlainLayer":
-        """Read what `constructions.models.layer.Layer.save` writes.
+        """Read what `constructions.models.model.Model.save` writes.
 
         Raises:
             FileFormatError: The file is missing or is not such a file.
         """
         with reading(path, "layer"):
-            tensors = read_tensors(path, _TENSORS, _METADATA)
+            named = read_tensors(path, _TENSORS, metadata_of(_OPTIONS))
+            tensors = {name.rpartition(".")[2]: tensor for name, tensor in named.items()}
+            tensors["W_D"] = tensors.pop("W_U")
+            output = tensors["W_O"]
+            tensors["W_O"] = PlainArray((output.shape[0] * output.shape[1], output.shape[2]), output.values)
             heads, d_model, d_head = tensors["W_Q"].shape
             d_value, d_inner = tensors["W_V"].shape[2], tensors["W_O"].shape[1]
             expected = {
@@ -46,7 +59,7 @@ class PlainLayer:
             for name, shape in expected.items():
                 if tensors[name].shape != shape or 0 in shape:
                     raise FileFormatError(f"{path}: {name} has shape {tensors[name].shape}, expected {shape}, none 0")
-            digest = hashlib.sha256(b"".join(tensors[name].hashed(name) for name in _TENSORS))
+            digest = hashlib.sha256(_OPTIONS.encode("ascii") + b"".join(named[name].hashed(name) for name in _TENSORS))
             return cls(tensors, digest.hexdigest())
 
     def sizes(self) -> dict[str, int]:
@@ -74,7 +87,7 @@ class PlainLayerTask:
 
     @classmethod
     def read(cls, path: Path) -> "PlainLayerTask":
-        """Read what `constructions.models.layer.LayerTask.save` writes.
+        """Read what `constructions.tasks.vectors.VectorTask.save` writes.
 
         Raises:
             FileFormatError: The file is missing or is not such a file.

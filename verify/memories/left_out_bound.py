@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
 from constructions.models.exact_network import ExactNetwork
-from constructions.models.network import Network
+from constructions.models.model import Model
 from verify.arithmetic.enclosure import (
     Enclosure,
     as_float64,
@@ -116,7 +116,7 @@ class LeftOutBound:
 
 
 def left_out_bound(
-    network: Network | ExactNetwork,
+    network: Model | ExactNetwork,
     contexts: Int64Array,
     *,
     kept: int,
@@ -169,7 +169,7 @@ def left_out_bound(
     Example:
         >>> from constructions.memories.left_out import sharp_instance, violating_front_end
         >>> given = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
-        >>> bound = left_out_bound(given.network, given.contexts, kept=3, stream=given.stream,
+        >>> bound = left_out_bound(given.model, given.contexts, kept=3, stream=given.stream,
         ...                        occurrences=given.occurrences)
         >>> bound.corrected_holds(), bound.printed_fails(Fraction(1, 99))
         (True, True)
@@ -216,7 +216,7 @@ def left_out_bound(
 class _Floats:
     """A float64 network on all contexts: features, logits, and the encoder's logits on those that are left out."""
 
-    def __init__(self, network: Network, contexts: Int64Array, stream: object, precision: int | None) -> None:
+    def __init__(self, network: Model, contexts: Int64Array, stream: object, precision: int | None) -> None:
         if not isinstance(stream, np.ndarray) or stream.ndim != 2 or stream.shape[1] != network.d_model:
             raise InputError(f"stream must be a float64 array with {network.d_model} columns")
         read = enclose_features(network, contexts, precision=precision)

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from constructions.errors import InputError
-from constructions.models.layer import Layer
+from constructions.models.model import Model
+from constructions.models.shapes import mahdavi_tensors
 from verify.replica.module import full_precision
 
 
@@ -27,7 +28,7 @@ class LayerReplica(nn.Module):
 
     Example:
         >>> import numpy as np
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> replica = LayerReplica.from_layer(layer, dtype=torch.float64)
         >>> replica(torch.eye(2, dtype=torch.float64)[None], torch.zeros(1, 2, dtype=torch.float64)).tolist()
@@ -47,7 +48,7 @@ class LayerReplica(nn.Module):
 
     @classmethod
     def from_layer(
-        cls, layer: Layer, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
+        cls, layer: Model, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
     ) -> "LayerReplica":
         """A replica whose parameters are the weights rounded to nearest in `dtype`.
 
@@ -61,7 +62,7 @@ class LayerReplica(nn.Module):
         """
         if not dtype.is_floating_point:
             raise InputError(f"dtype = {dtype}, expected a floating-point type")
-        return cls({name: torch.tensor(array).to(dtype).to(device) for name, array in layer.tensors().items()})
+        return cls({name: torch.tensor(array).to(dtype).to(device) for name, array in mahdavi_tensors(layer).items()})
 
     def forward(self, contexts: Tensor, queries: Tensor) -> Tensor:
         """The outputs of each example.

@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.layer import Layer, LayerTask, require_fit
+from constructions.models.construction import require_fit
+from constructions.models.model import Model
+from constructions.models.shapes import mahdavi_tensors
+from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
 from verify.replica.rounding import (
     _EVALUATION_SLACK,
@@ -29,7 +32,7 @@ _BLOCK_ENTRIES = 2**21
 
 
 def layer_rounding_bound(
-    layer: Layer, task: LayerTask, *, number_format: FloatFormat, exp_ulps: float = EXP_ULPS
+    layer: Model, task: VectorTask, *, number_format: FloatFormat, exp_ulps: float = EXP_ULPS
 ) -> Float64Array:
     r"""Upper bound, per example, of |outputs computed in a format - exact outputs|, over all outputs.
 
@@ -57,9 +60,9 @@ def layer_rounding_bound(
 
     Example:
         >>> from verify.replica.rounding import FLOAT32
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> task = LayerTask(contexts=np.eye(2)[None], queries=np.zeros((1, 2)), labels=np.ones((1, 1)))
+        >>> task = VectorTask(contexts=np.eye(2)[None], queries=np.zeros((1, 2)), labels=np.ones((1, 1)))
         >>> bool(0 < layer_rounding_bound(layer, task, number_format=FLOAT32)[0] < 1e-5)
         True
     """
@@ -69,9 +72,9 @@ def layer_rounding_bound(
         raise InputError(f"exp_ulps = {exp_ulps}, expected a positive number of units in the last place")
     if not number_format.unit_roundoff >= FLOAT64.unit_roundoff:
         raise InputError(f"number_format: {number_format.name} is finer than float64, in which the bound is evaluated")
-    widest = max(layer.d_model, layer.d_head, task.n_tokens)
-    heads = layer.n_heads * layer.d_value
-    per_example = max(heads, widest if task.shared else task.n_tokens * max(layer.d_model, layer.d_head))
+    widest = max(layer.d_model, layer.d_qk, task.n_tokens)
+    heads = layer.n_heads * layer.d_head
+    per_example = max(heads, widest if task.shared else task.n_tokens * max(layer.d_model, layer.d_qk))
     rows = max(1, _BLOCK_ENTRIES // per_example)
     with np.errstate(all="ignore"):
         blocks = [
@@ -82,7 +85,7 @@ def layer_rounding_bound(
 
 
 def _block_bound(
-    layer: Layer, task: LayerTask, rows: slice, number_format: FloatFormat, exp_ulps: float
+    layer: Model, task: VectorTask, rows: slice, number_format: FloatFormat, exp_ulps: float
 ) -> Float64Array:
     u, n_tokens, size = number_format.unit_roundoff, task.n_tokens, rows.stop - rows.start
     nothing = np.full(size, math.inf)
@@ -106,8 +109,8 @@ def _block_bound(
         sizes.append(value_size)
         errors.append(value_error)
         stages += [asked.error, keys.error, score.error, mixed_error, value_error]
-    inner_size, inner_error = _read(np.hstack(sizes), np.hstack(errors), layer.W_O, number_format)
-    _, bound = _read(inner_size, inner_error, layer.W_D, number_format)
+    inner_size, inner_error = _read(np.hstack(sizes), np.hstack(errors), mahdavi_tensors(layer)["W_O"], number_format)
+    _, bound = _read(inner_size, inner_error, layer.W_U, number_format)
     stages += [inner_error, bound]
     given: Sequence[Float64Array] = [*layer.tensors().values(), task.contexts, task.queries]
     largest = max(float(np.abs(array).max()) for array in given)

@@ -13,7 +13,9 @@ import torch
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.layer import Layer, LayerTask, require_fit
+from constructions.models.construction import require_fit
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, down, up
 from verify.forward.layer_forward import enclose_outputs
 from verify.replica.device import device_name, require_arithmetic, select_device
@@ -65,8 +67,8 @@ class LayerRunResult:
 
 
 def run_layer(
-    layer: Layer,
-    task: LayerTask,
+    layer: Model,
+    task: VectorTask,
     *,
     device: str = "cpu",
     dtype: str = "float32",
@@ -98,9 +100,9 @@ def run_layer(
     Page: docs/layer.md
 
     Example:
-        >>> layer = Layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
+        >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> task = LayerTask(contexts=np.eye(2)[None], queries=np.zeros((1, 2)), labels=np.ones((1, 1)))
+        >>> task = VectorTask(contexts=np.eye(2)[None], queries=np.zeros((1, 2)), labels=np.ones((1, 1)))
         >>> result = run_layer(layer, task)
         >>> result.within_bound, result.max_label_error
         (True, 0.0)
@@ -141,8 +143,8 @@ def run_layer(
 
 
 def run_layer_in_all(
-    layer: Layer,
-    task: LayerTask,
+    layer: Model,
+    task: VectorTask,
     *,
     device: str = "cpu",
     dtypes: Sequence[str] = DTYPES,
@@ -177,10 +179,10 @@ def _judged(errors: Float64Array, limits: Float64Array | None, dtype: str) -> tu
     return None, largest, "not judged: no finite bound holds, as when an intermediate result may overflow"
 
 
-def _forward(layer: Layer, task: LayerTask, device: torch.device, dtype: torch.dtype) -> tuple[Float64Array, float]:
+def _forward(layer: Model, task: VectorTask, device: torch.device, dtype: torch.dtype) -> tuple[Float64Array, float]:
     """The outputs that torch computes, as float64, and the seconds of its forward passes."""
     replica = LayerReplica.from_layer(layer, dtype=dtype, device=device)
-    per_head = task.n_tokens * (2 if task.shared else layer.d_head + 2) + layer.d_head + layer.d_model + layer.d_value
+    per_head = task.n_tokens * (2 if task.shared else layer.d_qk + 2) + layer.d_qk + layer.d_model + layer.d_head
     rows = max(1, _BATCH_ENTRIES // (layer.n_heads * per_head + task.n_tokens * layer.d_model))
     parts, seconds = [], 0.0
     for start in range(0, task.n_examples, rows):

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_tensors
 
 
 class Replica(nn.Module):
@@ -32,7 +33,7 @@ class Replica(nn.Module):
     Example:
         >>> import numpy as np
         >>> one = np.ones
-        >>> network = Network(W_E=one((3, 2)), W_pos=one((4, 2)), W_Q=one((5, 2, 1)), W_K=one((5, 2, 1)),
+        >>> network = dana_network(W_E=one((3, 2)), W_pos=one((4, 2)), W_Q=one((5, 2, 1)), W_K=one((5, 2, 1)),
         ...                   W_V=one((5, 2, 2)), W_O=one((5, 2, 2)), W_U=one((2, 3)))
         >>> replica = Replica.from_network(network, dtype=torch.float64)
         >>> replica(torch.tensor([[0, 1, 2, 0]])).tolist()
@@ -54,7 +55,7 @@ class Replica(nn.Module):
 
     @classmethod
     def from_network(
-        cls, network: Network, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
+        cls, network: Model, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
     ) -> "Replica":
         """A replica whose parameters are the weights rounded to nearest in `dtype`.
 
@@ -68,7 +69,7 @@ class Replica(nn.Module):
         """
         if not dtype.is_floating_point:
             raise InputError(f"dtype = {dtype}, expected a floating-point type")
-        return cls({name: torch.tensor(array).to(dtype).to(device) for name, array in network.tensors().items()})
+        return cls({name: torch.tensor(array).to(dtype).to(device) for name, array in dana_tensors(network).items()})
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Logits after the last token of each context.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
 from verify.arithmetic import blas
 
 Float64Array = NDArray[np.float64]
@@ -44,7 +44,7 @@ _LARGEST_EXPONENT = 0.25
 
 
 def rounding_bound(
-    network: Network,
+    network: Model,
     contexts: Int64Array,
     *,
     number_format: FloatFormat,
@@ -85,7 +85,7 @@ def rounding_bound(
 
     Example:
         >>> one = np.ones
-        >>> network = Network(W_E=one((3, 2)), W_pos=one((4, 2)), W_Q=one((5, 2, 1)), W_K=one((5, 2, 1)),
+        >>> network = dana_network(W_E=one((3, 2)), W_pos=one((4, 2)), W_Q=one((5, 2, 1)), W_K=one((5, 2, 1)),
         ...                   W_V=one((5, 2, 2)), W_O=one((5, 2, 2)), W_U=one((2, 3)))
         >>> bound = rounding_bound(network, np.array([[0, 1, 2, 0]]), number_format=FLOAT32)
         >>> bool(0 < bound[0] < 1e-2)
@@ -107,7 +107,7 @@ def rounding_bound(
     return np.concatenate(blocks) if blocks else np.zeros(0)
 
 
-def _checked_contexts(network: Network, contexts: Int64Array) -> Int64Array:
+def _checked_contexts(network: Model, contexts: Int64Array) -> Int64Array:
     """The contexts as int64 `[T, S]`, or an `InputError` that says why `network` cannot read them."""
     contexts = np.asarray(contexts)
     if contexts.ndim != 2 or contexts.dtype.kind not in "iu":
@@ -194,7 +194,7 @@ def _softmax(scores: _Rounded, number_format: FloatFormat, exp_ulps: float) -> t
     return weights + 16.0 * smallest / u, relative
 
 
-def _block_bound(network: Network, contexts: Int64Array, number_format: FloatFormat, exp_ulps: float) -> Float64Array:
+def _block_bound(network: Model, contexts: Int64Array, number_format: FloatFormat, exp_ulps: float) -> Float64Array:
     u, length, d_model = number_format.unit_roundoff, contexts.shape[1], network.d_model
     nothing = np.full(len(contexts), math.inf)
     # Lemma R5 needs an exponential that is good for something, and underflow far below the rounding of their sum.

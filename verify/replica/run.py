@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure, down, up
 from verify.forward.float64 import logit_chunks
@@ -67,7 +67,7 @@ class RunResult:
 
 
 def run(
-    network: Network,
+    network: Model,
     task: Task,
     *,
     device: str = "cpu",
@@ -106,7 +106,7 @@ def run(
         >>> task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"),
         ...                  target="labels")
         >>> one = np.ones((1, 2, 1))
-        >>> network = Network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=one, W_K=one, W_V=one,
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=one, W_K=one, W_V=one,
         ...                   W_O=np.zeros((1, 1, 2)), W_U=np.eye(2))
         >>> result = run(network, task, dtype="float32")
         >>> result.accuracy, result.within_bound, result.max_logit_error
@@ -116,7 +116,7 @@ def run(
 
 
 def run_all(
-    network: Network,
+    network: Model,
     task: Task,
     *,
     device: str = "cpu",
@@ -142,7 +142,7 @@ def run_all(
 class _Judge:
     """The figures of one type, gathered over the chunks of contexts."""
 
-    def __init__(self, network: Network, task: Task, device: torch.device, dtype: str, exp_ulps: float) -> None:
+    def __init__(self, network: Model, task: Task, device: torch.device, dtype: str, exp_ulps: float) -> None:
         if dtype not in DTYPES:
             raise InputError(f"dtype = {dtype!r}, expected one of {', '.join(DTYPES)}")
         self.task, self.device, self.dtype = task, device, dtype
@@ -220,7 +220,7 @@ class _Judge:
 
 
 def _run(
-    network: Network, task: Task, *, device: str, dtypes: Sequence[str], logits: Chunks | None, exp_ulps: float
+    network: Model, task: Task, *, device: str, dtypes: Sequence[str], logits: Chunks | None, exp_ulps: float
 ) -> list[RunResult]:
     if network.d_vocab_out != task.vocabulary_size:
         raise InputError(f"network has {network.d_vocab_out} logits, but the task has {task.vocabulary_size} tokens")
@@ -249,7 +249,7 @@ def _covering(chunks: Chunks, task: Task) -> Iterator[tuple[int, Enclosure]]:
         raise InputError(f"logits cover {expected} contexts, expected {task.n_contexts}")
 
 
-def _batch_rows(network: Network, length: int, device: torch.device) -> int:
+def _batch_rows(network: Model, length: int, device: torch.device) -> int:
     """As many contexts as fit the batch's share of memory, counting keys and values twice for the copies of einsum."""
     per_head = 2 * length * (network.d_qk + network.d_head) + 3 * length + network.d_qk + 2 * network.d_head
     entries = network.n_heads * per_head + (length + 3) * network.d_model + 8 * network.d_vocab_out

@@ -17,7 +17,7 @@ from constructions.claims import REGISTER, claim
 from constructions.claims.claim import Claim
 from constructions.features.full_rank_attention import FRONT_ENDS
 from constructions.memories.memory import TAILS
-from constructions.models.layer import LayerConstruction
+from constructions.models.construction import Construction
 from constructions.tasks.text import default_text
 from tests.layers import memory_layer, random_layer_task
 from verify.claims.audit import NEEDED, Audit
@@ -342,15 +342,15 @@ def test_build_refuses_what_the_claim_does_not_know(arguments, message, tmp_path
 def layer_claim(kind="regression"):
     def build():
         task = random_layer_task(examples=5, tokens=4, d_model=4, kind=kind)
-        return LayerConstruction(task, memory_layer(task, heads=3), "random heads")
+        return Construction(task, memory_layer(task, heads=3), "random heads")
 
-    return Claim("x.layer", "A layer", "Source", "", "holds", "", "docs/layer.md", build=build)
+    return Claim("x.model", "A layer", "Source", "", "holds", "", "docs/layer.md", build=build)
 
 
 @pytest.fixture
 def layer_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("constructions.claims.claim", lambda id: layer_claim())
-    assert main(["build", "x.layer", "--out", str(tmp_path / "layer")]) == 0
+    assert main(["build", "x.model", "--out", str(tmp_path / "layer")]) == 0
     shown = capsys.readouterr().out
     for phrase in ("random heads", "rank of Z", "label error", "15 pairs", "float32", "layer.safetensors"):
         assert phrase in shown
@@ -371,7 +371,7 @@ def test_a_layer_is_built_checked_and_run_like_a_network(layer_folder, capsys):
 
 def test_a_layer_of_classes_shows_its_margin_and_its_accuracy(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("constructions.claims.claim", lambda id: layer_claim("classification"))
-    assert main(["build", "x.layer", "--out", str(tmp_path / "layer")]) == 0
+    assert main(["build", "x.model", "--out", str(tmp_path / "layer")]) == 0
     shown = capsys.readouterr().out
     assert "margin of the class" in shown and "accuracy 1," in shown
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.report.page import Details, report_html, write_report
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
 
 VOID = {"meta", "path", "circle", "rect", "polyline", "br"}
@@ -64,9 +65,9 @@ class Page(HTMLParser):
         return sum(tag == name for tag, _ in self.tags)
 
 
-def random_network(task: Task, *, n_heads: int = 3, d_model: int = 4, seed: int = 0) -> Network:
+def random_network(task: Task, *, n_heads: int = 3, d_model: int = 4, seed: int = 0) -> Model:
     normal = np.random.default_rng(seed).standard_normal
-    return Network(
+    return dana_network(
         W_E=normal((task.vocabulary_size, d_model)),
         W_pos=normal((task.context_length, d_model)),
         W_Q=normal((n_heads, d_model, 2)),
@@ -295,7 +296,9 @@ def test_the_label_to_be_held_is_marked_even_if_the_weights_predict_another() ->
     wrong = np.array(network.W_U)
     wrong[:, task.labels] = 0.0
     wrong[:, task.labels] -= 100.0 * np.sign(network.W_E[task.contexts[:, 0]].mean(axis=0))[:, np.newaxis]
-    shown = section(report_html({}, Network(**{**network.tensors(), "W_U": wrong}), task), "Predicted beside true")
+    shown = section(
+        report_html({}, dana_network(**{**dana_tensors(network), "W_U": wrong}), task), "Predicted beside true"
+    )
     cards = shown.split("<div class='prediction'>")[1:]
     for card, label in zip(cards, task.labels.tolist(), strict=True):
         marked = re.findall(r">([^<>]+)</bdi> <span class='mark'>", card)

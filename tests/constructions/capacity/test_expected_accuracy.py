@@ -64,7 +64,7 @@ def test_the_guaranteed_number_of_heads_holds_any_labels(contexts, seed):
     heads = next(h for h in range(1, size + 1) if guaranteed_number(contexts, d_model=2, n_heads=h) == size)
     labels = np.random.default_rng(seed).integers(0, n_tokens, size)
     task = array_task(contexts, next_tokens=labels, vocabulary=n_tokens, target="labels")
-    network = build_memory(task, d_model=2, d_head=1, n_heads=heads).network
+    network = build_memory(task, d_model=2, d_head=1, n_heads=heads).model
     assert certify_memorization(network, task, rank=False).certificate.claim("argmax").verdict is Verdict.PROVED
 
 

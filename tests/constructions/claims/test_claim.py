@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import HypothesisError, InputError
 from constructions.models.construction import Construction
-from constructions.models.network import Network
-from constructions.tasks.task import Counts, make_task
+from constructions.models.shapes import dana_network
+from constructions.tasks.task import Counts, Task, make_task
 
 LONG = Hypothesis("S >= 2", lambda length, **_: length >= 2)
 
 
-def silent(length: int, seed: int) -> Construction:
+def silent(length: int, seed: int) -> Construction[Task]:
     task = make_task(np.zeros((1, length), dtype=np.int64), Counts.from_rows([{0: 1}]), vocabulary=("a", "b"))
     one = np.ones((1, 1, 1))
-    network = Network(
+    network = dana_network(
         W_E=np.ones((2, 1)), W_pos=np.zeros((length, 1)), W_Q=one, W_K=one, W_V=one, W_O=one, W_U=np.ones((1, 2))
     )
     return Construction(task, network, f"length {length}, seed {seed}")

@@ -19,7 +19,7 @@ from verify.verdict import Verdict
 )
 def test_the_solvable_contexts_are_held(sizes):
     built = CLAIM.construct(**sizes)
-    assert certify_memorization(built.network, built.task).certificate.verdict is Verdict.PROVED
+    assert certify_memorization(built.model, built.task).certificate.verdict is Verdict.PROVED
 
 
 def test_the_default_holds_as_many_as_the_paper_counts():
@@ -30,7 +30,7 @@ def test_the_default_holds_as_many_as_the_paper_counts():
 
 def test_three_of_four_contexts_of_xor_are_held():
     built = best_on_xor()
-    found = certify_memorization(built.network, built.task, rank=False)
+    found = certify_memorization(built.model, built.task, rank=False)
     assert sorted(margin > 0 for margin in found.margin_lower.tolist()) == [False, True, True, True]
 
 

@@ -27,17 +27,17 @@ from verify.verdict import Verdict
 def test_the_weights_have_the_logits_of_the_best_encoder(given_sizes):
     made = CLAIM.construct(**given_sizes)
     sizes = {**CLAIM.parameters, **given_sizes}
-    assert made.network.d_model == sizes["width"] and made.task.n_contexts == sizes["tokens"] ** sizes["length"]
+    assert made.model.d_model == sizes["width"] and made.task.n_contexts == sizes["tokens"] ** sizes["length"]
     assert made.task.laws is not None
     found = best_encoder(made.task.laws, sizes["width"], prior=made.task.prior, seed=sizes["seed"])
-    reached, wanted = logits(made.network, made.task.contexts), found.E @ found.W.T
+    reached, wanted = logits(made.model, made.task.contexts), found.E @ found.W.T
     gap = reached - wanted
     assert np.ptp(gap, axis=1).max() < 1e-9
 
 
 def test_the_default_is_proved_in_every_claim():
     made = CLAIM.construct()
-    assert certify_memorization(made.network, made.task).certificate.verdict is Verdict.PROVED
+    assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
 
 
 @given(st.integers(1, 8), st.integers(1, 20), st.integers(0, 100))

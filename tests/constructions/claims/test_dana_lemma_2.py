@@ -29,7 +29,7 @@ def test_the_weights_hold_every_label(tokens, length, width, head_width, seed):
         width = 2
     made = CLAIM.construct(tokens=tokens, length=length, width=width, head_width=head_width, seed=seed)
     assert made.task.n_contexts == tokens**length
-    assert (logits(made.network, made.task.contexts).argmax(axis=1) == made.task.labels).all()
+    assert (logits(made.model, made.task.contexts).argmax(axis=1) == made.task.labels).all()
 
 
 @given(st.integers(1, 4), st.integers(2, 3), st.integers(1, 5), st.integers(1, 4))
@@ -61,7 +61,7 @@ def test_each_hypothesis_is_refused_by_name(parameters, message):
 
 def test_more_heads_than_needed_are_allowed():
     made = CLAIM.construct(tokens=2, length=2, width=2, head_width=1, heads=4)
-    assert made.network.n_heads == 4 and "fewest" not in made.summary
+    assert made.model.n_heads == 4 and "fewest" not in made.summary
 
 
 @pytest.mark.parametrize("example", counterexamples(), ids=lambda example: f"{example.name} {len(example.contexts)}")

@@ -24,8 +24,8 @@ from verify.verdict import Verdict
 )
 def test_laws_are_proved_to_be_held_exactly_but_for_rounding(given_sizes):
     made = CLAIM.construct(**given_sizes)
-    assert made.network.d_model == made.task.vocabulary_size - 1
-    certified = certify_memorization(made.network, made.task)
+    assert made.model.d_model == made.task.vocabulary_size - 1
+    certified = certify_memorization(made.model, made.task)
     assert certified.certificate.verdict is Verdict.PROVED
     assert certified.divergence_upper.max() < 1e-15
 

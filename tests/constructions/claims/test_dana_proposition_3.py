@@ -21,8 +21,8 @@ from verify.verdict import Verdict
 )
 def test_the_weights_hold_every_label(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)
-    assert made.network.d_model == 2
-    assert certify_memorization(made.network, made.task).certificate.verdict is Verdict.PROVED
+    assert made.model.d_model == 2
+    assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
 
 
 @pytest.mark.parametrize(

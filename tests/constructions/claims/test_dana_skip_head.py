@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from constructions.claims.dana_skip_head import CLAIM, integer_front_end, label_targets
 from constructions.errors import HypothesisError
 from constructions.models.construction import Construction
+from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 from verify.forward.float64 import enclose_logits
 from verify.verdict import Verdict
 
 
-def verdicts(construction: Construction) -> list[Verdict]:
-    found = certify_memorization(construction.network, construction.task)
+def verdicts(construction: Construction[Task]) -> list[Verdict]:
+    found = certify_memorization(construction.model, construction.task)
     return [claim.verdict for claim in found.certificate.claims]
 
 
@@ -38,22 +39,22 @@ def test_as_many_labels_as_width_and_heads_together_are_proved_to_be_held(given_
     made = CLAIM.construct(**given_sizes)
     sizes = {**CLAIM.parameters, **given_sizes}
     assert made.task.n_contexts == sizes["width"] + sizes["heads"] * sizes["head_width"]
-    assert made.network.d_model == sizes["width"]
+    assert made.model.d_model == sizes["width"]
     assert set(verdicts(made)) == {Verdict.PROVED}
 
 
 def test_a_corrupted_weight_is_refuted() -> None:
     made = CLAIM.construct()
-    silent = replace(made, network=replace(made.network, W_O=np.zeros_like(made.network.W_O)))
+    silent = replace(made, model=replace(made.model, W_O=np.zeros_like(made.model.W_O)))
     assert set(verdicts(silent)) != {Verdict.PROVED}
-    logits = enclose_logits(silent.network, made.task.contexts)
+    logits = enclose_logits(silent.model, made.task.contexts)
     own = logits.upper()[np.arange(len(made.task.labels)), made.task.labels]
     assert (logits.lower().max(axis=1) > own).any()  # another token certainly wins somewhere
 
 
 def test_equal_seeds_give_equal_weights() -> None:
     first, again, other = CLAIM.construct(), CLAIM.construct(), CLAIM.construct(seed=1)
-    assert first.network.sha256() == again.network.sha256() != other.network.sha256()
+    assert first.model.sha256() == again.model.sha256() != other.model.sha256()
 
 
 @pytest.mark.parametrize(

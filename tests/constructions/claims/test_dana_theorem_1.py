@@ -10,12 +10,13 @@ from constructions.claims.dana_theorem_1 import CLAIM, build, exact_memory, pape
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.models.attention import logits
 from constructions.models.construction import Construction
+from constructions.tasks.task import Task
 from verify.forward.rationals import exact_network_logits
 
 
-def worst_error(made: Construction) -> float:
+def worst_error(made: Construction[Task]) -> float:
     assert made.task.laws is not None
-    return float(np.ptp(logits(made.network, made.task.contexts) - np.log(made.task.laws), axis=1).max())
+    return float(np.ptp(logits(made.model, made.task.contexts) - np.log(made.task.laws), axis=1).max())
 
 
 def test_the_register_finds_the_claim() -> None:
@@ -43,8 +44,8 @@ def test_all_contexts_are_reached_exactly_with_the_paper_s_number_of_heads(
     head_width = data.draw(st.integers(1, width))
     seed = data.draw(st.integers(0, 99))
     made = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width, seed=seed)
-    assert made.network.front_end.n_heads == paper_heads(tokens**length, width, head_width)
-    assert exact_network_logits(made.network, made.contexts) == made.targets
+    assert made.model.front_end.n_heads == paper_heads(tokens**length, width, head_width)
+    assert exact_network_logits(made.model, made.contexts) == made.targets
 
 
 @settings(max_examples=20)
@@ -55,7 +56,7 @@ def test_all_contexts_are_held_by_float64_weights(tokens: int, data: st.DataObje
     made = CLAIM.construct(
         tokens=tokens, length=2, width=width, head_width=head_width, seed=data.draw(st.integers(0, 99))
     )
-    assert made.network.n_heads == paper_heads(tokens**2, width, head_width)
+    assert made.model.n_heads == paper_heads(tokens**2, width, head_width)
     assert worst_error(made) < 1e-4
 
 
@@ -68,8 +69,8 @@ def test_some_contexts_are_held_if_their_rank_allows_it() -> None:
 
 def test_one_seed_is_one_memory_and_another_is_another() -> None:
     sizes = {"tokens": 3, "length": 4, "width": 3, "head_width": 2, "facts": 20}
-    assert build(**sizes).network.sha256() == build(**sizes).network.sha256()
-    assert build(**sizes).network.sha256() != build(**sizes, seed=1).network.sha256()
+    assert build(**sizes).model.sha256() == build(**sizes).model.sha256()
+    assert build(**sizes).model.sha256() != build(**sizes, seed=1).model.sha256()
 
 
 def test_too_few_heads_are_refused() -> None:

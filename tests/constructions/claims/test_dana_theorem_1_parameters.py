@@ -15,8 +15,8 @@ PARAMETERS = claim("dana.theorem-1-parameters")
 def test_shared_attention_holds_all_contexts(given: dict[str, int]) -> None:
     made = PARAMETERS.construct(**given)
     assert made.task.n_contexts == made.task.n_all == made.task.vocabulary_size**made.task.context_length
-    assert certify_memorization(made.network, made.task).certificate.verdict is Verdict.PROVED
-    assert f"{shared_attention_parameters(made.network)} chosen" in made.summary
+    assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
+    assert f"{shared_attention_parameters(made.model)} chosen" in made.summary
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ TAIL = claim("dana.theorem-1-tail")
 
 def test_the_weights_hold_the_kept_contexts_and_the_fourth_costs_what_the_page_says() -> None:
     made = TAIL.construct()
-    certificate = certify_memorization(made.network, made.task).certificate
+    certificate = certify_memorization(made.model, made.task).certificate
     assert certificate.verdict is Verdict.PROVED
     values = certificate.claim(ALL_CONTEXTS_DIVERGENCE).values
     assert 56.48 < values["lower"] < values["upper"] < 56.49
@@ -22,7 +22,7 @@ def test_the_weights_hold_the_kept_contexts_and_the_fourth_costs_what_the_page_s
 @pytest.mark.parametrize("parameters", [{"norm": 1}, {"norm": 500}, {"occurrences": 2}, {"seed": 1}, {"seed": 5}])
 def test_other_parameters_are_certified_as_well(parameters: dict[str, int]) -> None:
     made = TAIL.construct(**parameters)
-    assert certify_memorization(made.network, made.task).certificate.verdict is Verdict.PROVED
+    assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,13 @@ from verify.verdict import Verdict
 )
 def test_the_weights_are_certified(sizes: dict[str, int]) -> None:
     built = CLAIM.construct(**sizes)
-    assert certify_memorization(built.network, built.task).certificate.verdict is Verdict.PROVED
+    assert certify_memorization(built.model, built.task).certificate.verdict is Verdict.PROVED
 
 
 def test_the_default_has_fewer_dimensions_than_its_laws() -> None:
     built = CLAIM.construct()
-    assert built.network.d_model < built.task.vocabulary_size - 1
-    assert (logits(built.network, built.task.contexts).argmax(axis=1) == built.task.labels).all()
+    assert built.model.d_model < built.task.vocabulary_size - 1
+    assert (logits(built.model, built.task.contexts).argmax(axis=1) == built.task.labels).all()
     assert built.task.laws is not None
     assert np.allclose(built.task.laws.max(axis=1), 0.99)
 

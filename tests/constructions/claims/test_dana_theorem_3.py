@@ -12,7 +12,7 @@ from verify.verdict import Verdict
 @pytest.mark.parametrize("parameters", [{}, {"largest_range": 2}, {"largest_range": 500}, {"occurrences": 2}])
 def test_the_weights_hold_the_kept_contexts(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)
-    certificate = certify_memorization(made.network, made.task).certificate
+    certificate = certify_memorization(made.model, made.task).certificate
     assert certificate.verdict is Verdict.PROVED
     assert certificate.claim(DIVERGENCE).verdict is Verdict.PROVED
     assert (made.task.n_contexts, made.task.n_all) == (6, 9)

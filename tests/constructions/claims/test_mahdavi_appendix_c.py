@@ -6,7 +6,7 @@ import pytest
 from constructions.claims.mahdavi_appendix_c import CLAIM
 from constructions.claims.mahdavi_theorem_1 import labelled
 from constructions.errors import HypothesisError
-from constructions.models.layer import LayerConstruction
+from constructions.models.construction import Construction
 from constructions.models.layer_attention import outputs
 
 
@@ -16,11 +16,11 @@ from constructions.models.layer_attention import outputs
 )
 def test_outputs_and_skip_connection_are_the_labels(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)
-    assert isinstance(made, LayerConstruction)
-    layer, task = made.layer, made.task
+    assert isinstance(made, Construction)
+    layer, task = made.model, made.task
     labels = labelled(task.contexts, task.queries, outputs=task.d_out).labels
-    np.testing.assert_allclose(outputs(layer, task) + task.queries @ layer.W_D, labels, atol=1e-9)
-    assert layer.d_inner == layer.d_model
+    np.testing.assert_allclose(outputs(layer, task) + task.queries @ layer.W_U, labels, atol=1e-9)
+    assert layer.attention.d_out == layer.d_model
 
 
 @pytest.mark.parametrize("parameters", [{"heads": 0}, {"width": 7}, {"outputs": 17}, {"shared": 2}, {"seed": -1}])

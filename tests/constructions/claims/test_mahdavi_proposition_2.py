@@ -4,7 +4,7 @@ import pytest
 
 from constructions.claims.mahdavi_proposition_2 import CLAIM
 from constructions.errors import HypothesisError
-from constructions.models.layer import LayerConstruction
+from constructions.models.construction import Construction
 from verify.forward.layer_forward import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict
@@ -15,10 +15,10 @@ from verify.verdict import Verdict
 )
 def test_as_many_examples_as_the_bound_are_independent(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)
-    assert isinstance(made, LayerConstruction)
+    assert isinstance(made, Construction)
     sizes = {**CLAIM.parameters, **parameters}
     assert made.task.shared and made.task.n_examples == sizes["heads"] * (sizes["tokens"] - 1) + 1
-    assert certify_full_row_rank(enclose_mixed_inputs(made.layer, made.task)).verdict is Verdict.PROVED
+    assert certify_full_row_rank(enclose_mixed_inputs(made.model, made.task)).verdict is Verdict.PROVED
 
 
 @pytest.mark.parametrize("parameters", [{"heads": 0}, {"width": 7}, {"head_width": 0}, {"seed": -1}])

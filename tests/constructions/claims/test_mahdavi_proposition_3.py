@@ -5,17 +5,17 @@ import pytest
 
 from constructions.claims.mahdavi_proposition_3 import CLAIM
 from constructions.errors import HypothesisError
-from constructions.models.layer import LayerConstruction
+from constructions.models.construction import Construction
 from constructions.models.layer_attention import outputs
 
 
 @pytest.mark.parametrize("parameters", [{}, {"width": 4, "tokens": 3}, {"neurons": 2}])
 def test_the_labels_are_memorized_with_heads_of_width_one(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)
-    assert isinstance(made, LayerConstruction)
-    layer, task = made.layer, made.task
+    assert isinstance(made, Construction)
+    layer, task = made.model, made.task
     np.testing.assert_allclose(outputs(layer, task), task.labels, atol=1e-6)
-    assert layer.d_head == 1
+    assert layer.d_qk == 1
     # No head too many.
     assert (layer.n_heads - 1) * (task.n_tokens - 1) + 1 < task.n_examples <= layer.n_heads * (task.n_tokens - 1) + 1
 

@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 
 from constructions.claims.mahdavi_theorem_1 import CLAIM, build, labelled, narrow_values
 from constructions.errors import HypothesisError, InputError
-from constructions.models.layer import LayerConstruction
+from constructions.models.construction import Construction
 from constructions.models.layer_attention import outputs
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
+from constructions.tasks.vectors import VectorTask
 
 
-def holds(made: LayerConstruction) -> bool:
-    found = outputs(made.layer, made.task)
+def holds(made: Construction[VectorTask]) -> bool:
+    found = outputs(made.model, made.task)
     if made.task.kind == "classification":
         return bool((found.argmax(axis=1) == made.task.classes).all())
     return bool(np.abs(found - made.task.labels).max() < 1e-6)
@@ -37,7 +38,7 @@ def test_labels_are_held_down_to_the_smallest_sizes(heads: int, tokens: int, dat
     made = build(**parameters)
     assert holds(made)
     assert made.task.n_examples == (parameters["examples"] or heads * (tokens - 1) + 1)
-    assert (made.layer.n_heads, made.layer.d_head) == (heads, parameters["head_width"])
+    assert (made.model.n_heads, made.model.d_qk) == (heads, parameters["head_width"])
     assert f"H = {heads}" in made.summary
 
 

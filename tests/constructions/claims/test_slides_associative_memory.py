@@ -16,19 +16,19 @@ from verify.verdict import Verdict
 )
 def test_the_associations_are_held(parameters):
     made = CLAIM.construct(**parameters)
-    assert certify_memorization(made.network, made.task).certificate.verdict is Verdict.PROVED
+    assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
 
 
 def test_the_default_holds_twice_as_many_as_the_width():
     made = CLAIM.construct()
-    assert made.task.n_contexts == 256 == 2 * made.network.d_head
+    assert made.task.n_contexts == 256 == 2 * made.model.d_head
 
 
 def test_the_logits_are_those_of_the_matrix():
     made = CLAIM.construct(width=32, count=9)
     drawn = random_associations(32, 9, seed=0)
     expected = drawn.inputs @ drawn.memory.T @ drawn.outputs.T
-    assert np.array_equal(logits(made.network, made.task.contexts), expected[made.task.contexts[:, 0]])
+    assert np.array_equal(logits(made.model, made.task.contexts), expected[made.task.contexts[:, 0]])
     assert np.array_equal(made.task.labels, drawn.labels[made.task.contexts[:, 0]])
 
 

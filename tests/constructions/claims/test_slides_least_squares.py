@@ -16,8 +16,8 @@ from verify.verdict import Verdict
 def test_the_laws_are_held_as_well_as_promised(parameters):
     made = CLAIM.construct(**parameters)
     width = parameters.get("width", 2)
-    assert (made.network.n_heads, made.network.d_head) == (1, width)
-    found = certify_memorization(made.network, made.task)
+    assert (made.model.n_heads, made.model.d_head) == (1, width)
+    found = certify_memorization(made.model, made.task)
     assert found.certificate.verdict is Verdict.PROVED
     assert made.task.laws is not None
     bound = least_squares_bound(log_law_singular_values(made.task.laws), width)

@@ -17,9 +17,9 @@ SLIDES = claim("slides.theorem")
 def test_so_many_modules_hold_so_many_contexts(parameters: dict[str, int]) -> None:
     made = SLIDES.construct(**parameters)
     tokens, kept = (parameters.get(name, SLIDES.parameters[name]) for name in ("tokens", "kept"))
-    assert made.network.n_heads == -(-kept // tokens) and made.network.d_head == made.network.d_model == tokens
+    assert made.model.n_heads == -(-kept // tokens) and made.model.d_head == made.model.d_model == tokens
     assert made.task.n_contexts == kept
-    assert certify_memorization(made.network, made.task).certificate.verdict is Verdict.PROVED
+    assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_the_residual_is_zero_and_the_change_invertible(problem: Problem) -> Non
     except HypothesisError:
         assume(False)
         raise
-    assert exact_network_logits(made.network, problem.contexts) == problem.logits
+    assert exact_network_logits(made.model, problem.contexts) == problem.logits
     assert made.determinant == made.change.det() != 0
 
 
@@ -131,13 +131,13 @@ def test_attention_is_that_of_the_given_front_end_and_the_stream_is_what_it_says
     except HypothesisError:
         assume(False)
         raise
-    after = exact_outputs(made.network.front_end, problem.contexts)
+    after = exact_outputs(made.model.front_end, problem.contexts)
     width = made.change.nrows()
     assert columns(after, range(width)) == problem.skip * made.change
     assert columns(after, range(width, after.ncols())) == problem.features
     identity = fmpq_mat(width, width, [int(i == j) for i in range(width) for j in range(width)])
     assert (
-        exact_network_logits(ExactNetwork(made.network.front_end, made.network.W_O, identity), problem.contexts)
+        exact_network_logits(ExactNetwork(made.model.front_end, made.model.W_O, identity), problem.contexts)
         == made.stream
     )
     # The changed stream spans, with the features, what the given one does.
@@ -170,7 +170,7 @@ def test_at_exact_capacity_the_determinant_is_a_quotient(data: st.DataObject) ->
 @given(problems(), st.data())
 def test_a_corrupted_weight_is_seen(problem: Problem, data: st.DataObject) -> None:
     try:
-        network = exact_change_of_basis(*problem.arguments).network
+        network = exact_change_of_basis(*problem.arguments).model
     except HypothesisError:
         assume(False)
         raise
@@ -198,8 +198,8 @@ def test_without_heads_the_embeddings_are_the_memory(tokens: int, length: int) -
     rows = np.array([[0] * (length - 1) + [token] for token in range(tokens)])
     targets = fmpq_mat(tokens, 1, [3 * token + 1 for token in range(tokens)])
     made = exact_change_of_basis(front_end, rows, targets, fmpq_mat(1, 2, [1, -2]))
-    assert made.network.W_O == ()
-    assert exact_network_logits(made.network, rows) == targets * fmpq_mat(1, 2, [1, -2])
+    assert made.model.W_O == ()
+    assert exact_network_logits(made.model, rows) == targets * fmpq_mat(1, 2, [1, -2])
 
 
 def test_a_direction_that_the_features_hide_is_made_of_several_columns() -> None:
@@ -210,7 +210,7 @@ def test_a_direction_that_the_features_hide_is_made_of_several_columns() -> None
     )
     rows, targets = np.array([[0], [1]]), fmpq_mat(2, 1, [0, 7])
     made = exact_change_of_basis(front_end, rows, targets, ONE)
-    assert exact_network_logits(made.network, rows) == targets
+    assert exact_network_logits(made.model, rows) == targets
     assert made.change.tolist()[0][0] == -2 * made.change.tolist()[1][0] != 0
 
 
@@ -225,7 +225,7 @@ def test_targets_of_rank_zero_leave_every_coordinate_free() -> None:
     front_end = ExactFrontEnd(fmpq_mat(1, 2, [1, 0]), fmpq_mat(1, 2), (), (), ())
     made = exact_change_of_basis(front_end, np.array([[0]]), fmpq_mat(1, 1), ONE)
     assert made.condition.targets == 0
-    assert exact_network_logits(made.network, np.array([[0]])) == fmpq_mat(1, 1)
+    assert exact_network_logits(made.model, np.array([[0]])) == fmpq_mat(1, 1)
 
 
 def full_rank_front_end() -> ExactFrontEnd:
@@ -247,7 +247,7 @@ def test_without_shifts_one_more_coordinate_is_free() -> None:
     rows, targets = obstruction()
     W_U = fmpq_mat(2, 2, [1, 0, 0, 1])
     made = exact_change_of_basis(full_rank_front_end(), rows, targets, without_shifts(W_U))
-    difference = exact_network_logits(made.network, rows) - targets * W_U
+    difference = exact_network_logits(made.model, rows) - targets * W_U
     assert all(row[0] == row[1] for row in difference.tolist())
 
 

@@ -13,7 +13,7 @@ from constructions.features import skip_connection
 from constructions.features.full_rank_attention import front_end
 from constructions.features.skip_connection import memorize_with_skip_connection
 from constructions.models.attention import features, last, logits
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network
 
 
 def drawing(kind, **shape):
@@ -23,7 +23,7 @@ def drawing(kind, **shape):
 def network_of(found, shape):
     front = found.front_end
     output = found.output.reshape(shape["n_heads"], shape["d_head"], shape["d_model"])
-    return Network(front.W_E, front.W_pos, front.W_Q, front.W_K, front.W_V, output, found.W_U)
+    return dana_network(front.W_E, front.W_pos, front.W_Q, front.W_K, front.W_V, output, found.W_U)
 
 
 def distinct_contexts(count, length, vocabulary, seed):
@@ -165,8 +165,8 @@ def test_any_basis_of_the_residual_stream_gives_the_same_logits():
         W_K=other @ front.W_K,
         W_V=other @ front.W_V,
     )
-    here = Network(front.W_E, front.W_pos, front.W_Q, front.W_K, front.W_V, output, W_U)
-    there = Network(moved.W_E, moved.W_pos, moved.W_Q, moved.W_K, moved.W_V, output @ basis, other @ W_U)
+    here = dana_network(front.W_E, front.W_pos, front.W_Q, front.W_K, front.W_V, output, W_U)
+    there = dana_network(moved.W_E, moved.W_pos, moved.W_Q, moved.W_K, moved.W_V, output @ basis, other @ W_U)
     assert np.allclose(logits(here, contexts), logits(there, contexts), atol=1e-11)
 
 

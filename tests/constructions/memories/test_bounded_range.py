@@ -17,9 +17,9 @@ from verify.forward.rationals import exact_network_logits
 @given(st.integers(2, 1000), st.integers(1, 10**6))
 def test_kept_contexts_have_the_logits_of_the_encoder(largest: int, occurrences: int) -> None:
     held = bounded_transformer(Fraction(largest), occurrences=occurrences)
-    assert isinstance(held.network, ExactNetwork)
+    assert isinstance(held.model, ExactNetwork)
     weights, embeddings = within_range(Fraction(largest))
-    reached = exact_network_logits(held.network, held.contexts[:KEPT]).tolist()
+    reached = exact_network_logits(held.model, held.contexts[:KEPT]).tolist()
     for context, row in zip(held.contexts.tolist(), reached, strict=False):
         e = embeddings[sum(context) % 2]
         assert row == [fmpq((e * w).numerator, (e * w).denominator) for w in weights]

@@ -27,19 +27,19 @@ from constructions.models.construction import Construction
 from constructions.models.exact_attention import exact_logits
 from constructions.models.exact_network import ExactNetwork, as_rationals
 from constructions.models.front_end import FrontEnd
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.text import text_task
 
 WORDS = "it was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness"
 
 
-def float_network(network: Network | ExactNetwork) -> Network:
-    assert isinstance(network, Network)
+def float_network(network: Model | ExactNetwork) -> Model:
+    assert isinstance(network, Model)
     return network
 
 
-def rational_network(network: Network | ExactNetwork) -> ExactNetwork:
+def rational_network(network: Model | ExactNetwork) -> ExactNetwork:
     assert isinstance(network, ExactNetwork)
     return network
 
@@ -56,7 +56,7 @@ def test_the_transformer_has_the_logits_of_the_encoder_on_the_kept_contexts(seed
         held = hold(weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=occurrences)
     except HypothesisError:
         reject()  # saturated heads: dependent features up to rounding
-    network = float_network(held.network)
+    network = float_network(held.model)
     error = logits(network, contexts[:kept]) - stream[:kept] @ unembedding
     change = network.W_U @ np.linalg.pinv(unembedding)  # M, by whose inverse W_O is multiplied
     scale = (np.abs(network.W_O).max() * np.abs(network.W_U).max() + 1) * np.linalg.cond(change)
@@ -77,9 +77,9 @@ def test_rational_weights_have_the_logits_of_the_encoder_without_any_error(kept:
         weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=np.ones(9, dtype=np.int64)
     )
     wanted = (stream * unembedding).tolist()
-    assert exact_logits(rational_network(held.network), contexts[:kept]) == fmpq_mat(wanted[:kept])
+    assert exact_logits(rational_network(held.model), contexts[:kept]) == fmpq_mat(wanted[:kept])
     assert isinstance(held.stream, fmpq_mat)
-    assert held.stream * rational_network(held.network).W_U == fmpq_mat(wanted[kept:])
+    assert held.stream * rational_network(held.model).W_U == fmpq_mat(wanted[kept:])
 
 
 @pytest.mark.parametrize("ratio", [2, 3, 7, 20])
@@ -87,7 +87,7 @@ def test_the_instance_by_hand_has_the_change_of_basis_that_the_page_computes(rat
     k, instance = fmpq(ratio), loop_instance(ratio, size=5, occurrences=2)
     p, q = 1 - 1 / (1 + fmpq(2) ** (ratio - 1)), 1 / (1 + fmpq(2) ** (ratio * (ratio - 1)))
     change = k * (k + 1) / (k - 1) * (1 - p - q) / (p - q)
-    assert rational_network(instance.network).W_U == as_rationals([[5 * change, -5 * change]])
+    assert rational_network(instance.model).W_U == as_rationals([[5 * change, -5 * change]])
 
 
 @pytest.mark.parametrize(("ratio", "size"), [(1, 5), (2, 0)])
@@ -143,7 +143,7 @@ def test_nearly_dependent_heads_differ_by_the_gap() -> None:
 @given(seed=st.integers(0, 10**6), modules=st.booleans())
 def test_a_random_instance_keeps_what_the_encoder_says(seed: int, modules: bool) -> None:
     instance = random_instance(seed, modules=modules)
-    network = rational_network(instance.network)
+    network = rational_network(instance.model)
     assert 1 <= instance.kept < len(instance.contexts) == len(instance.occurrences)
     assert (np.diff(instance.occurrences) <= 0).all() and instance.occurrences.min() >= 1
     assert len(np.unique(instance.contexts, axis=0)) == len(instance.contexts)
@@ -154,7 +154,7 @@ def test_a_random_instance_keeps_what_the_encoder_says(seed: int, modules: bool)
 
 def test_random_instances_are_of_every_kind() -> None:
     drawn = [random_instance(seed) for seed in range(40)]
-    heads = [rational_network(i.network).front_end for i in drawn]
+    heads = [rational_network(i.model).front_end for i in drawn]
     square = [i.kept == f.d_model + f.n_heads * f.d_head for i, f in zip(drawn, heads, strict=True)]
     assert any(square) and not all(square)
     assert {i.laws is None for i in drawn} == {True, False}
@@ -164,7 +164,7 @@ def test_random_instances_are_of_every_kind() -> None:
 def test_a_text_is_held_and_its_tail_left_out() -> None:
     task = text_task(WORDS, vocabulary=6, context=2, facts=17)
     instance = text_instance(task, d_model=5, d_head=4)
-    network = float_network(instance.network)
+    network = float_network(instance.model)
     assert (network.n_heads, instance.kept) == (3, 17)
     assert task.laws is not None
     assert np.ptp(logits(network, task.contexts) - np.log(task.laws), axis=1).max() < 1e-6
@@ -197,7 +197,7 @@ def test_a_construction_has_the_laws_of_the_encoder_and_the_contexts_of_the_inst
     assert isinstance(built, Construction) and built.summary == "six of nine"
     assert built.task.n_contexts == 6 and built.task.n_all == 9
     assert built.task.laws is not None
-    assert np.ptp(logits(built.network, built.task.contexts) - np.log(built.task.laws), axis=1).max() < 1e-12
+    assert np.ptp(logits(built.model, built.task.contexts) - np.log(built.task.laws), axis=1).max() < 1e-12
     assert built.task.counts.totals().tolist() == [3] * 6
 
 

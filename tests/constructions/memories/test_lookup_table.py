@@ -11,7 +11,7 @@ from constructions.memories.lookup_table import exact_lookup_table, lookup_front
 from constructions.models.attention import logits
 from constructions.models.exact_attention import exact_features, exact_last, exact_logits
 from constructions.models.exact_network import as_rationals
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from verify.certificates.memorization import certify_memorization
 from verify.forward.float64 import enclose_features
@@ -120,7 +120,7 @@ def test_a_corrupted_weight_is_refuted():
     W_O = good.W_O.copy()
     token = int(task.labels[7])
     W_O[task.contexts[7, 0], task.contexts[7, 1], token] += 200.0
-    spoiled = Network(**{**good.tensors(), "W_O": W_O})
+    spoiled = dana_network(**{**dana_tensors(good), "W_O": W_O})
     claims = {claim.id: claim.verdict for claim in certify_memorization(spoiled, task).certificate.claims}
     assert claims["argmax"] is Verdict.REFUTED
 

@@ -17,6 +17,7 @@ from constructions.features.full_rank_attention import FRONT_ENDS, front_end
 from constructions.memories import memory
 from constructions.memories.memory import build_memory, default_heads, estimate_bytes
 from constructions.models.attention import features, logits
+from constructions.models.shapes import dana_tensors
 from constructions.tasks.task import Counts, make_task
 
 KINDS = [kind for kind in FRONT_ENDS if kind != "auto"]
@@ -71,7 +72,7 @@ def test_every_front_end_holds_every_context(kind, target, facts, length, d_head
         seed=seed,
     )
     assert built.route == "heads" and built.front_end == kind
-    assert built.residual < 1e-7 and deviation(built.network, task) < 1e-6
+    assert built.residual < 1e-7 and deviation(built.model, task) < 1e-6
 
 
 @pytest.mark.parametrize("target", ["laws", "labels"])
@@ -80,7 +81,7 @@ def test_the_fewest_heads_suffice_with_the_help_of_the_skip_connection(target, f
     task = random_task(target=target, facts=facts, seed=seed)
     needed = max(1, fewest_heads(task.contexts, d_model=d_model, d_head=d_head).sufficient)
     built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=needed, front_end="random", seed=seed)
-    assert deviation(built.network, task) < 1e-4
+    assert deviation(built.model, task) < 1e-4
 
 
 def loops_with_one_label():
@@ -94,7 +95,7 @@ def loops_with_one_label():
 
 def test_labels_whose_change_of_basis_is_singular_are_moved_into_general_position():
     built = build_memory(loops_with_one_label(), d_model=3, d_head=3, n_heads=2)
-    assert built.route == "skip connection" and deviation(built.network, loops_with_one_label()) == 0
+    assert built.route == "skip connection" and deviation(built.model, loops_with_one_label()) == 0
 
 
 def test_without_general_position_they_would_be_out_of_reach(monkeypatch):
@@ -107,7 +108,7 @@ def test_one_head_fewer_than_the_contexts_need_is_refused_and_the_number_is_name
     task = random_task(facts=40)
     needed = fewest_heads(task.contexts, d_model=4, d_head=2).sufficient
     built = build_memory(task, d_model=4, d_head=2, n_heads=needed, seed=1)
-    assert built.route == "skip connection" and deviation(built.network, task) < 1e-8
+    assert built.route == "skip connection" and deviation(built.model, task) < 1e-8
     with pytest.raises(CapacityError, match=f"T = 40, but n_heads = {needed - 1} .* {needed} heads suffice") as error:
         build_memory(task, d_model=4, d_head=2, n_heads=needed - 1, fewest_heads=needed)
     assert error.value.fewest_heads == needed
@@ -119,7 +120,7 @@ def test_xor_needs_its_second_head_however_wide_they_are():
     task = make_task(contexts, counts, vocabulary=("0", "1"), target="labels")
     with pytest.raises(CapacityError):
         build_memory(task, d_model=8, d_head=8, n_heads=1)
-    assert deviation(build_memory(task, d_model=8, d_head=8, n_heads=2).network, task) == 0
+    assert deviation(build_memory(task, d_model=8, d_head=8, n_heads=2).model, task) == 0
 
 
 @pytest.mark.parametrize("target", ["laws", "labels"])
@@ -130,14 +131,14 @@ def test_more_single_tokens_than_dimensions_are_held_by_their_embeddings(target,
         task = random_task(target=target, facts=9, length=1, vocabulary=9)
     built = build_memory(task, d_model=8 if target == "laws" else 5, d_head=1, n_heads=n_heads, tail="fit")
     assert built.route == "embedding" and built.tail is None
-    assert deviation(built.network, task) < 1e-13
+    assert deviation(built.model, task) < 1e-13
 
 
 def test_distinct_last_tokens_need_no_head():
     contexts = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 2], [2, 2, 3]])
     task = make_task(contexts, Counts.from_rows([{0: 5, 1: 1}, {1: 4}, {2: 3}, {3: 2}]), vocabulary=tuple("abcd"))
     built = build_memory(task, d_model=3, d_head=1, n_heads=1)
-    assert built.route == "embedding" and deviation(built.network, task) < 1e-13
+    assert built.route == "embedding" and deviation(built.model, task) < 1e-13
 
 
 @pytest.mark.parametrize("target", ["laws", "labels"])
@@ -145,7 +146,7 @@ def test_distinct_last_tokens_need_no_head():
 def test_two_tokens_in_one_dimension(target, length):
     task = random_task(target=target, facts=2**length, length=length, vocabulary=2)
     built = build_memory(task, d_model=1, d_head=1, n_heads=2 * 2**length)
-    assert deviation(built.network, task) < 1e-6
+    assert deviation(built.model, task) < 1e-6
 
 
 @pytest.mark.parametrize("target", ["laws", "labels"])
@@ -153,7 +154,7 @@ def test_two_tokens_in_one_dimension(target, length):
 def test_one_context(target, vocabulary, d_model):
     task = random_task(target=target, facts=1, length=2, vocabulary=vocabulary)
     built = build_memory(task, d_model=d_model, d_head=1, n_heads=1)
-    assert deviation(built.network, task) < 1e-10
+    assert deviation(built.model, task) < 1e-10
 
 
 def test_labels_over_a_large_vocabulary_do_not_cost_memory():
@@ -164,15 +165,15 @@ def test_labels_over_a_large_vocabulary_do_not_cost_memory():
     names = tuple(map(str, range(50_000)))
     task = make_task(contexts, counts, vocabulary=names, target="labels")
     built = build_memory(task, d_model=16, d_head=16, n_heads=24)
-    assert built.network.W_U.shape == (16, 50_000)
-    assert deviation(built.network, task) == 0
+    assert built.model.W_U.shape == (16, 50_000)
+    assert deviation(built.model, task) == 0
 
 
 @given(st.integers(0, 2**32))
 def test_the_tail_is_fitted_and_the_memorized_contexts_stay_exact(seed):
     task = random_task(facts=10, tail=30, seed=seed)
     plain, fitted = (build_memory(task, d_model=7, d_head=2, n_heads=18, tail=tail, seed=1) for tail in ("none", "fit"))
-    assert deviation(fitted.network, task) < 1e-9
+    assert deviation(fitted.model, task) < 1e-9
     assert fitted.tail.cross_entropy[1] < fitted.tail.cross_entropy[0]
     counts = task.tail_counts.dense(0, 30, 4)
 
@@ -180,8 +181,8 @@ def test_the_tail_is_fitted_and_the_memorized_contexts_stay_exact(seed):
         found = logits(network, task.tail_contexts)
         return -(counts * (found - np.logaddexp.reduce(found, axis=1)[:, None])).sum() / counts.sum()
 
-    assert cross_entropy(plain.network) == pytest.approx(fitted.tail.cross_entropy[0], rel=1e-3)
-    assert cross_entropy(fitted.network) == pytest.approx(fitted.tail.cross_entropy[1], rel=1e-3)
+    assert cross_entropy(plain.model) == pytest.approx(fitted.tail.cross_entropy[0], rel=1e-3)
+    assert cross_entropy(fitted.model) == pytest.approx(fitted.tail.cross_entropy[1], rel=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -195,7 +196,7 @@ def test_the_tail_of_labels_is_fitted_too():
     task = random_task(target="labels", facts=10, tail=30)
     built = build_memory(task, d_model=7, d_head=2, n_heads=18, tail="fit")
     assert built.tail.cross_entropy[1] < built.tail.cross_entropy[0]
-    assert deviation(built.network, task) < 1e-10
+    assert deviation(built.model, task) < 1e-10
 
 
 def test_a_task_without_a_tail_has_nothing_to_fit():
@@ -214,7 +215,7 @@ def test_a_tail_without_room_is_refused():
 def test_equal_seeds_give_equal_bits(kind, tail):
     task = random_task(facts=12, tail=6)
     arguments = dict(d_model=7, d_head=3, n_heads=10, front_end=kind, tail=tail)
-    one, same, other = (build_memory(task, **arguments, seed=seed).network.sha256() for seed in (5, 5, 6))
+    one, same, other = (build_memory(task, **arguments, seed=seed).model.sha256() for seed in (5, 5, 6))
     assert one == same != other
 
 
@@ -238,11 +239,11 @@ def test_a_good_draw_is_taken_at_once():
 @pytest.mark.parametrize("route", ["heads", "skip connection"])
 def test_the_logits_of_one_context_lie_where_balls_of_200_bits_say(route):
     task = random_task(facts=20)
-    network = build_memory(task, d_model=7, d_head=2, n_heads=14 if route == "heads" else 8).network
+    network = build_memory(task, d_model=7, d_head=2, n_heads=14 if route == "heads" else 8).model
     context = task.contexts[3].tolist()
     with flint.ctx.workprec(200):
         matrix = {
-            name: flint.arb_mat(tensor.tolist()) for name, tensor in network.tensors().items() if tensor.ndim == 2
+            name: flint.arb_mat(tensor.tolist()) for name, tensor in dana_tensors(network).items() if tensor.ndim == 2
         }
         x = [
             flint.arb_mat([[matrix["W_E"][n, i] + matrix["W_pos"][s, i] for i in range(7)]])
@@ -314,7 +315,7 @@ def test_laws_that_do_not_fit_are_held_as_well_as_their_best_encoder(n_heads):
     assert built.route == ("heads" if n_heads == 9 else "skip connection")
     assert task.laws is not None
     encoder = best_encoder(task.laws, 2, prior=task.prior)
-    wanted, found = encoder.E @ encoder.W.T, logits(built.network, task.contexts)
+    wanted, found = encoder.E @ encoder.W.T, logits(built.model, task.contexts)
     assert np.abs(found - wanted).max() < 1e-9
     assert encoder.divergence > 1e-3
 
@@ -371,7 +372,7 @@ def test_a_thousand_contexts_are_held_to_thirteen_digits(kind, target, d_model, 
     built = build_memory(
         task, d_model=d_model, d_head=d_head, n_heads=default_heads(needed, 1024, d_head, "none"), front_end=kind
     )
-    assert built.condition < 2000 and deviation(built.network, task) < 3e-13
+    assert built.condition < 2000 and deviation(built.model, task) < 3e-13
 
 
 @pytest.mark.slow
@@ -384,4 +385,4 @@ def test_all_contexts_of_a_small_alphabet_are_held():
         needed = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
         heads = default_heads(needed, len(contexts), d_head, "none")
         built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=heads)
-        assert deviation(built.network, task) < 1e-8
+        assert deviation(built.model, task) < 1e-8

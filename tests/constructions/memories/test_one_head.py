@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from constructions.memories.one_head import one_head_memory
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import array_task, enumerated_task
 from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
@@ -67,7 +67,7 @@ def test_a_corrupted_weight_is_refuted():
     good = one_head_memory(task)
     W_K = good.W_K.copy()
     W_K[0, 1, 0] += 3.0  # the token 1, seen from the last token 0
-    spoiled = certify_memorization(Network(**{**good.tensors(), "W_K": W_K}), task, rank=False)
+    spoiled = certify_memorization(dana_network(**{**dana_tensors(good), "W_K": W_K}), task, rank=False)
     assert spoiled.certificate.claim("argmax").verdict is Verdict.REFUTED
 
 

@@ -19,7 +19,7 @@ from constructions.memories.parameters import (
 from constructions.models.attention import logits
 from constructions.models.exact_attention import exact_features
 from constructions.models.exact_network import as_floats
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 
 small = st.integers(1, 6)
@@ -39,7 +39,7 @@ def test_the_count_is_that_of_the_tensors(
         "W_O": (heads, head_width, width),
         "W_U": (width, tokens),
     }
-    network = Network(**{name: np.zeros(shape) for name, shape in shapes.items()})
+    network = dana_network(**{name: np.zeros(shape) for name, shape in shapes.items()})
     sizes = {"tokens": tokens, "length": length, "width": width, "heads": heads, "head_width": head_width}
     assert network.parameters == parameter_count(**sizes, query_width=query_width)
     assert parameter_count(**sizes) == width * (length + 2 * tokens + 4 * head_width * heads)

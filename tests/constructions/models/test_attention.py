@@ -13,7 +13,7 @@ from constructions.errors import InputError
 from constructions.features.full_rank_attention import front_end
 from constructions.models import attention as forward
 from constructions.models.attention import attention, features, last, logits
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 
 SHAPES = st.fixed_dictionaries(
     {
@@ -29,7 +29,7 @@ SHAPES = st.fixed_dictionaries(
 def random_network(shape, seed, outputs=3):
     rng = np.random.default_rng(seed)
     d, heads, d_head = shape["d_model"], shape["n_heads"], shape["d_head"]
-    return Network(
+    return dana_network(
         W_E=rng.standard_normal((shape["d_vocab"], d)),
         W_pos=rng.standard_normal((shape["n_ctx"], d)),
         W_Q=rng.standard_normal((heads, d, 3)),
@@ -48,7 +48,7 @@ def defined(network, context, exp=math.exp, number=float):
     """Attention, features and logits of one context from the definition, without numpy's linear algebra."""
     tensors = {
         name: [[number(x) for x in row] for row in tensor.reshape(-1, tensor.shape[-1])]
-        for name, tensor in network.tensors().items()
+        for name, tensor in dana_tensors(network).items()
     }
     d, heads, d_qk, d_head = network.d_model, network.n_heads, network.d_qk, network.d_head
     x = [
@@ -110,7 +110,7 @@ def test_the_number_of_rows_at_a_time_does_not_matter(shape, seed, rows):
 
 def test_scores_beyond_the_range_of_exp_saturate_the_attention():
     network = random_network(dict(d_vocab=4, n_ctx=3, d_model=4, n_heads=2, d_head=2), 0)
-    hard = Network(**{**network.tensors(), "W_Q": network.W_Q * 1e6})
+    hard = dana_network(**{**dana_tensors(network), "W_Q": network.W_Q * 1e6})
     contexts = every_context(hard)
     assert np.isfinite(features(hard, contexts)).all()
     assert np.allclose(attention(hard, contexts, 1).max(axis=1), 1)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.models.layer import Layer, LayerTask
 from constructions.models.layer_attention import mixed_matrix, outputs
+from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.saturated.layer_readout import (
     Format,
     label_code,
@@ -19,6 +19,7 @@ from constructions.saturated.layer_readout import (
 )
 from constructions.saturated.random_heads import random_heads
 from constructions.saturated.saturated_heads import saturated_heads
+from constructions.tasks.vectors import VectorTask
 from tests.constructions.mahdavi_examples import layer_examples
 
 
@@ -27,9 +28,9 @@ def test_labels_come_out(made, d_out: int, more_value: int, more_inner: int) -> 
     contexts, queries, heads, width = made
     found = saturated_heads(contexts, queries, n_heads=heads, d_head=width)
     labels = np.random.default_rng(0).uniform(-1, 1, size=(len(queries), d_out))
-    task = LayerTask(contexts, queries, labels)
+    task = VectorTask(contexts, queries, labels)
     layer = layer_with_read_out(task, found.W_Q, found.W_K, d_value=d_out + more_value, d_inner=d_out + more_inner)
-    assert (layer.d_value, layer.d_inner) == (d_out + more_value, d_out + more_inner)
+    assert (layer.d_head, layer.attention.d_out) == (d_out + more_value, d_out + more_inner)
     assert np.allclose(outputs(layer, task), labels, atol=1e-7)
 
 
@@ -37,7 +38,7 @@ def test_labels_come_out(made, d_out: int, more_value: int, more_inner: int) -> 
 def test_classes_need_two_dimensions_and_two_classes_one(classes: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     contexts, queries = rng.uniform(size=(12, 3, 4)), rng.uniform(size=(12, 4))
-    task = LayerTask(contexts, queries, np.eye(classes)[rng.integers(classes, size=12)], "classification")
+    task = VectorTask(contexts, queries, np.eye(classes)[rng.integers(classes, size=12)], "classification")
     columns = 1 if classes == 2 else 2
     assert label_code(task).decoder.shape == (columns, classes)
     maps = random_heads(contexts, queries, n_heads=3, d_head=2)
@@ -50,7 +51,7 @@ def test_classes_need_two_dimensions_and_two_classes_one(classes: int, seed: int
 
 @pytest.mark.parametrize(("d_value", "d_inner"), [(2, 3), (3, 2), (1, 1)])
 def test_too_narrow_values_or_outputs_are_refused(d_value: int, d_inner: int) -> None:
-    task = LayerTask(np.eye(3)[None], np.eye(3), np.ones((3, 3)))
+    task = VectorTask(np.eye(3)[None], np.eye(3), np.ones((3, 3)))
     maps = random_heads(task.contexts, task.queries, n_heads=2, d_head=3)
     with pytest.raises(HypothesisError, match=r"d_out <= min\(d_v, d_o\)"):
         layer_with_read_out(task, *maps, d_value=d_value, d_inner=d_inner)
@@ -91,7 +92,7 @@ def test_the_formats_round_as_torch_does(name: Format, shared: bool) -> None:
 def test_refitting_in_the_format_is_better_than_rounding_the_weights() -> None:
     rng = np.random.default_rng(0)
     contexts, queries = rng.uniform(size=(40, 6, 12)), rng.uniform(size=(40, 12))
-    task = LayerTask(contexts, queries, rng.uniform(size=(40, 1)))
+    task = VectorTask(contexts, queries, rng.uniform(size=(40, 1)))
     W_Q, W_K = random_heads(contexts, queries, n_heads=4, d_head=4)
     errors = []
     for fitted in ("float64", "bfloat16"):
@@ -109,10 +110,10 @@ def test_values_outputs_and_decoded_outputs_are_rounded() -> None:
     rng = np.random.default_rng(0)
     contexts, queries = rng.uniform(size=(9, 3, 4)), rng.uniform(size=(9, 4))
     shapes = ((2, 4, 2), (2, 4, 2), (2, 4, 3), (6, 5), (5, 4))
-    layer = Layer(*(rng.standard_normal(shape) for shape in shapes))
-    task = LayerTask(contexts, queries, np.zeros((9, 4)))
+    layer = mahdavi_layer(*(rng.standard_normal(shape) for shape in shapes))
+    task = VectorTask(contexts, queries, np.zeros((9, 4)))
     mixed = torch.tensor(mixed_matrix_in("bfloat16", contexts, queries, layer.W_Q, layer.W_K)).bfloat16()
-    V, W, D = (torch.tensor(tensor).bfloat16() for tensor in (layer.W_V, layer.W_O, layer.W_D))
+    V, W, D = (torch.tensor(tensor).bfloat16() for tensor in (layer.W_V, mahdavi_tensors(layer)["W_O"], layer.W_U))
     values = torch.einsum("thd,hdv->thv", mixed.reshape(9, 2, 4), V).reshape(9, 6)
     expected = ((values @ W) @ D).double().numpy()
     assert (outputs_in("bfloat16", layer, task) == expected).mean() > 0.9
@@ -120,6 +121,6 @@ def test_values_outputs_and_decoded_outputs_are_rounded() -> None:
 
 def test_an_unknown_format_is_refused() -> None:
     one = np.ones((1, 1, 1))
-    layer = Layer(one, one, one, one[0], one[0])
+    layer = mahdavi_layer(one, one, one, one[0], one[0])
     with pytest.raises(InputError, match="number_format is 'float8'"):
-        outputs_in("float8", layer, LayerTask(one, one[0], one[0]))  # type: ignore[arg-type]
+        outputs_in("float8", layer, VectorTask(one, one[0], one[0]))  # type: ignore[arg-type]

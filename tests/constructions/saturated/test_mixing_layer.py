@@ -17,7 +17,11 @@ def test_the_maps_sum_to_the_identity_or_are_refused(width, heads, value_width):
             mixing_layer(width=width, n_heads=heads, value_width=value_width)
         return
     layer = mixing_layer(width=width, n_heads=heads, value_width=value_width)
-    assert layer.W_V.shape == (heads, width, value_width) and layer.W_O.shape == (heads, value_width, width)
+    assert layer.W_V.shape == (heads, width, value_width) and layer.W_O.shape == (
+        heads,
+        value_width,
+        width,
+    )
     assert (np.einsum("hdv,hve->de", layer.W_V, layer.W_O) == np.eye(width)).all()
 
 

@@ -15,7 +15,8 @@ from constructions.errors import InputError
 from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
 from constructions.models.attention import logits
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import array_task
 from verify.capacity.divergence_floor import (
     _Given,
@@ -49,7 +50,7 @@ def random_laws(seed: int, rows: int, tokens: int) -> np.ndarray:
     return laws / laws.sum(axis=1, keepdims=True)
 
 
-def mean_upper(network: Network, contexts: np.ndarray, laws: np.ndarray, prior: np.ndarray | None = None) -> float:
+def mean_upper(network: Model, contexts: np.ndarray, laws: np.ndarray, prior: np.ndarray | None = None) -> float:
     """A certified upper bound of the mean divergence, but for roundings far below the slack of the tests."""
     upper = divergence(enclose_logits(network, contexts), laws).upper()
     return float(upper.mean() if prior is None else upper @ prior) * (1 + 1e-14)
@@ -70,14 +71,14 @@ class Shape:
         }
         self.size = sum(math.prod(shape) for shape in self.shapes.values())
 
-    def network(self, weights: np.ndarray) -> Network:
+    def network(self, weights: np.ndarray) -> Model:
         tensors, start = {}, 0
         for name, shape in self.shapes.items():
             tensors[name] = weights[start : start + math.prod(shape)].reshape(shape)
             start += math.prod(shape)
-        return Network(**tensors)
+        return dana_network(**tensors)
 
-    def trained(self, contexts: np.ndarray, laws: np.ndarray, *, seed: int, steps: int) -> Network:
+    def trained(self, contexts: np.ndarray, laws: np.ndarray, *, seed: int, steps: int) -> Model:
         """The best weights after some steps of L-BFGS from random ones."""
 
         def loss(weights: np.ndarray) -> float:
@@ -142,7 +143,7 @@ def test_the_floor_grows_as_the_laws_sharpen(p: Fraction, q: Fraction) -> None:
 def test_no_random_head_beats_the_floor_of_exclusive_or(seed: int, width: int, head_width: int, tokens: int) -> None:
     rng = np.random.default_rng(seed)
     shape = Shape(tokens, 3, width, min(head_width, width), 1 + seed % 2)
-    network = shape.network(rng.normal(0, rng.choice([0.3, 1.0, 3.0]), shape.size))
+    network = shape.model(rng.normal(0, rng.choice([0.3, 1.0, 3.0]), shape.size))
     sharp = rng.choice([0.0, 0.9, 0.99])
     laws = (1 - sharp) * random_laws(seed, 4, tokens) + sharp * np.eye(tokens)[[0, 0, 1, 1]]
     laws = np.maximum(laws, 1e-4)
@@ -176,7 +177,7 @@ def test_no_well_trained_head_beats_the_floors(seed: int) -> None:
 def test_two_heads_go_below_the_floor_of_one() -> None:
     laws = floats(opposed(Fraction(99, 100)))
     built = build_memory(array_task(XOR, laws=laws), d_model=2, d_head=2, n_heads=2)
-    assert mean_upper(built.network, XOR, laws) < 1e-9 < one_head_divergence_floor(XOR, laws).lower
+    assert mean_upper(built.model, XOR, laws) < 1e-9 < one_head_divergence_floor(XOR, laws).lower
 
 
 @settings(max_examples=15)

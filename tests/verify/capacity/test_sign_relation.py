@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
 from constructions.models.attention import logits
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from verify.capacity.sign_relation import forbids_one_head
 from verify.verdict import Verdict
@@ -98,7 +98,7 @@ def test_labels_that_a_head_does_hold_are_never_forbidden(seed, n_tokens, length
         "W_E": (n_tokens, d_model), "W_pos": (length, d_model), "W_Q": (1, d_model, d_qk), "W_K": (1, d_model, d_qk),
         "W_V": (1, d_model, d_head), "W_O": (1, d_head, d_model), "W_U": (d_model, n_labels),
     }  # fmt: skip
-    network = Network(**{name: 2 * rng.standard_normal(shape) for name, shape in shapes.items()})
+    network = dana_network(**{name: 2 * rng.standard_normal(shape) for name, shape in shapes.items()})
     contexts = all_contexts(n_tokens, length)
     found = logits(network, contexts)
     ranked = np.sort(found, axis=1)
@@ -117,6 +117,6 @@ def test_no_random_head_does_what_is_forbidden(seed, d_model, d_head):
         "W_E": (2, d_model), "W_pos": (3, d_model), "W_Q": (1, d_model, 2), "W_K": (1, d_model, 2),
         "W_V": (1, d_model, d_head), "W_O": (1, d_head, d_model), "W_U": (d_model, 2),
     }  # fmt: skip
-    network = Network(**{name: rng.standard_normal(shape) for name, shape in shapes.items()})
+    network = dana_network(**{name: rng.standard_normal(shape) for name, shape in shapes.items()})
     ahead = logits(network, XOR) @ np.array([1.0, -1.0])
     assert not (ahead[:2].min() > 1e-9 and ahead[2:].max() < -1e-9)

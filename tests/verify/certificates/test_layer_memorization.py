@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError, ResourceError, TamperedError
-from constructions.models.layer import Layer, LayerTask
+from constructions.models.model import Model
+from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
+from constructions.tasks.vectors import VectorTask
 from tests.layers import (
     BITS,
     changed_layer,
@@ -121,17 +123,21 @@ def test_a_delta_outside_of_0_and_1_is_refused(delta):
 
 
 def test_saturation_counts_pairs_above_one_minus_delta():
-    layer = Layer(W_Q=np.ones((1, 1, 1)), W_K=np.ones((1, 1, 1)), W_V=np.ones((1, 1, 1)), W_O=np.eye(1), W_D=np.eye(1))
+    layer = mahdavi_layer(
+        W_Q=np.ones((1, 1, 1)), W_K=np.ones((1, 1, 1)), W_V=np.ones((1, 1, 1)), W_O=np.eye(1), W_D=np.eye(1)
+    )
     contexts, queries = np.array([[[0.0], [1.0]]]), np.array([[math.log(98)], [math.log(100)], [-5.0]])
-    task = LayerTask(contexts, queries, np.zeros((3, 1)))
+    task = VectorTask(contexts, queries, np.zeros((3, 1)))
     values = certify_layer(layer, task).certificate.claim(SATURATION).values
     assert values == {"pairs": 3, "delta": DELTA, "saturated_lower": 2}
 
 
 @BOTH
 def test_a_pair_at_the_very_limit_is_not_claimed_though_it_can_be_proved(tmp_path, check):
-    layer = Layer(W_Q=np.ones((1, 1, 1)), W_K=np.ones((1, 1, 1)), W_V=np.ones((1, 1, 1)), W_O=np.eye(1), W_D=np.eye(1))
-    task = LayerTask(np.array([[[0.0], [1.0]]]), np.array([[math.log(99.01)]]), np.zeros((1, 1)))  # 0.990001
+    layer = mahdavi_layer(
+        W_Q=np.ones((1, 1, 1)), W_K=np.ones((1, 1, 1)), W_V=np.ones((1, 1, 1)), W_O=np.eye(1), W_D=np.eye(1)
+    )
+    task = VectorTask(np.array([[[0.0], [1.0]]]), np.array([[math.log(99.01)]]), np.zeros((1, 1)))  # 0.990001
     certified = write_layer(tmp_path, layer, task)
     assert certified.certificate.claim(SATURATION).values["saturated_lower"] == 0
     restated(tmp_path, SATURATION, saturated_lower=1)
@@ -273,9 +279,9 @@ def test_a_certificate_that_lacks_a_claim_is_tampered(folder, check):
 
 @BOTH
 def test_other_weights_or_labels_are_tampering_and_with_new_hashes_a_false_certificate(folder, check):
-    layer, task = Layer.load(folder / LAYER_FILE), LayerTask.load(folder / LAYER_TASK_FILE)
+    layer, task = Model.load(folder / LAYER_FILE), VectorTask.load(folder / LAYER_TASK_FILE)
     certificate = LayerCertificate.load(folder)
-    other = changed_layer(layer, W_D=layer.W_D * 1.001)
+    other = changed_layer(layer, W_D=layer.W_U * 1.001)
     other.save(folder / LAYER_FILE)
     with pytest.raises(TamperedError, match="layer"):
         check(folder)
@@ -327,7 +333,7 @@ def test_a_flipped_bit_or_a_missing_byte_anywhere_is_noticed(folder, check, name
         except (FileFormatError, TamperedError):
             continue
         # The times in an archive may change; then what it holds has the same hash.
-        task = LayerTask.load(folder / LAYER_TASK_FILE)
+        task = VectorTask.load(folder / LAYER_TASK_FILE)
         assert report.verdict is not PROVED or task.sha256() == report.certificate.subject.task
     path.write_bytes(data[:-1])
     with pytest.raises((FileFormatError, TamperedError)):
@@ -339,7 +345,7 @@ def test_a_flipped_bit_or_a_missing_byte_anywhere_is_noticed(folder, check, name
 
 def test_what_overflows_is_undecided_and_never_an_error(tmp_path):
     task, layer = random_layer_task(d_out=1), random_layer(d_out=1)
-    huge = changed_layer(layer, W_V=layer.W_V * 1e150, W_O=layer.W_O * 1e150, W_D=layer.W_D * 1e150)
+    huge = changed_layer(layer, W_V=layer.W_V * 1e150, W_O=mahdavi_tensors(layer)["W_O"] * 1e150, W_D=layer.W_U * 1e150)
     certified = write_layer(tmp_path, huge, task)
     assert certified.certificate.claim(LABEL_ERROR).verdict is UNDECIDED
     assert verdicts(check_layer(tmp_path))[LABEL_ERROR] is UNDECIDED

@@ -1,7 +1,6 @@
 """Counting what a file holds, and what a network with shared attention is made of."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, HypothesisError
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
+from tests.memories import changed
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
 
 
-def network(heads: int = 3, width: int = 4, query_width: int = 1) -> Network:
+def network(heads: int = 3, width: int = 4, query_width: int = 1) -> Model:
     """Random weights whose attention is `lambda_h u v` with small integers, in all heads."""
     rng = np.random.default_rng(heads + 10 * width)
     u, v = rng.integers(1, 9, (2, width)).astype(np.float64)
     scales = np.arange(1.0, heads + 1)
-    return Network(
+    return dana_network(
         W_E=rng.standard_normal((5, width)),
         W_pos=rng.standard_normal((2, width)),
         W_Q=np.repeat(np.einsum("h,d->hd", scales, u)[:, :, None], query_width, axis=2),
@@ -50,7 +51,7 @@ def test_a_direction_that_is_off_by_one_bit_is_noticed() -> None:
     query = weights.W_Q.copy()
     query[1, 2, 0] = np.nextafter(query[1, 2, 0], np.inf)
     with pytest.raises(HypothesisError, match="they span 2 dimensions, and have ranks up to 1"):
-        shared_attention_parameters(replace(weights, W_Q=query))
+        shared_attention_parameters(changed(weights, W_Q=query))
 
 
 def test_one_product_of_rank_two_in_all_heads_is_not_shared_rank_one() -> None:
@@ -61,7 +62,7 @@ def test_one_product_of_rank_two_in_all_heads_is_not_shared_rank_one() -> None:
     key = weights.W_K.copy()
     key[:, 1, 1] += 1.0
     with pytest.raises(HypothesisError, match="they span 1 dimensions, and have ranks up to 2"):
-        shared_attention_parameters(replace(weights, W_Q=query, W_K=key))
+        shared_attention_parameters(changed(weights, W_Q=query, W_K=key))
 
 
 @pytest.mark.parametrize("spoil", [lambda data: data[:-8], lambda data: data + b"\0" * 8, lambda data: data[:20]])

@@ -8,7 +8,7 @@ import pytest
 from constructions.memories.lookup_table import lookup_front_end, lookup_table
 from constructions.memories.memory import build_memory
 from constructions.memories.one_head import one_head_memory
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 from verify.claims import dana_corollary_1 as audit
 from verify.claims.audit import audit_claims
 from verify.verdict import Verdict
@@ -26,9 +26,9 @@ def test_all_evidence_is_certified():
 
 
 def spoiled(network, name):
-    tensor = network.tensors()[name].copy()
+    tensor = dana_tensors(network)[name].copy()
     tensor.flat[0] += 1e3
-    return Network(**{**network.tensors(), name: tensor})
+    return dana_network(**{**dana_tensors(network), name: tensor})
 
 
 def test_spoiled_tables_are_not_confirmed(monkeypatch):
@@ -101,9 +101,9 @@ def test_a_number_that_is_not_that_of_the_theorem_is_not_confirmed(monkeypatch):
 
 def test_tables_and_heads_of_other_sizes_are_not_confirmed(monkeypatch):
     def with_a_silent_head(network):
-        tensors = network.tensors()
+        tensors = dana_tensors(network)
         heads = ("W_Q", "W_K", "W_V", "W_O")
-        return Network(**{n: np.concatenate([t, 0 * t[:1]]) if n in heads else t for n, t in tensors.items()})
+        return dana_network(**{n: np.concatenate([t, 0 * t[:1]]) if n in heads else t for n, t in tensors.items()})
 
     monkeypatch.setattr(audit, "lookup_table", lambda task: with_a_silent_head(lookup_table(task)))
     assert audit._table(8).verdict is Verdict.UNDECIDED

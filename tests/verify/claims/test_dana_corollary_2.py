@@ -8,7 +8,7 @@ import pytest
 from constructions.claims.dana_corollary_2 import best_on_xor
 from constructions.memories.memory import build_memory
 from constructions.models.construction import Construction
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import all_contexts
 from verify.claims import dana_corollary_2 as audit
 from verify.claims.audit import audit_claims
@@ -37,7 +37,7 @@ def test_another_relation_or_a_promise_that_is_kept_is_not_confirmed(monkeypatch
 
 def test_weights_that_hold_fewer_are_refuted():
     built = best_on_xor()
-    silent = Network(**{**built.network.tensors(), "W_O": np.zeros((1, 1, 2))})
+    silent = dana_network(**{**dana_tensors(built.model), "W_O": np.zeros((1, 1, 2))})
     assert audit._attained(Construction(built.task, silent, "")).verdict is Verdict.REFUTED
 
 
@@ -49,7 +49,7 @@ def test_a_wrong_formula_is_refuted(monkeypatch):
 def test_weights_that_forget_the_solved_contexts_are_refuted(monkeypatch):
     def forgetful(task, **sizes):
         built = build_memory(task, **sizes)
-        return type("Built", (), {"network": Network(**{**built.network.tensors(), "W_O": 0 * built.network.W_O})})
+        return type("Built", (), {"network": dana_network(**{**dana_tensors(built.model), "W_O": 0 * built.model.W_O})})
 
     monkeypatch.setattr(audit, "build_memory", forgetful)
     assert audit._mean("bigrams", all_contexts(2, 2), 2, 2, 1, 1).verdict is Verdict.REFUTED
@@ -62,9 +62,9 @@ def test_predictions_that_are_not_certain_decide_nothing(monkeypatch):
 
 def test_weights_of_other_sizes_decide_nothing(monkeypatch):
     built = best_on_xor()
-    tensors = built.network.tensors()
+    tensors = dana_tensors(built.model)
     doubled = {name: np.concatenate([tensors[name], 0 * tensors[name]]) for name in ("W_Q", "W_K", "W_V", "W_O")}
-    two_heads = Network(**{**tensors, **doubled})
+    two_heads = dana_network(**{**tensors, **doubled})
     assert audit._attained(built).verdict is Verdict.PROVED
     assert audit._attained(Construction(built.task, two_heads, "")).verdict is Verdict.UNDECIDED
     monkeypatch.setattr(audit, "build_memory", lambda task, **sizes: build_memory(task, **{**sizes, "n_heads": 4}))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import verify.claims.dana_lemma_1 as audit
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 from verify.arithmetic.enclosure import Enclosure
 from verify.encoders.encoder_ceiling import encoder_divergence, mean_divergence
 from verify.verdict import Verdict
@@ -48,13 +48,13 @@ def test_no_encoder_of_the_level_set_has_larger_logits_than_the_radius():
 
 def test_spoiled_weights_are_not_confirmed(monkeypatch):
     made = audit.CLAIM.construct()
-    tensors = made.network.tensors()
-    loud = Network(**{**tensors, "W_O": np.full_like(tensors["W_O"], np.finfo(float).max)})
+    tensors = dana_tensors(made.model)
+    loud = dana_network(**{**tensors, "W_O": np.full_like(tensors["W_O"], np.finfo(float).max)})
 
     class Spoiled:
         @staticmethod
         def construct():
-            return replace(made, network=loud)
+            return replace(made, model=loud)
 
     monkeypatch.setattr(audit, "CLAIM", Spoiled)
     assert audit._built().verdict is not Verdict.PROVED

@@ -9,7 +9,7 @@ import pytest
 
 from constructions.claims.dana_proposition_3 import CLAIM
 from constructions.encoders.one_dimension import Line
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 from verify.claims import dana_proposition_3 as audit
 from verify.claims.evidence import Evidence
 from verify.verdict import Verdict
@@ -84,8 +84,8 @@ def test_other_numbers_of_the_search_are_not_confirmed(monkeypatch: pytest.Monke
 
 def test_a_memory_that_forgets_a_label_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     made = CLAIM.construct()
-    silent = Network(**{**made.network.tensors(), "W_U": np.zeros_like(made.network.W_U)})
-    monkeypatch.setattr(audit, "CLAIM", SimpleNamespace(construct=lambda: replace(made, network=silent)))
+    silent = dana_network(**{**dana_tensors(made.model), "W_U": np.zeros_like(made.model.W_U)})
+    monkeypatch.setattr(audit, "CLAIM", SimpleNamespace(construct=lambda: replace(made, model=silent)))
     assert not confirmed(audit._built())
 
 

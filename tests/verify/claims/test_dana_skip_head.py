@@ -13,6 +13,7 @@ import verify.claims.dana_skip_head as audit
 from constructions.features.exact_skip_connection import exact_change_of_basis
 from constructions.features.skip_head import identity_skip_head
 from constructions.models.exact_network import ExactNetwork
+from constructions.models.shapes import dana_tensors
 from verify.forward.rationals import exact_rank
 from verify.strategies import contexts, exact_front_ends, sizes
 from verify.verdict import Verdict
@@ -36,8 +37,8 @@ def test_all_evidence_of_the_full_audit_is_proved() -> None:
 def test_a_corrupted_network_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     def corrupted(*arguments):
         made = exact_change_of_basis(*arguments)
-        W_U = made.network.W_U * 2
-        return replace(made, network=ExactNetwork(made.network.front_end, made.network.W_O, W_U))
+        W_U = made.model.W_U * 2
+        return replace(made, model=ExactNetwork(made.model.front_end, made.model.W_O, W_U))
 
     monkeypatch.setattr(audit, "exact_change_of_basis", corrupted)
     assert Counter(verdicts())[Verdict.REFUTED] == 7
@@ -118,8 +119,8 @@ def test_a_refusal_of_the_builder_is_no_proof_that_logits_are_out_of_reach(monke
 
 def test_a_network_below_its_capacity_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     made = audit.CLAIM.construct(heads=2)
-    wide = made.network.tensors()
+    wide = dana_tensors(made.model)
     padded = {name: np.concatenate([wide[name], 0 * wide[name][:1]]) for name in ("W_Q", "W_K", "W_V", "W_O")}
-    spoilt = replace(made, network=type(made.network)(**{**wide, **padded}))
+    spoilt = replace(made, model=type(made.model)(**{**wide, **padded}))
     monkeypatch.setattr(audit, "CLAIM", replace(audit.CLAIM, build=lambda **_: spoilt))
     assert audit._built().verdict is Verdict.REFUTED

@@ -9,7 +9,7 @@ import pytest
 
 from constructions.claims import dana_theorem_1 as theorem_1
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 from verify.capacity.divergence_floor import DivergenceFloor
 from verify.claims import dana_theorem_1 as audit
 from verify.claims.audit import audit_claims
@@ -92,9 +92,9 @@ def test_one_changed_weight_is_noticed(monkeypatch: pytest.MonkeyPatch, small: N
 
     def spoilt(*arguments: Any, **options: Any) -> Any:
         built = build(*arguments, **options)
-        W_O = built.network.W_O.copy()
+        W_O = built.model.W_O.copy()
         W_O[0, 0, 0] += 1e-3 * np.abs(W_O).max()
-        return replace(built, network=Network(**{**built.network.tensors(), "W_O": W_O}))
+        return replace(built, model=dana_network(**{**dana_tensors(built.model), "W_O": W_O}))
 
     monkeypatch.setattr(audit, "build_memory", spoilt)
     assert [verdict for statement, verdict in verdicts() if "XOR with" in statement] == [Verdict.UNDECIDED]

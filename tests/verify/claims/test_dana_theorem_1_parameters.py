@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from constructions.models.network import Network
+from constructions.models.model import Model
+from tests.memories import changed
 from verify.claims import dana_theorem_1_parameters as audit
 from verify.claims.audit import audit_claims
 from verify.verdict import Verdict
@@ -56,8 +57,8 @@ def test_a_wrong_formula_is_refuted(monkeypatch: pytest.MonkeyPatch, small: None
 def test_networks_that_do_not_hold_the_laws_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
     memories = audit.matched_memories
 
-    def spoilt(network: Network) -> Network:
-        return replace(network, W_V=np.zeros_like(network.W_V))
+    def spoilt(network: Model) -> Model:
+        return changed(network, W_V=np.zeros_like(network.W_V))
 
     def all_spoilt(**sizes: int) -> Any:
         task, generic, shared = memories(**sizes)

@@ -13,7 +13,7 @@ from constructions.encoders.low_entropy_instances import (
     random_instance,
     uniform_noise,
 )
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.unembedding import best
 from verify.arithmetic.enclosure import Enclosure
@@ -103,8 +103,8 @@ def test_a_limit_that_is_undercut_is_refuted(monkeypatch: pytest.MonkeyPatch) ->
 def test_weights_that_forget_are_not_certified() -> None:
     built = CLAIM.construct(contexts=8)
     assert audit.held(built).verdict is Verdict.PROVED
-    silent = Network(**{**built.network.tensors(), "W_O": np.zeros_like(built.network.W_O)})
-    assert audit.held(replace(built, network=silent)).verdict is Verdict.UNDECIDED
+    silent = dana_network(**{**dana_tensors(built.model), "W_O": np.zeros_like(built.model.W_O)})
+    assert audit.held(replace(built, model=silent)).verdict is Verdict.UNDECIDED
 
 
 def test_the_strength_of_the_paper_is_enclosed_tightly() -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from constructions.claims.mahdavi_appendix_c import CLAIM
-from constructions.models.layer import Layer, LayerConstruction
+from constructions.models.construction import Construction
+from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from verify.claims import mahdavi_appendix_c as audit
 from verify.claims.audit import NEEDED
 from verify.verdict import Verdict
@@ -27,22 +28,22 @@ PARAMETERS = {"heads": 3, "tokens": 3, "width": 4, "head_width": 3, "outputs": 2
 
 def test_a_layer_for_the_labels_themselves_proves_nothing():
     made = CLAIM.construct(**PARAMETERS)
-    assert isinstance(made, LayerConstruction) and audit._memorized(made, PARAMETERS).verdict is Verdict.PROVED
-    tensors = made.layer.tensors()
-    swapped = Layer(**{**tensors, "W_D": tensors["W_D"][::-1].copy()})  # the skip connection adds other entries
+    assert isinstance(made, Construction) and audit._memorized(made, PARAMETERS).verdict is Verdict.PROVED
+    tensors = mahdavi_tensors(made.model)
+    swapped = mahdavi_layer(**{**tensors, "W_D": tensors["W_D"][::-1].copy()})  # the skip connection adds other entries
     assert audit._memorized(replace(made, layer=swapped), PARAMETERS).verdict is Verdict.UNDECIDED
-    quiet = Layer(**{**tensors, "W_V": 0.0 * tensors["W_V"]})
+    quiet = mahdavi_layer(**{**tensors, "W_V": 0.0 * tensors["W_V"]})
     assert audit._memorized(replace(made, layer=quiet), PARAMETERS).verdict is Verdict.UNDECIDED
 
 
 def test_other_examples_prove_nothing():
     made = CLAIM.construct(**PARAMETERS, seed=1)
-    assert isinstance(made, LayerConstruction) and audit._memorized(made, PARAMETERS).verdict is Verdict.UNDECIDED
+    assert isinstance(made, Construction) and audit._memorized(made, PARAMETERS).verdict is Verdict.UNDECIDED
 
 
 @pytest.mark.parametrize("change", [{"head_width": 4}, {"outputs": 1}, {"heads": 2}])
 def test_a_layer_of_other_sizes_than_asked_for_proves_nothing(change):
     made = CLAIM.construct(**{**PARAMETERS, **change})
-    assert isinstance(made, LayerConstruction)
+    assert isinstance(made, Construction)
     assert audit._memorized(made, {**PARAMETERS, **change}).verdict is Verdict.PROVED
     assert audit._memorized(made, PARAMETERS).verdict is Verdict.UNDECIDED

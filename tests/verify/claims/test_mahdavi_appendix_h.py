@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from constructions.models.layer import Layer, LayerConstruction
+from constructions.models.construction import Construction
+from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from verify.claims import mahdavi_appendix_h as audit
 from verify.verdict import Verdict
 
@@ -29,9 +30,9 @@ def test_heads_that_look_everywhere_or_at_one_token_always_confirm_nothing(monke
 
     def spoilt(**parameters):
         built = honest(**parameters)
-        tensors = built.layer.tensors()
-        layer = Layer(**{**tensors, "W_Q": np.asarray(tensors["W_Q"]) * factor})
-        return LayerConstruction(task=built.task, layer=layer, summary=built.summary)
+        tensors = mahdavi_tensors(built.model)
+        layer = mahdavi_layer(**{**tensors, "W_Q": np.asarray(tensors["W_Q"]) * factor})
+        return Construction(task=built.task, model=layer, summary=built.summary)
 
     monkeypatch.setattr(audit, "_SIZES", ((4, 8, 16),))
     monkeypatch.setattr(audit, "build", spoilt)

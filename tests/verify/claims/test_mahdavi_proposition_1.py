@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.claims.mahdavi_proposition_1 import CLAIM
-from constructions.models.layer import LayerTask
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.single_direction_heads import single_direction_heads
+from constructions.tasks.vectors import VectorTask
 from tests.constructions.mahdavi_examples import layer_examples
 from verify.claims import mahdavi_proposition_1 as audit
 from verify.claims.audit import NEEDED
@@ -108,7 +108,7 @@ def test_the_ranks_of_built_heads_are_proved_down_to_the_smallest_sizes(made, pr
     found = saturated_heads(
         contexts, queries, n_heads=heads, d_head=width, targets="printed" if printed else "near-one-hot"
     )
-    task = LayerTask(contexts, queries, np.zeros((len(queries), 1)))
+    task = VectorTask(contexts, queries, np.zeros((len(queries), 1)))
     forward = enclose_layer(audit.heads_as_layer(found), task)
     assert certify_full_row_rank(forward.mixed).verdict is Verdict.PROVED
 
@@ -117,7 +117,7 @@ def test_the_ranks_of_built_heads_are_proved_down_to_the_smallest_sizes(made, pr
 def test_the_ranks_of_heads_of_width_one_are_proved_by_balls(made) -> None:
     contexts, queries, heads, _ = made
     found = single_direction_heads(contexts, queries, n_heads=heads)
-    layer, task = audit.heads_as_layer(found), LayerTask(contexts, queries, np.zeros((len(queries), 1)))
+    layer, task = audit.heads_as_layer(found), VectorTask(contexts, queries, np.zeros((len(queries), 1)))
     rank = ball_rank(
         lambda: mixed_inputs_in_balls(layer, task, 512), target=len(queries), fewest_bits=512, most_bits=512
     )

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from constructions.claims.mahdavi_proposition_2 import CLAIM
-from constructions.models.layer import Layer, LayerConstruction, LayerTask
+from constructions.models.construction import Construction
+from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.saturated.shared_context import confined_queries, line_queries, one_direction_layer
+from constructions.tasks.vectors import VectorTask
 from verify.claims import mahdavi_proposition_2 as audit
 from verify.claims.audit import NEEDED
 from verify.verdict import Verdict
@@ -51,13 +53,13 @@ def test_queries_that_are_not_parallel_are_not_called_so():
 
 def test_floats_with_less_rank_or_other_contexts_prove_nothing():
     made = CLAIM.construct(heads=3, tokens=3, width=4, head_width=3)
-    assert isinstance(made, LayerConstruction) and audit._built(made).verdict is Verdict.PROVED
-    tensors = made.layer.tensors()
-    idle = Layer(**{**tensors, "W_Q": 0.0 * tensors["W_Q"]})
+    assert isinstance(made, Construction) and audit._built(made).verdict is Verdict.PROVED
+    tensors = mahdavi_tensors(made.model)
+    idle = mahdavi_layer(**{**tensors, "W_Q": 0.0 * tensors["W_Q"]})
     assert audit._built(replace(made, layer=idle)).verdict is Verdict.UNDECIDED
     contexts = np.repeat(made.task.contexts, made.task.n_examples, axis=0)
     contexts[0, 0, 0] += 1.0
-    other = LayerTask(contexts, made.task.queries, made.task.labels)
+    other = VectorTask(contexts, made.task.queries, made.task.labels)
     assert audit._built(replace(made, task=other)).verdict is Verdict.UNDECIDED
 
 

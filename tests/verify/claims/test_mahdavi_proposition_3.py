@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from constructions.claims.mahdavi_proposition_3 import CLAIM
-from constructions.models.layer import Layer, LayerConstruction, LayerTask
+from constructions.models.construction import Construction
+from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.saturated.relu_barrier import barrier_task
+from constructions.tasks.vectors import VectorTask
 from verify.claims import mahdavi_proposition_3 as audit
 from verify.claims.audit import NEEDED
 from verify.verdict import Verdict
@@ -27,7 +29,7 @@ def test_larger_evidence_is_certified():
 def test_labels_of_a_network_are_not_called_out_of_reach():
     task = barrier_task(width=3, neurons=1)
     ramp = np.maximum(task.queries[:, :1] - 3.0, 0.0)
-    held = LayerTask(task.contexts, task.queries, ramp)
+    held = VectorTask(task.contexts, task.queries, ramp)
     assert audit._out_of_reach(task, neurons=1).verdict is Verdict.PROVED
     assert audit._out_of_reach(held, neurons=1).verdict is Verdict.UNDECIDED
     # Some combination of patterns of many neurons has any labels.
@@ -38,16 +40,16 @@ def test_examples_that_violate_an_assumption_prove_nothing():
     task = barrier_task(width=3, neurons=1)
     flat = task.contexts.copy()
     flat[0, 1] = 2.0 * flat[0, 0]
-    assert audit._out_of_reach(LayerTask(flat, task.queries, task.labels), neurons=1).verdict is Verdict.UNDECIDED
-    halved = LayerTask(task.contexts, task.queries, task.labels / 3.0)
+    assert audit._out_of_reach(VectorTask(flat, task.queries, task.labels), neurons=1).verdict is Verdict.UNDECIDED
+    halved = VectorTask(task.contexts, task.queries, task.labels / 3.0)
     assert audit._out_of_reach(halved, neurons=1).verdict is Verdict.UNDECIDED
 
 
 def test_attention_that_misses_a_label_proves_nothing():
     made = CLAIM.construct()
-    assert isinstance(made, LayerConstruction) and audit._memorized(made, made.task).verdict is Verdict.PROVED
-    tensors = made.layer.tensors()
-    louder = Layer(**{**tensors, "W_D": 1.001 * tensors["W_D"]})
+    assert isinstance(made, Construction) and audit._memorized(made, made.task).verdict is Verdict.PROVED
+    tensors = mahdavi_tensors(made.model)
+    louder = mahdavi_layer(**{**tensors, "W_D": 1.001 * tensors["W_D"]})
     assert audit._memorized(replace(made, layer=louder), made.task).verdict is Verdict.UNDECIDED
 
 
@@ -57,6 +59,6 @@ def test_labels_on_a_line_are_not_too_many_for_one_neuron():
 
 def test_attention_that_holds_other_labels_proves_nothing():
     made = CLAIM.construct()
-    assert isinstance(made, LayerConstruction)
+    assert isinstance(made, Construction)
     assert audit._memorized(made, barrier_task(width=3, neurons=1)).verdict is Verdict.PROVED
     assert audit._memorized(made, barrier_task(width=3, neurons=1, seed=1)).verdict is Verdict.UNDECIDED

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from constructions.claims.mahdavi_theorem_1 import CLAIM, build, narrow_values
-from constructions.models.layer import LayerTask
+from constructions.tasks.vectors import VectorTask
 from verify.claims import mahdavi_theorem_1 as audit
 from verify.claims.audit import NEEDED
 from verify.verdict import Verdict
@@ -35,10 +35,10 @@ def test_wide_enough_values_are_no_counterexample() -> None:
 def test_labels_and_queries_that_break_the_assumptions_are_no_counterexample() -> None:
     right = narrow_values()
     for changed in (
-        LayerTask(right.contexts, right.queries, np.ones((2, 2))),
-        LayerTask(right.contexts, right.queries, 2.0 * right.labels),
-        LayerTask(right.contexts, np.ones((2, 3)), right.labels),
-        LayerTask(right.contexts[:, [0, 0]], right.queries, right.labels),
+        VectorTask(right.contexts, right.queries, np.ones((2, 2))),
+        VectorTask(right.contexts, right.queries, 2.0 * right.labels),
+        VectorTask(right.contexts, np.ones((2, 3)), right.labels),
+        VectorTask(right.contexts[:, [0, 0]], right.queries, right.labels),
     ):
         assert audit._too_narrow(changed, heads=1, d_value=1, d_inner=2).verdict is Verdict.UNDECIDED
 
@@ -49,7 +49,7 @@ def test_wrong_labels_are_not_confirmed(classes: int) -> None:
     made = build(**sizes)
     assert audit._memorized(made, sizes).verdict is Verdict.PROVED
     labels = np.roll(made.task.labels, 1, axis=1 if classes else 0)
-    other = LayerTask(made.task.contexts, made.task.queries, labels, made.task.kind)
+    other = VectorTask(made.task.contexts, made.task.queries, labels, made.task.kind)
     piece = audit._memorized(replace(made, task=other), sizes)
     assert piece.verdict is Verdict.UNDECIDED and piece.certified == "not all labels certified"
 
@@ -59,7 +59,7 @@ def test_labels_without_rank_are_not_confirmed() -> None:
     queries = made.task.queries.copy()
     queries[1], labels = queries[0], made.task.labels.copy()
     labels[1] = labels[0]
-    same = LayerTask(made.task.contexts, queries, labels)
+    same = VectorTask(made.task.contexts, queries, labels)
     assert audit._memorized(replace(made, task=same), SIZES).verdict is Verdict.UNDECIDED
 
 

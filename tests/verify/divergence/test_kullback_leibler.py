@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts
 from verify.arithmetic.enclosure import Enclosure
 from verify.divergence import kullback_leibler as module
@@ -395,7 +395,7 @@ def test_the_mean_of_upper_bounds_is_rounded_up():
 def small_network(seed):
     rng = np.random.default_rng(seed)
     g = rng.standard_normal
-    return Network(
+    return dana_network(
         W_E=g((5, 3)),
         W_pos=g((3, 3)),
         W_Q=g((2, 3, 2)),
@@ -407,7 +407,7 @@ def small_network(seed):
 
 
 def logits_of_mpmath(network, context):
-    weights = {name: np.vectorize(mpmath.mpf, otypes=[object])(w) for name, w in network.tensors().items()}
+    weights = {name: np.vectorize(mpmath.mpf, otypes=[object])(w) for name, w in dana_tensors(network).items()}
     x = weights["W_E"][context] + weights["W_pos"]
     stream = x[-1]
     for h in range(network.n_heads):
@@ -447,9 +447,9 @@ def test_the_mean_over_all_contexts_holds_the_exact_mean(rows):
 
 
 def test_the_mean_over_all_contexts_is_never_below_zero():
-    zeros = {name: np.zeros_like(w) for name, w in small_network(0).tensors().items()}
+    zeros = {name: np.zeros_like(w) for name, w in dana_tensors(small_network(0)).items()}
     lower, upper = mean_empirical_divergence(
-        Network(**zeros), np.array([[0, 0, 0]]), Counts.from_rows([dict.fromkeys(range(5), 3)])
+        dana_network(**zeros), np.array([[0, 0, 0]]), Counts.from_rows([dict.fromkeys(range(5), 3)])
     )
     assert lower == 0.0
     assert 0.0 < upper < 1e-14

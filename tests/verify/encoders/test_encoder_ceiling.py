@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import array_task
 from verify.arithmetic.enclosure import Enclosure
 from verify.encoders.encoder_ceiling import (
@@ -74,7 +74,7 @@ def test_a_network_has_the_divergence_of_its_logits_in_one_piece_or_in_chunks():
         np.array([[0], [1], [2], [0]][:3]), laws=(given_laws / given_laws.sum(axis=1, keepdims=True))[:3],
         weights=np.array([5, 1, 2]),
     )  # fmt: skip
-    network = Network(
+    network = dana_network(
         W_E=rng.normal(size=(3, 2)), W_pos=np.zeros((1, 2)), W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)),
         W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=rng.normal(size=(2, 3)),
     )  # fmt: skip
@@ -89,7 +89,7 @@ def test_a_network_has_the_divergence_of_its_logits_in_one_piece_or_in_chunks():
 def test_labels_have_no_laws_to_diverge_from():
     task = array_task(np.array([[0]]), next_tokens=np.array([0]), target="labels")
     one = np.ones((1, 1, 1))
-    network = Network(W_E=one[0], W_pos=one[0], W_Q=one, W_K=one, W_V=one, W_O=one, W_U=one[0])
+    network = dana_network(W_E=one[0], W_pos=one[0], W_Q=one, W_K=one, W_V=one, W_O=one, W_U=one[0])
     with pytest.raises(InputError, match="target is 'labels'"):
         network_divergence(network, task)
 

@@ -19,10 +19,10 @@ from verify.verdict import Verdict
 
 
 def judged(instance: LeftOut, laws: list | None = None) -> RangeBound:
-    assert isinstance(instance.network, ExactNetwork)
+    assert isinstance(instance.model, ExactNetwork)
     assert isinstance(instance.stream, fmpq_mat)
     return range_bound(
-        instance.network,
+        instance.model,
         instance.contexts,
         kept=instance.kept,
         stream=instance.stream,
@@ -42,7 +42,7 @@ def test_the_bound_holds(seed: int) -> None:
 def test_the_change_is_that_of_the_other_judge(seed: int) -> None:
     instance = random_instance(seed)
     other = left_out_bound(
-        instance.network,
+        instance.model,
         instance.contexts,
         kept=instance.kept,
         stream=instance.stream,

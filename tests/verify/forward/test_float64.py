@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward import float64 as forward
 from verify.forward.float64 import (
@@ -94,7 +94,7 @@ def random_network(kind, seed, *, sizes=None):
         name = str(rng.choice(list(tensors)))
         tensors[name] = np.zeros(shapes[name])
     contexts = rng.integers(0, d_vocab, (int(rng.integers(1, 7)), n_ctx))
-    return Network(**tensors), contexts
+    return dana_network(**tensors), contexts
 
 
 def balls(array):
@@ -202,7 +202,7 @@ def test_a_second_opinion_of_mpmath_agrees():
     network, contexts = random_network("gaussian", 11, sizes=(4, 3, 4, 2, 3, 2, 5))
     logits = enclose_logits(network, contexts)
     with mpmath.workprec(250):
-        weights = {name: np.vectorize(mpmath.mpf, otypes=[object])(w) for name, w in network.tensors().items()}
+        weights = {name: np.vectorize(mpmath.mpf, otypes=[object])(w) for name, w in dana_tensors(network).items()}
         for t, context in enumerate(contexts):
             x = weights["W_E"][context] + weights["W_pos"]
             stream = x[-1]
@@ -271,7 +271,7 @@ def scored_network(scores):
     n = len(scores)
     W_K = np.zeros((1, n + 1, 1))
     W_K[0, 1:, 0] = scores
-    return Network(
+    return dana_network(
         W_E=np.eye(1, n + 1),
         W_pos=np.eye(n, n + 1, 1),
         W_Q=np.eye(1, n + 1)[:, :, None],
@@ -315,7 +315,7 @@ def test_balls_are_narrow_where_float64_says_nothing():
     W_E, W_pos = rng.standard_normal((5, 4)), rng.standard_normal((3, 4))
     W_V, W_O = 1e20 * rng.standard_normal((1, 4, 2)), rng.standard_normal((1, 2, 4))
     W_Q, W_K = 1e9 * rng.standard_normal((2, 1, 4, 3))
-    network = Network(
+    network = dana_network(
         W_E=W_E,
         W_pos=W_pos,
         W_Q=np.repeat(W_Q, 2, 0),
@@ -377,7 +377,7 @@ def table_network(d_vocab, n_ctx, n_heads, d_head, *, beta, seed=0):
     d_model = d_vocab + n_ctx
     W_pos = np.zeros((n_ctx, d_model))
     W_pos[:, d_vocab:] = np.eye(n_ctx)
-    return Network(
+    return dana_network(
         W_E=np.eye(d_vocab, d_model),
         W_pos=W_pos,
         W_Q=beta * rng.choice([-1.0, 1.0], (n_heads, d_model, d_model)),
@@ -413,7 +413,7 @@ def test_attention_over_one_position_is_exactly_one():
 
 def test_the_radius_of_saturated_attention_is_far_below_the_rounding_unit():
     # Scores 0 and 2000 with an error of 1e-12 or so.
-    network = Network(
+    network = dana_network(
         W_E=np.array([[1.0, 0.1], [0.1, 1.0]]),
         W_pos=np.zeros((2, 2)),
         W_Q=np.array([[[0.1, 2020.2], [0.1, 0.3]]]).transpose(0, 2, 1),
@@ -443,11 +443,11 @@ def test_heads_that_are_alike_share_one_radius_per_row_and_others_do_not():
     contexts = np.array([[0, 1], [2, 3], [1, 1]])
     assert enclose_features(network, contexts).radius.shape == (3, 1)
     scales = 10.0 ** np.arange(6)[:, None, None]
-    tensors = {**network.tensors(), "W_V": network.W_V * scales, "W_O": network.W_O / scales}
-    features = enclose_features(Network(**tensors), contexts)
+    tensors = {**dana_tensors(network), "W_V": network.W_V * scales, "W_O": network.W_O / scales}
+    features = enclose_features(dana_network(**tensors), contexts)
     assert features.radius.shape == (3, 18)
     assert (features.radius[:, 0] < 1e-3 * features.radius[:, -1]).all()
-    assert enclose_logits(Network(**tensors), contexts).radius.max() < 1e-11
+    assert enclose_logits(dana_network(**tensors), contexts).radius.max() < 1e-11
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -693,7 +693,7 @@ def test_chunks_never_hold_all_logits():
 
 def test_shorter_contexts_use_the_first_positions():
     network, contexts = random_network("gaussian", 8, sizes=(4, 4, 3, 2, 2, 2, 3))
-    shorter = Network(**{**network.tensors(), "W_pos": network.W_pos[:3]})
+    shorter = dana_network(**{**dana_tensors(network), "W_pos": network.W_pos[:3]})
     assert (
         enclose_logits(network, contexts[:, :3]).midpoint == enclose_logits(shorter, contexts[:, :3]).midpoint
     ).all()
@@ -720,24 +720,24 @@ def test_row_blocks_cover_all_rows_once():
 @pytest.mark.parametrize("name", ["W_Q", "W_K"])
 def test_an_overflow_of_the_scores_leaves_all_that_attention_can_be(name):
     network, contexts = random_network("gaussian", 6, sizes=(4, 3, 4, 2, 3, 2, 3))
-    tensors = {**network.tensors(), name: np.sign(getattr(network, name)) * 1.7e308}
-    attention = enclose_attention(Network(**tensors), contexts, 0)
+    tensors = {**dana_tensors(network), name: np.sign(getattr(network, name)) * 1.7e308}
+    attention = enclose_attention(dana_network(**tensors), contexts, 0)
     assert (attention.radius >= 0.5).any()
     assert attention.radius.max() < 1.0 + 1e-9
-    assert_encloses(Network(**tensors), contexts, 2500)
+    assert_encloses(dana_network(**tensors), contexts, 2500)
 
 
 @pytest.mark.parametrize("name", ["W_E", "W_V", "W_O", "W_U"])
 def test_an_overflow_gives_an_infinite_radius_and_no_warning(name):
     network, contexts = random_network("gaussian", 6, sizes=(4, 3, 4, 2, 3, 2, 3))
-    tensors = {**network.tensors(), name: np.sign(getattr(network, name)) * 1.7e308}
+    tensors = {**dana_tensors(network), name: np.sign(getattr(network, name)) * 1.7e308}
     if name == "W_O":
         tensors["W_V"] = 4 * network.W_V
     if name == "W_U":
         tensors["W_O"] = 4 * network.W_O
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        logits = enclose_logits(Network(**tensors), contexts)
+        logits = enclose_logits(dana_network(**tensors), contexts)
     assert np.isfinite(logits.midpoint).all()
     assert np.isinf(logits.radius).any()
     assert not np.isnan(logits.radius).any()
@@ -745,8 +745,8 @@ def test_an_overflow_gives_an_infinite_radius_and_no_warning(name):
 
 def test_an_overflow_of_an_embedding_is_no_information():
     network, contexts = random_network("gaussian", 6, sizes=(1, 2, 2, 1, 1, 1, 1))
-    tensors = {**network.tensors(), "W_E": np.full((1, 2), 1.7e308), "W_pos": np.full((2, 2), 1.7e308)}
-    last = enclose_last(Network(**tensors), contexts)
+    tensors = {**dana_tensors(network), "W_E": np.full((1, 2), 1.7e308), "W_pos": np.full((2, 2), 1.7e308)}
+    last = enclose_last(dana_network(**tensors), contexts)
     assert np.isinf(last.radius).all()
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.shapes import dana_network, dana_tensors
 from tests.verify.forward.test_float64 import KINDS, random_network
 from verify.forward import in_balls as forward_balls
 from verify.forward.in_balls import (
@@ -46,8 +46,8 @@ def holds(ball, x):
 def uniform_network(kind, seed):
     """A random network that attends to all positions alike, and what it computes, in exact rationals."""
     network, contexts = random_network(kind, seed)
-    network = Network(**{**network.tensors(), "W_Q": np.zeros_like(network.W_Q)})
-    w = {name: fractions_of(tensor) for name, tensor in network.tensors().items()}
+    network = dana_network(**{**dana_tensors(network), "W_Q": np.zeros_like(network.W_Q)})
+    w = {name: fractions_of(tensor) for name, tensor in dana_tensors(network).items()}
     last, features, logits = [], [], []
     for context in contexts:
         x = w["W_E"][context] + w["W_pos"]
@@ -83,7 +83,7 @@ def test_a_second_opinion_of_mpmath_lies_within_the_balls():
         def close(ball, exact):
             return abs(ball - arb(mpmath.nstr(exact, 170))) < arb(2) ** -270
 
-        weights = {name: np.vectorize(mpmath.mpf, otypes=[object])(w) for name, w in network.tensors().items()}
+        weights = {name: np.vectorize(mpmath.mpf, otypes=[object])(w) for name, w in dana_tensors(network).items()}
         for t, context in enumerate(contexts):
             x = weights["W_E"][context] + weights["W_pos"]
             stream = x[-1]
@@ -136,7 +136,7 @@ def test_the_precision_is_that_of_the_call_and_not_of_its_surroundings():
 def test_of_scores_that_are_not_known_any_attention_is_possible():
     # Products of 53 bits in balls of 2: nothing is left of scores this large.
     network, contexts = random_network("gaussian", 6, sizes=(4, 3, 4, 2, 3, 2, 3))
-    network = Network(**{**network.tensors(), "W_Q": 1e200 * network.W_Q})
+    network = dana_network(**{**dana_tensors(network), "W_Q": 1e200 * network.W_Q})
     pattern = attention_in_balls(network, contexts, 0, 2)
     precise = attention_in_balls(network, contexts, 0, 1000)
     unknown = 0
@@ -177,7 +177,7 @@ def test_networks_without_heads_and_no_contexts_have_their_shapes(precision):
 
 def test_shorter_contexts_use_the_first_positions():
     network, contexts = random_network("gaussian", 8, sizes=(4, 4, 3, 2, 2, 2, 3))
-    shorter = Network(**{**network.tensors(), "W_pos": network.W_pos[:3]})
+    shorter = dana_network(**{**dana_tensors(network), "W_pos": network.W_pos[:3]})
     one, other = (rounded_outwards(logits_in_balls(w, contexts[:, :3], 100)) for w in (network, shorter))
     assert (one.midpoint == other.midpoint).all()
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.layer import Layer, LayerTask
+from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
+from constructions.tasks.vectors import VectorTask
 from tests.layers import BITS, changed_layer, layers_and_tasks, random_layer, random_layer_task, truth
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.forward import layer_forward
@@ -85,8 +86,10 @@ def test_a_query_that_a_large_map_cancels_is_known_near_its_last_bit():
     """The frozen queries of a construction: kappa <w, e> = 0 up to rounding, for kappa = 2^30."""
     query = np.array([[1.0, 1.0, 2.0**-40]])
     w = 2.0**30 * np.array([[[1.0], [-1.0], [1.0]]])
-    layer = Layer(W_Q=w, W_K=np.ones((1, 3, 1)), W_V=np.ones((1, 3, 1)), W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-    task = LayerTask(contexts=np.array([[[1.0, 0, 0], [0, 2.0, 0]]]), queries=query, labels=np.ones((1, 1)))
+    layer = mahdavi_layer(
+        W_Q=w, W_K=np.ones((1, 3, 1)), W_V=np.ones((1, 3, 1)), W_O=np.ones((1, 1)), W_D=np.ones((1, 1))
+    )
+    task = VectorTask(contexts=np.array([[[1.0, 0, 0], [0, 2.0, 0]]]), queries=query, labels=np.ones((1, 1)))
     theta = enclose_theta(layer, task)
     assert theta.radius.max() < 1e-15
     assert holds(theta, flat(flat(truth(layer, task).theta)))
@@ -104,7 +107,7 @@ def test_overflows_are_no_information_and_never_an_error():
     huge = changed_layer(layer, W_Q=layer.W_Q * 1e200, W_K=layer.W_K * 1e200)
     theta = enclose_theta(huge, task)
     assert (theta.lower() <= 0.0).any() and (theta.upper() >= 1.0).any() and np.isfinite(theta.radius).all()
-    tall = changed_layer(layer, W_V=layer.W_V * 1e150, W_O=layer.W_O * 1e150, W_D=layer.W_D * 1e150)
+    tall = changed_layer(layer, W_V=layer.W_V * 1e150, W_O=mahdavi_tensors(layer)["W_O"] * 1e150, W_D=layer.W_U * 1e150)
     assert np.isinf(enclose_outputs(tall, task).radius).all()
 
 

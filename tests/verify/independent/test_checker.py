@@ -26,7 +26,8 @@ from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError
 from constructions.memories.memory import build_memory
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Task
 from tests.memories import changed, hidden, memory, random_task, truth, write_memory
 from verify.arithmetic.integers import Integers
@@ -112,7 +113,7 @@ def test_it_reads_the_files_as_the_prover_does_and_finds_the_same_hashes(case):
         plain, read = PlainNetwork.read(folder / "model.safetensors"), PlainTask.read(folder / "task.npz")
     assert plain.sha256 == network.sha256()
     assert read.sha256 == task.sha256()
-    for name, tensor in network.tensors().items():
+    for name, tensor in dana_tensors(network).items():
         assert plain.tensors[name].shape == tensor.shape
         assert list(plain.tensors[name].values) == tensor.ravel().tolist()
     assert [list(context) for context in read.contexts] == task.contexts.tolist()
@@ -143,11 +144,11 @@ def test_every_malformed_model_is_refused(tmp_path):
     good = path.read_bytes()
     size = int.from_bytes(good[:8], "little")
     header, data = json.loads(good[8 : 8 + size]), good[8 + size :]
-    tensor = header["W_U"]
+    tensor = header["unembed.W_U"]
     start, stop = tensor["data_offsets"]
 
     def with_tensor(**changes):
-        return safetensors({**header, "W_U": {**tensor, **changes}}, data)
+        return safetensors({**header, "unembed.W_U": {**tensor, **changes}}, data)
 
     bad = {
         "empty": b"",
@@ -158,14 +159,16 @@ def test_every_malformed_model_is_refused(tmp_path):
         "no JSON": safetensors(None, data, header=b"{" * 40),
         "no object": safetensors(None, data, header=b"[]"),
         "a tensor twice": safetensors(
-            None, data, header=json.dumps(header).encode()[:-1] + b', "W_U": ' + json.dumps(tensor).encode() + b"}"
+            None,
+            data,
+            header=json.dumps(header).encode()[:-1] + b', "unembed.W_U": ' + json.dumps(tensor).encode() + b"}",
         ),
-        "a name twice": safetensors(None, data, header=b'{"W_U":{},"W_U":{}}'),
+        "a name twice": safetensors(None, data, header=b'{"unembed.W_U":{},"unembed.W_U":{}}'),
         "deep": safetensors(None, data, header=b"[" * 100000),
-        "one missing": safetensors({k: v for k, v in header.items() if k != "W_U"}, data),
+        "one missing": safetensors({k: v for k, v in header.items() if k != "unembed.W_U"}, data),
         "one more": safetensors({**header, "W_X": tensor}, data),
         "float32": with_tensor(dtype="F32"),
-        "no shape": safetensors({**header, "W_U": {"dtype": "F64", "data_offsets": [start, stop]}}, data),
+        "no shape": safetensors({**header, "unembed.W_U": {"dtype": "F64", "data_offsets": [start, stop]}}, data),
         "negative": with_tensor(shape=[-6, -5]),
         "huge": with_tensor(shape=[2**40, 2**40]),
         "boolean": with_tensor(shape=[True, 30]),
@@ -174,7 +177,7 @@ def test_every_malformed_model_is_refused(tmp_path):
         "flat": with_tensor(shape=[30]),
         "overlap": with_tensor(data_offsets=[0, stop - start]),
         "text": with_tensor(shape="6,5"),
-        "no entry": safetensors({**header, "W_U": 3}, data),
+        "no entry": safetensors({**header, "unembed.W_U": 3}, data),
         "nan": safetensors(header, data[:start] + struct.pack("<d", math.nan) + data[start + 8 :]),
         "infinite": safetensors(header, data[:start] + struct.pack("<d", -math.inf) + data[start + 8 :]),
     }
@@ -387,7 +390,7 @@ def test_a_ball_made_of_a_midpoint_and_a_radius_holds_both_ends(error, bits):
 def test_where_the_bounds_of_the_error_are_reached_they_still_hold(tmp_path, length):
     """One head that attends equally to equal values of many bits: every rounding goes the same way."""
     weight = 2.0 - 2.0**-52
-    network = Network(
+    network = dana_network(
         W_E=np.full((1, 1), weight),
         W_pos=np.zeros((length, 1)),
         W_Q=np.ones((1, 1, 1)),
@@ -1056,7 +1059,7 @@ def test_one_hot_embeddings_lose_no_digits_on_the_independent_path(tmp_path: Pat
     from constructions.memories.memory import build_memory
 
     task = random_task(facts=20, tail=5, vocabulary=6)
-    network = build_memory(task, d_model=9, d_head=3, n_heads=12, front_end="table").network
+    network = build_memory(task, d_model=9, d_head=3, n_heads=12, front_end="table").model
     write_memory(tmp_path / "out", network, task)
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
     assert check_independently(tmp_path / "out").verdict is Verdict.PROVED
@@ -1086,7 +1089,7 @@ def narrow(tmp_path_factory):
     folder = tmp_path_factory.mktemp("narrow")
     task = random_task(target="laws", facts=12, vocabulary=6, seed=3)
     built = build_memory(task, d_model=2, d_head=2, n_heads=9)
-    return folder, write_memory(folder, built.network, task)
+    return folder, write_memory(folder, built.model, task)
 
 
 @pytest.mark.parametrize("check", [check_memorization, check_independently])
@@ -1110,7 +1113,7 @@ def test_for_laws_beyond_the_dimensions_the_argmax_is_claimed_where_it_is_right(
 
 def test_the_divergence_of_laws_beyond_the_dimensions_is_enclosed_and_not_bounded_by_the_range(narrow):
     upper = narrow[1].divergence_upper
-    network, task = Network.load(narrow[0] / "model.safetensors"), Task.load(narrow[0] / "task.npz")
+    network, task = Model.load(narrow[0] / "model.safetensors"), Task.load(narrow[0] / "task.npz")
     enclosed = divergence(enclose_logits(network, task.contexts), task.laws)
     exact = truth(network, task).divergences
     assert all(exact[t] <= upper[t] <= enclosed.upper()[t] for t in range(12))

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 
 from constructions.errors import FileFormatError
-from constructions.models.layer import Layer, LayerTask
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
 from tests.layers import layers_and_tasks, random_layer, random_layer_task
 from verify.independent.plain_layer_files import PlainLayer, PlainLayerTask
 
@@ -21,10 +22,10 @@ def test_both_readers_see_the_same(tmp_path_factory, case):
     assert plain.sizes() == {
         "d_model": layer.d_model,
         "n_heads": layer.n_heads,
-        "d_head": layer.d_head,
-        "d_value": layer.d_value,
-        "d_inner": layer.d_inner,
-        "d_out": layer.d_out,
+        "d_head": layer.d_qk,
+        "d_value": layer.d_head,
+        "d_inner": layer.attention.d_out,
+        "d_out": layer.d_vocab_out,
     }
     assert plain_task.sizes() == {
         "n_examples": task.n_examples,
@@ -50,10 +51,10 @@ def test_both_readers_refuse_the_same_changed_layers(tmp_path):
     rng = np.random.default_rng(0)
     for position in [*range(0, 120), *rng.integers(0, len(data), 60).tolist()]:
         path.write_bytes(data[:position] + bytes([data[position] ^ int(rng.integers(1, 256))]) + data[position + 1 :])
-        assert refused(Layer.load, path) == refused(PlainLayer.read, path), position
+        assert refused(Model.load, path) == refused(PlainLayer.read, path), position
     for bad in (b"", data[:-8], data + bytes(8)):
         path.write_bytes(bad)
-        assert refused(Layer.load, path) and refused(PlainLayer.read, path)
+        assert refused(Model.load, path) and refused(PlainLayer.read, path)
     assert refused(PlainLayer.read, tmp_path) and refused(PlainLayer.read, tmp_path / "nothing")
 
 
@@ -78,4 +79,4 @@ def test_both_readers_refuse_the_same_tasks(tmp_path):
     ]
     for variant in variants:
         np.savez(path, **variant)
-        assert refused(LayerTask.load, path) and refused(PlainLayerTask.read, path), sorted(variant)
+        assert refused(VectorTask.load, path) and refused(PlainLayerTask.read, path), sorted(variant)

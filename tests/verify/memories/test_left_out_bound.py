@@ -25,8 +25,9 @@ from constructions.memories.left_out import (
 )
 from constructions.models.exact_attention import exact_features, exact_last, exact_logits
 from constructions.models.exact_network import ExactNetwork, as_floats, as_rationals
-from constructions.models.network import Network
+from constructions.models.model import Model
 from constructions.tasks.text import text_task
+from tests.memories import changed
 from verify.arithmetic.enclosure import Enclosure
 from verify.memories.left_out_bound import LeftOutBound, _lse, left_out_bound
 
@@ -36,7 +37,7 @@ WORDS = "it was the best of times, it was the worst of times, it was the age of 
 
 def judged(instance: LeftOut, **options: Any) -> LeftOutBound:
     return left_out_bound(
-        instance.network,
+        instance.model,
         instance.contexts,
         kept=instance.kept,
         stream=instance.stream,
@@ -63,9 +64,9 @@ def lse(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return top + np.log(np.exp(x - top[:, None]).sum(axis=1))
 
 
-def network_of(instance: LeftOut) -> Network:
-    assert isinstance(instance.network, Network)
-    return instance.network
+def network_of(instance: LeftOut) -> Model:
+    assert isinstance(instance.model, Model)
+    return instance.model
 
 
 @given(seed=st.integers(0, 10**6), modules=st.booleans())
@@ -86,8 +87,8 @@ def test_any_weights_after_square_features_keep_the_corrected_bound(seed: int) -
     rng = np.random.default_rng(seed)
     instance = aimed(rng, norm=8.0)
     network = network_of(instance)
-    spoilt = replace(network, W_O=network.W_O + rng.standard_normal(network.W_O.shape))
-    bound = judged(replace(instance, network=spoilt))
+    spoilt = changed(network, W_O=network.W_O + rng.standard_normal(network.W_O.shape))
+    bound = judged(replace(instance, model=spoilt))
     assert bound.corrected_holds() and bound.excess == 0.0
 
 
@@ -97,7 +98,7 @@ def test_weights_that_are_not_the_constructed_ones_show_in_the_excess() -> None:
     built = judged(instance)
     assert built.corrected_holds() and built.excess < 1e-6
     outputs = np.random.default_rng(0).standard_normal(network.W_O.shape) * 1e6
-    spoilt = judged(replace(instance, network=replace(network, W_O=network.W_O + outputs)))
+    spoilt = judged(replace(instance, model=changed(network, W_O=network.W_O + outputs)))
     assert spoilt.excess > 1.0
     assert spoilt.total_change.upper() <= spoilt.by_rows.lower() + spoilt.excess
 
@@ -105,7 +106,7 @@ def test_weights_that_are_not_the_constructed_ones_show_in_the_excess() -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_the_enclosures_hold_what_floating_point_finds(seed: int) -> None:
     instance = random_instance(seed)
-    network, kept, bound = instance.network, instance.kept, judged(instance)
+    network, kept, bound = instance.model, instance.kept, judged(instance)
     assert isinstance(network, ExactNetwork)
     front_end = network.front_end
     outputs = np.hstack([as_floats(f(front_end, instance.contexts)) for f in (exact_last, exact_features)])
@@ -130,8 +131,8 @@ def test_the_enclosures_hold_what_floating_point_finds(seed: int) -> None:
 @pytest.mark.parametrize("ratio", [2, 5, 12])
 def test_the_norm_of_the_paper_is_that_of_its_own_block_of_singular_vectors(ratio: int) -> None:
     instance = loop_instance(ratio, size=1, occurrences=2)
-    assert isinstance(instance.network, ExactNetwork)
-    front_end = instance.network.front_end
+    assert isinstance(instance.model, ExactNetwork)
+    front_end = instance.model.front_end
     outputs = np.hstack([as_floats(f(front_end, instance.contexts)) for f in (exact_last, exact_features)])
     block = np.linalg.svd(outputs.T)[2][:3, :3]
     assert contains(judged(instance).inverse, np.linalg.norm(np.linalg.inv(block), 2), 1e-6)
@@ -208,14 +209,12 @@ def test_the_printed_bound_is_about_as_many_columns_as_contexts() -> None:
 @pytest.mark.parametrize(("rational", "precision"), [(False, None), (False, 128), (True, None)])
 def test_dependent_features_decide_nothing(rational: bool, precision: int | None) -> None:
     instance = loop_instance(2, size=3, occurrences=33)
-    assert isinstance(instance.network, ExactNetwork)
-    front_end = instance.network.front_end
+    assert isinstance(instance.model, ExactNetwork)
+    front_end = instance.model.front_end
     both = replace(front_end, W_Q=(front_end.W_Q[0], front_end.W_Q[0]))
-    network = replace(instance.network, front_end=both)
+    network = replace(instance.model, front_end=both)
     stream = np.ones((1, 1))
-    given = (
-        replace(instance, network=network) if rational else replace(instance, network=network.rounded(), stream=stream)
-    )
+    given = replace(instance, model=network) if rational else replace(instance, model=network.rounded(), stream=stream)
     bound = judged(given)
     assert not np.isfinite(bound.row.radius) and not np.isfinite(bound.inverse.radius)
     assert not bound.corrected_holds() and not bound.printed_fails(EPSILON)
@@ -224,7 +223,7 @@ def test_dependent_features_decide_nothing(rational: bool, precision: int | None
 def test_logits_that_are_unknown_decide_nothing() -> None:
     instance = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
     network = network_of(instance)
-    bound = judged(replace(instance, network=replace(network, W_O=np.full(network.W_O.shape, 1e308))))
+    bound = judged(replace(instance, model=changed(network, W_O=np.full(network.W_O.shape, 1e308))))
     assert not bound.corrected_holds() and not bound.printed_fails(EPSILON)
 
 
@@ -277,7 +276,7 @@ def test_more_kept_contexts_than_features_prove_nothing(options: dict[str, int])
     instance = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
     network = network_of(instance)
     one_head = {name: getattr(network, name)[:1] for name in ("W_Q", "W_K", "W_V", "W_O")}
-    bound = judged(replace(instance, network=replace(network, **one_head)), **options)
+    bound = judged(replace(instance, model=changed(network, **one_head)), **options)
     assert (bound.columns, bound.kept) == (2, 3)
     assert not np.isfinite(bound.row.radius) and not np.isfinite(bound.inverse.radius)
     assert not bound.corrected_holds()

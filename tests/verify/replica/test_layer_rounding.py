@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.layer import Layer, LayerTask
+from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
+from constructions.tasks.vectors import VectorTask
 from tests.layers import changed_layer, layers_and_tasks, random_layer, random_layer_task, truth
 from verify.replica import layer_rounding
 from verify.replica.layer_replica import LayerReplica
@@ -65,7 +66,7 @@ def coarse_outputs(layer, task, bits):
         powers = cut(np.exp(cut(scores - scores.max(axis=1, keepdims=True))))
         theta = cut(powers / cut(powers.sum(axis=1, keepdims=True)))
         values.append(cut(cut(np.einsum("tn,tnd->td", theta, contexts)) @ cut(layer.W_V[h])))
-    return cut(cut(np.hstack(values) @ cut(layer.W_O)) @ cut(layer.W_D))
+    return cut(cut(np.hstack(values) @ cut(mahdavi_tensors(layer)["W_O"])) @ cut(layer.W_U))
 
 
 @given(layers_and_tasks(), st.sampled_from([11, 15, 20]))
@@ -92,8 +93,8 @@ def test_every_rounding_has_its_share_in_the_bound():
 
 def test_the_softmax_has_its_share_in_the_bound():
     one = np.ones((1, 1))
-    layer = Layer(W_Q=0 * one[None], W_K=one[None], W_V=one[None], W_O=one, W_D=one)
-    task = LayerTask(np.ones((1, 3, 1)), one, one)
+    layer = mahdavi_layer(W_Q=0 * one[None], W_K=one[None], W_V=one[None], W_O=one, W_D=one)
+    task = VectorTask(np.ones((1, 3, 1)), one, one)
     # 4 units in the last place of two exponentials are 16 u; the conversions and the four products have 8 u.
     assert layer_rounding_bound(layer, task, number_format=FLOAT32)[0] >= 16 * FLOAT32.unit_roundoff
 
@@ -108,7 +109,7 @@ def test_blocks_do_not_change_the_bound(monkeypatch):
 @pytest.mark.parametrize("name", ["W_Q", "W_V", "W_O", "W_D"])
 def test_where_an_overflow_is_possible_nothing_is_claimed(name):
     layer, task = random_layer(), random_layer_task()
-    tall = changed_layer(layer, **{name: getattr(layer, name) * 1e37})
+    tall = changed_layer(layer, **{name: mahdavi_tensors(layer)[name] * 1e37})
     assert np.isinf(layer_rounding_bound(tall, task, number_format=FLOAT32)).all()
     assert np.isfinite(layer_rounding_bound(layer, task, number_format=FLOAT32)).all()
 

@@ -44,8 +44,8 @@ def test_a_replica_of_something_else_leaves_the_bound(monkeypatch, dtype, fault)
     task = random_layer_task(examples=5, tokens=4, d_model=4, shared=False)
     layer = memory_layer(task, heads=3)
     faulty = {
-        "weights": changed_layer(layer, W_D=layer.W_D * (1 + 2.0**-8)),
-        "scaled scores": changed_layer(layer, W_Q=layer.W_Q / np.sqrt(layer.d_head)),
+        "weights": changed_layer(layer, W_D=layer.W_U * (1 + 2.0**-8)),
+        "scaled scores": changed_layer(layer, W_Q=layer.W_Q / np.sqrt(layer.d_qk)),
         "negated keys": changed_layer(layer, W_K=-layer.W_K),
     }[fault]
     replica = LayerReplica.from_layer(faulty, dtype=getattr(torch, dtype))
@@ -66,7 +66,7 @@ def test_nothing_is_judged_where_no_bound_is_finite():
 
 def test_outputs_that_are_not_finite_are_infinite_errors():
     layer = random_layer()
-    tall = changed_layer(layer, W_D=layer.W_D * 1e39)
+    tall = changed_layer(layer, W_D=layer.W_U * 1e39)
     result = run_layer(tall, random_layer_task())
     assert result.max_label_error == np.inf and result.summary()["max_label_error"] is None
 

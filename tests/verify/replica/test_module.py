@@ -10,15 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.network import TENSOR_NAMES, Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network, dana_tensors
 from verify.replica.module import Replica, full_precision
 
 
-def random_network(generator: np.random.Generator, *, scale: float = 1.0) -> Network:
+def random_network(generator: np.random.Generator, *, scale: float = 1.0) -> Model:
     """A network of which no two sizes are equal, so that no two axes can be confused."""
     d_vocab, n_ctx, d_model, n_heads, d_qk, d_head, d_vocab_out = 7, 4, 6, 5, 3, 2, 9
     normal = generator.standard_normal
-    return Network(
+    return dana_network(
         W_E=normal((d_vocab, d_model)),
         W_pos=normal((n_ctx, d_model)),
         W_Q=scale * normal((n_heads, d_model, d_qk)),
@@ -29,7 +30,7 @@ def random_network(generator: np.random.Generator, *, scale: float = 1.0) -> Net
     )
 
 
-def reference_logits(network: Network, contexts: np.ndarray) -> np.ndarray:
+def reference_logits(network: Model, contexts: np.ndarray) -> np.ndarray:
     """The definition, in the other association: scores through W_Q W_K^T, values of mixed embeddings."""
     x = network.W_E[contexts] + network.W_pos[np.arange(contexts.shape[1])]
     last = x[:, -1, :]
@@ -70,8 +71,8 @@ def test_the_logits_are_those_of_the_definition(seed: int, length: int, scale: f
 def test_the_parameters_have_the_names_and_values_of_the_tensors() -> None:
     network = random_network(np.random.default_rng(0))
     parameters = dict(Replica.from_network(network, dtype=torch.float64).named_parameters())
-    assert tuple(parameters) == TENSOR_NAMES
-    for name, tensor in network.tensors().items():
+    assert tuple(parameters) == tuple(dana_tensors(network))
+    for name, tensor in dana_tensors(network).items():
         assert np.array_equal(parameters[name].detach().numpy(), tensor)
 
 
@@ -82,7 +83,7 @@ def test_the_parameters_have_the_names_and_values_of_the_tensors() -> None:
 def test_the_weights_are_rounded_to_nearest_once(dtype: torch.dtype, rounded) -> None:
     network = random_network(np.random.default_rng(1))
     for name, parameter in Replica.from_network(network, dtype=dtype).named_parameters():
-        tensor, actual = network.tensors()[name], parameter.detach().double().numpy()
+        tensor, actual = dana_tensors(network)[name], parameter.detach().double().numpy()
         assert parameter.dtype == dtype
         if rounded is not None:
             assert np.array_equal(actual, rounded(tensor))

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network, dana_tensors
 from verify.replica.module import Replica
 from verify.replica.rounding import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat, rounding_bound
 
@@ -30,11 +31,11 @@ def random_network(
     d_vocab_out: int = 4,
     scale: float = 1.0,
     zeros: float = 0.0,
-) -> Network:
+) -> Model:
     def tensor(*shape: int) -> np.ndarray:
         return generator.standard_normal(shape) * (generator.random(shape) >= zeros)
 
-    return Network(
+    return dana_network(
         W_E=tensor(d_vocab, d_model),
         W_pos=tensor(n_ctx, d_model),
         W_Q=tensor(n_heads, d_model, d_qk) * scale,
@@ -45,13 +46,13 @@ def random_network(
     )
 
 
-def all_contexts(network: Network, length: int) -> np.ndarray:
+def all_contexts(network: Model, length: int) -> np.ndarray:
     return np.array(list(np.ndindex(*(network.d_vocab,) * length)))
 
 
-def exact_logits(network: Network, context: list[int]) -> list[arb]:
+def exact_logits(network: Model, context: list[int]) -> list[arb]:
     """The logits as balls, straight from the definition."""
-    tensors = {name: np.vectorize(arb, otypes=[object])(array) for name, array in network.tensors().items()}
+    tensors = {name: np.vectorize(arb, otypes=[object])(array) for name, array in dana_tensors(network).items()}
     x = [tensors["W_E"][token] + tensors["W_pos"][place] for place, token in enumerate(context)]
     residual = x[-1]
     for W_Q, W_K, W_V, W_O in zip(*(tensors[name] for name in ("W_Q", "W_K", "W_V", "W_O")), strict=True):
@@ -63,7 +64,7 @@ def exact_logits(network: Network, context: list[int]) -> list[arb]:
     return list(residual @ tensors["W_U"])
 
 
-def largest_torch_error(network: Network, contexts: np.ndarray, dtype: str) -> np.ndarray:
+def largest_torch_error(network: Model, contexts: np.ndarray, dtype: str) -> np.ndarray:
     """Per context, an upper bound of |logits of torch - exact logits|."""
     replica = Replica.from_network(network, dtype=getattr(torch, dtype))
     with torch.inference_mode():
@@ -113,7 +114,7 @@ def test_torch_never_leaves_the_bound(
 @given(seed=st.integers(0, 2**32 - 1), place=st.sampled_from(["x", "query", "key", "value", "output", "logit"]))
 def test_torch_never_leaves_the_bound_when_large_terms_cancel(dtype: str, seed: int, place: str) -> None:
     generator = np.random.default_rng(seed)
-    tensors = {name: np.array(t) for name, t in random_network(generator, d_model=6, d_head=3).tensors().items()}
+    tensors = {name: np.array(t) for name, t in dana_tensors(random_network(generator, d_model=6, d_head=3)).items()}
     big = 1e4
     if place == "x":
         tensors["W_E"] += big
@@ -124,7 +125,7 @@ def test_torch_never_leaves_the_bound_when_large_terms_cancel(dtype: str, seed: 
         name = {"query": "W_Q", "key": "W_K", "value": "W_V", "output": "W_O", "logit": "W_U"}[place]
         tensors[name][..., 0, :] += big
         tensors[name][..., 1, :] -= big
-    network = Network(**tensors)
+    network = dana_network(**tensors)
     contexts = generator.integers(0, network.d_vocab, (3, network.n_ctx))
     bound = rounding_bound(network, contexts, number_format=FORMATS[dtype])
     assert (largest_torch_error(network, contexts, dtype) <= bound).all()
@@ -148,7 +149,7 @@ def test_the_bound_is_of_use_for_the_shape_of_a_real_job(dtype: str, most: float
     generator = np.random.default_rng(1)
     heads, d_model, d_head, tokens, length = 77, 68, 17, 64, 4
     one_hot = np.eye(d_model)
-    network = Network(
+    network = dana_network(
         W_E=one_hot[:tokens],
         W_pos=one_hot[tokens:],
         W_Q=generator.choice((-4.0, 4.0), (heads, d_model, d_model)),
@@ -210,7 +211,7 @@ class Pointed:
     diagonal: bool = False
     """Every coordinate without meaning asks and answers for itself."""
 
-    def network(self) -> Network:
+    def network(self) -> Model:
         small, length = 1e-60, self.between + 2
         read, width = 3 + self.extra_coordinates, 4 + self.extra_coordinates + self.extra_residual
         n_heads, d_qk = 1 + self.extra_heads, 1 + self.extra_scores + self.diagonal * self.extra_coordinates
@@ -231,13 +232,13 @@ class Pointed:
         W_O[:, 0, read:] = small
         W_O[0, 0, read] = W_U[read, 0] = 1.0
         W_U[read + 1 :, 0] = small
-        return Network(W_E=W_E, W_pos=W_pos, W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O, W_U=W_U)
+        return dana_network(W_E=W_E, W_pos=W_pos, W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O, W_U=W_U)
 
     def context(self) -> np.ndarray:
         return np.array([[0] + [1] * self.between + [2]])
 
 
-def adversarial_logit(network: Network, context: np.ndarray, adversary: Adversary) -> float:
+def adversarial_logit(network: Model, context: np.ndarray, adversary: Adversary) -> float:
     """The one logit of a `Pointed` network, with every rounding pushing the first position's weight the same way."""
     number_format, round_ = adversary.number_format, adversary
     favour = np.where(np.arange(context.shape[1]) == 0, 1.0, -1.0)
@@ -261,7 +262,7 @@ def adversarial_logit(network: Network, context: np.ndarray, adversary: Adversar
     return float(round_.product(residual, network.W_U)[0])
 
 
-def exact_pointed_logit(network: Network, context: np.ndarray) -> float:
+def exact_pointed_logit(network: Model, context: np.ndarray) -> float:
     with ctx.workprec(400):
         return float(exact_logits(network, context[0].tolist())[0])
 
@@ -304,7 +305,7 @@ def plain_network(
     output: float = 1.0,
     logit: float = 1.0,
     key: float = 0.0,
-) -> Network:
+) -> Model:
     """Heads that add up some equal coordinates of token 0 into another coordinate, which is the one that is read.
 
     Token 1, at the last position, gives itself the score `key` and all others none.
@@ -316,7 +317,7 @@ def plain_network(
     W_E[0, :copies], W_E[1, asks] = embedding, 1.0
     W_Q[:, asks], W_K[:, asks], W_V[:, :copies] = 1.0, key, value
     W_O[:, 0, written], W_U[written] = output, logit
-    return Network(W_E=W_E, W_pos=np.zeros((length, width)), W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O, W_U=W_U)
+    return dana_network(W_E=W_E, W_pos=np.zeros((length, width)), W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O, W_U=W_U)
 
 
 SMALL = TINY**0.5
@@ -348,7 +349,7 @@ def test_the_bound_covers_numbers_that_are_flushed_to_zero(place: str) -> None:
 def test_the_bound_counts_the_terms_that_are_not_zero_alone() -> None:
     generator = np.random.default_rng(0)
     dense = random_network(generator, d_vocab=2, n_ctx=1, d_model=200, d_qk=1, d_head=1, n_heads=1, d_vocab_out=1)
-    sparse = Network(**{**dense.tensors(), "W_E": np.eye(2, 200), "W_pos": np.zeros((1, 200))})
+    sparse = dana_network(**{**dana_tensors(dense), "W_E": np.eye(2, 200), "W_pos": np.zeros((1, 200))})
     context = np.array([[0]])
     assert rounding_bound(sparse, context, number_format=FLOAT32) < 0.1 * rounding_bound(
         dense, context, number_format=FLOAT32
@@ -357,8 +358,8 @@ def test_the_bound_counts_the_terms_that_are_not_zero_alone() -> None:
 
 @pytest.mark.parametrize("name", ["W_E", "W_pos", "W_Q", "W_K", "W_V", "W_O", "W_U"])
 def test_nothing_is_claimed_where_a_weight_overflows_the_format(name: str) -> None:
-    tensors = random_network(np.random.default_rng(0)).tensors()
-    network = Network(**{**tensors, name: np.full_like(tensors[name], 1e39)})
+    tensors = dana_tensors(random_network(np.random.default_rng(0)))
+    network = dana_network(**{**tensors, name: np.full_like(tensors[name], 1e39)})
     contexts = all_contexts(network, 2)
     assert np.isinf(rounding_bound(network, contexts, number_format=FLOAT32)).all()
     assert np.isfinite(rounding_bound(random_network(np.random.default_rng(0)), contexts, number_format=FLOAT32)).all()
@@ -368,7 +369,7 @@ def test_nothing_is_claimed_where_a_weight_that_nothing_reads_overflows_and_make
     network = plain_network(copies=2)
     W_E, W_V = np.array(network.W_E), np.array(network.W_V)
     W_E[:, 1], W_V[:, 1] = 0.0, 1e39
-    network = Network(**{**network.tensors(), "W_E": W_E, "W_V": W_V})
+    network = dana_network(**{**dana_tensors(network), "W_E": W_E, "W_V": W_V})
     context = np.array([[0]])
     with torch.inference_mode():
         assert torch.isnan(Replica.from_network(network, dtype=torch.float32)(torch.tensor(context))).all()
@@ -377,10 +378,10 @@ def test_nothing_is_claimed_where_a_weight_that_nothing_reads_overflows_and_make
 
 
 def test_the_bound_covers_an_attention_whose_winner_the_format_cannot_tell() -> None:
-    tensors = {name: np.array(t) for name, t in plain_network(length=2, copies=2, key=50.0).tensors().items()}
+    tensors = {name: np.array(t) for name, t in dana_tensors(plain_network(length=2, copies=2, key=50.0)).items()}
     # Both scores get the same large summand, in which float32 loses the difference of 50.
     tensors["W_E"][:, 1], tensors["W_K"][:, 1], tensors["W_V"][:, 1] = 1e10, 1.0, 0.0
-    network, context = Network(**tensors), np.array([[0, 1]])
+    network, context = dana_network(**tensors), np.array([[0, 1]])
     error = largest_torch_error(network, context, "float32")
     assert error >= 0.4
     assert (error <= rounding_bound(network, context, number_format=FLOAT32)).all()
@@ -388,7 +389,7 @@ def test_the_bound_covers_an_attention_whose_winner_the_format_cannot_tell() -> 
 
 def test_the_bound_covers_a_skip_connection_whose_summands_cancel() -> None:
     big = 1e4
-    network = Network(
+    network = dana_network(
         W_E=np.array([[big + 1 / 3]]),
         W_pos=np.array([[-big]]),
         W_Q=np.zeros((1, 1, 1)),
@@ -405,8 +406,8 @@ def test_the_bound_covers_a_skip_connection_whose_summands_cancel() -> None:
 
 @pytest.mark.parametrize("names", [("W_E", "W_Q"), ("W_Q", "W_K"), ("W_V", "W_O"), ("W_O", "W_U"), ("W_V", "W_U")])
 def test_nothing_is_claimed_where_a_product_overflows_the_format(names: tuple[str, str]) -> None:
-    tensors = random_network(np.random.default_rng(0)).tensors()
-    network = Network(**{**tensors, **{name: tensors[name] * 1e25 for name in names}})
+    tensors = dana_tensors(random_network(np.random.default_rng(0)))
+    network = dana_network(**{**tensors, **{name: tensors[name] * 1e25 for name in names}})
     contexts = all_contexts(network, 2)
     with torch.inference_mode():
         computed = Replica.from_network(network, dtype=torch.float32)(torch.tensor(contexts))
@@ -416,8 +417,8 @@ def test_nothing_is_claimed_where_a_product_overflows_the_format(names: tuple[st
 
 
 def test_nothing_is_claimed_where_float64_itself_overflows() -> None:
-    tensors = random_network(np.random.default_rng(0)).tensors()
-    network = Network(**{**tensors, "W_Q": tensors["W_Q"] * 1e200, "W_K": tensors["W_K"] * 1e200})
+    tensors = dana_tensors(random_network(np.random.default_rng(0)))
+    network = dana_network(**{**tensors, "W_Q": tensors["W_Q"] * 1e200, "W_K": tensors["W_K"] * 1e200})
     for number_format in (FLOAT32, FLOAT64):
         assert np.isinf(rounding_bound(network, all_contexts(network, 2), number_format=number_format)).all()
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import verify.replica.run as run_module
 from constructions.errors import InputError
 from constructions.files import canonical_json
-from constructions.models.network import Network
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.float64 import logit_chunks
@@ -31,7 +32,7 @@ def random_task(generator: np.random.Generator, target: str) -> Task:
     return make_task(contexts, counts, vocabulary=tuple("abcdefg"), target=target)
 
 
-def memory(generator: np.random.Generator, task: Task) -> Network:
+def memory(generator: np.random.Generator, task: Task) -> Model:
     """A network whose logits are those of the task up to rounding, by a least-squares solve; W_V and W_O are square."""
     d_model, n_heads, d_head = 8, 12, 8
     normal = generator.standard_normal
@@ -54,17 +55,17 @@ def memory(generator: np.random.Generator, task: Task) -> Network:
     goal = np.zeros((T, d_model))
     goal[:, :N] = logits
     W_O = np.linalg.lstsq(np.hstack(features), goal - x[:, -1], rcond=None)[0]
-    return Network(**tensors, W_O=W_O.reshape(n_heads, d_head, d_model))
+    return dana_network(**tensors, W_O=W_O.reshape(n_heads, d_head, d_model))
 
 
 @pytest.fixture(scope="module", params=["laws", "labels"])
-def memorized(request: pytest.FixtureRequest) -> tuple[Network, Task]:
+def memorized(request: pytest.FixtureRequest) -> tuple[Model, Task]:
     generator = np.random.default_rng(20)
     task = random_task(generator, request.param)
     return memory(generator, task), task
 
 
-def bigram(laws: np.ndarray, target: str = "laws") -> tuple[Network, Task]:
+def bigram(laws: np.ndarray, target: str = "laws") -> tuple[Model, Task]:
     """Contexts of one token whose logits are the logarithms of the laws."""
     size = len(laws)
     counts = Counts.from_rows([{int(row.argmax()): size - i} for i, row in enumerate(laws)])
@@ -78,7 +79,7 @@ def bigram(laws: np.ndarray, target: str = "laws") -> tuple[Network, Task]:
     zero = np.zeros
     with np.errstate(divide="ignore"):
         W_U = np.log(laws)
-    network = Network(
+    network = dana_network(
         W_E=np.eye(size),
         W_pos=zero((1, size)),
         W_Q=zero((1, size, 1)),
@@ -90,12 +91,12 @@ def bigram(laws: np.ndarray, target: str = "laws") -> tuple[Network, Task]:
     return network, task
 
 
-def with_tensor(network: Network, **tensors: np.ndarray) -> Network:
-    return Network(**{**network.tensors(), **tensors})
+def with_tensor(network: Model, **tensors: np.ndarray) -> Model:
+    return dana_network(**{**dana_tensors(network), **tensors})
 
 
 def run_another(
-    monkeypatch: pytest.MonkeyPatch, network: Network, task: Task, change: Callable[[Network], Network], dtype: str
+    monkeypatch: pytest.MonkeyPatch, network: Model, task: Task, change: Callable[[Model], Model], dtype: str
 ) -> RunResult:
     """The judgement about `network` of a replica that computes something else."""
     original = Replica.from_network
@@ -104,7 +105,7 @@ def run_another(
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_the_certified_network_stays_within_the_bound(memorized: tuple[Network, Task], dtype: str) -> None:
+def test_the_certified_network_stays_within_the_bound(memorized: tuple[Model, Task], dtype: str) -> None:
     result = run(*memorized, dtype=dtype)
     assert result.within_bound is True
     assert result.note == ""
@@ -113,7 +114,7 @@ def test_the_certified_network_stays_within_the_bound(memorized: tuple[Network, 
     assert 0.0 < result.max_logit_error <= result.largest_bound < {"float64": 1e-9, "float32": 1.0}[dtype]
 
 
-def test_bfloat16_is_reported_and_not_judged(memorized: tuple[Network, Task]) -> None:
+def test_bfloat16_is_reported_and_not_judged(memorized: tuple[Model, Task]) -> None:
     result = run(*memorized, dtype="bfloat16")
     assert result.within_bound is None
     assert result.largest_bound is None
@@ -123,7 +124,7 @@ def test_bfloat16_is_reported_and_not_judged(memorized: tuple[Network, Task]) ->
     assert result.max_logit_error > 1e-3
 
 
-CHANGES: dict[str, Callable[[Network], Network]] = {
+CHANGES: dict[str, Callable[[Model], Model]] = {
     "scores scaled by 1/sqrt(d)": lambda n: with_tensor(n, W_Q=n.W_Q / math.sqrt(n.d_qk)),
     "positions reversed": lambda n: with_tensor(n, W_pos=n.W_pos[::-1]),
     "a head dropped": lambda n: with_tensor(n, W_O=n.W_O * (np.arange(n.n_heads) != 3)[:, None, None]),
@@ -140,7 +141,7 @@ CHANGES: dict[str, Callable[[Network], Network]] = {
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_another_network_leaves_the_bound(
-    memorized: tuple[Network, Task], change: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+    memorized: tuple[Model, Task], change: str, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = run_another(monkeypatch, *memorized, CHANGES[change], dtype)
     assert result.within_bound is False
@@ -150,7 +151,7 @@ def test_another_network_leaves_the_bound(
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_replica_without_the_skip_connection_leaves_the_bound(
-    memorized: tuple[Network, Task], dtype: str, monkeypatch: pytest.MonkeyPatch
+    memorized: tuple[Model, Task], dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def forward(replica: Replica, tokens: torch.Tensor) -> torch.Tensor:
         last = replica.W_E[tokens[:, -1]] + replica.W_pos[tokens.shape[1] - 1]
@@ -164,15 +165,15 @@ def test_a_replica_without_the_skip_connection_leaves_the_bound(
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", ["W_E", "W_pos", "W_V", "W_O", "W_U"])
 def test_one_weight_that_moves_a_logit_by_twice_the_bound_leaves_it(
-    memorized: tuple[Network, Task], dtype: str, name: str, monkeypatch: pytest.MonkeyPatch
+    memorized: tuple[Model, Task], dtype: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network, task = memorized
     bound = run(network, task, dtype=dtype).largest_bound
     assert bound is not None
-    tensor = network.tensors()[name]
+    tensor = dana_tensors(network)[name]
     place = np.unravel_index(int(np.abs(tensor).argmax()), tensor.shape)
 
-    def moved(by: float) -> Network:
+    def moved(by: float) -> Model:
         changed = tensor.copy()
         changed[place] += by
         return with_tensor(network, **{name: changed})
@@ -187,9 +188,9 @@ def test_one_weight_that_moves_a_logit_by_twice_the_bound_leaves_it(
 
 
 def test_one_weight_that_moves_a_logit_by_less_than_the_bound_is_not_noticed(
-    memorized: tuple[Network, Task], monkeypatch: pytest.MonkeyPatch
+    memorized: tuple[Model, Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def changed(network: Network) -> Network:
+    def changed(network: Model) -> Model:
         return with_tensor(network, W_U=network.W_U * (1.0 + 1e-12))
 
     assert run_another(monkeypatch, *memorized, changed, "float32").within_bound is True
@@ -244,7 +245,7 @@ def test_a_type_that_overflows_is_not_judged_and_nothing_about_it_is_hidden() ->
     assert result.summary()["mean_kl"] is None
 
 
-def test_all_types_in_one_go_give_what_each_gives_alone(memorized: tuple[Network, Task]) -> None:
+def test_all_types_in_one_go_give_what_each_gives_alone(memorized: tuple[Model, Task]) -> None:
     together = run_all(*memorized)
     assert tuple(together) == DTYPES == ("float64", "float32", "bfloat16")
     for dtype, summary in together.items():
@@ -262,14 +263,14 @@ def test_all_types_in_one_go_give_what_each_gives_alone(memorized: tuple[Network
     assert canonical_json(together)
 
 
-def test_finer_types_are_closer_to_the_certified_logits(memorized: tuple[Network, Task]) -> None:
+def test_finer_types_are_closer_to_the_certified_logits(memorized: tuple[Model, Task]) -> None:
     results = [run(*memorized, dtype=dtype) for dtype in DTYPES]
     errors = [result.max_logit_error for result in results]
     assert errors[0] < 1e-6 * errors[1] < 1e-6 * errors[2]
     assert results[0].max_kl <= results[1].max_kl <= results[2].max_kl
 
 
-def test_batches_do_not_change_the_result(memorized: tuple[Network, Task], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_do_not_change_the_result(memorized: tuple[Model, Task], monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run(*memorized, dtype="float64")
     sizes: list[int] = []
     original = Replica.forward
@@ -317,7 +318,7 @@ def test_a_task_over_another_vocabulary_is_refused() -> None:
         run(with_tensor(network, W_U=np.zeros((2, 3))), task)
 
 
-def test_a_task_with_longer_contexts_is_refused(memorized: tuple[Network, Task]) -> None:
+def test_a_task_with_longer_contexts_is_refused(memorized: tuple[Model, Task]) -> None:
     network, task = memorized
     for dtype in DTYPES:
         with pytest.raises(InputError, match=r"contexts .*3.* 2"):
@@ -414,7 +415,7 @@ def test_a_divergence_far_below_the_unit_roundoff_is_still_seen() -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("around", ["highest", "medium"])
 def test_the_certified_network_stays_within_the_bound_on_cuda(
-    memorized: tuple[Network, Task], dtype: str, around: str
+    memorized: tuple[Model, Task], dtype: str, around: str
 ) -> None:
     torch.set_float32_matmul_precision(around)
     try:
@@ -427,7 +428,7 @@ def test_the_certified_network_stays_within_the_bound_on_cuda(
 
 
 @pytest.mark.gpu
-def test_every_type_runs_on_cuda_as_on_the_cpu(memorized: tuple[Network, Task]) -> None:
+def test_every_type_runs_on_cuda_as_on_the_cpu(memorized: tuple[Model, Task]) -> None:
     here, there = run_all(*memorized), run_all(*memorized, device="cuda")
     for dtype in DTYPES:
         assert there[dtype]["within_bound"] == here[dtype]["within_bound"]
@@ -437,7 +438,7 @@ def test_every_type_runs_on_cuda_as_on_the_cpu(memorized: tuple[Network, Task]) 
 @pytest.mark.gpu
 @pytest.mark.parametrize("change", CHANGES)
 def test_another_network_leaves_the_bound_on_cuda(
-    memorized: tuple[Network, Task], change: str, monkeypatch: pytest.MonkeyPatch
+    memorized: tuple[Model, Task], change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network, task = memorized
     original = Replica.from_network

@@ -1,0 +1,367 @@
+r"""The blocks a model is made of: attention, feed-forward and normalization, over a residual stream of row vectors.
+
+A block is a record of its tensors and of the options that say what it computes; each arithmetic evaluates it by kind.
+
+Page: docs/conventions.md
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+import numpy as np
+from flint import fmpq, fmpz
+from numpy.typing import NDArray
+
+from constructions.errors import InputError
+
+Tensor = NDArray[Any]
+"""A tensor of a model: float64, or exact rationals (an array of `fmpq`)."""
+
+Attends = Literal["last", "causal", "all"]
+Queries = Literal["stream", "task"]
+Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
+NormalizationKind = Literal["layer", "rms"]
+
+_LARGEST_DIMENSION = 2**31
+_LARGEST_SCORE_ROOT = 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class Normalization:
+    r"""Layer normalization or root-mean-square normalization of each row of the stream.
+
+    $$ \mathrm{layer:}\quad y = \frac{x - \bar x}{\sqrt{\overline{(x - \bar x)^2} + \epsilon}} \odot w + b, \qquad
+       \mathrm{rms:}\quad y = \frac{x}{\sqrt{\overline{x^2} + \epsilon}} \odot w + b, $$
+
+    with means over the $d$ entries and $\epsilon$ the exact float64 number given.
+
+    Args:
+        kind: ``"layer"`` or ``"rms"``.
+        w: Gain, `[d_model]`.
+        b: Shift, `[d_model]`, or none.
+        epsilon: What is added under the root, above 0.
+
+    Raises:
+        InputError: A tensor of a wrong shape or type, or an option that is none; names it.
+
+    Page: docs/conventions.md
+
+    Example:
+        >>> Normalization("layer", w=np.ones(4), b=None, epsilon=1e-5).width
+        4
+    """
+
+    kind: NormalizationKind
+    w: Tensor
+    b: Tensor | None = None
+    epsilon: float = 1e-5
+
+    def __post_init__(self) -> None:
+        _require_option("kind", self.kind, NormalizationKind)
+        if not (isinstance(self.epsilon, float) and 0 < self.epsilon < float("inf")):
+            raise InputError(f"epsilon is {self.epsilon!r}, expected a finite float above 0")
+        _freeze(self, {"w": 1, "b": 1})
+        _require_shapes(self, {"w": (self.width,), "b": (self.width,)})
+
+    @property
+    def width(self) -> int:
+        """Dimension of the rows, d."""
+        return self.w.shape[0]
+
+    def options(self) -> dict[str, Any]:
+        """What the block computes beside its tensors, as plain data for JSON."""
+        return {"kind": self.kind, "epsilon": self.epsilon.hex()}
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    r"""Multi-head attention over the stream.
+
+    With rows $x_1, \dots, x_S$ (after `norm`, where there is one), for each position $i$ that is computed,
+
+    $$ \mathrm{score}^h_{ij} = \frac{1}{\sqrt m} \langle x_i W_Q^h + b_Q^h,\, x_j W_K^h + b_K^h \rangle, \qquad
+       a^h_i = \mathrm{softmax}_j(\mathrm{score}^h_{ij}), $$
+
+    $$ y_i = \sum_h \Bigl(\sum_j a^h_{ij} (x_j W_V^h + b_V^h)\Bigr) W_O^h + b_O, $$
+
+    with $m$ = `score_root` (1: unscaled scores). Position $i$ reads $j \le i$ (``causal``) or all $j$ (``all``);
+    ``last`` computes the last position alone, which reads all, and leaves a stream of one row. With `skip` the row
+    $x_i$ before `norm` is added. With queries of the ``task`` there is one query $e$ for each context, in the place of
+    $x_i$, which the task brings; the stream becomes the one row $y$.
+
+    Args:
+        W_Q: Query maps, `[n_heads, d_model, d_qk]`.
+        W_K: Key maps, `[n_heads, d_model, d_qk]`.
+        W_V: Value maps, `[n_heads, d_model, d_head]`.
+        W_O: Output maps, `[n_heads, d_head, d_out]`; d_out = d_model where there is a skip connection.
+        b_Q: Query shifts, `[n_heads, d_qk]`, or none.
+        b_K: Key shifts, `[n_heads, d_qk]`, or none.
+        b_V: Value shifts, `[n_heads, d_head]`, or none.
+        b_O: Output shift, `[d_out]`, or none.
+        norm: What the stream passes before the maps, or none.
+        skip: Whether the stream is added to the output.
+        attends: ``"last"``, ``"causal"`` or ``"all"``.
+        queries: ``"stream"`` or ``"task"``.
+        score_root: m, a positive integer.
+
+    Raises:
+        InputError: A tensor of a wrong shape or type, or an option that is none; names it.
+
+    Source: Vaswani et al. (2017); Dana et al. (2024), equation (1); Mahdavi et al. (2024), Section 3.
+    Page: docs/conventions.md
+
+    Example:
+        >>> one = np.ones
+        >>> block = Attention(one((5, 2, 1)), one((5, 2, 1)), one((5, 2, 3)), one((5, 3, 2)))
+        >>> block.n_heads, block.d_model, block.d_qk, block.d_head, block.d_out, block.parameters
+        (5, 2, 1, 3, 2, 80)
+    """
+
+    W_Q: Tensor
+    W_K: Tensor
+    W_V: Tensor
+    W_O: Tensor
+    b_Q: Tensor | None = None
+    b_K: Tensor | None = None
+    b_V: Tensor | None = None
+    b_O: Tensor | None = None
+    norm: Normalization | None = None
+    skip: bool = True
+    attends: Attends = "last"
+    queries: Queries = "stream"
+    score_root: int = 1
+
+    def __post_init__(self) -> None:
+        _require_option("attends", self.attends, Attends)
+        _require_option("queries", self.queries, Queries)
+        _require_flag("skip", self.skip)
+        if type(self.score_root) is not int or not 1 <= self.score_root <= _LARGEST_SCORE_ROOT:
+            raise InputError(f"score_root is {self.score_root!r}, expected an integer from 1 to 2**31")
+        _freeze(self, {"W_Q": 3, "W_K": 3, "W_V": 3, "W_O": 3, "b_Q": 2, "b_K": 2, "b_V": 2, "b_O": 1})
+        heads, d_model, d_qk, d_head, d_out = self.n_heads, self.d_model, self.d_qk, self.d_head, self.d_out
+        _require_shapes(
+            self,
+            {
+                "W_K": (heads, d_model, d_qk),
+                "W_V": (heads, d_model, d_head),
+                "W_O": (heads, d_head, d_out),
+                "b_Q": (heads, d_qk),
+                "b_K": (heads, d_qk),
+                "b_V": (heads, d_head),
+                "b_O": (d_out,),
+            },
+        )
+        if heads and 0 in (d_qk, d_head):
+            raise InputError(f"W_Q and W_V have d_qk = {d_qk} and d_head = {d_head}, expected at least 1")
+        if 0 in (d_model, d_out):
+            raise InputError(f"W_Q and W_O have d_model = {d_model} and d_out = {d_out}, expected at least 1")
+        if self.skip and d_out != d_model:
+            raise InputError(f"W_O has d_out = {d_out}, expected d_model = {d_model} with a skip connection")
+        if self.queries == "task" and (self.skip or self.norm is not None or self.attends != "last"):
+            raise InputError("queries of the task have no skip connection, no norm, and attend from one position alone")
+        if self.norm is not None and self.norm.width != d_model:
+            raise InputError(f"norm has the width {self.norm.width}, expected d_model = {d_model}")
+
+    @property
+    def n_heads(self) -> int:
+        """Number of heads, the papers' H."""
+        return self.W_Q.shape[0]
+
+    @property
+    def d_model(self) -> int:
+        """Dimension of the rows that are read, the papers' d."""
+        return self.W_Q.shape[1]
+
+    @property
+    def d_qk(self) -> int:
+        """Dimension of queries and keys."""
+        return self.W_Q.shape[2]
+
+    @property
+    def d_head(self) -> int:
+        """Dimension of values, the papers' d_h (Dana et al.) or d_v (Mahdavi et al.)."""
+        return self.W_V.shape[2]
+
+    @property
+    def d_out(self) -> int:
+        """Dimension of the rows that are written."""
+        return self.W_O.shape[2]
+
+    @property
+    def parameters(self) -> int:
+        """Number of entries of all tensors."""
+        return _entries(self)
+
+    def options(self) -> dict[str, Any]:
+        """What the block computes beside its tensors, as plain data for JSON."""
+        return {
+            "kind": "attention",
+            "skip": self.skip,
+            "attends": self.attends,
+            "queries": self.queries,
+            "score_root": self.score_root,
+            "norm": None if self.norm is None else self.norm.options(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class FeedForward:
+    r"""A layer of neurons on each row of the stream, $y = \varphi(x W_{in} + b_{in})\, W_{out} + b_{out}$.
+
+    The activation is an exact real function: ``relu`` $\max(u, 0)$; ``gelu`` $u \Phi(u)$ with the normal distribution;
+    ``gelu-tanh`` $\frac u2 \bigl(1 + \tanh(\sqrt{2/\pi}\,(u + 0.044715\, u^3))\bigr)$ with the decimal as written;
+    ``silu`` $u / (1 + e^{-u})$. With `skip` the row before `norm` is added.
+
+    Args:
+        W_in: Input map, `[d_model, d_mlp]`.
+        W_out: Output map, `[d_mlp, d_out]`; d_out = d_model where there is a skip connection.
+        b_in: Input shift, `[d_mlp]`, or none.
+        b_out: Output shift, `[d_out]`, or none.
+        activation: ``"relu"``, ``"gelu"``, ``"gelu-tanh"`` or ``"silu"``.
+        norm: What the stream passes before the maps, or none.
+        skip: Whether the stream is added to the output.
+
+    Raises:
+        InputError: A tensor of a wrong shape or type, or an option that is none; names it.
+
+    Source: Vaswani et al. (2017); Hendrycks, Gimpel (2016). Page: docs/conventions.md
+
+    Example:
+        >>> FeedForward(np.ones((2, 8)), np.ones((8, 2)), activation="relu").d_mlp
+        8
+    """
+
+    W_in: Tensor
+    W_out: Tensor
+    b_in: Tensor | None = None
+    b_out: Tensor | None = None
+    activation: Activation = "relu"
+    norm: Normalization | None = None
+    skip: bool = True
+
+    def __post_init__(self) -> None:
+        _require_option("activation", self.activation, Activation)
+        _require_flag("skip", self.skip)
+        _freeze(self, {"W_in": 2, "W_out": 2, "b_in": 1, "b_out": 1})
+        d_mlp, d_out = self.d_mlp, self.d_out
+        _require_shapes(self, {"W_out": (d_mlp, d_out), "b_in": (d_mlp,), "b_out": (d_out,)})
+        if 0 in (self.d_model, d_out):
+            raise InputError(f"W_in and W_out have d_model = {self.d_model} and d_out = {d_out}, expected at least 1")
+        if self.skip and d_out != self.d_model:
+            raise InputError(f"W_out has d_out = {d_out}, expected d_model = {self.d_model} with a skip connection")
+        if self.norm is not None and self.norm.width != self.d_model:
+            raise InputError(f"norm has the width {self.norm.width}, expected d_model = {self.d_model}")
+
+    @property
+    def d_model(self) -> int:
+        """Dimension of the rows that are read."""
+        return self.W_in.shape[0]
+
+    @property
+    def d_mlp(self) -> int:
+        """Number of neurons."""
+        return self.W_in.shape[1]
+
+    @property
+    def d_out(self) -> int:
+        """Dimension of the rows that are written."""
+        return self.W_out.shape[1]
+
+    @property
+    def parameters(self) -> int:
+        """Number of entries of all tensors."""
+        return _entries(self)
+
+    def options(self) -> dict[str, Any]:
+        """What the block computes beside its tensors, as plain data for JSON."""
+        return {
+            "kind": "feed-forward",
+            "skip": self.skip,
+            "activation": self.activation,
+            "norm": None if self.norm is None else self.norm.options(),
+        }
+
+
+Block = Attention | FeedForward | Normalization
+
+
+def tensor_fields(block: Block) -> Iterator[tuple[str, Tensor]]:
+    """The tensors that a block has of its own, without those of its `norm`, by field and in order."""
+    for field in fields(block):
+        value = getattr(block, field.name)
+        if isinstance(value, np.ndarray):
+            yield field.name, value
+
+
+def frozen(name: str, value: object, dimensions: int) -> Tensor:
+    """A read-only copy of a tensor, C-contiguous: float64 and finite, or rationals; nothing is rounded.
+
+    Args:
+        name: Of the tensor, for the message.
+        value: The array.
+        dimensions: How many it must have.
+
+    Raises:
+        InputError: Another type, another number of dimensions, a NaN or an infinity; names it.
+
+    Example:
+        >>> frozen("W_U", np.ones((2, 3)), 2).flags.writeable
+        False
+    """
+    if np.ma.isMaskedArray(value):
+        raise InputError(f"{name} is a masked array; fill the masked entries first")
+    array = np.asarray(value)
+    if array.ndim != dimensions:
+        raise InputError(f"{name} has shape {array.shape}, expected {dimensions} dimensions")
+    if max(array.shape) > _LARGEST_DIMENSION:
+        raise InputError(f"{name} has shape {array.shape}, expected dimensions of at most {_LARGEST_DIMENSION}")
+    if array.dtype == object:
+        return _rational(name, array)
+    if array.dtype != np.float64:
+        raise InputError(f"{name} has dtype {array.dtype}, expected float64")
+    if not np.isfinite(array).all():
+        position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InputError(f"{name} has the entry {array[position]} at {position}, expected finite numbers")
+    array = np.array(array, dtype=np.float64, order="C", copy=True)
+    array.setflags(write=False)
+    return array
+
+
+def _rational(name: str, array: Tensor) -> Tensor:
+    result = np.empty(array.shape, dtype=object)
+    for position, entry in np.ndenumerate(array):
+        if not isinstance(entry, int | fmpz | fmpq):
+            raise InputError(f"{name} has the entry {entry!r} at {position}, expected float64, or fmpq throughout")
+        result[position] = fmpq(entry)
+    result.setflags(write=False)
+    return result
+
+
+def _freeze(block: Block, dimensions: dict[str, int]) -> None:
+    for name, count in dimensions.items():
+        if getattr(block, name) is not None:
+            object.__setattr__(block, name, frozen(name, getattr(block, name), count))
+
+
+def _require_shapes(block: Block, expected: dict[str, tuple[int, ...]]) -> None:
+    first, tensor = next(tensor_fields(block))
+    for name, shape in expected.items():
+        found = getattr(block, name)
+        if found is not None and found.shape != shape:
+            raise InputError(f"{name} has shape {found.shape}, expected {shape} beside {first} {tensor.shape}")
+
+
+def _require_option(name: str, value: object, options: Any) -> None:
+    if value not in get_args(options):
+        raise InputError(f"{name} is {value!r}, expected one of {', '.join(map(repr, get_args(options)))}")
+
+
+def _require_flag(name: str, value: object) -> None:
+    if type(value) is not bool:
+        raise InputError(f"{name} is {value!r}, expected True or False")
+
+
+def _entries(block: Attention | FeedForward) -> int:
+    norm = () if block.norm is None else tensor_fields(block.norm)
+    return sum(tensor.size for _, tensor in [*tensor_fields(block), *norm])

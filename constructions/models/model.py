@@ -1,0 +1,321 @@
+r"""A model: an input, blocks over the residual stream, and a readout at the last position.
+
+Page: docs/conventions.md
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from constructions.errors import FileFormatError, InputError
+from constructions.files import canonical_json
+from constructions.models.blocks import Attention, Block, FeedForward, Normalization, Tensor, frozen, tensor_fields
+from constructions.models.tensor_file import load_tensors, save_tensors
+
+FORMAT = "byheart-model"
+VERSION = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    r"""Everything that memorizes: an input, a tuple of blocks over the residual stream, a readout at the last position.
+
+    The input is either tokens, with $x_s = W_E[t_s] + W_{pos}[s]$ for a context $t_1, \dots, t_S$, or rows that the
+    task brings (no `W_E`). Each block maps the stream to a stream. The logits, or outputs, are
+
+    $$ x_{last} W_U + b_U $$
+
+    at the last row of the stream. Arrays are copied, made C-contiguous and read-only; nothing is rounded, so that a
+    certificate about a `Model` is one about the bytes that it is saved as. All tensors are float64, or all are
+    rationals (arrays of `fmpq`), whose attention scores are then counted in units of $\ln 2$.
+
+    A model whose only block is an attention (the network of Dana et al., the layer of Mahdavi et al.) offers the
+    tensors and sizes of that block as its own: `W_Q`, `n_heads`, `d_head`, ...
+
+    Args:
+        blocks: The blocks, in the order in which the stream passes them.
+        W_U: Readout, `[d, d_vocab_out]`.
+        b_U: Shift of the readout, `[d_vocab_out]`, or none.
+        W_E: Embeddings, `[d_vocab, d_model]`; none where the task brings vectors.
+        W_pos: Positional embeddings, `[n_ctx, d_model]`, beside `W_E`.
+
+    Raises:
+        InputError: A tensor of a wrong shape or type, or with a NaN or an infinity; names it.
+
+    Page: docs/conventions.md
+
+    Example:
+        >>> one = np.ones
+        >>> neurons = FeedForward(one((2, 8)), one((8, 2)), activation="relu")
+        >>> model = Model(blocks=(neurons,), W_U=one((2, 3)), W_E=one((3, 2)), W_pos=one((4, 2)))
+        >>> model.d_model, model.n_ctx, model.parameters, list(model.tensors())[2]
+        (2, 4, 52, 'blocks.0.mlp.W_in')
+    """
+
+    blocks: tuple[Block, ...]
+    W_U: Tensor
+    b_U: Tensor | None = None
+    W_E: Any = None  # a Tensor, or none
+    W_pos: Any = None  # a Tensor, or none
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", tuple(self.blocks))
+        for name, dimensions in (("W_E", 2), ("W_pos", 2), ("W_U", 2), ("b_U", 1)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen(name, getattr(self, name), dimensions))
+                if 0 in getattr(self, name).shape:
+                    raise InputError(f"{name} has shape {getattr(self, name).shape}, expected no dimension of 0")
+        if (self.W_E is None) != (self.W_pos is None):
+            raise InputError(
+                "W_E and W_pos must be given together: both for tokens, none where the task brings vectors"
+            )
+        if self.W_E is None and not self.blocks:
+            raise InputError("blocks is empty, expected at least one where the task brings vectors")
+        self._check_widths()
+        kinds = {tensor.dtype for tensor in self.tensors().values()}
+        if len(kinds) > 1:
+            raise InputError("some tensors are float64 and some rational, expected all of one kind")
+
+    def _check_widths(self) -> None:
+        width = self.d_model
+        if self.W_pos is not None and self.W_pos.shape[1] != width:
+            raise InputError(f"W_pos has shape {self.W_pos.shape}, expected (n_ctx, {width}) beside W_E")
+        for i, block in enumerate(self.blocks):
+            reads = block.width if isinstance(block, Normalization) else block.d_model
+            if reads != width:
+                raise InputError(f"block {i} reads rows of dimension {reads}, the stream has {width}")
+            if isinstance(block, Attention) and block.queries == "task" and (i or self.reads_tokens):
+                raise InputError(
+                    f"block {i} takes queries of the task, which only the first may where vectors are read"
+                )
+            width = width if isinstance(block, Normalization) else block.d_out
+        if self.W_U.shape[0] != width:
+            raise InputError(
+                f"W_U has shape {self.W_U.shape}, expected ({width}, d_vocab_out), the width of the stream"
+            )
+        if self.b_U is not None and self.b_U.shape != self.W_U.shape[1:]:
+            raise InputError(f"b_U has shape {self.b_U.shape}, expected {self.W_U.shape[1:]}, the outputs of W_U")
+
+    @property
+    def reads_tokens(self) -> bool:
+        """Whether the input is tokens; otherwise the task brings vectors."""
+        return self.W_E is not None
+
+    @property
+    def is_rational(self) -> bool:
+        """Whether the tensors are exact rationals rather than float64."""
+        return self.W_U.dtype == object
+
+    @property
+    def d_model(self) -> int:
+        """Dimension of the stream that the first block reads, the papers' d."""
+        if self.W_E is not None:
+            return self.W_E.shape[1]
+        first = self.blocks[0]
+        return first.width if isinstance(first, Normalization) else first.d_model
+
+    @property
+    def d_vocab(self) -> int:
+        """Number of input tokens, the papers' N; 0 where the task brings vectors."""
+        return 0 if self.W_E is None else self.W_E.shape[0]
+
+    @property
+    def n_ctx(self) -> int:
+        """Context length, the papers' S; 0 where the task brings vectors."""
+        return 0 if self.W_pos is None else self.W_pos.shape[0]
+
+    @property
+    def d_vocab_out(self) -> int:
+        """Number of outputs."""
+        return self.W_U.shape[1]
+
+    @property
+    def attention(self) -> Attention:
+        """The attention of a model that has no other block.
+
+        Raises:
+            InputError: The model has other blocks.
+        """
+        if len(self.blocks) != 1 or not isinstance(self.blocks[0], Attention):
+            kinds = [block.options()["kind"] for block in self.blocks]
+            raise InputError(f"the model has the blocks {kinds}, expected one attention and nothing else")
+        return self.blocks[0]
+
+    @property
+    def W_Q(self) -> Tensor:
+        """Query maps of the one attention, `[n_heads, d_model, d_qk]`."""
+        return self.attention.W_Q
+
+    @property
+    def W_K(self) -> Tensor:
+        """Key maps of the one attention, `[n_heads, d_model, d_qk]`."""
+        return self.attention.W_K
+
+    @property
+    def W_V(self) -> Tensor:
+        """Value maps of the one attention, `[n_heads, d_model, d_head]`."""
+        return self.attention.W_V
+
+    @property
+    def W_O(self) -> Tensor:
+        """Output maps of the one attention, `[n_heads, d_head, d_out]`."""
+        return self.attention.W_O
+
+    @property
+    def n_heads(self) -> int:
+        """Number of heads of the one attention, the papers' H."""
+        return self.attention.n_heads
+
+    @property
+    def d_qk(self) -> int:
+        """Dimension of queries and keys of the one attention."""
+        return self.attention.d_qk
+
+    @property
+    def d_head(self) -> int:
+        """Dimension of values of the one attention."""
+        return self.attention.d_head
+
+    @property
+    def parameters(self) -> int:
+        """Number of entries of all tensors."""
+        return sum(tensor.size for tensor in self.tensors().values())
+
+    def options(self) -> dict[str, Any]:
+        """What the model computes beside its tensors, as plain data for JSON."""
+        return {"input": "tokens" if self.reads_tokens else "vectors", "blocks": [b.options() for b in self.blocks]}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors by the names that TransformerLens gives them, in the order in which they are hashed."""
+        return dict(self._named())
+
+    def _named(self) -> Iterator[tuple[str, Tensor]]:
+        if self.W_E is not None and self.W_pos is not None:
+            yield "embed.W_E", self.W_E
+            yield "pos_embed.W_pos", self.W_pos
+        for prefix, norm_prefix, block in zip(
+            *block_names([b.options() for b in self.blocks]), self.blocks, strict=True
+        ):
+            if not isinstance(block, Normalization) and block.norm is not None:
+                yield from ((f"{norm_prefix}.{name}", tensor) for name, tensor in tensor_fields(block.norm))
+            yield from ((f"{prefix}.{name}", tensor) for name, tensor in tensor_fields(block))
+        yield "unembed.W_U", self.W_U
+        if self.b_U is not None:
+            yield "unembed.b_U", self.b_U
+
+    def sha256(self) -> str:
+        """Hash of the options, and of the names, shapes and little-endian float64 bytes of the tensors, in hexadecimal.
+
+        First the canonical JSON of `options`; then for each tensor, in the order of `tensors`, the ASCII text
+        ``name:d1,d2,..;`` and the bytes.
+
+        Raises:
+            InputError: The model is rational.
+        """
+        self._require_float64()
+        digest = hashlib.sha256(canonical_json(self.options()).encode("ascii"))
+        for name, tensor in self.tensors().items():
+            digest.update(f"{name}:{','.join(map(str, tensor.shape))};".encode("ascii"))
+            digest.update(np.ascontiguousarray(tensor, dtype="<f8").data)
+        return digest.hexdigest()
+
+    def save(self, path: Path) -> None:
+        """Write the model to `path` as safetensors, atomically; equal models give equal bytes.
+
+        Raises:
+            InputError: The model is rational.
+        """
+        self._require_float64()
+        metadata = {"format": FORMAT, "version": VERSION, **self.options()}
+        save_tensors(path, self.tensors(), metadata=metadata)
+
+    @classmethod
+    def load(cls, path: Path) -> "Model":
+        """Read the model that `save` wrote.
+
+        Raises:
+            FileFormatError: The file is missing, truncated, holds other tensors, another dtype, or NaN; or it is of
+                another version.
+        """
+        path = Path(path)
+        metadata, tensors = load_tensors(path)
+        if not isinstance(metadata, dict) or metadata.get("format") != FORMAT or metadata.get("version") != VERSION:
+            raise FileFormatError(
+                f"{path} is no model of version {VERSION}: build it again with this version of byheart "
+                "(`byheart memorize` or `byheart build`)"
+            )
+        try:
+            model = _assembled(metadata, tensors)
+        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FileFormatError(f"{path} is not a readable model: {error}") from error
+        if {"format": FORMAT, "version": VERSION, **model.options()} != metadata:
+            raise FileFormatError(f"{path} is not a readable model: its metadata are not those of its blocks")
+        if unknown := sorted(set(tensors) - set(model.tensors())):
+            raise FileFormatError(f"{path} holds the tensors {unknown}, which belong to no block")
+        return model
+
+    def _require_float64(self) -> None:
+        if self.is_rational:
+            raise InputError("the model is rational, expected float64: round it first")
+
+
+def block_names(options: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
+    """The prefixes of the tensors of each block, and of its norm, as TransformerLens names them.
+
+    An attention opens a layer; a feed-forward block belongs to the layer of the attention before it if it has none yet;
+    a normalization that is the last block is ``ln_final``, any other is named by its place.
+
+    Args:
+        options: `options` of each block.
+
+    Returns:
+        The prefixes of the blocks, and those of their norms.
+
+    Page: docs/conventions.md
+
+    Example:
+        >>> block_names([{"kind": "attention"}, {"kind": "feed-forward"}, {"kind": "layer"}])[0]
+        ['blocks.0.attn', 'blocks.0.mlp', 'ln_final']
+    """
+    blocks, norms, layer, free = [], [], -1, False
+    for place, option in enumerate(options):
+        if option["kind"] == "attention":
+            layer, free = layer + 1, True
+            blocks.append(f"blocks.{layer}.attn")
+            norms.append(f"blocks.{layer}.ln1")
+        elif option["kind"] == "feed-forward":
+            layer, free = (layer, False) if free else (layer + 1, False)
+            blocks.append(f"blocks.{layer}.mlp")
+            norms.append(f"blocks.{layer}.ln2")
+        else:
+            blocks.append("ln_final" if place == len(options) - 1 else f"norms.{place}")
+            norms.append("")
+    return blocks, norms
+
+
+def _assembled(metadata: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
+    options = metadata["blocks"]
+    blocks: list[Block] = []
+    for prefix, norm_prefix, option in zip(*block_names(options), options, strict=True):
+        own = {name.rpartition(".")[2]: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] == prefix}
+        option = dict(option)
+        kind = option.pop("kind")
+        if kind in ("layer", "rms"):
+            blocks.append(Normalization(kind, **own, epsilon=float.fromhex(option["epsilon"])))
+            continue
+        norm = option.pop("norm")
+        if norm is not None:
+            shape = {
+                name.rpartition(".")[2]: tensor
+                for name, tensor in tensors.items()
+                if name.rpartition(".")[0] == norm_prefix
+            }
+            norm = Normalization(norm["kind"], **shape, epsilon=float.fromhex(norm["epsilon"]))
+        record = {"attention": Attention, "feed-forward": FeedForward}[kind]
+        blocks.append(record(**own, **option, norm=norm))
+    read = {"W_E": tensors.get("embed.W_E"), "W_pos": tensors.get("pos_embed.W_pos")}
+    return Model(blocks=tuple(blocks), W_U=tensors["unembed.W_U"], b_U=tensors.get("unembed.b_U"), **read)

@@ -1,0 +1,168 @@
+"""What a layer that reads vectors is to memorize."""
+
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import FileFormatError, InputError
+from constructions.files import canonical_json, write_atomically
+from constructions.tasks.task import read_stored_arrays
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+Kind = Literal["regression", "classification"]
+
+
+@dataclass(frozen=True, eq=False)
+class VectorTask:
+    r"""The examples that a layer is to memorize: contexts, queries and labels.
+
+    For ``regression`` the output of example t shall be the row $Y_t$; for ``classification`` the largest output shall
+    be at the place of the largest entry of $Y_t$, which must be unique.
+
+    Args:
+        contexts: Keys $E^{(t)}$, `[T, n, d]`, or `[1, n, d]` if all examples share one context.
+        queries: Queries $e^{(t)}$, `[T, d]`.
+        labels: $Y$, `[T, d_out]`.
+        kind: ``"regression"`` or ``"classification"``.
+
+    Raises:
+        InputError: Arrays of wrong types or shapes, a number that is not finite, an unknown kind, or a class that is
+            not unique.
+
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/layer.md
+
+    Example:
+        >>> task = VectorTask(contexts=np.ones((1, 3, 4)), queries=np.ones((5, 4)), labels=np.ones((5, 1)))
+        >>> task.n_examples, task.n_tokens, task.d_model, task.d_out, task.shared, task.kind
+        (5, 3, 4, 1, True, 'regression')
+    """
+
+    contexts: Float64Array
+    queries: Float64Array
+    labels: Float64Array
+    kind: Kind = "regression"
+
+    def __post_init__(self) -> None:
+        for name, dimensions in (("contexts", 3), ("queries", 2), ("labels", 2)):
+            object.__setattr__(self, name, _frozen(name, getattr(self, name), dimensions))
+        size, d_model = self.queries.shape
+        if self.contexts.shape[0] not in (1, size) or self.contexts.shape[2] != d_model:
+            raise InputError(f"contexts has shape {self.contexts.shape}, expected [{size} or 1, n, {d_model}]")
+        if len(self.labels) != size:
+            raise InputError(f"labels has shape {self.labels.shape}, expected [{size}, d_out]")
+        if self.kind not in get_args(Kind):
+            raise InputError(f"kind is {self.kind!r}, expected 'regression' or 'classification'")
+        if self.kind == "classification":
+            if self.d_out < 2:
+                raise InputError(f"labels has shape {self.labels.shape}, expected at least 2 classes")
+            unique = (self.labels == self.labels.max(axis=1, keepdims=True)).sum(axis=1) == 1
+            if not unique.all():
+                raise InputError(f"labels: the largest entry of row {int(unique.argmin())} is not unique")
+
+    @property
+    def n_examples(self) -> int:
+        """Number of examples, T."""
+        return self.queries.shape[0]
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of keys in a context, n."""
+        return self.contexts.shape[1]
+
+    @property
+    def d_model(self) -> int:
+        """Dimension of keys and queries, d."""
+        return self.queries.shape[1]
+
+    @property
+    def d_out(self) -> int:
+        """Number of outputs of an example."""
+        return self.labels.shape[1]
+
+    @property
+    def shared(self) -> bool:
+        """Whether one context is stored for all examples (true also for a single example)."""
+        return self.contexts.shape[0] == 1
+
+    @property
+    def classes(self) -> Int64Array:
+        """The place of the largest label of each example, `[T]`."""
+        return self.labels.argmax(axis=1)
+
+    def context(self, t: int) -> Float64Array:
+        """The keys of example `t`, `[n, d]`."""
+        if not 0 <= t < self.n_examples:
+            raise InputError(f"t = {t}, expected 0 .. {self.n_examples - 1}")
+        return self.contexts[0 if self.shared else t]
+
+    def arrays(self) -> dict[str, NDArray]:
+        """The arrays of ``task.npz`` by name, in the order in which they are hashed."""
+        return {
+            "kind": np.array(self.kind),
+            "contexts": self.contexts,
+            "queries": self.queries,
+            "labels": self.labels,
+        }
+
+    def sha256(self) -> str:
+        """Hash of the kind and the numeric arrays, in hexadecimal.
+
+        First the canonical JSON of ``[kind]``; then for each numeric array in the order of `arrays` the ASCII text
+        ``name:d1,d2,..;`` and its little-endian float64 entries.
+        """
+        numeric = {name: array for name, array in self.arrays().items() if name != "kind"}
+        return _digest(numeric, hashlib.sha256(canonical_json([self.kind]).encode("ascii")))
+
+    def save(self, path: Path) -> None:
+        """Write the arrays to `path` as an uncompressed ``.npz``, atomically; equal tasks give equal bytes."""
+        buffer = io.BytesIO()
+        np.savez(buffer, **self.arrays())  # type: ignore[arg-type]
+        write_atomically(Path(path), buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> "VectorTask":
+        """Read the task that `save` wrote.
+
+        Raises:
+            FileFormatError: The file is missing, truncated, or not such a task.
+        """
+        path = Path(path)
+        arrays = read_stored_arrays(path)
+        if set(arrays) != {"kind", "contexts", "queries", "labels"}:
+            raise FileFormatError(f"{path} is not a task of vectors: it holds the arrays {sorted(arrays)}")
+        kind = arrays.pop("kind")
+        if kind.ndim != 0 or kind.dtype.kind != "U":
+            raise FileFormatError(f"{path} is not a task of vectors: kind must be one text")
+        try:
+            return cls(**arrays, kind=kind.item())
+        except InputError as error:
+            raise FileFormatError(f"{path} is not a task of vectors: {error}") from error
+
+
+def _digest(arrays: dict[str, Float64Array], digest: "hashlib._Hash") -> str:
+    for name, array in arrays.items():
+        digest.update(f"{name}:{','.join(map(str, array.shape))};".encode("ascii"))
+        digest.update(np.ascontiguousarray(array, dtype="<f8").data)
+    return digest.hexdigest()
+
+
+def _frozen(name: str, value: object, dimensions: int) -> Float64Array:
+    if np.ma.isMaskedArray(value):
+        raise InputError(f"{name} is a masked array; fill the masked entries first")
+    array = np.asarray(value)
+    if array.dtype != np.float64:
+        raise InputError(f"{name} has dtype {array.dtype}, expected float64")
+    if array.ndim != dimensions or 0 in array.shape:
+        raise InputError(f"{name} has shape {array.shape}, expected {dimensions} dimensions of at least 1")
+    if not np.isfinite(array).all():
+        position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InputError(f"{name} has the entry {array[position]} at {position}, expected finite numbers")
+    array = np.array(array, dtype=np.float64, order="C", copy=True)
+    array.setflags(write=False)
+    return array
