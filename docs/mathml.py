@@ -14,6 +14,7 @@ from sphinx.writers.html5 import HTML5Translator
 logger = logging.getLogger(__name__)
 
 LIMITS = {"max", "min", "sup", "inf", "lim", "liminf", "limsup", "⋃", "⋂", "⨁", "⨂"}
+LETTERS = {"lbrace": "\\{", "rbrace": "\\}", "thinspace": "\\,"}  # macros of letters, as latex2mathml draws them best
 CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 
 
@@ -24,6 +25,8 @@ def mathml(latex: str, display: str) -> str:
         ValueError: latex2mathml does not know something in it and would print garbage.
     """
     source = re.sub(r"(\\(?:begin|end)\{)aligned\}", r"\1split}", latex)  # the name under which latex2mathml knows it
+    for name, known in LETTERS.items():
+        source = re.sub(rf"\\{name}(?![A-Za-z])", lambda _, known=known: known, source)
     try:
         root = ElementTree.fromstring(convert(source, xmlns="", display=display))
     except Exception as error:

@@ -1,6 +1,7 @@
 """What the pages say is there: headings, links, places in the code, commands; and the site needs no network."""
 
 import ast
+import html
 import importlib
 import importlib.util
 import inspect
@@ -8,10 +9,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -22,7 +25,9 @@ RIGOUR = [page for page in PAGES if page.parent.name == "rigour"]
 SOURCES = sorted(path for room in ("byheart", "constructions", "verify") for path in (ROOT / room).rglob("*.py"))
 CLAIM_HEADINGS = ["Statement", "Derivation", "Construction", "Certificate", "Erratum", "Run it"]
 
-FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *(```|~~~).*?^ *\1\s*$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)
 FILE_PLACE = re.compile(r"`((?:byheart|constructions|verify|tests|benchmarks|docs)/[\w./-]+)(?:::?([\w.]+))?(?:\(\))?`")
 DOTTED_PLACE = re.compile(r"`((?:byheart|constructions|verify)(?:\.\w+)+)(?:\(\))?`")
 
@@ -34,6 +39,22 @@ def name_of(path: Path) -> str:
 def prose(path: Path) -> str:
     """The text of a page without its fenced blocks."""
     return FENCE.sub("", path.read_text(encoding="utf-8"))
+
+
+def formulas(text: str) -> list[str]:
+    """The formulas of a Markdown text as they are written, white space aside."""
+    unquoted = re.sub(r"^ *(?:> ?)*", "", FENCE.sub("", text), flags=re.MULTILINE)
+    return [" ".join(formula.split()) for formula in FORMULA.findall(CODE.sub("code", unquoted))]
+
+
+def formulas_after_markdown(text: str) -> list[str]:
+    """The formulas that are left when a reader that knows none takes the text for Markdown first, as GitHub does."""
+    found = []
+    for block in MarkdownIt("commonmark").enable("table").parse(text):
+        pieces = {"code_inline": "code", "softbreak": "\n", "hardbreak": "\n"}
+        parts = [pieces.get(part.type, part.content) for part in block.children or []]
+        found += [" ".join(formula.split()) for formula in FORMULA.findall("".join(parts))]
+    return found
 
 
 def headings(path: Path, level: int) -> list[str]:
@@ -134,6 +155,33 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert dead_links(page) == []
 
 
+@pytest.mark.parametrize("page", TEXTS, ids=name_of)
+def test_formulas_have_macros_of_letters_only(page: Path) -> None:
+    assert [
+        name for formula in formulas(page.read_text(encoding="utf-8")) for name in re.findall(r"\\[\W\d_]", formula)
+    ] == []
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=name_of)
+def test_markdown_leaves_the_formulas_as_they_are_written(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert formulas_after_markdown(text) == formulas(text)
+
+
+def test_formulas_that_markdown_changes_are_noticed() -> None:
+    kept = "$a_i$ and $\\lbrace b_i \\rbrace$ `$x$` \n\n> quoted $c_{i\n> j}$\n"
+    assert formulas_after_markdown(kept) == formulas(kept) == ["$a_i$", r"$\lbrace b_i \rbrace$", "$c_{i j}$"]
+    for changed in (
+        r"$a \, b$",
+        "$(a)_i$ $(b)_{i}$",
+        "$R^*$ $Q^*$",
+        "1. a\n\n$$ x $$\n\n    $y$",
+        "$a\n+ b$",
+        "$[a](b)$",
+    ):
+        assert formulas_after_markdown(changed) != formulas(changed)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page != DOCS / "index.md"], ids=name_of)
 def test_every_page_is_listed_on_the_index(page: Path) -> None:
     assert f"]({page.relative_to(DOCS).as_posix()})" in (DOCS / "index.md").read_text(encoding="utf-8")
@@ -190,7 +238,59 @@ def test_formulas_are_in_the_site_as_mathml(site: Path) -> None:
     page = (site / "conventions.html").read_text(encoding="utf-8")
     assert page.count("<math") == page.count("</math>") > 100
     assert '<span class="eqno">(1)</span>' in page
-    assert "$" not in re.sub(r"<(script|style|code|pre)\b.*?</\1>", "", page, flags=re.DOTALL)
+
+
+class Prose(HTMLParser):
+    """The text of an HTML page outside of code, formulas, scripts and styles."""
+
+    APART = frozenset({"code", "math", "pre", "script", "style"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside: list[str] = []
+        self.pieces: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in self.APART:
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.APART:
+            assert self.inside.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.inside:
+            self.pieces.append(data)
+
+
+def raw_latex(page: str) -> list[str]:
+    """What is left of formulas in the prose of an HTML page: dollars and backslashes, with their surroundings."""
+    reader = Prose()
+    reader.feed(page)
+    reader.close()
+    assert reader.inside == []
+    return re.findall(r".{0,20}[$\\].{0,20}", "".join(reader.pieces))
+
+
+def test_no_formula_is_left_as_it_was_typed(site: Path) -> None:
+    pages = sorted(path for path in site.rglob("*.html") if path.relative_to(site).parts[0] != "_static")
+    assert len(pages) > len(PAGES)
+    assert {page.name: found for page in pages if (found := raw_latex(page.read_text(encoding="utf-8")))} == {}
+
+
+def test_latex_in_prose_is_noticed() -> None:
+    assert raw_latex("<p>a <math><mo>$</mo></math> <code>\\frac</code> b</p><pre>$ x</pre>") == []
+    assert raw_latex("<p>so \\frac{1}{2} and $x$</p>") == ["so \\frac{1}{2} and $x$"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_prose_is_set_as_a_block_of_code(page: Path, site: Path) -> None:
+    """Indentation makes a block of code; a sentence or a formula in it was meant to be read."""
+    built = (site / page.relative_to(DOCS).with_suffix(".html")).read_text(encoding="utf-8")
+    blocks = [
+        html.unescape(re.sub(r"<[^>]*>", "", block)) for block in re.findall(r"<pre>(.*?)</pre>", built, re.DOTALL)
+    ]
+    assert [block for block in blocks if re.search(r"\$\S[^$\n]*\$", block)] == []
 
 
 @pytest.fixture(scope="session")
