@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
+from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
@@ -168,6 +169,30 @@ def test_markdown_leaves_the_formulas_as_they_are_written(page: Path) -> None:
     assert formulas_after_markdown(text) == formulas(text)
 
 
+def items_that_are_none(text: str) -> list[str]:
+    """The lines that look like items of a list, and are read as part of a paragraph."""
+    blocks = MarkdownIt("commonmark").enable("table").parse(text)
+    items = {block.map[0] for block in blocks if block.type == "list_item_open" and block.map}
+    code = {
+        line for block in blocks if block.type in ("fence", "code_block") and block.map for line in range(*block.map)
+    }
+    return [
+        line
+        for number, line in enumerate(text.splitlines())
+        if re.match(r" *(?:\d+\.|[-*+]) ", line) and number not in items | code
+    ]
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=name_of)
+def test_every_item_of_a_list_is_read_as_one(page: Path) -> None:
+    assert items_that_are_none(page.read_text(encoding="utf-8")) == []
+
+
+def test_items_that_are_none_are_noticed() -> None:
+    assert items_that_are_none("1. one\n\n   $$ x $$\n\n   and\n2. two\n\n    - code\n") == []
+    assert items_that_are_none("1. one\n\n$$ x $$\n\n   and\n2. two\n") == ["2. two"]
+
+
 def test_formulas_that_markdown_changes_are_noticed() -> None:
     kept = "$a_i$ and $\\lbrace b_i \\rbrace$ `$x$` \n\n> quoted $c_{i\n> j}$\n"
     assert formulas_after_markdown(kept) == formulas(kept) == ["$a_i$", r"$\lbrace b_i \rbrace$", "$c_{i j}$"]
@@ -238,6 +263,30 @@ def test_formulas_are_in_the_site_as_mathml(site: Path) -> None:
     page = (site / "conventions.html").read_text(encoding="utf-8")
     assert page.count("<math") == page.count("</math>") > 100
     assert '<span class="eqno">(1)</span>' in page
+
+
+def test_a_formula_and_the_punctuation_that_touches_it_stay_on_one_line(site: Path) -> None:
+    page = (site / "conventions.html").read_text(encoding="utf-8")
+    touched = re.findall(r'<span class="math">([^<]*)<math.*?</math>([^<]*)</span>', page)
+    assert {"(", ""} <= {before for before, _ in touched} and {".", ",", ""} <= {after for _, after in touched}
+    assert re.findall(r"</math>\s*[,.;:)]", re.sub(r"</math>[^<\s]*</span>", "", page)) == []
+
+
+def test_every_formula_is_set_in_the_font_of_the_site(site: Path) -> None:
+    style = (site / "_static" / "mathml.css").read_text(encoding="utf-8")
+    (font,) = re.findall(r'url\("([^"]*)"\)', style)
+    assert (site / "_static" / font).read_bytes() == (DOCS / "_static" / font).read_bytes()
+    (family,) = re.findall(r'@font-face \{\s*font-family: ("[^"]*");', style)
+    assert f"math {{ font-family: {family}, math; }}" in style
+    (listed,) = re.findall(r"unicode-range: ([^;]*);", style)
+    held: set[int] = set()
+    for part in listed.split(","):
+        first, _, last = part.strip().removeprefix("U+").partition("-")
+        held |= set(range(int(first, 16), int(last or first, 16) + 1))
+    for path in site.rglob("*.html"):
+        for formula in re.findall(r"<math.*?</math>", path.read_text(encoding="utf-8"), re.DOTALL):
+            used = set(html.unescape(re.sub(r"<[^>]*>", "", formula))) - {"\n"}
+            assert {character for character in used if ord(character) not in held} == set(), path.name
 
 
 class Prose(HTMLParser):
@@ -314,12 +363,56 @@ def test_a_formula_that_would_be_printed_as_garbage_is_refused(mathml: ModuleTyp
 @pytest.mark.parametrize(
     ("latex", "expected"),
     [
-        (r"\max_t x", '<munder><mo movablelimits="true">max</mo><mi>t</mi></munder>'),
+        (r"\max_t x", '<munder><mo movablelimits="true" lspace="0" rspace="0.167em">max</mo><mi>t</mi></munder>'),
         (r"\bigcup_i^n", '<munderover><mo movablelimits="true">⋃</mo>'),
-        (r"\lVert A \rVert", '<mo stretchy="false">‖</mo>'),
-        (r"\left\lVert A \right\rVert", '<mo stretchy="true" fence="true" form="prefix">‖</mo>'),
+        (r"\lVert A \rVert", '<mo lspace="0" rspace="0" stretchy="false">‖</mo>'),
+        (r"\left\lVert A \right\rVert", '<mo stretchy="true" fence="true" form="prefix" lspace="0" rspace="0">‖</mo>'),
+        (r"a \log(x)", '<mo lspace="0.167em" rspace="0">log</mo>'),
+        (r"\min(a, -b)", '<mo lspace="0" rspace="0">min</mo><mo stretchy="false" form="prefix">(</mo>'),
+        (r"\min(a, -b)", '<mo>,</mo><mo form="prefix">−</mo><mi>b</mi>'),
+        (r"a - b", "<mo>−</mo>"),
+        (r"m / n", '<mo lspace="0" rspace="0" stretchy="false">/</mo>'),
+        (r"\lbrace x : x \ge 0 \rbrace", '<mo stretchy="false" form="prefix">{</mo><mi>x</mi><mo lspace="0.278em"'),
+        (
+            r"\begin{pmatrix} a \cr b \end{pmatrix}",
+            '<mo form="prefix">(</mo><mtable><mtr><mtd><mi>a</mi></mtd></mtr><mtr>',
+        ),
+        (r"a \thinspace b", '<mi>a</mi><mspace width="0.167em" /><mi>b</mi>'),
+        (r"U \setminus V", "∖"),
+        (r"1, \dots, n", "<mi>…</mi>"),
         (r"\begin{aligned} a &= b \end{aligned}", '<mtd columnalign="right"><mi>a</mi></mtd>'),
     ],
 )
 def test_a_formula_is_rendered_the_way_browsers_read_it(mathml: ModuleType, latex: str, expected: str) -> None:
     assert expected in mathml.mathml(latex, "block")
+
+
+def test_the_index_of_a_large_bracket_hangs_on_all_that_is_bracketed(mathml: ModuleType) -> None:
+    (group, index), rest = ElementTree.fromstring(mathml.mathml(r"\Bigl( a \bigl[ b \bigr]_i \Bigr)^2 c", "block"))[0]
+    assert ("".join(group.itertext()), index.text, rest.text) == ("(a[b]i)", "2", "c")
+    inner = group[2]
+    assert (inner.tag, "".join(inner[0].itertext())) == ("msub", "[b]")
+
+
+@pytest.mark.parametrize(
+    ("latex", "expected"),
+    [
+        (r"a = b + c, \quad d", ["a=", "b+", "c,", "d"]),
+        (r"f(x, y = 1) \le |u + v|", ["f(x,y=1)≤", "|u+v|"]),
+        (r"\langle x, y \rangle > 0", ["⟨x,y⟩>", "0"]),
+        (r"-x", ["−x"]),
+        (r"a = -x + y", ["a=", "−x+", "y"]),
+        (r"\lbrace 0, 1 \rbrace^n", ["{0,1}n"]),
+        (r"\sum_{i > d} s_i", ["∑i>dsi"]),
+        (r"=", ["="]),
+    ],
+)
+def test_a_formula_in_a_line_is_cut_after_relations_outside_of_brackets(
+    mathml: ModuleType, latex: str, expected: list[str]
+) -> None:
+    assert ["".join(ElementTree.fromstring(piece).itertext()) for piece in mathml.pieces(latex)] == expected
+
+
+def test_a_sign_at_the_end_of_a_line_keeps_its_spaces(mathml: ModuleType) -> None:
+    first, second = mathml.pieces("a = b")
+    assert '<mo form="infix">=</mo>' in first and "infix" not in second
