@@ -250,9 +250,10 @@ class Model:
             )
         try:
             model = _assembled(metadata, tensors)
-        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise FileFormatError(f"{path} is not a readable model: {error}") from error
-        if {"format": FORMAT, "version": VERSION, **model.options()} != metadata:
+        stated = {"format": FORMAT, "version": VERSION, **model.options()}
+        if canonical_json(stated) != canonical_json(metadata):  # as texts, for 1 == 1.0 == True
             raise FileFormatError(f"{path} is not a readable model: its metadata are not those of its blocks")
         if unknown := sorted(set(tensors) - set(model.tensors())):
             raise FileFormatError(f"{path} holds the tensors {unknown}, which belong to no block")

@@ -1,7 +1,6 @@
 """Re-proves a stored certificate with integers and balls alone, sharing no numerical code with the prover."""
 
-import math
-import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 from flint import arb, ctx
 
 from constructions.errors import FileFormatError, TamperedError
-from verify.arithmetic.integers import Integers, dyadic, power_of_two
+from verify.arithmetic.integers import Integers, dyadic
 from verify.certificates.certificate import (
     ALL_CONTEXTS_DIVERGENCE,
     ARGMAX,
@@ -25,9 +24,14 @@ from verify.certificates.certificate import (
     Number,
     Subject,
 )
-from verify.independent.integer_forward import BITS, IntegerForward, NoInformationError, Outputs
+from verify.independent.ball_divergence import LogSoftmax, at_least_zero
+from verify.independent.ball_ends import ball, outward
+from verify.independent.ball_forward import BITS, NoInformationError
+from verify.independent.integer_forward import FEW_BITS, IntegerForward, Outputs, attention_sizes
 from verify.independent.integer_rank import NonsingularCheck, rank_bounds, recheck_nonsingular
-from verify.independent.plain_files import PlainNetwork, PlainTask, read_npz
+from verify.independent.plain_arrays import read_npz
+from verify.independent.plain_model import PlainModel
+from verify.independent.plain_task import PlainTask
 from verify.progress import Progress
 from verify.verdict import Verdict
 
@@ -37,8 +41,6 @@ _PATH = "integers and balls (python-flint and the standard library)"
 _AFFORDABLE = 3.0e8  # estimated microseconds spent on all contexts unless asked for more
 
 _MORE_BITS = 120  # of the features, where 60 do not suffice
-
-_LARGEST_EXPONENT = 1100  # beyond it float64 has no number
 
 
 def check_independently(folder: Path, *, full: bool = False, progress: Progress | None = None) -> CheckReport:
@@ -75,7 +77,9 @@ def check_independently(folder: Path, *, full: bool = False, progress: Progress 
     certificate = Certificate.load(folder)
     checks: dict[str, ClaimCheck] = {}
     claims = {id: certificate.claim(id) for id in MEMORIZATION_CLAIMS}
-    network = PlainNetwork.read(folder / NETWORK_FILE)
+    network = PlainModel.read(folder / NETWORK_FILE)
+    if not network.is_one_attention(skip=True, queries="stream"):
+        raise FileFormatError(f"{NETWORK_FILE} is not a network of one attention, which the certificate is about")
     task = PlainTask.read(folder / TASK_FILE)
     _require_subject(certificate.subject, network, task)
     show = progress or _silent
@@ -112,12 +116,12 @@ def _silent(stage: str, share: float | None, detail: str) -> None:
     pass
 
 
-def _require_subject(subject: Subject, network: PlainNetwork, task: PlainTask) -> None:
+def _require_subject(subject: Subject, network: PlainModel, task: PlainTask) -> None:
     if network.sha256 != subject.network:
         raise TamperedError(f"{NETWORK_FILE} is not the network that the certificate is about: its hash differs")
     if task.sha256 != subject.task:
         raise TamperedError(f"{TASK_FILE} is not the task that the certificate is about: its hash differs")
-    sizes = {**network.sizes(), **task.sizes()}
+    sizes = {**attention_sizes(network), **task.sizes()}
     if sizes != dict(subject.sizes) or task.target != subject.target:
         raise TamperedError(f"the certificate is about the sizes {dict(subject.sizes)}, the files have {sizes}")
     most = max(token for context in (*task.contexts, *task.tail_contexts) for token in context)
@@ -143,12 +147,11 @@ def _judge_memorized(outputs: Outputs, task: PlainTask, progress: Progress) -> _
     logarithms: dict[int, arb] = {}
     law_of = None if task.laws is None else Integers.exact(task.laws.values).values
     width = task.vocabulary_size
-    for i, logits in enumerate(outputs.logits()):
+    for i, (logits, row) in enumerate(zip(outputs.logits(), _log_softmax(outputs), strict=True)):
         modes = task.modes(i)
         others = [z for token, z in enumerate(logits) if token not in modes]
         gap = min(logits[token] for token in modes) - max(others) if others else None
         margins.append(None if gap is None else (dyadic(gap - 2 * error, scale), dyadic(gap + 2 * error, scale)))
-        row = _LogSumExp.of(logits, scale, error)
         if law_of is None:
             divergences.append(row.label_divergence(task.labels[i]))
         else:
@@ -161,49 +164,13 @@ def _judge_memorized(outputs: Outputs, task: PlainTask, progress: Progress) -> _
     return _Judged(margins, divergences, empirical)
 
 
-@dataclass(frozen=True)
-class _LogSumExp:
-    """One row of logits relative to their largest, their exponentials, and the bound of each logit's error."""
-
-    logits: list[int]
-    scale: int
-    error: arb
-    exponentials: list[arb]
-    log_sum: arb
-
-    @classmethod
-    def of(cls, logits: list[int], scale: int, error: int) -> "_LogSumExp":
+def _log_softmax(outputs: Outputs) -> Iterator[LogSoftmax]:
+    """The rows of logits as balls, relative to the largest of each, one after the other."""
+    unit = arb((1, -outputs.logit_scale))
+    error = arb(outputs.logit_error) * unit
+    for logits in outputs.logits():
         top = max(logits)
-        relative = [z - top for z in logits]
-        exponentials = [arb((z, -scale)).exp() for z in relative]
-        return cls(relative, scale, arb((error, -scale)), exponentials, sum(exponentials, arb(0)).log())
-
-    def divergence(self, masses: dict[int, int], logarithms: dict[int, arb]) -> arb:
-        r"""The divergence of the law with these masses (any common unit) from the softmax, in nats.
-
-        With $w_i$ the masses, $W$ their sum and $z$ the logits,
-
-        $$ d_{KL} = \sum_i \frac{w_i}{W} (\log w_i - \log W - z_i) + \log \sum_j e^{z_j}. $$
-
-        Its gradient in $z$ is $\mathrm{softmax}(z) - w / W$, of 1-norm at most 2, so an error
-        $\varepsilon$ of each logit moves it by at most $2 \varepsilon$.
-        """
-        total = sum(masses.values())
-        for mass in masses.values():
-            if mass not in logarithms:
-                logarithms[mass] = arb(mass).log()
-        entropy = sum((mass * logarithms[mass] for mass in masses.values()), arb(0))
-        cross = sum(mass * self.logits[token] for token, mass in masses.items())
-        value = (entropy - arb((cross, -self.scale))) / total - arb(total).log() + self.log_sum
-        return value + arb(0, 2 * self.error)
-
-    def label_divergence(self, label: int) -> arb:
-        r"""The divergence of the point mass at the label, $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$, in nats.
-
-        Errors $\varepsilon$ of the logits multiply the sum by at most $e^{2 \varepsilon}$: the relative accuracy stays.
-        """
-        others = sum((e for token, e in enumerate(self.exponentials) if token != label), arb(0))
-        return (others / self.exponentials[label] * arb(0, 2 * self.error).exp()).log1p()
+        yield LogSoftmax.of([arb(z - top) * unit for z in logits], error)
 
 
 def _check_rank(
@@ -223,7 +190,7 @@ def _check_rank(
     if bounds is None:
         return ClaimCheck(claim.id, Verdict.UNDECIDED, "the witness does not prove that the rank is full", {})
     smallest, condition = bounds
-    values = {"smallest_singular_value_lower": _outward(smallest, -1), "condition_upper": _outward(condition, 1)}
+    values = {"smallest_singular_value_lower": outward(smallest, -1), "condition_upper": outward(condition, 1)}
     stored = {name: Fraction(value) for name, value in claim.bounds.items()}
     if stored["smallest_singular_value_lower"] <= smallest and condition <= stored["condition_upper"]:
         return ClaimCheck(claim.id, Verdict.PROVED, f"integer products, {rows} x {columns}", values)
@@ -247,7 +214,7 @@ def _check_argmax(claim: Claim, judged: _Judged) -> ClaimCheck:
     least = min(gaps, default=None)
     if least is None:
         return ClaimCheck(claim.id, Verdict.PROVED, "every token is a mode of every context", values)
-    values["margin_lower"] = _outward(least[0], -1)
+    values["margin_lower"] = outward(least[0], -1)
     if stored <= least[0]:
         return ClaimCheck(claim.id, Verdict.PROVED, f"compared as integers in {proved} contexts", values)
     if any(upper < stored for _, upper in gaps):
@@ -268,16 +235,16 @@ def _check_argmax_of_some(claim: Claim, judged: _Judged, values: dict[str, Numbe
 def _check_divergence(claim: Claim, judged: _Judged) -> ClaimCheck:
     mean = sum(judged.divergences, arb(0)) / len(judged.divergences)
     values: dict[str, Number] = {}
-    if all(ball.is_finite() for ball in judged.divergences):
-        values["mean_upper"] = _outward(mean.upper(), 1)
-        values["max_upper"] = max(_outward(ball.upper(), 1) for ball in judged.divergences)
+    if all(one.is_finite() for one in judged.divergences):
+        values["mean_upper"] = outward(mean.upper(), 1)
+        values["max_upper"] = max(outward(one.upper(), 1) for one in judged.divergences)
     if claim.verdict is not Verdict.PROVED:
         return _not_claimed(claim, values)
-    most, most_mean = _ball(claim.values["max_upper"]), _ball(claim.values["mean_upper"])
-    if mean <= most_mean and all(ball <= most for ball in judged.divergences):
+    most, most_mean = ball(claim.values["max_upper"]), ball(claim.values["mean_upper"])
+    if mean <= most_mean and all(one <= most for one in judged.divergences):
         reason = f"balls of {BITS} bits for {len(judged.divergences)} contexts"
         return ClaimCheck(claim.id, Verdict.PROVED, reason, values)
-    if mean > most_mean or any(ball > most for ball in judged.divergences):
+    if mean > most_mean or any(one > most for one in judged.divergences):
         return ClaimCheck(claim.id, Verdict.REFUTED, "a divergence is larger than the stored bound", values)
     return ClaimCheck(claim.id, Verdict.UNDECIDED, "a divergence and the stored bound cannot be told apart", values)
 
@@ -289,22 +256,36 @@ def _check_all_contexts(
     if claim.values["occurrences"] != occurrences:
         reason = f"the text has {occurrences} occurrences of contexts, not {claim.values['occurrences']}"
         return ClaimCheck(claim.id, Verdict.REFUTED, reason, {})
-    total = judged.empirical
-    if task.tail_contexts:
-        outputs = forward.run(task.tail_contexts, keep_features=False, label="all contexts", progress=progress)
-        logarithms: dict[int, arb] = {}
-        for logits, counts in zip(outputs.logits(), task.tail_counts, strict=True):
-            row = _LogSumExp.of(logits, outputs.logit_scale, outputs.logit_error)
+    for bits in (FEW_BITS, BITS) if task.tail_contexts else (BITS,):
+        mean = (judged.empirical + _empirical_of_tail(forward, task, bits, progress)) / occurrences
+        check = _compare_mean(claim, mean, bits)
+        if check.verdict is not Verdict.UNDECIDED or claim.verdict is not Verdict.PROVED:
+            return check
+    return check
+
+
+def _empirical_of_tail(forward: IntegerForward, task: PlainTask, bits: int, progress: Progress) -> arb:
+    """The sum of n_t KL(c_t / n_t || softmax) over the contexts of the tail, with attention weights of so many bits."""
+    total = arb(0)
+    if not task.tail_contexts:
+        return total
+    outputs = forward.run(task.tail_contexts, keep_features=False, label="all contexts", progress=progress, bits=bits)
+    logarithms: dict[int, arb] = {}
+    with ctx.workprec(bits):
+        for row, counts in zip(_log_softmax(outputs), task.tail_counts, strict=True):
             total += sum(counts.values()) * row.divergence(counts, logarithms)
-    mean = total / occurrences
+    return total
+
+
+def _compare_mean(claim: Claim, mean: arb, bits: int) -> ClaimCheck:
     values: dict[str, Number] = {}
     if mean.is_finite():
-        values = {"lower": _outward(mean.lower(), -1), "upper": _outward(mean.upper(), 1)}
+        values = {"lower": outward(at_least_zero(mean), -1), "upper": outward(mean.upper(), 1)}
     if claim.verdict is not Verdict.PROVED:
         return _not_claimed(claim, values)
-    lower, upper = _ball(claim.values["lower"]), _ball(claim.values["upper"])
-    if lower <= mean and mean <= upper:
-        reason = f"balls of {BITS} bits for all {claim.values['contexts']} contexts"
+    lower, upper = ball(claim.values["lower"]), ball(claim.values["upper"])
+    if lower <= at_least_zero(mean) and mean <= upper:
+        reason = f"balls of {bits} bits for all {claim.values['contexts']} contexts"
         return ClaimCheck(claim.id, Verdict.PROVED, reason, values)
     if mean < lower or mean > upper:
         return ClaimCheck(claim.id, Verdict.REFUTED, "the mean divergence is outside of the stored interval", values)
@@ -318,30 +299,8 @@ def _not_claimed(claim: Claim, values: dict[str, Number] | None = None) -> Claim
     return ClaimCheck(claim.id, Verdict.UNDECIDED, reason, values or {})
 
 
-def _microseconds(network: PlainNetwork, task: PlainTask) -> float:
+def _microseconds(network: PlainModel, task: PlainTask) -> float:
     """About how long the contexts of the tail take."""
-    sizes = network.sizes()
+    sizes = attention_sizes(network)
     of_head = 8 + len(task.contexts[0]) * (1 + sizes["d_model"] / 64)
     return len(task.tail_contexts) * (sizes["n_heads"] * of_head + 3 * sizes["d_vocab_out"])
-
-
-def _ball(value: Number) -> arb:
-    exact = Fraction(value)
-    return arb(exact.numerator) / arb(exact.denominator)
-
-
-def _outward(value: Fraction | arb, direction: int) -> float:
-    """A float64, or an infinity, at or beyond `value` (an exact ball or a fraction) in the direction -1 or 1."""
-    if isinstance(value, arb):
-        mantissa, exponent = map(int, value.man_exp())
-        size = mantissa.bit_length() + exponent
-        if mantissa and abs(size) > _LARGEST_EXPONENT:  # its power of two might not fit into memory
-            beyond = (mantissa > 0) == (direction > 0)
-            magnitude = (math.inf if beyond else sys.float_info.max) if size > 0 else (5e-324 if beyond else 0.0)
-            return math.copysign(magnitude, mantissa)
-        value = mantissa * power_of_two(exponent)
-    try:
-        nearest = float(value)
-    except OverflowError:
-        nearest = sys.float_info.max if value > 0 else -sys.float_info.max
-    return nearest if (Fraction(nearest) - value) * direction >= 0 else math.nextafter(nearest, direction * math.inf)
