@@ -279,7 +279,7 @@ class _Attention:
             product = arb_mat(len(members), self.heads, entries) * self.reads[r]
             for (i, _), row in zip(members, _rows(product), strict=True):
                 parts[i].append(row)
-        return [list(map(sum, zip(*rows, strict=True))) for rows in parts]
+        return [[sum(column[1:], column[0]) for column in zip(*rows, strict=True)] for rows in parts]
 
 
 def _exponentials(query: list[Row], key: arb_mat, needed: dict[int, set[int]]) -> dict[int, dict[int, arb]]:
@@ -336,7 +336,7 @@ def _normalized(block: PlainBlock, rows: arb_mat) -> arb_mat:
         if block.kind == "layer":
             mean = sum(row, arb(0)) / width
             row = [x - mean for x in row]
-        scale = (sum((x**2 for x in row), arb(0)) / width + epsilon).rsqrt()
+        scale = (sum((x * x for x in row), arb(0)) / width + epsilon).rsqrt()
         row = [x * scale * w for x, w in zip(row, gain, strict=True)]
         result.append(list(map(add, row, shift)) if shift else row)
     return _stacked(result, width)
@@ -349,7 +349,7 @@ def _gelu(u: arb) -> arb:
 
 def _gelu_tanh(u: arb) -> arb:
     """(1 + tanh v) / 2 is the logistic function of 2 v."""
-    return u * _logistic(2 * (2 / arb.pi()).sqrt() * (u + arb(44715) / 10**6 * u**3))
+    return u * _logistic(2 * (2 / arb.pi()).sqrt() * (u + arb(44715) / 10**6 * u * u * u))
 
 
 def _logistic(u: arb) -> arb:

@@ -6,6 +6,7 @@ Page: docs/rigour/certificate.md
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import add, mul
+from typing import Any
 
 from flint import arb, ctx, fmpz, fmpz_mat
 
@@ -122,7 +123,7 @@ class IntegerForward:
             values.append(split_matrix(value, d_head) if keep_features else [])
             progress(label, (head + 1) / (2 * n_heads), f"head {head + 1} of {n_heads}")
         reads = [fmpz_mat(n_heads, d_model, [n for of_head in moved for n in of_head[r]]) for r in range(len(pairs))]
-        sums: list[list[fmpz]] = []
+        sums: list[list[Any]] = []
         features: list[list[int]] = [[] for _ in range(n_heads)]
         for start in range(0, len(cells), _CHUNK):
             chunk = cells[start : start + _CHUNK]
@@ -166,7 +167,7 @@ class Outputs:
     """What the network does with some contexts, in integers; each error is in units of its scale."""
 
     forward: IntegerForward
-    hidden: list[list[fmpz]]
+    hidden: list[list[Any]]  # integers of FLINT
     scale: int
     error: int
     features: list[Sequence[int]]
@@ -269,13 +270,13 @@ def _exponentials(scores: dict[int, fmpz], scale: int, bits: int = BITS) -> dict
 
 def _sum_over_heads(
     attention: list[list[list[int]]], cells: list[list[int]], reads: list[fmpz_mat], width: int
-) -> list[list[fmpz]]:
+) -> list[list[Any]]:
     """For each context the sum over heads and positions of the attention weight times the row that is read."""
     readers: dict[int, list[tuple[int, int]]] = {}
     for i, cell in enumerate(cells):
         for k, r in enumerate(cell):
             readers.setdefault(r, []).append((i, k))
-    parts: list[list[list[fmpz]]] = [[] for _ in cells]
+    parts: list[list[list[Any]]] = [[] for _ in cells]
     for r, members in readers.items():
         weights = fmpz_mat(len(members), len(attention), [head[i][k] for i, k in members for head in attention])
         for (i, _), row in zip(members, rows_of(weights * reads[r]), strict=True):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import repeat
 from operator import add, mul
-from typing import Any
+from typing import Any, Protocol
 
 from flint import arb, arb_mat
 
@@ -33,6 +33,23 @@ from verify.independent.plain_arrays import PlainArray
 from verify.verdict import Verdict
 
 _BLOCK = 1024  # rows of a product that are looked at together
+
+
+class FeatureMatrix(Protocol):
+    """Integers at `features_scale`, each within `features_error` units of a feature, of `feature_bits` bits."""
+
+    @property
+    def features_scale(self) -> int: ...
+
+    @property
+    def features_error(self) -> int: ...
+
+    @property
+    def feature_bits(self) -> int: ...
+
+    def feature_rows(self, with_skip: bool) -> Iterator[list[int]]:
+        """The rows of the matrix, one after the other."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -210,7 +227,7 @@ def _defects(rows: Sequence[Sequence[int]], factors: Sequence[Sequence[int]], sc
 
 
 def rank_bounds(
-    outputs: FeatureRows, with_skip: bool, witness: dict[str, PlainArray]
+    outputs: FeatureMatrix, with_skip: bool, witness: dict[str, PlainArray]
 ) -> tuple[Fraction, Fraction] | None:
     """Lower bound of the smallest singular value and upper bound of the condition number, or `None`.
 
@@ -242,7 +259,7 @@ class _ScaledRows:
 
     @classmethod
     def of(
-        cls, outputs: FeatureRows, with_skip: bool, squares: list[int], witness: dict[str, PlainArray]
+        cls, outputs: FeatureMatrix, with_skip: bool, squares: list[int], witness: dict[str, PlainArray]
     ) -> "_ScaledRows | None":
         width = len(next(outputs.feature_rows(with_skip)))
         row_exponents = _witness_integers(witness, "row_exponents", (len(squares),))

@@ -44,9 +44,14 @@ from verify.certificates.memorization import check_memorization
 from verify.divergence.kullback_leibler import divergence
 from verify.forward.float64 import enclose_logits
 from verify.independent import checker, integer_forward, integer_rank
+from verify.independent.ball_divergence import LogSoftmax
+from verify.independent.ball_ends import outward
+from verify.independent.ball_forward import NoInformationError
 from verify.independent.checker import check_independently, recheck_nonsingular
 from verify.independent.integer_forward import IntegerForward
-from verify.independent.plain_files import PlainArray, PlainNetwork, PlainTask, read_npz
+from verify.independent.plain_arrays import PlainArray, read_npz
+from verify.independent.plain_model import PlainModel
+from verify.independent.plain_task import PlainTask
 from verify.linear_algebra import approximate_inverse, gram, row_rank
 from verify.linear_algebra.nonsingularity import certify_nonsingular
 from verify.verdict import Verdict
@@ -110,12 +115,13 @@ def test_it_reads_the_files_as_the_prover_does_and_finds_the_same_hashes(case):
         folder = Path(name)
         network.save(folder / "model.safetensors")
         task.save(folder / "task.npz")
-        plain, read = PlainNetwork.read(folder / "model.safetensors"), PlainTask.read(folder / "task.npz")
+        plain, read = PlainModel.read(folder / "model.safetensors"), PlainTask.read(folder / "task.npz")
     assert plain.sha256 == network.sha256()
     assert read.sha256 == task.sha256()
+    by_field = {name.rpartition(".")[2]: tensor for name, tensor in plain.tensors.items()}
     for name, tensor in dana_tensors(network).items():
-        assert plain.tensors[name].shape == tensor.shape
-        assert list(plain.tensors[name].values) == tensor.ravel().tolist()
+        assert by_field[name].shape == tensor.shape
+        assert list(by_field[name].values) == tensor.ravel().tolist()
     assert [list(context) for context in read.contexts] == task.contexts.tolist()
     assert [list(context) for context in read.tail_contexts] == task.tail_contexts.tolist()
     dense = task.counts.dense(0, task.n_contexts, 5)
@@ -181,14 +187,14 @@ def test_every_malformed_model_is_refused(tmp_path):
         "nan": safetensors(header, data[:start] + struct.pack("<d", math.nan) + data[start + 8 :]),
         "infinite": safetensors(header, data[:start] + struct.pack("<d", -math.inf) + data[start + 8 :]),
     }
-    PlainNetwork.read(path)
+    PlainModel.read(path)
     for name, content in bad.items():
         path.write_bytes(content)
         with pytest.raises(FileFormatError):
             print(name)
-            PlainNetwork.read(path)
+            PlainModel.read(path)
     with pytest.raises(FileFormatError):
-        PlainNetwork.read(tmp_path / "absent")
+        PlainModel.read(tmp_path / "absent")
 
 
 @pytest.mark.parametrize(
@@ -301,7 +307,7 @@ def test_the_integers_enclose_what_the_network_computes(case, bits):
     with TemporaryDirectory() as name:
         network.save(Path(name) / "model.safetensors")
         task.save(Path(name) / "task.npz")
-        plain, read = PlainNetwork.read(Path(name) / "model.safetensors"), PlainTask.read(Path(name) / "task.npz")
+        plain, read = PlainModel.read(Path(name) / "model.safetensors"), PlainTask.read(Path(name) / "task.npz")
     with ctx.workprec(128):
         outputs = IntegerForward(plain).run(
             [*read.contexts, *read.tail_contexts],
@@ -352,11 +358,12 @@ def contains(ball, value):
 @example([0, -(2**3000)], 0)
 def test_exponentials_and_attention_are_within_their_stated_errors(scores, scale):
     try:
-        weights = integer_forward._exponentials(dict(enumerate(scores)), scale)
-    except integer_forward.NoInformationError:
+        weights = integer_forward._exponentials(dict(enumerate(map(fmpz, scores))), scale)
+    except NoInformationError:
         assert max(scores) - min(scores) > 2.0**60 * 2.0**scale
         return
-    attention = integer_forward._attention(weights, list(range(len(scores))))
+    common = integer_forward._Exponentials.of(dict(enumerate(map(fmpz, scores))), scale, 128)
+    attention = common.attention(list(range(len(scores))))
     with mpmath.workprec(4000):
         true = [mpmath.exp(mpmath.ldexp(n - max(scores), -scale)) for n in scores]
         for i, (m, x) in weights.items():
@@ -367,15 +374,18 @@ def test_exponentials_and_attention_are_within_their_stated_errors(scores, scale
             assert abs(a - mpmath.ldexp(e / total, 128)) <= 1 + 7 * (len(scores) + 1)
 
 
-@given(st.integers(1, 9), st.integers(1, 300), st.data())
-def test_packed_integers_come_apart_as_they_were_put_together(count, bits, data):
-    slots = integer_forward._Slots.of(count, bits)
-    integers = st.lists(st.integers(-(2**bits), 2**bits), min_size=count, max_size=count)
-    a, b = data.draw(integers), data.draw(integers)
-    assert slots.unpack(slots.pack(a)) == a
-    half = [x // 2 for x in a], [y // 2 for y in b]
-    assert slots.unpack(slots.pack(half[0]) + slots.pack(half[1])) == [x + y for x, y in zip(*half, strict=True)]
-    assert slots.unpack(fmpz(3) * slots.pack([x // 3 for x in a])) == [3 * (x // 3) for x in a]
+@given(st.lists(st.floats(-3000, 0), min_size=2, max_size=8), st.sampled_from([60, 128]), st.integers(1, 7), st.data())
+@example([0.0, -44.0, -45.0], 60, 2, None)
+def test_attention_far_below_the_best_score_of_the_last_token_keeps_its_digits(scores, bits, size, data):
+    """A context may see only rows whose exponentials vanish beside the largest that its last token sees."""
+    exact = {i: fmpz(int(math.ldexp(score, 20))) for i, score in enumerate(scores)}
+    indices = st.lists(st.sampled_from(range(len(scores))), min_size=1, max_size=size)
+    cell = data.draw(indices) if data is not None else [1, 2]
+    attention = integer_forward._Exponentials.of(exact, 20, bits).attention(cell)
+    with mpmath.workprec(5000):
+        true = [mpmath.exp(mpmath.ldexp(int(exact[i]), -20)) for i in cell]
+        for a, e in zip(attention, true, strict=True):
+            assert abs(a - mpmath.ldexp(e / mpmath.fsum(true), bits)) <= 1 + 7 * (len(cell) + 1)
 
 
 @given(st.integers(1, 2**300), st.integers(2, 200))
@@ -401,7 +411,7 @@ def test_where_the_bounds_of_the_error_are_reached_they_still_hold(tmp_path, len
     )
     network.save(tmp_path / "model.safetensors")
     with ctx.workprec(128):
-        forward = IntegerForward(PlainNetwork.read(tmp_path / "model.safetensors"))
+        forward = IntegerForward(PlainModel.read(tmp_path / "model.safetensors"))
         outputs = forward.run([(0,) * length], keep_features=True, label="", progress=lambda *_: None)
     (logit,) = next(outputs.logits())
     defect = (Fraction(weight) + Fraction(weight) ** 3) * 2**outputs.logit_scale - logit
@@ -421,7 +431,7 @@ def test_an_error_of_the_hidden_vectors_is_carried_to_every_claim(case, seed, bi
     with TemporaryDirectory() as name:
         network.save(Path(name) / "model.safetensors")
         task.save(Path(name) / "task.npz")
-        plain, read = PlainNetwork.read(Path(name) / "model.safetensors"), PlainTask.read(Path(name) / "task.npz")
+        plain, read = PlainModel.read(Path(name) / "model.safetensors"), PlainTask.read(Path(name) / "task.npz")
     with ctx.workprec(128):
         outputs = IntegerForward(plain).run(
             [*read.contexts, *read.tail_contexts], keep_features=False, label="", progress=lambda *_: None
@@ -451,7 +461,7 @@ def test_an_error_of_the_hidden_vectors_is_carried_to_every_claim(case, seed, bi
 def test_a_divergence_holds_for_all_logits_within_their_error(gap, error, sign):
     """Two tokens: the logit of the first, which has all the mass, goes one way and the other the other way."""
     with ctx.workprec(128):
-        row = checker._LogSumExp.of([gap << 20, 0], 20, error)
+        row = LogSoftmax.of([arb(gap), arb(0)], arb((error, -20)))
         balls = [row.divergence({0: 3}, {}), row.label_divergence(0), row.divergence({0: 5, 1: 1}, {})]
     with mpmath.workprec(300):
         z = [gap + sign * mpmath.ldexp(error, -20), -sign * mpmath.ldexp(error, -20)]
@@ -573,7 +583,7 @@ def test_a_reported_bound_is_rounded_outward_to_the_next_float(value, direction)
     def beyond(x):
         return x == direction * math.inf or (math.isfinite(x) and (Fraction(x) - value) * direction >= 0)
 
-    bound = checker._outward(value, direction)
+    bound = outward(value, direction)
     assert beyond(bound)
     inward = math.nextafter(bound, -direction * math.inf)
     assert not beyond(inward) or (math.isfinite(bound) and Fraction(bound) == value) or abs(value) > 10**308
@@ -1067,11 +1077,11 @@ def test_one_hot_embeddings_lose_no_digits_on_the_independent_path(tmp_path: Pat
 
 def test_endpoints_of_any_size_become_floats_on_their_side() -> None:
     huge, tiny = arb(2) ** 10**9, arb(2) ** -(10**9)
-    assert checker._outward(huge, 1) == math.inf and checker._outward(huge, -1) == sys.float_info.max
-    assert checker._outward(-huge, -1) == -math.inf and checker._outward(-huge, 1) == -sys.float_info.max
-    assert checker._outward(tiny, 1) == 5e-324 and checker._outward(tiny, -1) == 0.0
-    assert checker._outward(-tiny, -1) == -5e-324 and checker._outward(-tiny, 1) == 0.0
-    assert checker._outward(arb(0), 1) == 0.0 and checker._outward(arb(3), -1) == 3.0
+    assert outward(huge, 1) == math.inf and outward(huge, -1) == sys.float_info.max
+    assert outward(-huge, -1) == -math.inf and outward(-huge, 1) == -sys.float_info.max
+    assert outward(tiny, 1) == 5e-324 and outward(tiny, -1) == 0.0
+    assert outward(-tiny, -1) == -5e-324 and outward(-tiny, 1) == 0.0
+    assert outward(arb(0), 1) == 0.0 and outward(arb(3), -1) == 3.0
 
 
 def test_margins_of_any_size_are_refuted_or_proved_without_huge_numbers(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.layers import memory_layer, random_layer_task, write_layer
 from verify.certificates.certificate import Witness
 from verify.certificates.layer_certificate import MIXED_RANK, LayerCertificate
 from verify.independent import layer_checker
-from verify.independent.integer_forward import NoInformationError
+from verify.independent.ball_forward import NoInformationError
 from verify.independent.layer_checker import check_layer_independently
 from verify.verdict import Verdict
 
@@ -70,7 +70,7 @@ def test_exponentials_without_information_leave_everything_undecided(folder, mon
     def fails(*_, **__):
         raise NoInformationError("nothing is known")
 
-    monkeypatch.setattr(layer_checker, "integer_layer", fails)
+    monkeypatch.setattr(layer_checker, "BallForward", fails)
     report = check_layer_independently(folder)
     assert {check.verdict for check in report.checks} == {UNDECIDED} and len(report.checks) == 3
 
@@ -78,4 +78,4 @@ def test_exponentials_without_information_leave_everything_undecided(folder, mon
 def test_progress_is_told(folder):
     told = []
     check_layer_independently(folder, progress=lambda stage, share, detail: told.append(stage))
-    assert set(told) == {"attention", "rank"}
+    assert set(told) == {"outputs", "rank"}
