@@ -6,6 +6,8 @@ CERTIFICATE = "tests/verify/certificates/test_certificate.py"
 MEMORIZATION = "tests/verify/certificates/test_memorization.py"
 CHECKER = "tests/verify/independent/test_checker.py"
 TAMPERING = "tests/falsify/test_tampering.py"
+DIVERGENCE = "tests/verify/independent/test_ball_divergence.py"
+BALLS = "tests/verify/independent/test_ball_forward.py"
 TWO_READERS = "tests/falsify/test_two_readers.py"
 
 
@@ -21,8 +23,24 @@ def of_checker(original: str, mutated: str, why: str, tests: str = CHECKER) -> M
     return Mutant("verify/independent/checker.py", original, mutated, tests, why)
 
 
-def of_files(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
-    return Mutant("verify/independent/plain_files.py", original, mutated, tests, why)
+def of_arrays(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/independent/plain_arrays.py", original, mutated, tests, why)
+
+
+def of_task(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/independent/plain_task.py", original, mutated, tests, why)
+
+
+def of_model(original: str, mutated: str, why: str, tests: str = TWO_READERS) -> Mutant:
+    return Mutant("verify/independent/plain_model.py", original, mutated, tests, why)
+
+
+def of_balls(original: str, mutated: str, why: str, tests: str = BALLS) -> Mutant:
+    return Mutant("verify/independent/ball_forward.py", original, mutated, tests, why)
+
+
+def of_divergence(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/independent/ball_divergence.py", original, mutated, tests, why)
 
 
 def of_forward(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
@@ -199,11 +217,11 @@ MUTANTS = [
     of_checker("dyadic(gap - 2 * error, scale)", "dyadic(gap, scale)", "the margin leaves out the error"),
     of_checker("dyadic(gap - 2 * error, scale)", "dyadic(gap - error, scale)", "the margin has half of the error"),
     of_checker("dyadic(gap + 2 * error, scale)", "dyadic(gap, scale)", "a margin is refuted without its error"),
-    of_checker("return value + arb(0, 2 * self.error)", "return value", "the divergence leaves out the error"),
-    of_checker("return value + arb(0, 2 * self.error)", "return value + arb(0, self.error)", "half of the error"),
-    of_checker(" * arb(0, 2 * self.error).exp()", "", "the label's divergence leaves out the error"),
-    of_checker("* arb(0, 2 * self.error).exp()", "* arb(0, self.error).exp()", "half of the error"),
-    of_checker("if token != label), arb(0)", "if True), arb(0)", "the label counts among the others"),
+    of_divergence("return value + arb(0, 2 * self.error)", "return value", "the divergence leaves out the error"),
+    of_divergence("return value + arb(0, 2 * self.error)", "return value + arb(0, self.error)", "half of the error"),
+    of_divergence(" * arb(0, 2 * self.error).exp()", "", "the label's divergence leaves out the error"),
+    of_divergence("* arb(0, 2 * self.error).exp()", "* arb(0, self.error).exp()", "half of the error"),
+    of_divergence("if token != label), arb(0)", "if True), arb(0)", "the label counts among the others"),
     of_checker(
         'if stored["smallest_singular_value_lower"] <= smallest and', "if", "the singular value is not compared"
     ),
@@ -216,34 +234,61 @@ MUTANTS = [
         "if gap is not None and gap[1] <= 0]", "if gap is not None and gap[1] < -100]", "a wrong argmax is not found"
     ),
     of_checker("if mean <= most_mean and all(", "if all(", "the mean is not compared"),
-    of_checker(" and all(ball <= most for ball in judged.divergences):", ":", "the largest is not compared"),
+    of_checker(" and all(one <= most for one in judged.divergences):", ":", "the largest is not compared"),
     of_checker('if claim.values["occurrences"] != occurrences:', "if False:", "any number of occurrences"),
-    of_checker("if lower <= mean and mean <= upper:", "if mean <= upper:", "the lower end is not compared"),
-    of_checker("if lower <= mean and mean <= upper:", "if lower <= mean:", "the upper end is not compared"),
+    of_checker(
+        "if lower <= at_least_zero(mean) and mean <= upper:", "if mean <= upper:", "the lower end is not compared"
+    ),
+    of_checker(
+        "if lower <= at_least_zero(mean) and mean <= upper:",
+        "if lower <= at_least_zero(mean):",
+        "the upper end is not compared",
+    ),
     of_checker("total += sum(counts.values()) * row.divergence", "total += row.divergence", "the tail is not weighted"),
-    of_checker("if (Fraction(nearest) - value) * direction >= 0 else", "if True else", "bounds are rounded to nearest"),
+    Mutant(
+        "verify/independent/ball_ends.py",
+        "if (Fraction(nearest) - value) * direction >= 0 else",
+        "if True else",
+        CHECKER,
+        "bounds are rounded to nearest",
+    ),
     # Its reading.
-    of_files('if typecode == "d" and not all(map(math.isfinite, values)):', "if False:", "NaN is a weight"),
-    of_files("member.compress_type != zipfile.ZIP_STORED or ", "", "compressed arrays are unpacked", TAMPERING),
-    of_files(
+    of_arrays('if typecode == "d" and not all(map(math.isfinite, values)):', "if False:", "NaN is a weight"),
+    of_arrays("member.compress_type != zipfile.ZIP_STORED or ", "", "compressed arrays are unpacked", TAMPERING),
+    of_arrays(
         "if len({member.filename for member in members}) != len(members):",
         "if False:",
         "an array may come twice",
         TAMPERING,
     ),
-    of_files("if item * math.prod(shape) != len(body):", "if False:", "an array may be shorter than its shape"),
-    of_files("if len(set(contexts) | set(tail)) != len(contexts) + len(tail):", "if False:", "contexts may repeat"),
-    of_files("if len(result) != len(pairs):", "if False:", "a tensor may come twice"),
-    of_files("not all(x > 0 for x in laws.values)", "False", "a law may have a zero", TWO_READERS),
-    of_files("if sorted(spans) != sorted(pairwise(ends)) or", "if", "tensors may overlap"),
-    of_files("not all(count >= 1 for count in counts)", "False", "counts may be zero", TWO_READERS),
-    of_files("stop - start != 8 * math.prod(shape) or ", "", "a tensor may be shorter than its shape"),
+    of_arrays("if item * math.prod(shape) != len(body):", "if False:", "an array may be shorter than its shape"),
+    of_task("if len(set(contexts) | set(tail)) != len(contexts) + len(tail):", "if False:", "contexts may repeat"),
+    of_arrays("if len(result) != len(pairs):", "if False:", "a tensor may come twice"),
+    of_task("not all(x > 0 for x in laws.values)", "False", "a law may have a zero", TWO_READERS),
+    of_arrays("if sorted(spans) != sorted(pairwise(ends)) or", "if", "tensors may overlap"),
+    of_task("not all(count >= 1 for count in counts)", "False", "counts may be zero", TWO_READERS),
+    of_arrays("stop - start != 8 * math.prod(shape) or ", "", "a tensor may be shorter than its shape"),
     # Its forward pass.
     of_forward("return self.error * self.forward.unembedding_norm", "return 0", "the logits have no error"),
     of_forward("return self.error * self.forward.unembedding_norm", "return self.error", "the error is not carried"),
     of_forward("error=(n_heads * (length * delta + 1) <<", "error=(n_heads <<", "attention has no error"),
     of_forward("features_error=2 + (length * delta >> dropped)", "features_error=0", "the features have no error"),
-    of_forward("scaled = [mantissa >> top - exponent for", "scaled = [mantissa for", "exponents are ignored"),
+    of_forward("self.pairs[i][0] >> top - self.pairs[i][1] for", "self.pairs[i][0] for", "exponents are ignored"),
+    of_forward("shifted(m, exponent - top) for", "m for", "exponents are ignored where they are common"),
+    of_forward("if total >> bits - 1:", "if total:", "a sum of few digits divides"),
+    # Its models of any blocks, and their balls.
+    of_model("number.hex() == value and 0 < number < math.inf", "0 < number < math.inf", "epsilon in any words"),
+    of_model("type(value) is int and 1 <= value", "1 <= value", "True is a root"),
+    of_model('set(options) != _OPTIONS[options["kind"]]', "False", "unknown options"),
+    of_balls("seen[: i + 1] if attends", "seen if attends", "a causal position reads what follows"),
+    of_balls("query * (1 / root)", "query * root", "scores are multiplied by the root"),
+    of_balls("u / 2 * (-u / arb(2).sqrt()).erfc()", "u / 2 * (u / arb(2).sqrt()).erfc()", "the other tail"),
+    of_balls("shift = list(map(add, shift, moved)) if shift else moved", "shift = shift or moved", "shifts are lost"),
+    of_balls("/ width + epsilon).rsqrt()", "/ width).rsqrt()", "no epsilon"),
+    of_balls(
+        "            rows = [list(map(add, row, self.shift)) for row in rows]\n", "            pass\n", "no shift"
+    ),
+    of_divergence("return lower if lower > 0 else arb(0)", "return lower", "a divergence may be below 0", DIVERGENCE),
     of_forward("(h << scale - sum_scale) + (n << scale - embedded.scale)", "(h << scale - sum_scale)", "no skip"),
     # Its ranks.
     of_rank(
