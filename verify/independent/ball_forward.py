@@ -8,6 +8,7 @@ Page: docs/rigour/certificate.md
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain
 from operator import add
 from typing import Literal
@@ -279,7 +280,7 @@ class _Attention:
             product = arb_mat(len(members), self.heads, entries) * self.reads[r]
             for (i, _), row in zip(members, _rows(product), strict=True):
                 parts[i].append(row)
-        return [[sum(column[1:], column[0]) for column in zip(*rows, strict=True)] for rows in parts]
+        return [[reduce(add, column) for column in zip(*rows, strict=True)] for rows in parts]
 
 
 def _exponentials(query: list[Row], key: arb_mat, needed: dict[int, set[int]]) -> dict[int, dict[int, arb]]:
