@@ -41,11 +41,9 @@ from verify.certificates.saturation import DELTA
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.progress import Progress
-from verify.verdict import Verdict
 
 if TYPE_CHECKING:
     from verify.arithmetic.enclosure import Enclosure
-
 
 
 _LARGEST_ELIMINATION = 4096  # contexts; beyond it the number of heads is bounded from below only
@@ -170,8 +168,8 @@ def build_claim(
 ) -> dict[str, Any]:
     r"""Build the weights that a claim of the literature promises, certify them, run them, and write the folder `out`.
 
-    The folder is of the same kind as those of `memorize`. The certificate asks what the claim promises, and is about the
-    float64 weights that are written, whatever the construction was exact about.
+    The folder is of the same kind as those of `memorize`. The certificate asks what the claim promises, and is about
+    the float64 weights that are written, whatever the construction was exact about.
 
     Args:
         claim: A claim of the register.
@@ -324,7 +322,27 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
         from verify.replica.run import run
 
         result = run(model, task, device=device, dtype=dtype)
-    return {"dtype": result.dtype, **result.summary()}
+    summary: dict[str, Any] = {"dtype": result.dtype, **result.summary()}
+    near = summary["max_label_error"] if isinstance(task, VectorTask) else summary["max_kl"]
+    right = summary["accuracy"] is None or summary["accuracy"] == 1.0
+    close = task.target == "labels" or (near is not None and near <= certificate.criterion.tolerance)
+    summary["all_held"] = right and close
+    return {"headline": _run_headline(summary, task), **summary}
+
+
+def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask) -> str:
+    """What the run showed, in one line."""
+    word = "HELD" if summary["all_held"] else "NOT HELD"
+    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    parts = [f"{summary['dtype']} on {summary['device']}, measured"]
+    if summary["accuracy"] is not None:
+        parts.append(f"{round(summary['accuracy'] * size)} of {size} contexts right")
+    elif isinstance(task, VectorTask):
+        parts.append(f"{size} contexts, largest distance from a value {summary['max_label_error']}")
+    if not isinstance(task, VectorTask):
+        parts.append(f"worst KL {summary['max_kl']} nats")
+    judged = {True: "within the proved bounds", False: "OUTSIDE THE PROVED BOUNDS", None: "not judged"}
+    return f"{word}: {'; '.join(parts)}; {judged[summary['within_bound']]}"
 
 
 def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[int, int]:
@@ -476,9 +494,7 @@ def _bytes_needed(task: Task, *, d_model: int, d_head: int, n_heads: int, front_
     return max(building, certifying)
 
 
-def _runs(
-    model: Model, task: Task | VectorTask, *, device: str, outputs: "Enclosure | None"
-) -> dict[str, Any] | None:
+def _runs(model: Model, task: Task | VectorTask, *, device: str, outputs: "Enclosure | None") -> dict[str, Any] | None:
     if importlib.util.find_spec("torch") is None:
         return None
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import mpmath
 import numpy as np
 from hypothesis import strategies as st
+from verify.certificates.layer_certificate import LAYER_FILE, LAYER_TASK_FILE
+from verify.certificates.layer_memorization import certify_layer
 
 from constructions.models.layer_attention import mixed_matrix
 from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.tasks.vectors import VectorTask
-from verify.certificates.layer_certificate import LAYER_FILE, LAYER_TASK_FILE
-from verify.certificates.layer_memorization import certify_layer
 
 BITS = 1500  # of the truth: radii of saturated heads reach down to 2^-1022
 

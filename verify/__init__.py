@@ -46,7 +46,7 @@ _HOME = {
         "argmax_margin",
         "total_variation",
     ),
-    "certificates.certificate": ("Certificate", "CheckReport", "Claim"),
+    "certificates.certificate": ("Certificate", "CheckReport", "Statement"),
     "certificates.memorization": ("certify_memorization", "check_memorization"),
     "independent.checker": ("check_independently",),
     "replica.module": ("Replica",),

@@ -1,6 +1,6 @@
 """Weights that are built to hold a task."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from constructions.errors import InputError
@@ -31,7 +31,7 @@ class Construction(Generic[TaskT]):
     task: TaskT
     model: Model
     summary: str
-    criterion: Criterion = Criterion()
+    criterion: Criterion = field(default_factory=Criterion)
 
     def __post_init__(self) -> None:
         require_fit(self.model, self.task)

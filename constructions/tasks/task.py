@@ -156,8 +156,8 @@ class Task:
             context.
 
     Raises:
-        InputError: A field of a wrong shape or range, a context that occurs twice, or targets that are not what `origin`
-            says; names it.
+        InputError: A field of a wrong shape or range, a context that occurs twice, or targets that are not what
+            `origin` says; names it.
         HypothesisError: A law without full support.
 
     Source: Dana, Pydi, Chevaleyre (2024), Section 2. Page: docs/task.md
@@ -317,8 +317,8 @@ class Task:
     def sha256(self) -> str:
         """Hash of the target, its origin, the vocabulary and the numeric arrays, in hexadecimal.
 
-        First the canonical JSON of ``[target, origin, [token, ..]]``; then for each numeric array in the order of `arrays` the
-        ASCII text ``name:d1,d2,..;`` and its little-endian 8-byte entries (int64 or float64).
+        First the canonical JSON of ``[target, origin, [token, ..]]``; then for each numeric array in the order of
+        `arrays` the ASCII text ``name:d1,d2,..;`` and its little-endian 8-byte entries (int64 or float64).
         """
         digest = hashlib.sha256(canonical_json([self.target, self.origin, list(self.vocabulary)]).encode("ascii"))
         for name, array in self.arrays().items():

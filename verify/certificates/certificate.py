@@ -128,11 +128,11 @@ class Statement:
     def __post_init__(self) -> None:
         require_text(f"statement {self.id!r}: method", self.method)
         _check_values(self.id, self.values)
-        contexts, held = self.values.get("contexts"), self.values.get("held")
-        partial = self.id == ANSWERS and 0 < held < contexts  # pyright: ignore[reportOptionalOperand]
+        contexts, held = int(self.values.get("contexts", 0)), self.values.get("held", 0)
+        partial = self.id == ANSWERS and 0 < held < contexts
         if not partial and self.held != "":
             raise InputError(f"statement {self.id!r}: held is given, expected it where some but not all contexts are")
-        if partial and len(held_mask(self.held, int(contexts or 0))) != held:
+        if partial and len(held_mask(self.held, contexts)) != held:
             raise InputError(f"statement {self.id!r}: held does not name {held} contexts")
 
     def words(self, target: str) -> str:
@@ -194,7 +194,9 @@ class Certificate:
     def __post_init__(self) -> None:
         ids = [statement.id for statement in self.statements]
         if ids != [name for name in STATEMENTS if name in ids] or ANSWERS not in ids:
-            raise InputError(f"statements are {ids}, expected {ANSWERS!r} and each at most once, in the order {STATEMENTS}")
+            raise InputError(
+                f"statements are {ids}, expected {ANSWERS!r} and each at most once, in the order {STATEMENTS}"
+            )
         for statement in self.statements:
             _check_fits(statement, self.subject)
         if self.witness is not None and FEATURE_RANK not in ids:
@@ -369,7 +371,9 @@ class CheckReport:
 
         REFUTED if a stored statement is false or the answer is no, UNDECIDED if neither is known.
         """
-        return Verdict.all_of([answer(self.criterion, self.checks[0].values), *(check.verdict for check in self.checks)])
+        return Verdict.all_of(
+            [answer(self.criterion, self.checks[0].values), *(check.verdict for check in self.checks)]
+        )
 
     def headline(self) -> str:
         """The answer in one line, with the checker's own figures."""
@@ -625,7 +629,9 @@ def _check_fits(statement: Statement, subject: Subject) -> None:
     }[statement.id]
     if any(values[name] != size for name, size in expected.items()):
         raise InputError(f"statement {statement.id!r} has {dict(values)}, which do not fit the sizes {dict(sizes)}")
-    if subject.target == "values" and (statement.id == TEXT_DIVERGENCE or set(values) & {"margin_lower", "guess_lower"}):
+    if subject.target == "values" and (
+        statement.id == TEXT_DIVERGENCE or set(values) & {"margin_lower", "guess_lower"}
+    ):
         raise InputError(f"statement {statement.id!r} has {sorted(values)}, which values have not")
 
 
@@ -637,7 +643,9 @@ def _answers_words(values: Mapping[str, Number], target: str) -> str:
     if "margin_lower" in values:
         held = "" if values["held"] == values["contexts"] else ", where it is held,"
         mode = "the label" if target == "labels" else "every mode of the law"
-        parts.append(f"the logit of {mode}{held} exceeds every other by at least {decimal_below(values['margin_lower'])}")
+        parts.append(
+            f"the logit of {mode}{held} exceeds every other by at least {decimal_below(values['margin_lower'])}"
+        )
     if "max_upper" in values:
         loss = "distance from the values" if target == "values" else "divergence of the prediction"
         unit = "" if target == "values" else " nats"

@@ -88,7 +88,9 @@ def check_feature_rank(
     Page: docs/rigour/certificate.md
     """
     size, columns = len(features), int(statement.values["columns"])
-    widths = {features.shape[1]} if isinstance(task, VectorTask) else {features.shape[1], features.shape[1] + model.d_model}
+    widths = (
+        {features.shape[1]} if isinstance(task, VectorTask) else {features.shape[1], features.shape[1] + model.d_model}
+    )
     if columns not in widths:
         reason = f"the features have {' or '.join(map(str, sorted(widths)))} columns, not {columns}"
         return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, {})
@@ -156,7 +158,8 @@ def _witness_arrays(found: RankCertificate) -> dict[str, NDArray] | None:
 
 
 def _is_beyond(matrix: Enclosure, stored: Mapping[str, Number]) -> bool:
-    r"""Whether a vector v shows a stored bound false: $\sigma_{\min} \le \Vert v^T A \Vert / \Vert v \Vert \le \sigma_{\max}$."""
+    r"""Whether a vector v shows a stored bound false: $\sigma_{\min} \le \Vert v^T A \Vert / \Vert v \Vert \le
+    \sigma_{\max}$."""
     try:
         with np.errstate(all="ignore"):
             _, vectors = np.linalg.eigh(matrix.midpoint @ matrix.midpoint.T)

@@ -38,13 +38,12 @@ from verify.certificates.certificate import (
     StatementCheck,
     Subject,
     Witness,
-    answer,
     held_mask,
     mask_text,
 )
 from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
 from verify.certificates.memory_budget import require_memory
-from verify.certificates.saturation import DELTA, check_saturation, prove_saturation
+from verify.certificates.saturation import check_saturation, prove_saturation
 from verify.divergence.kullback_leibler import empirical_divergence
 from verify.forward.float64 import enclose_features, logit_chunks
 from verify.forward.layer_forward import LayerForward, enclose_layer
@@ -262,8 +261,8 @@ def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Task | 
         raise TamperedError(f"{TASK_FILE} is not the task that the certificate is about: its hash differs")
     if found != named:
         raise TamperedError(
-            f"the certificate is about {named.target} ({named.origin}) and the sizes {dict(named.sizes)}, the files have "
-            f"{found.target} ({found.origin}) and {dict(found.sizes)}"
+            f"the certificate is about {named.target} ({named.origin}) and the sizes {dict(named.sizes)}, the files "
+            f"have {found.target} ({found.origin}) and {dict(found.sizes)}"
         )
     try:
         require_fit(model, task)
@@ -410,7 +409,9 @@ def _check_answers(
         lower, _ = answers.mean_loss()
         if float(answers.loss_lower.max()) > stored["max_upper"] or lower > stored["mean_upper"]:
             return checked(Verdict.REFUTED, "a loss is larger than the stored bound")
-        known = "max_upper" in own and own["max_upper"] <= stored["max_upper"] and own["mean_upper"] <= stored["mean_upper"]
+        known = (
+            "max_upper" in own and own["max_upper"] <= stored["max_upper"] and own["mean_upper"] <= stored["mean_upper"]
+        )
         if not known:
             return checked(Verdict.UNDECIDED, "the stored bounds of the loss do not follow from the enclosure")
     if "guess_lower" in stored and not ("guess_lower" in own and stored["guess_lower"] <= own["guess_lower"]):
@@ -452,7 +453,12 @@ def _state_text(task: Task, empirical: Enclosure) -> list[Statement]:
     lower, upper = _widened(*_mean_over_occurrences(task, empirical))
     if not 0.0 <= lower <= upper < _LARGEST:
         return []
-    values: dict[str, Number] = {"contexts": task.n_all, "occurrences": _occurrences(task), "lower": lower, "upper": upper}
+    values: dict[str, Number] = {
+        "contexts": task.n_all,
+        "occurrences": _occurrences(task),
+        "lower": lower,
+        "upper": upper,
+    }
     return [Statement(TEXT_DIVERGENCE, "enclosure of the divergence", values)]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flint import arb, ctx
 
-from constructions.errors import FileFormatError, InputError, TamperedError
+from constructions.errors import FileFormatError, TamperedError
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.integers import Integers, dyadic, power_of_two
 from verify.certificates.certificate import (
@@ -172,7 +172,9 @@ def _check_answers(
 
     if named & wrong:
         first = min(named & wrong)
-        return checked(Verdict.REFUTED, f"{len(named & wrong)} contexts that it names are not held, first context {first}")
+        return checked(
+            Verdict.REFUTED, f"{len(named & wrong)} contexts that it names are not held, first context {first}"
+        )
     if len(answers) - len(held) < stored["wrong"]:
         return checked(Verdict.REFUTED, f"at least {len(held)} contexts are held, more than it leaves")
     if named - held:
@@ -231,8 +233,8 @@ def _require_subject(
         raise TamperedError(f"{TASK_FILE} is not the task that the certificate is about: its hash differs")
     if found != dict(subject.sizes) or (target, origin) != (subject.target, subject.origin):
         raise TamperedError(
-            f"the certificate is about {subject.target} ({subject.origin}) and the sizes {dict(subject.sizes)}, the files "
-            f"have {target} ({origin}) and {found}"
+            f"the certificate is about {subject.target} ({subject.origin}) and the sizes {dict(subject.sizes)}, "
+            f"the files have {target} ({origin}) and {found}"
         )
     if not fits:
         raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {found}")
@@ -426,8 +428,15 @@ class _Vectors:
         labels = self.task.labels.row(t)
         ends = [self.found.output(t, j) for j in range(len(labels))]
         if self.task.kind == "regression":
-            lower = max((max(low - Fraction(y), Fraction(y) - high, Fraction(0)) for (low, high), y in zip(ends, labels, strict=True)))
-            upper = max((max(high - Fraction(y), Fraction(y) - low) for (low, high), y in zip(ends, labels, strict=True)))
+            lower = max(
+                (
+                    max(low - Fraction(y), Fraction(y) - high, Fraction(0))
+                    for (low, high), y in zip(ends, labels, strict=True)
+                )
+            )
+            upper = max(
+                (max(high - Fraction(y), Fraction(y) - low) for (low, high), y in zip(ends, labels, strict=True))
+            )
             return _Answer(None, _between(lower, upper))
         own = max(range(len(labels)), key=labels.__getitem__)
         others = [end for j, end in enumerate(ends) if j != own]

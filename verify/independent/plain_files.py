@@ -180,7 +180,13 @@ class PlainTask:
                 raise FileFormatError(f"{path}: {name} has shape {found.shape}, expected {dimensions} dimensions")
         target, origin, vocabulary = arrays["target"], arrays["origin"], arrays["vocabulary"]
         texts = all(isinstance(each.values, list) for each in (target, origin, vocabulary))
-        if not texts or target.shape != () or origin.shape != () or len(vocabulary.shape) != 1 or target.values[0] not in ("laws", "labels"):
+        if (
+            not texts
+            or target.shape != ()
+            or origin.shape != ()
+            or len(vocabulary.shape) != 1
+            or target.values[0] not in ("laws", "labels")
+        ):
             raise FileFormatError(f"{path}: target, origin or vocabulary is not what a task holds")
         if (target.values[0] == "laws") != ("laws" in arrays):
             raise FileFormatError(f"{path}: the target is {target.values[0]!r}, which does not fit the laws")
@@ -209,7 +215,9 @@ class PlainTask:
             raise FileFormatError(f"{path}: prior is not the frequency of each context")
         if origin.values[0] not in _origins(counts, labels.values, laws):
             raise FileFormatError(f"{path}: origin is {origin.values[0]!r}, which the counts do not bear out")
-        text = json.dumps([target.values[0], origin.values[0], vocabulary.values], separators=(",", ":"), ensure_ascii=True)
+        text = json.dumps(
+            [target.values[0], origin.values[0], vocabulary.values], separators=(",", ":"), ensure_ascii=True
+        )
         digest = hashlib.sha256(text.encode("ascii"))
         for name in _TASK_ARRAYS:
             if name in arrays:

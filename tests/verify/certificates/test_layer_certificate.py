@@ -6,10 +6,6 @@ import json
 from fractions import Fraction
 
 import pytest
-
-from constructions.errors import FileFormatError, InputError, TamperedError
-from tests.layers import memory_layer, random_layer_task, write_layer
-from verify.certificates.certificate import ClaimCheck, Witness
 from verify.certificates.layer_certificate import (
     LABEL_ERROR,
     LARGEST_OUTPUT,
@@ -23,6 +19,10 @@ from verify.certificates.layer_certificate import (
     layer_statement,
     plain_number,
 )
+
+from constructions.errors import FileFormatError, InputError, TamperedError
+from tests.layers import memory_layer, random_layer_task, write_layer
+from verify.certificates.certificate import ClaimCheck, Witness
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED

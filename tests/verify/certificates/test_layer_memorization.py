@@ -12,6 +12,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from verify.certificates.layer_certificate import (
+    LABEL_ERROR,
+    LARGEST_OUTPUT,
+    LAYER_FILE,
+    LAYER_TASK_FILE,
+    MIXED_RANK,
+    SATURATION,
+    LayerCertificate,
+    LayerClaim,
+)
+from verify.certificates.layer_memorization import DELTA, certify_layer, check_layer
+from verify.independent.layer_checker import check_layer_independently
 
 from constructions.errors import FileFormatError, InputError, ResourceError, TamperedError
 from constructions.models.model import Model
@@ -28,18 +40,6 @@ from tests.layers import (
     write_layer,
 )
 from verify.certificates import layer_memorization
-from verify.certificates.layer_certificate import (
-    LABEL_ERROR,
-    LARGEST_OUTPUT,
-    LAYER_FILE,
-    LAYER_TASK_FILE,
-    MIXED_RANK,
-    SATURATION,
-    LayerCertificate,
-    LayerClaim,
-)
-from verify.certificates.layer_memorization import DELTA, certify_layer, check_layer
-from verify.independent.layer_checker import check_layer_independently
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED

@@ -8,14 +8,14 @@ import sys
 
 import numpy as np
 import pytest
+from verify.certificates.layer_certificate import MIXED_RANK, LayerCertificate
+from verify.independent.layer_checker import check_layer_independently
 
 from constructions.errors import FileFormatError
 from tests.layers import memory_layer, random_layer_task, write_layer
 from verify.certificates.certificate import Witness
-from verify.certificates.layer_certificate import MIXED_RANK, LayerCertificate
 from verify.independent import layer_checker
 from verify.independent.integer_forward import NoInformationError
-from verify.independent.layer_checker import check_layer_independently
 from verify.verdict import Verdict
 
 PROVED, UNDECIDED = Verdict.PROVED, Verdict.UNDECIDED
