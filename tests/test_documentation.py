@@ -1,6 +1,7 @@
 """What the pages say is there: headings, links, places in the code, commands; and the site needs no network."""
 
 import ast
+import html
 import importlib
 import importlib.util
 import inspect
@@ -8,10 +9,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
+from xml.etree import ElementTree
 
 import pytest
+from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -22,7 +26,9 @@ RIGOUR = [page for page in PAGES if page.parent.name == "rigour"]
 SOURCES = sorted(path for room in ("byheart", "constructions", "verify") for path in (ROOT / room).rglob("*.py"))
 CLAIM_HEADINGS = ["Statement", "Derivation", "Construction", "Certificate", "Erratum", "Run it"]
 
-FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *(```|~~~).*?^ *\1\s*$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)
 FILE_PLACE = re.compile(r"`((?:byheart|constructions|verify|tests|benchmarks|docs)/[\w./-]+)(?:::?([\w.]+))?(?:\(\))?`")
 DOTTED_PLACE = re.compile(r"`((?:byheart|constructions|verify)(?:\.\w+)+)(?:\(\))?`")
 
@@ -34,6 +40,22 @@ def name_of(path: Path) -> str:
 def prose(path: Path) -> str:
     """The text of a page without its fenced blocks."""
     return FENCE.sub("", path.read_text(encoding="utf-8"))
+
+
+def formulas(text: str) -> list[str]:
+    """The formulas of a Markdown text as they are written, white space aside."""
+    unquoted = re.sub(r"^ *(?:> ?)*", "", FENCE.sub("", text), flags=re.MULTILINE)
+    return [" ".join(formula.split()) for formula in FORMULA.findall(CODE.sub("code", unquoted))]
+
+
+def formulas_after_markdown(text: str) -> list[str]:
+    """The formulas that are left when a reader that knows none takes the text for Markdown first, as GitHub does."""
+    found = []
+    for block in MarkdownIt("commonmark").enable("table").parse(text):
+        pieces = {"code_inline": "code", "softbreak": "\n", "hardbreak": "\n"}
+        parts = [pieces.get(part.type, part.content) for part in block.children or []]
+        found += [" ".join(formula.split()) for formula in FORMULA.findall("".join(parts))]
+    return found
 
 
 def headings(path: Path, level: int) -> list[str]:
@@ -134,6 +156,57 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert dead_links(page) == []
 
 
+@pytest.mark.parametrize("page", TEXTS, ids=name_of)
+def test_formulas_have_macros_of_letters_only(page: Path) -> None:
+    assert [
+        name for formula in formulas(page.read_text(encoding="utf-8")) for name in re.findall(r"\\[\W\d_]", formula)
+    ] == []
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=name_of)
+def test_markdown_leaves_the_formulas_as_they_are_written(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert formulas_after_markdown(text) == formulas(text)
+
+
+def items_that_are_none(text: str) -> list[str]:
+    """The lines that look like items of a list, and are read as part of a paragraph."""
+    blocks = MarkdownIt("commonmark").enable("table").parse(text)
+    items = {block.map[0] for block in blocks if block.type == "list_item_open" and block.map}
+    code = {
+        line for block in blocks if block.type in ("fence", "code_block") and block.map for line in range(*block.map)
+    }
+    return [
+        line
+        for number, line in enumerate(text.splitlines())
+        if re.match(r" *(?:\d+\.|[-*+]) ", line) and number not in items | code
+    ]
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=name_of)
+def test_every_item_of_a_list_is_read_as_one(page: Path) -> None:
+    assert items_that_are_none(page.read_text(encoding="utf-8")) == []
+
+
+def test_items_that_are_none_are_noticed() -> None:
+    assert items_that_are_none("1. one\n\n   $$ x $$\n\n   and\n2. two\n\n    - code\n") == []
+    assert items_that_are_none("1. one\n\n$$ x $$\n\n   and\n2. two\n") == ["2. two"]
+
+
+def test_formulas_that_markdown_changes_are_noticed() -> None:
+    kept = "$a_i$ and $\\lbrace b_i \\rbrace$ `$x$` \n\n> quoted $c_{i\n> j}$\n"
+    assert formulas_after_markdown(kept) == formulas(kept) == ["$a_i$", r"$\lbrace b_i \rbrace$", "$c_{i j}$"]
+    for changed in (
+        r"$a \, b$",
+        "$(a)_i$ $(b)_{i}$",
+        "$R^*$ $Q^*$",
+        "1. a\n\n$$ x $$\n\n    $y$",
+        "$a\n+ b$",
+        "$[a](b)$",
+    ):
+        assert formulas_after_markdown(changed) != formulas(changed)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page != DOCS / "index.md"], ids=name_of)
 def test_every_page_is_listed_on_the_index(page: Path) -> None:
     assert f"]({page.relative_to(DOCS).as_posix()})" in (DOCS / "index.md").read_text(encoding="utf-8")
@@ -190,7 +263,83 @@ def test_formulas_are_in_the_site_as_mathml(site: Path) -> None:
     page = (site / "conventions.html").read_text(encoding="utf-8")
     assert page.count("<math") == page.count("</math>") > 100
     assert '<span class="eqno">(1)</span>' in page
-    assert "$" not in re.sub(r"<(script|style|code|pre)\b.*?</\1>", "", page, flags=re.DOTALL)
+
+
+def test_a_formula_and_the_punctuation_that_touches_it_stay_on_one_line(site: Path) -> None:
+    page = (site / "conventions.html").read_text(encoding="utf-8")
+    touched = re.findall(r'<span class="math">([^<]*)<math.*?</math>([^<]*)</span>', page)
+    assert {"(", ""} <= {before for before, _ in touched} and {".", ",", ""} <= {after for _, after in touched}
+    assert re.findall(r"</math>\s*[,.;:)]", re.sub(r"</math>[^<\s]*</span>", "", page)) == []
+
+
+def test_every_formula_is_set_in_the_font_of_the_site(site: Path) -> None:
+    style = (site / "_static" / "mathml.css").read_text(encoding="utf-8")
+    (font,) = re.findall(r'url\("([^"]*)"\)', style)
+    assert (site / "_static" / font).read_bytes() == (DOCS / "_static" / font).read_bytes()
+    (family,) = re.findall(r'@font-face \{\s*font-family: ("[^"]*");', style)
+    assert f"math {{ font-family: {family}, math; }}" in style
+    (listed,) = re.findall(r"unicode-range: ([^;]*);", style)
+    held: set[int] = set()
+    for part in listed.split(","):
+        first, _, last = part.strip().removeprefix("U+").partition("-")
+        held |= set(range(int(first, 16), int(last or first, 16) + 1))
+    for path in site.rglob("*.html"):
+        for formula in re.findall(r"<math.*?</math>", path.read_text(encoding="utf-8"), re.DOTALL):
+            used = set(html.unescape(re.sub(r"<[^>]*>", "", formula))) - {"\n"}
+            assert {character for character in used if ord(character) not in held} == set(), path.name
+
+
+class Prose(HTMLParser):
+    """The text of an HTML page outside of code, formulas, scripts and styles."""
+
+    APART = frozenset({"code", "math", "pre", "script", "style"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside: list[str] = []
+        self.pieces: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in self.APART:
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.APART:
+            assert self.inside.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.inside:
+            self.pieces.append(data)
+
+
+def raw_latex(page: str) -> list[str]:
+    """What is left of formulas in the prose of an HTML page: dollars and backslashes, with their surroundings."""
+    reader = Prose()
+    reader.feed(page)
+    reader.close()
+    assert reader.inside == []
+    return re.findall(r".{0,20}[$\\].{0,20}", "".join(reader.pieces))
+
+
+def test_no_formula_is_left_as_it_was_typed(site: Path) -> None:
+    pages = sorted(path for path in site.rglob("*.html") if path.relative_to(site).parts[0] != "_static")
+    assert len(pages) > len(PAGES)
+    assert {page.name: found for page in pages if (found := raw_latex(page.read_text(encoding="utf-8")))} == {}
+
+
+def test_latex_in_prose_is_noticed() -> None:
+    assert raw_latex("<p>a <math><mo>$</mo></math> <code>\\frac</code> b</p><pre>$ x</pre>") == []
+    assert raw_latex("<p>so \\frac{1}{2} and $x$</p>") == ["so \\frac{1}{2} and $x$"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_prose_is_set_as_a_block_of_code(page: Path, site: Path) -> None:
+    """Indentation makes a block of code; a sentence or a formula in it was meant to be read."""
+    built = (site / page.relative_to(DOCS).with_suffix(".html")).read_text(encoding="utf-8")
+    blocks = [
+        html.unescape(re.sub(r"<[^>]*>", "", block)) for block in re.findall(r"<pre>(.*?)</pre>", built, re.DOTALL)
+    ]
+    assert [block for block in blocks if re.search(r"\$\S[^$\n]*\$", block)] == []
 
 
 @pytest.fixture(scope="session")
@@ -214,12 +363,56 @@ def test_a_formula_that_would_be_printed_as_garbage_is_refused(mathml: ModuleTyp
 @pytest.mark.parametrize(
     ("latex", "expected"),
     [
-        (r"\max_t x", '<munder><mo movablelimits="true">max</mo><mi>t</mi></munder>'),
+        (r"\max_t x", '<munder><mo movablelimits="true" lspace="0" rspace="0.167em">max</mo><mi>t</mi></munder>'),
         (r"\bigcup_i^n", '<munderover><mo movablelimits="true">⋃</mo>'),
-        (r"\lVert A \rVert", '<mo stretchy="false">‖</mo>'),
-        (r"\left\lVert A \right\rVert", '<mo stretchy="true" fence="true" form="prefix">‖</mo>'),
+        (r"\lVert A \rVert", '<mo lspace="0" rspace="0" stretchy="false">‖</mo>'),
+        (r"\left\lVert A \right\rVert", '<mo stretchy="true" fence="true" form="prefix" lspace="0" rspace="0">‖</mo>'),
+        (r"a \log(x)", '<mo lspace="0.167em" rspace="0">log</mo>'),
+        (r"\min(a, -b)", '<mo lspace="0" rspace="0">min</mo><mo stretchy="false" form="prefix">(</mo>'),
+        (r"\min(a, -b)", '<mo>,</mo><mo form="prefix">−</mo><mi>b</mi>'),
+        (r"a - b", "<mo>−</mo>"),
+        (r"m / n", '<mo lspace="0" rspace="0" stretchy="false">/</mo>'),
+        (r"\lbrace x : x \ge 0 \rbrace", '<mo stretchy="false" form="prefix">{</mo><mi>x</mi><mo lspace="0.278em"'),
+        (
+            r"\begin{pmatrix} a \cr b \end{pmatrix}",
+            '<mo form="prefix">(</mo><mtable><mtr><mtd><mi>a</mi></mtd></mtr><mtr>',
+        ),
+        (r"a \thinspace b", '<mi>a</mi><mspace width="0.167em" /><mi>b</mi>'),
+        (r"U \setminus V", "∖"),
+        (r"1, \dots, n", "<mi>…</mi>"),
         (r"\begin{aligned} a &= b \end{aligned}", '<mtd columnalign="right"><mi>a</mi></mtd>'),
     ],
 )
 def test_a_formula_is_rendered_the_way_browsers_read_it(mathml: ModuleType, latex: str, expected: str) -> None:
     assert expected in mathml.mathml(latex, "block")
+
+
+def test_the_index_of_a_large_bracket_hangs_on_all_that_is_bracketed(mathml: ModuleType) -> None:
+    (group, index), rest = ElementTree.fromstring(mathml.mathml(r"\Bigl( a \bigl[ b \bigr]_i \Bigr)^2 c", "block"))[0]
+    assert ("".join(group.itertext()), index.text, rest.text) == ("(a[b]i)", "2", "c")
+    inner = group[2]
+    assert (inner.tag, "".join(inner[0].itertext())) == ("msub", "[b]")
+
+
+@pytest.mark.parametrize(
+    ("latex", "expected"),
+    [
+        (r"a = b + c, \quad d", ["a=", "b+", "c,", "d"]),
+        (r"f(x, y = 1) \le |u + v|", ["f(x,y=1)≤", "|u+v|"]),
+        (r"\langle x, y \rangle > 0", ["⟨x,y⟩>", "0"]),
+        (r"-x", ["−x"]),
+        (r"a = -x + y", ["a=", "−x+", "y"]),
+        (r"\lbrace 0, 1 \rbrace^n", ["{0,1}n"]),
+        (r"\sum_{i > d} s_i", ["∑i>dsi"]),
+        (r"=", ["="]),
+    ],
+)
+def test_a_formula_in_a_line_is_cut_after_relations_outside_of_brackets(
+    mathml: ModuleType, latex: str, expected: list[str]
+) -> None:
+    assert ["".join(ElementTree.fromstring(piece).itertext()) for piece in mathml.pieces(latex)] == expected
+
+
+def test_a_sign_at_the_end_of_a_line_keeps_its_spaces(mathml: ModuleType) -> None:
+    first, second = mathml.pieces("a = b")
+    assert '<mo form="infix">=</mo>' in first and "infix" not in second

@@ -1,6 +1,8 @@
 """What is installed: three import names that are ours, types, one command, and nothing heavy before it is needed."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -59,14 +61,35 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-def test_the_wheel_holds_the_packages_with_their_types_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_holds_the_packages_with_their_types_the_pages_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     names = [name for name in wheel.namelist() if ".dist-info/" not in name]
     sources = {
         str(path.relative_to(ROOT))
         for room in ("byheart", "constructions", "verify")
         for path in (ROOT / room).rglob("*.py")
     }
-    assert set(names) == sources | {"byheart/py.typed", "constructions/py.typed", "verify/py.typed"}
+    pages = {f"byheart/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "docs").rglob("*.md")}
+    assert len(pages) > 30
+    assert set(names) == sources | pages | {"byheart/py.typed", "constructions/py.typed", "verify/py.typed"}
+
+
+def test_the_page_of_a_claim_is_a_file_in_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    installed = tmp_path / "installed"
+    wheel.extractall(installed)
+    command = [sys.executable, "-P", "-m", "byheart", "claims", "dana.lemma-2"]
+    environment = {**os.environ, "PYTHONPATH": str(installed), "COLUMNS": "300"}
+    shown = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+    (page,) = re.findall(r"page +(\S+)", shown)
+    assert page == "installed/byheart/docs/claims/closed_forms.md"
+    assert (tmp_path / page).read_bytes() == (ROOT / "docs/claims/closed_forms.md").read_bytes()
+
+
+def test_the_page_of_a_claim_is_a_file_of_the_clone(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "byheart", "claims", "dana.lemma-2"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "300"}
+    for folder, expected in ((ROOT, "docs/claims/closed_forms.md"), (tmp_path, str(ROOT / "docs/claims/closed_forms.md"))):
+        shown = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
+        assert re.findall(r"page +(\S+)", shown) == [expected]
 
 
 def test_the_wheel_carries_the_license(wheel: zipfile.ZipFile) -> None:

@@ -13,6 +13,8 @@ FILES = sorted(
     for path in [*ROOT.iterdir(), *(path for room in ROOMS for path in (ROOT / room).rglob("*"))]
     if path.is_file() and path.suffix != ".pyc" and path.name != ".git"
 )
+FONTS = [path for path in FILES if path.suffix == ".woff2"]
+TEXTS = [path for path in FILES if path not in FONTS]
 # A module that only declares a record or a type has nothing to test of its own.
 MODULES = sorted(
     path.relative_to(ROOT).as_posix()
@@ -27,10 +29,11 @@ def name_of(path: Path) -> str:
 
 
 def test_there_are_files_to_look_at() -> None:
-    assert {"pyproject.toml", "README.md", "tests/test_repository.py", ".ci/run"} <= {name_of(path) for path in FILES}
+    assert {"pyproject.toml", "README.md", "tests/test_repository.py", ".ci/run"} <= {name_of(path) for path in TEXTS}
+    assert [name_of(path) for path in FONTS] == ["docs/_static/byheart-math.woff2"]
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
+@pytest.mark.parametrize("path", TEXTS, ids=name_of)
 def test_a_file_names_no_folder_of_one_machine_and_no_registry(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     machine = re.compile(r"(?<![\w./~])/(?:work|root|tmp|home|farm|opt)/\w")
@@ -38,12 +41,20 @@ def test_a_file_names_no_folder_of_one_machine_and_no_registry(path: Path) -> No
     assert machine.findall(text) + registry.findall(text) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
+@pytest.mark.parametrize("path", TEXTS, ids=name_of)
 def test_a_file_is_small_text_that_ends_with_a_newline(path: Path) -> None:
     data = path.read_bytes()
     assert len(data) < 200_000
     assert b"\r" not in data
     assert data == b"" or data.endswith(b"\n")
+
+
+@pytest.mark.parametrize("path", FONTS, ids=name_of)
+def test_a_font_is_small_and_has_its_licence_beside_it(path: Path) -> None:
+    data = path.read_bytes()
+    assert data[:4] == b"wOF2" and int.from_bytes(data[8:12], "big") == len(data) < 200_000
+    licence = path.with_name(f"{path.stem}-license.txt").read_text(encoding="utf-8")
+    assert path.name in licence and "may be distributed and/or modified" in licence
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
@@ -74,6 +85,6 @@ def test_a_room_can_be_read_at_a_glance(wing: str) -> None:
     assert {room: modules for room, modules in full.items() if modules > 17} == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
+@pytest.mark.parametrize("path", TEXTS, ids=name_of)
 def test_no_file_uses_the_name_that_belongs_to_another_package(path: Path) -> None:
     assert "".join(("mem", "proof")) not in (path.name + path.read_text(encoding="utf-8")).lower()

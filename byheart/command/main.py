@@ -846,11 +846,20 @@ def _claims_tables(listed: list[dict[str, Any]], *, in_full: bool) -> Rows:
                 ("true", claim["truth"]),
                 *(("needs", hypothesis) for hypothesis in claim["hypotheses"]),
                 ("builds", _parameters(claim["parameters"])),
-                ("page", claim["page"]),
+                ("page", _file_of_page(claim["page"])),
             ],
         )
         for claim in listed
     ]
+
+
+def _file_of_page(page: str) -> str:
+    """Where a page of the documentation is: inside this package in a wheel, beside it in a clone."""
+    package = Path(__file__).parents[1]
+    for file in (package / page, package.parent / page):
+        if file.is_file():
+            return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
+    return f"{page}, of the source"
 
 
 def _parameters(parameters: dict[str, int] | None) -> str:

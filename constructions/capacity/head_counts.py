@@ -45,8 +45,8 @@ class HeadCount:
 class Capacity:
     r"""What a number of heads can hold of a set of contexts: the paper's count and the certified truth.
 
-    The rank is the largest number of linearly independent rows of $[x_S \mid Y]$ that any weights reach; every target
-    on the contexts can then be met exactly by a linear solve if it is $T$.
+    The rank is the largest number of linearly independent rows of $[x_S \mid Y]$ that any weights reach. If it is $T$,
+    a linear solve meets almost every target of d coordinates exactly, and all of them if $Y$ alone has rank $T$.
 
     Args:
         n_contexts: Number of contexts, $T$.

@@ -32,8 +32,8 @@ class Dimensions:
         last_tokens: $j(U)$, the number of distinct last tokens: dimensions of the skip connection's $x_S$.
         inputs: $q(U)$, dimensions of the span of the inputs $x_s$ that occur, for embeddings in general position.
         differences: $\ell(U)$, dimensions of the span of the differences $x_s - x_S$, likewise.
-        variations: $\kappa(U) = \sum_c \kappa(U_c)$, dimensions in which the attention outputs of contexts with the
-            same last token can differ.
+        variations: $\kappa(U) = \sum_c \kappa(U_c)$ over the last tokens c that occur, dimensions in which the
+            attention outputs of contexts with the same last token can differ.
 
     Page: docs/claims/capacity.md
     """

@@ -25,14 +25,14 @@ def query_blocks(n_examples: int, n_heads: int, size: int) -> tuple[range, ...]:
     Args:
         n_examples: T, at least 1.
         n_heads: H, at least 1.
-        size: How many examples the first head can fit, r.
+        size: How many examples a head can fit, b: $n$ for heads of one direction, $\min(n, d_h)$ for the paper's.
 
     Returns:
         H ranges of consecutive examples that together are 0 .. T - 1.
 
     Raises:
         InputError: A number below 1.
-        CapacityError: T > H (r - 1) + 1; names the fewest heads that are enough.
+        CapacityError: T > H (b - 1) + 1; names the fewest heads that are enough.
 
     Source: Mahdavi, Liao, Thrampoulidis (2024), proof of Proposition 1. Page: docs/claims/saturated_heads.md
 
@@ -46,8 +46,8 @@ def query_blocks(n_examples: int, n_heads: int, size: int) -> tuple[range, ...]:
     if n_examples > n_heads * (size - 1) + 1:
         raise CapacityError(
             "The block construction",
-            f"T <= H (r - 1) + 1 = {n_heads * (size - 1) + 1}",
-            f"T = {n_examples} with H = {n_heads}, r = {size}",
+            f"T <= H (b - 1) + 1 = {n_heads * (size - 1) + 1} with at most b = {size} examples a head",
+            f"T = {n_examples}, H = {n_heads}",
             fewest_heads=-(-(n_examples - 1) // (size - 1)) if size > 1 else None,
         )
     ends = [min(n_examples, (head + 1) * (size - 1) + 1) for head in range(n_heads)]

@@ -73,8 +73,8 @@ def label_unembedding(d_model: int, vocabulary_size: int, labels: Int64Array, *,
     With $\lambda u_g$ in the residual stream the logit of the label g exceeds every other by at least $\lambda$ times
     the margin. For L distinct labels:
 
-    - $L \le 2d$: axes and their opposites, $\pm e_k$; margin 1, exact in every precision, and for $L \ge d + 2$ the
-      best there is (Rankin 1955).
+    - $L \le 2d$: axes and their opposites, $\pm e_k$; margin 1 (2 for $d = 1$, $N = L = 2$), exact in every precision,
+      and for $L \ge d + 2$ the best there is (Rankin 1955).
     - $d = 2$: the circle of Proposition 3, $u_k = (\cos, \sin)(2 \pi k / L)$, margin $1 - \cos(2 \pi / L)$. (The
       parabola $(2k, -k^2)$ is exact in integers, but relative to its norms its margin is smaller by a factor of order
       L.)

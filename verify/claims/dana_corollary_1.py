@@ -97,7 +97,7 @@ def _labellings(length: int) -> Evidence:
             f"{forbidden} of {len(labellings)} labellings of the {len(contexts)} contexts of {length} tokens out of 2 "
             f"with one last token are beyond one head of any width."
         ),
-        promised=f"none, with H = 1, d = 2, d_h = {len(contexts) - 2}",
+        promised=f"none, by Theorem 1 with H = 1, d = d_h = {len(contexts) // 2}",
         certified=f"{forbidden} of {len(labellings)} for all weights of one head",
         verdict=proved(forbidden > 0),
         method="integer relations between the contexts",
@@ -112,7 +112,7 @@ def _growth(length: int) -> Evidence:
             f"Fewer than {heads} heads, of any widths, leave some labelling of the {2 ** (length - 1)} contexts of "
             f"{length} tokens out of 2 with one last token unmemorized."
         ),
-        promised=f"1 head suffices, with d = 2, d_h = {2 ** (length - 1) - 2}",
+        promised=f"1 head suffices, by Theorem 1 with d = d_h = {2 ** (length - 2)}",
         certified=f"H >= {heads}",
         verdict=proved(heads > 1),
         method="Warren's count of sign patterns, in balls",

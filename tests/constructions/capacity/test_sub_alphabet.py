@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.capacity.closed_forms import long_contexts_rank
-from constructions.capacity.generic_rank import generic_ranks
+from constructions.capacity.generic_rank import generic_rank, generic_ranks
 from constructions.capacity.sub_alphabet import Dimensions, dimensions, peel, upper_bound, verify_upper_bound
 from constructions.errors import InputError
 from constructions.tasks.arrays import all_contexts
@@ -125,6 +125,14 @@ def test_wide_heads_without_enough_skip_dimensions_are_not_bounded_by_mixing_two
     contexts = np.array([[0, 1], [1, 0]])
     assert generic_ranks(contexts, d_model=1, d_head=1, n_heads=1).tolist() == [1, 2]
     assert peel(contexts).rank_bound(d_model=1, d_head=1, n_heads=1) == 2
+
+
+def test_tokens_that_are_last_in_no_context_do_not_count():
+    # N = 3 and one last token: kappa is that of its contexts, 1, and 1 + H kappa = 2 is reached.
+    pair = np.array([[0, 0], [1, 0]])
+    assert astuple(dimensions(pair)) == (2, 1, 3, 2, 1)
+    sizes = dict(d_model=2, d_head=1, n_heads=1)
+    assert dimensions(pair).rank_bound(**sizes, name="U2") == generic_rank(pair, **sizes) == 2
 
 
 def test_peeling_removes_the_rarest_token_first_and_keeps_the_rest_in_order():

@@ -129,6 +129,41 @@ def test_a_target_for_which_every_change_of_basis_is_singular_is_refused():
     assert found.residual < 1e-9
 
 
+def test_the_features_of_a_single_head_are_no_target_beside_a_skip_connection_of_width_one():
+    # Equal attention, tokens 1 and 2, contexts (0, 0) and (1, 0): X = (1, 1), Y = (1, 3/2). [X, Y] has rank 2 = T, and
+    # still no network has the logits Y: X u + Y v = Y only for u = 0, and then no unembedding reads the stream.
+    zero, tokens = np.zeros((1, 1, 1)), np.array([[1.0], [2.0]])
+    narrow = replace(
+        front_end("random", d_vocab=2, n_ctx=2, d_model=1, n_heads=1, d_head=1, seed=0),
+        W_E=tokens,
+        W_pos=np.zeros((2, 1)),
+        W_Q=zero,
+        W_K=zero,
+        W_V=zero + 1.0,
+    )
+    contexts = np.array([[0, 0], [1, 0]])
+    skip, read = last(narrow, contexts), features(narrow, contexts)
+    assert np.hstack([skip, read]).tolist() == [[1.0, 1.0], [1.0, 1.5]]
+    assert memorize_with_skip_connection(lambda _: narrow, contexts, targets=read, W_U=np.eye(1), attempts=1) is None
+    found = memorize_with_skip_connection(lambda _: narrow, contexts, targets=read + skip, W_U=np.eye(1), attempts=1)
+    assert found is not None and found.residual < 1e-12
+
+
+@given(st.integers(0, 2**32), st.integers(0, 3))
+def test_directions_that_the_target_does_not_have_are_not_written(seed, rank):
+    shape = dict(d_vocab=5, n_ctx=2, d_model=4, n_heads=6, d_head=3)
+    contexts = distinct_contexts(14, 2, 5, seed)
+    rng = np.random.default_rng(seed)
+    row_space = np.linalg.qr(rng.standard_normal((4, 4)))[0][:rank]
+    targets = rng.standard_normal((14, rank)) @ row_space
+    found = memorize_with_skip_connection(
+        drawing("random", **shape), contexts, targets=targets, W_U=np.eye(4), attempts=6
+    )
+    of_skip = found.W_U
+    assert np.linalg.matrix_rank(of_skip, tol=1e-9) == rank
+    assert np.abs(of_skip - of_skip @ row_space.T @ row_space).max(initial=0) < 1e-9
+
+
 def test_equal_embeddings_do_not_break_the_decomposition(monkeypatch):
     """LAPACK's divide and conquer fails on some such matrices; here it fails always."""
     attempts = []

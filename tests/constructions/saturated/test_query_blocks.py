@@ -28,7 +28,8 @@ def test_blocks_cover_every_example_once(heads: int, size: int, data: st.DataObj
 
 
 def test_one_example_too_many_is_refused_with_the_heads_that_suffice() -> None:
-    with pytest.raises(CapacityError, match=r"T <= H \(r - 1\) \+ 1 = 7, but T = 8") as caught:
+    message = r"T <= H \(b - 1\) \+ 1 = 7 with at most b = 4 examples a head, but T = 8, H = 2"
+    with pytest.raises(CapacityError, match=message) as caught:
         query_blocks(8, 2, 4)
     assert caught.value.fewest_heads == 3
     with pytest.raises(CapacityError) as caught:

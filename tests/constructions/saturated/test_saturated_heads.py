@@ -99,7 +99,7 @@ def test_heads_that_are_not_needed_are_zero() -> None:
 def test_hypotheses_are_refused() -> None:
     rng = np.random.default_rng(0)
     contexts, queries = rng.uniform(size=(1, 3, 4)), rng.uniform(size=(5, 4))
-    with pytest.raises(CapacityError, match=r"T <= H \(r - 1\) \+ 1 = 4"):
+    with pytest.raises(CapacityError, match=r"T <= H \(b - 1\) \+ 1 = 4"):
         saturated_heads(contexts, np.vstack([queries, queries]), n_heads=3, d_head=2)
     with pytest.raises(HypothesisError, match="contexts of rank n, but context 0 has rank 2 of 3"):
         saturated_heads(contexts[:, [0, 1, 1]], queries, n_heads=2, d_head=3)

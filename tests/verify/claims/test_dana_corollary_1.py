@@ -1,5 +1,6 @@
 """The audit of Corollary 1 certifies what it says, and nothing that is not so."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -74,6 +75,12 @@ def test_another_relation_or_none_is_not_confirmed(monkeypatch):
 def test_a_bound_of_one_head_is_no_counterexample(monkeypatch):
     monkeypatch.setattr(audit, "heads_for_every_labelling", lambda n_tokens, length: 1)
     assert audit._growth(12).verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize("length", [4, 8, 12])
+def test_the_widths_for_which_theorem_1_asks_for_one_head_are_ones_that_the_paper_has(length):
+    found = [int(number) for number in re.findall(r"d = d_h = (\d+)", audit._growth(length).promised)]
+    assert [2 * width for width in found] == [2 ** (length - 1)]  # H d_h + d contexts with H = 1, and d_h <= d
 
 
 def test_a_wrong_singular_relation_is_refuted(monkeypatch):
