@@ -117,7 +117,7 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
         _section("All contexts", _rest(summary, task, details)),
         _section("Files, and how to check them again", _files(summary, details)),
     ]
-    title = f"byheart: {summary.get('headline', '').split(':')[0] or 'a memory'}, {task.n_contexts} contexts"
+    title = f"byheart: {str(summary.get('headline') or 'a memory').split(':')[0]}, {task.n_contexts} contexts"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -149,7 +149,7 @@ def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: D
     )
     badge = f'<span class="verdict {_verdict_class(verdict)}">{_text(verdict)}</span>' if verdict else ""
     return (
-        f"<header><p class='brand'>byheart</p><h1>{_text(str(summary.get('headline', '')).split(';')[0])} {badge}</h1>"
+        f"<header><p class='brand'>byheart</p><h1>{_text(str(summary.get('headline') or '').split(';')[0])} {badge}</h1>"
         f"<p>The {kind} after {_count(task.n_contexts)} contexts of {task.context_length} "
         f"{_plural('token', task.context_length)}{source}, in handcrafted weights: nothing was trained, and every "
         f"bound on this page marked ≤ or ≥ is proved about the very float64 numbers in "

@@ -70,7 +70,8 @@ class Answers:
     def mean_loss(self) -> tuple[float, float]:
         """Lower and upper bound of the mean loss."""
         lower = float(down(lower_sum(self.loss_lower) / len(self.loss_lower)))
-        return max(0.0, lower), mean_upper_bound(self.loss_upper)
+        # A mean is no larger than the largest, whatever its rounding.
+        return max(0.0, lower), min(mean_upper_bound(self.loss_upper), float(self.loss_upper.max()))
 
 
 def judge_answers(

@@ -83,9 +83,9 @@ def check_independently(
     certificate = Certificate.load(folder)
     asked = criterion or certificate.criterion
     reader = _Vectors if certificate.subject.origin == "own" and _holds_vectors(folder) else _Tokens
-    read = reader.of(folder, certificate, full=full, progress=progress or _silent)
     with ctx.workprec(BITS):
         try:
+            read = reader.of(folder, certificate, full=full, progress=progress or _silent)
             checks = _checked(read, certificate, asked)
         except NoInformationError as error:
             checks = [StatementCheck(each.id, Verdict.UNDECIDED, str(error), {}) for each in certificate.statements]
