@@ -380,6 +380,9 @@ def test_a_formula_that_would_be_printed_as_garbage_is_refused(mathml: ModuleTyp
         (r"a \thinspace b", '<mi>a</mi><mspace width="0.167em" /><mi>b</mi>'),
         (r"U \setminus V", "∖"),
         (r"1, \dots, n", "<mi>…</mi>"),
+        (r"\le R", '<mo lspace="0">≤</mo>'),
+        (r"a \to", '<mo rspace="0">→</mo>'),
+        (r"n! \log n", '<mo lspace="0.167em" rspace="0.167em">log</mo>'),
         (r"\begin{aligned} a &= b \end{aligned}", '<mtd columnalign="right"><mi>a</mi></mtd>'),
     ],
 )

@@ -87,10 +87,8 @@ def test_the_page_of_a_claim_is_a_file_in_the_wheel(wheel: zipfile.ZipFile, tmp_
 def test_the_page_of_a_claim_is_a_file_of_the_clone(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "byheart", "claims", "dana.lemma-2"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "300"}
-    for folder, expected in (
-        (ROOT, "docs/claims/closed_forms.md"),
-        (tmp_path, str(ROOT / "docs/claims/closed_forms.md")),
-    ):
+    page = "docs/claims/closed_forms.md"
+    for folder, expected in ((ROOT, page), (tmp_path, str(ROOT / page))):
         shown = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
         assert re.findall(r"page +(\S+)", shown) == [expected]
 

@@ -147,9 +147,10 @@ def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: D
         for name, value, note in figures
         if value
     )
+    title = str(summary.get("headline") or "").split(";")[0]
     badge = f'<span class="verdict {_verdict_class(verdict)}">{_text(verdict)}</span>' if verdict else ""
     return (
-        f"<header><p class='brand'>byheart</p><h1>{_text(str(summary.get('headline') or '').split(';')[0])} {badge}</h1>"
+        f"<header><p class='brand'>byheart</p><h1>{_text(title)} {badge}</h1>"
         f"<p>The {kind} after {_count(task.n_contexts)} contexts of {task.context_length} "
         f"{_plural('token', task.context_length)}{source}, in handcrafted weights: nothing was trained, and every "
         f"bound on this page marked ≤ or ≥ is proved about the very float64 numbers in "

@@ -532,7 +532,10 @@ class _LogSumExp:
         r"""The divergence of the point mass at the label, $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$, in nats.
 
         Errors $\varepsilon$ of the logits multiply the sum by at most $e^{2 \varepsilon}$: the relative accuracy stays.
+        Where they are large, of huge logits, that says nothing, and the absolute bound of `divergence` is taken.
         """
+        if not self.error < 1:
+            return self.divergence({label: 1}, {})
         others = sum((e for token, e in enumerate(self.exponentials) if token != label), arb(0))
         return (others / self.exponentials[label] * arb(0, 2 * self.error).exp()).log1p()
 
