@@ -95,6 +95,7 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
     Page: docs/report.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> from constructions.tasks.task import Counts, make_task
         >>> task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("<a>", "b"))
         >>> one = np.ones((1, 2, 1))

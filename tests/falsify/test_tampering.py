@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, TamperedError
 from constructions.models.model import Model
+from constructions.models.shapes import dana_tensors
 from constructions.tasks.task import Task
 from tests.memories import changed, hidden, memory, random_task, write_memory
 from verify.certificates.certificate import (
@@ -56,6 +57,20 @@ def originals(tmp_path_factory):
         task = random_task(target=target)
         write_memory(top / target, memory(task, seed=seed), task)
     return top
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Two honest memories of six contexts, by target: thousands of forgeries of them are read in minutes."""
+    top = tmp_path_factory.mktemp("small")
+    for target in ("laws", "labels"):
+        task = small_task(target)
+        write_memory(top / target, memory(task, heads=3), task)
+    return top
+
+
+def small_task(target, seed=0):
+    return random_task(target=target, facts=6, tail=2, length=2, vocabulary=4, seed=seed)
 
 
 @pytest.fixture
@@ -682,14 +697,14 @@ def reports(folder):
     return None if found[0] is None else found
 
 
-def forged_folder(top, rng, originals):
+def forged_folder(top, rng, honest_folders):
     """A folder made to look like one that holds its task, although its model does not: every hash is right.
 
     Returns:
         The folder, and the network and the task that it holds.
     """
     target = str(rng.choice(["laws", "labels"]))
-    folder = Path(shutil.copytree(originals / target, Path(top) / "forged"))
+    folder = Path(shutil.copytree(honest_folders / target, Path(top) / "forged"))
     network, task, honest = Model.load(folder / FILES[0]), Task.load(folder / FILES[1]), Certificate.load(folder)
     attack = int(rng.integers(5))
     if attack == 0:  # damaged weights
@@ -698,11 +713,11 @@ def forged_folder(top, rng, originals):
         tensor[rng.random(tensor.shape) < 0.5] *= rng.choice([0.0, -1.0, 1e-3, 1e3, 1e20])
         network = changed(network, **{name: tensor})
     elif attack == 1:  # the model of another honest folder
-        network = memory(random_task(target=target, seed=int(rng.integers(1, 99))), seed=int(rng.integers(9)))
+        network = memory(small_task(target, int(rng.integers(1, 99))), heads=3, seed=int(rng.integers(9)))
     elif attack == 2:  # the task of another honest folder, with as many contexts
-        task = random_task(target=target, seed=int(rng.integers(1, 99)))
+        task = small_task(target, int(rng.integers(1, 99)))
     elif attack == 3:  # rotated outputs
-        network = changed(network, W_U=np.roll(network.W_U, int(rng.integers(1, 5)), axis=1))
+        network = changed(network, W_U=np.roll(network.W_U, int(rng.integers(1, 4)), axis=1))
     else:  # nothing but noise
         network = changed(network, W_O=rng.standard_normal(network.W_O.shape))
     network.save(folder / FILES[0])
@@ -711,15 +726,15 @@ def forged_folder(top, rng, originals):
     statements = list(honest.statements)
     forgery = int(rng.integers(5))
     if forgery == 1:  # the vacuous statement
-        statements = [Statement(ANSWERS, "", {"contexts": 12, "held": 12, "wrong": 0})]
+        statements = [Statement(ANSWERS, "", {"contexts": 6, "held": 6, "wrong": 0})]
     elif forgery == 2:  # statements mixed with those that were proved of this model
         proved = certify_memorization(network, task, rank=True).certificate
         own = {each.id: each for each in proved.statements}
         statements = [own.get(each.id, each) if each.id != ANSWERS else each for each in statements]
     elif forgery == 3:  # some contexts are said to be held
-        mask = (rng.random(12) < 0.7).tolist()
+        mask = (rng.random(6) < 0.7).tolist()
         mask[0] = not all(mask)
-        values = {"contexts": 12, "held": sum(mask), "wrong": 0}
+        values = {"contexts": 6, "held": sum(mask), "wrong": 0}
         statements = [Statement(ANSWERS, "", values, mask_text(mask) if any(mask) else "")]
     elif forgery == 4:  # what was proved of this model, the question forged to one already answered
         statements = list(certify_memorization(network, task).certificate.statements)
@@ -742,31 +757,33 @@ def is_not_held(network, task):
     return bool(margins.min() < -1e-6 * (1 + np.abs(logits).max()))
 
 
-def attack(originals, seeds):
-    """How many folders were attacked in earnest; none is answered yes, and the readers contradict each other nowhere."""
+def attack(honest_folders, seeds):
+    """How many folders were attacked in earnest: none is answered yes, the readers nowhere contradict each other."""
     attacked = 0
     for seed in seeds:
         with TemporaryDirectory() as top:
-            folder, network, task = forged_folder(top, np.random.default_rng(seed), originals)
+            folder, network, task = forged_folder(top, np.random.default_rng(seed), honest_folders)
             found = reports(folder)
             if found is None or not is_not_held(network, task):
                 continue
             attacked += 1
             first, second = found
-            assert PROVED not in (first.verdict, second.verdict), seed
-            if first.verdict is not second.verdict: print("XX", seed, [(c.id,c.verdict.value,c.reason) for c in first.checks],[(c.id,c.verdict.value,c.reason) for c in second.checks])
+            assert second.verdict is REFUTED, seed
+            # Enclosures in float64 of weights of 1e20 may be too wide to refute, never too narrow.
+            huge = max(float(np.abs(tensor).max()) for tensor in dana_tensors(network).values()) > 1e15
+            assert first.verdict is REFUTED or (huge and first.verdict is UNDECIDED), seed
             for a, b in zip(first.checks, second.checks, strict=True):
                 assert {a.verdict, b.verdict} != {PROVED, REFUTED}, (seed, a, b)
     return attacked
 
 
-def test_no_forged_folder_is_answered_yes_by_either_reader(originals):
-    assert attack(originals, range(160)) >= 100
+def test_no_forged_folder_is_answered_yes_by_either_reader(small):
+    assert attack(small, range(200)) >= 180
 
 
 @pytest.mark.slow
-def test_no_forged_folder_of_ten_thousand_is_answered_yes_by_either_reader(originals):
-    assert attack(originals, range(1000, 14000)) >= 10_000
+def test_no_forged_folder_of_ten_thousand_is_answered_yes_by_either_reader(small):
+    assert attack(small, range(1000, 11500)) >= 10_000
 
 
 # Whole folders.

@@ -50,6 +50,7 @@ def last_in_balls(network: Model, contexts: Int64Array, precision: int) -> arb_m
     Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.full((1, 1), 2.0**-100), W_pos=np.ones((1, 1)), W_Q=np.ones((1, 1, 1)),
         ...                   W_K=np.ones((1, 1, 1)), W_V=np.ones((1, 1, 1)), W_O=np.ones((1, 1, 1)), W_U=np.eye(1))
         >>> [last_in_balls(network, np.array([[0]]), bits)[0, 0].is_exact() for bits in (53, 101)]
@@ -84,6 +85,7 @@ def attention_in_balls(network: Model, contexts: Int64Array, head: int, precisio
     Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.ones((1, 2, 1)),
         ...                   W_K=np.array([[[0.0], [-1000.0]]]), W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)),
         ...                   W_U=np.eye(2))
@@ -119,6 +121,7 @@ def features_in_balls(network: Model, contexts: Int64Array, precision: int) -> a
     Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2). Page: docs/rigour/divergence.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((3, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.array([[[1.0], [0.0]]]), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -155,6 +158,7 @@ def logits_in_balls(
     Source: Dana, Pydi, Chevaleyre (2024), equation (2). Page: docs/rigour/divergence.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))

@@ -38,6 +38,7 @@ def theta_in_balls(layer: Model, task: VectorTask, precision: int) -> arb_mat:
     Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> theta_in_balls(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))), 64).str()
@@ -66,6 +67,7 @@ def mixed_inputs_in_balls(layer: Model, task: VectorTask, precision: int) -> arb
     Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> mixed_inputs_in_balls(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))), 64).str()
@@ -93,6 +95,7 @@ def outputs_in_balls(layer: Model, task: VectorTask, precision: int) -> arb_mat:
     Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> outputs_in_balls(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))), 64).str()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from constructions.errors import InputError
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
-from constructions.models.shapes import mahdavi_tensors
+from constructions.models.shapes import mahdavi_tensors, require_mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, largest, matmul, residual, upper_product
@@ -69,6 +69,7 @@ def enclose_theta(layer: Model, task: VectorTask, *, precision: int | None = Non
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> theta = enclose_theta(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))))
@@ -78,6 +79,7 @@ def enclose_theta(layer: Model, task: VectorTask, *, precision: int | None = Non
     shape = (task.n_examples, layer.n_heads, task.n_tokens)
     if precision is not None:
         return rounded_outwards(theta_in_balls(layer, task, precision)).reshape(*shape)
+    require_mahdavi_layer(layer)
     require_fit(layer, task)
     midpoint, radius = np.empty(shape), np.empty(shape)
     for head, rows, theta in _theta_blocks(layer, task):
@@ -105,6 +107,7 @@ def enclose_mixed_inputs(layer: Model, task: VectorTask, *, precision: int | Non
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4. Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> enclose_mixed_inputs(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).midpoint
@@ -133,11 +136,13 @@ def enclose_layer(layer: Model, task: VectorTask, *, progress: Progress | None =
     Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> enclose_layer(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).top.midpoint
         array([[0.5]])
     """
+    require_mahdavi_layer(layer)
     require_fit(layer, task)
     shape = (task.n_examples, layer.n_heads, layer.d_model)
     mixed, top = np.empty((2, *shape)), np.empty((2, *shape[:2]))
@@ -176,6 +181,7 @@ def enclose_outputs(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> enclose_outputs(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).midpoint
@@ -185,6 +191,7 @@ def enclose_outputs(
         if mixed is not None:
             raise InputError("mixed is given beside a precision, expected one of them")
         return rounded_outwards(outputs_in_balls(layer, task, precision))
+    require_mahdavi_layer(layer)
     require_fit(layer, task)
     mixed = enclose_mixed_inputs(layer, task) if mixed is None else mixed
     expected = (task.n_examples, layer.n_heads * layer.d_model)

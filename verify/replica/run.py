@@ -103,6 +103,7 @@ def run(
     Page: docs/run.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> from constructions.tasks.task import Counts, make_task
         >>> task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"),
         ...                  target="labels")

@@ -614,3 +614,18 @@ def test_the_prover_needs_no_torch():
         "assert not {'torch', 'matplotlib', 'rich'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.getcwd()})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"score_root": 4}, {"attends": "all"}, {"b_V": np.ones((8, 2))}, {"b_O": np.ones(6)}, {"skip": False}],
+)
+def test_a_model_of_another_shape_is_never_judged_as_the_network_that_it_resembles(change):
+    task = random_task()
+    network = memory(task)
+    other = dataclasses.replace(network, blocks=(dataclasses.replace(network.attention, **change),))
+    with pytest.raises(InputError, match="one attention"):
+        certify_memorization(other, task)
+    shifted = dataclasses.replace(network, b_U=np.ones(5))
+    with pytest.raises(InputError, match="one attention"):
+        certify_memorization(shifted, task)

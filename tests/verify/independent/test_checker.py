@@ -1296,15 +1296,15 @@ def test_statements_that_the_kind_of_task_cannot_have_are_refuted(layer_folder, 
 
 def test_a_bad_witness_of_a_layer_proves_nothing_and_breaks_nothing(layer_folder):
     arrays = dict(np.load(layer_folder / "witness.npz"))
-    for name, array in arrays.items():
-        for bad in (np.zeros_like(array), array.reshape(-1)[:0], array + np.ones((), array.dtype)):
+    for name, honest in arrays.items():
+        for bad in (np.zeros_like(honest), honest.reshape(-1)[:0], honest + np.ones((), honest.dtype)):
             with_witness(layer_folder, {**arrays, name: bad})
             try:
                 check = rank_check(layer_folder)
             except FileFormatError:
                 continue
             # Adding 1 to a factor may leave a good one.
-            assert check.verdict is UNDECIDED or (bad.shape == array.shape and bad.any())
+            assert check.verdict is UNDECIDED or (bad.shape == honest.shape and bad.any())
     with_witness(layer_folder, arrays)
     assert check_independently(layer_folder).verdict is PROVED
 
