@@ -37,7 +37,7 @@ from verify.certificates.layer_certificate import (
 )
 from verify.certificates.memory_budget import require_memory
 from verify.divergence.kullback_leibler import argmax_margin
-from verify.forward.layer_balls import mixed_inputs_in_balls
+from verify.forward.in_balls import mixed_inputs_in_balls
 from verify.forward.layer_forward import LayerForward, enclose_layer, enclose_outputs
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.gram import GramWitness
