@@ -50,7 +50,7 @@ class LayerForward:
 def enclose_theta(layer: Model, task: VectorTask, *, precision: int | None = None) -> Enclosure:
     r"""Enclose the attention weights $\theta^h_t = \mathrm{softmax}\bigl(E^{(t)} W_K^h (e^{(t)} W_Q^h)^T\bigr)$.
 
-    Rigorous by Lemmas Y1 and Y2 (in balls, B2). The radius of a saturated head shrinks with the mass that is left
+    Rigorous by Lemmas Y1 and Y2 (in balls, Y5). The radius of a saturated head shrinks with the mass that is left
     elsewhere.
 
     Args:
@@ -90,7 +90,7 @@ def enclose_theta(layer: Model, task: VectorTask, *, precision: int | None = Non
 def enclose_mixed_inputs(layer: Model, task: VectorTask, *, precision: int | None = None) -> Enclosure:
     r"""Enclose the matrix $Z$ with the rows $[z^1_t, \dots, z^H_t]$, $z^h_t = \theta^h_t E^{(t)}$.
 
-    Rigorous by Lemmas Y1 to Y3 (in balls, B2).
+    Rigorous by Lemmas Y1 to Y3 (in balls, Y5).
 
     Args:
         layer: The weights.
@@ -159,7 +159,7 @@ def enclose_outputs(
     r"""Enclose the outputs $[z^1_t W_V^1, \dots, z^H_t W_V^H]\, W_O W_D$.
 
     The maps are multiplied first: the outputs are $Z M$ with $M^h = W_V^h\, (W_O W_D)^h$. Rigorous by Lemmas Y1 to Y4
-    (in balls, B2).
+    (in balls, Y5).
 
     Args:
         layer: The weights.
