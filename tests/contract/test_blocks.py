@@ -265,8 +265,11 @@ CASES = [
 ]
 
 
-def rational_case(root):
-    """Two attentions, neurons and all shifts in rationals, with scores that are integers."""
+def rational_case(root, *, of_vectors=False):
+    """Two attentions, neurons and all shifts in rationals, with scores that are integers.
+
+    Of vectors, the first attention has queries of the task.
+    """
     rng = np.random.default_rng(40)
 
     def whole(*shape):
@@ -279,18 +282,23 @@ def rational_case(root):
         tensor[..., :-1] = 0
         return tensor
 
-    def attention(attends, root):
+    def attention(root, **options):
         scale = int(np.sqrt(root))
         W_Q, W_K = whole(2, 3, 2) * scale, whole(2, 3, 2)
         W_Q[:, -1] = W_K[:, -1] = 0
         shifts = {"b_Q": whole(2, 2) * scale, "b_K": whole(2, 2), "b_V": fractions(2, 2)}
         shift = np.append(whole(2), fmpq(1, 7))
         W_V, W_O = fractions(2, 3, 2), last_only(fractions(2, 2, 3))
-        return Attention(W_Q, W_K, W_V, W_O, **shifts, b_O=shift, attends=attends, score_root=root)
+        return Attention(W_Q, W_K, W_V, W_O, **shifts, b_O=shift, score_root=root, **options)
 
     neurons = FeedForward(fractions(3, 4), last_only(fractions(4, 3)), fractions(4), last_only(fractions(3)))
-    blocks = (attention("causal", 1), neurons, attention("all", root), replace(neurons, skip=False))
-    model = Model(blocks=blocks, W_U=fractions(3, 2), b_U=fractions(2), W_E=whole(3, 3), W_pos=whole(3, 3))
+    first = {"queries": "task", "skip": False} if of_vectors else {"attends": "causal"}
+    blocks = (attention(1, **first), neurons, attention(root, attends="all"), replace(neurons, skip=False))
+    readout = {"W_U": fractions(3, 2), "b_U": fractions(2)}
+    if of_vectors:
+        contexts, queries = whole(3, 3, 3).astype(np.float64), whole(3, 3).astype(np.float64)
+        return Model(blocks=blocks, **readout), VectorTask(contexts, queries, np.zeros((3, 2)))
+    model = Model(blocks=blocks, **readout, W_E=whole(3, 3), W_pos=whole(3, 3))
     return model, np.array([[0, 1, 2], [2, 1, 2], [1, 1, 0]])
 
 
@@ -312,11 +320,11 @@ def test_each_kind_of_block_is_evaluated_as_it_is_defined(arithmetic, name, of_v
 
 
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
-@pytest.mark.parametrize("root", [1, 4])
-def test_rational_stacks_are_evaluated_as_they_are_defined(arithmetic, root):
-    model, contexts = rational_case(root)
+@pytest.mark.parametrize(("root", "of_vectors"), [(1, False), (4, False), (1, True)])
+def test_rational_stacks_are_evaluated_as_they_are_defined(arithmetic, root, of_vectors):
+    model, given_inputs = rational_case(root, of_vectors=of_vectors)
     assert ARITHMETICS[arithmetic].takes(model)
-    for ball, exact in evaluated(arithmetic, model, contexts):
+    for ball, exact in evaluated(arithmetic, model, given_inputs):
         assert ball.overlaps(exact)
         assert ball.rad() <= arb(2) ** -ARITHMETICS[arithmetic].bits
 

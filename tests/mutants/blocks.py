@@ -36,9 +36,8 @@ MUTANTS = [
     looks('elif block.attends == "causal":', "elif True:", "every attention is causal"),
     looks("blocks[place + 1 :]", "blocks[place + 2 :]", "an attention before the last computes one position"),
     looks("for pair in enumerate(row))", "for pair in ((0, t) for t in row))", "all positions are the first"),
-    # Attention in balls.
+    # Attention in balls. (That keys have no shift changes nothing: it adds one number to all scores of a look.)
     balls("None if block.b_Q is None else block.b_Q[head]", "None", "queries have no shift"),
-    balls("None if block.b_K is None else block.b_K[head]", "None", "keys have no shift"),
     balls(
         "[None] * block.n_heads if block.b_V is None else block.b_V", "[None] * block.n_heads", "values have no shift"
     ),
@@ -98,10 +97,15 @@ MUTANTS = [
     balls("/ width + arb(norm.epsilon)).sqrt()", "/ max(width - 1, 1) + arb(norm.epsilon)).sqrt()", "Bessel corrects"),
     balls("_known(x / root, unknown) * gain", "_known(x / root, unknown)", "norms have no gain"),
     balls("normalized), norm.b)", "normalized), None)", "norms have no shift"),
-    balls("unknown = arb(0, math.isqrt(width - 1) + 1)", "unknown = arb(0, 0.5)", "a norm returns at most one half"),
+    Mutant(
+        "verify/forward/in_balls.py",
+        "unknown = arb(0, math.isqrt(width - 1) + 1)",
+        "unknown = arb(0, 0.5)",
+        "tests/verify/forward/test_in_balls.py",
+        "in balls a norm returns at most one half",
+    ),
     # The same in rationals.
     rationals("None if block.b_Q is None else block.b_Q[head]", "None", "queries have no shift"),
-    rationals("None if block.b_K is None else block.b_K[head]", "None", "keys have no shift"),
     rationals("None if block.b_V is None else block.b_V[head]", "None", "values have no shift"),
     rationals("return _shifted(output, block.b_O), looks.cells", "return output, looks.cells", "outputs have no shift"),
     rationals("square = score * score / root", "square = score * score", "scores are not scaled"),
