@@ -31,6 +31,7 @@ _HOME = {
     "forward.in_balls": (
         "last_in_balls",
         "attention_in_balls",
+        "mixed_inputs_in_balls",
         "features_in_balls",
         "logits_in_balls",
         "rounded_outwards",

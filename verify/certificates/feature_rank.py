@@ -20,7 +20,7 @@ from verify.arithmetic.enclosure import Enclosure, down, matmul, sqrt, total
 from verify.arithmetic.exact_json import Number, lowered, raised
 from verify.certificates.certificate import FEATURE_RANK, Statement, StatementCheck
 from verify.forward.float64 import enclose_last
-from verify.forward.layer_balls import mixed_inputs_in_balls
+from verify.forward.in_balls import mixed_inputs_in_balls
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.gram import GramWitness
 from verify.linear_algebra.norms import float_above, frobenius, radius_norm

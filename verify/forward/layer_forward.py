@@ -6,7 +6,7 @@ terms of size $10^4$ cancel to nothing, are enclosed near the last bit of the re
 block of examples at a time, so that beside the result the memory is bounded.
 
 That is the float64 rung, the default. With a `precision` in bits the work is done in balls
-(`verify/forward/layer_balls.py`), at a much higher cost, and rounded outwards once at the end.
+(`verify/forward/in_balls.py`), at a much higher cost, and rounded outwards once at the end.
 
 Page: docs/rigour/layer.md proves every bound used here; the lemmas are named in the comments.
 """
@@ -25,8 +25,7 @@ from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, largest, matmul, residual, upper_product
 from verify.forward.float64 import enclose_softmax
-from verify.forward.in_balls import rounded_outwards
-from verify.forward.layer_balls import mixed_inputs_in_balls, outputs_in_balls, theta_in_balls
+from verify.forward.in_balls import attention_in_balls, logits_in_balls, mixed_inputs_in_balls, rounded_outwards
 from verify.progress import Progress
 
 Float64Array = NDArray[np.float64]
@@ -77,11 +76,14 @@ def enclose_theta(layer: Model, task: VectorTask, *, precision: int | None = Non
         ([[[0.5, 0.5]]], True)
     """
     shape = (task.n_examples, layer.n_heads, task.n_tokens)
-    if precision is not None:
-        return rounded_outwards(theta_in_balls(layer, task, precision)).reshape(*shape)
     require_mahdavi_layer(layer)
     require_fit(layer, task)
     midpoint, radius = np.empty(shape), np.empty(shape)
+    if precision is not None:
+        for head in range(layer.n_heads):
+            theta = rounded_outwards(attention_in_balls(layer, task, head, precision))
+            midpoint[:, head], radius[:, head] = theta.midpoint, theta.radius
+        return Enclosure(midpoint, radius)
     for head, rows, theta in _theta_blocks(layer, task):
         midpoint[rows, head], radius[rows, head] = theta.midpoint, theta.radius
     return Enclosure(midpoint, radius)
@@ -190,7 +192,7 @@ def enclose_outputs(
     if precision is not None:
         if mixed is not None:
             raise InputError("mixed is given beside a precision, expected one of them")
-        return rounded_outwards(outputs_in_balls(layer, task, precision))
+        return rounded_outwards(logits_in_balls(layer, task, precision))
     require_mahdavi_layer(layer)
     require_fit(layer, task)
     mixed = enclose_mixed_inputs(layer, task) if mixed is None else mixed
