@@ -122,7 +122,7 @@ def check(folder: Path) -> dict[str, set[str]]:
     """The axioms that each theorem of a folder rests on.
 
     Raises:
-        ProofError: A source assumes something or does not compile, there is no theorem, or one rests on more than ALLOWED.
+        ProofError: A source assumes something, does not compile or is empty, or a theorem needs more than ALLOWED.
     """
     name, sources = listed_files(folder)
     for source in sources:
