@@ -6,8 +6,8 @@ From Coq Require Import Reals List Lra Lia Arith.
 From Formal Require Import sums attention.
 Open Scope R_scope.
 
-(** The numbers [k] are a linear relation among the indicators of the first [T] contexts of [ts]: at every position every
-    token has the total 0. *)
+(** The numbers [k] are a linear relation among the indicators of the first [T] contexts of [ts]: at every position
+    every token has the total 0. *)
 Definition indicator_relation (S T : nat) (k : nat -> R) (ts : nat -> context) : Prop :=
   forall s n, (s < S)%nat -> Sum T (fun i => k i * delta (token (ts i) s) n) = 0.
 

@@ -38,7 +38,8 @@ Definition input (t : context) (s i : nat) : R := embedding s (token t s) i.
 (** The position that is read. *)
 Definition last_position : nat := pred (n_ctx m).
 
-Definition query (h : nat) (t : context) (k : nat) : R := Sum (d_model m) (fun i => input t last_position i * W_Q m h i k).
+Definition query (h : nat) (t : context) (k : nat) : R :=
+  Sum (d_model m) (fun i => input t last_position i * W_Q m h i k).
 Definition key (h : nat) (t : context) (s k : nat) : R := Sum (d_model m) (fun i => input t s i * W_K m h i k).
 Definition score (h : nat) (t : context) (s : nat) : R := Sum (d_qk m) (fun k => query h t k * key h t s k).
 

@@ -10,7 +10,8 @@ Proof.
   assert (D : forall c, 0 <= c <= x -> derivable_pt_lim (fun y => (2 - y) * exp y) c ((1 - c) * exp c)).
   { intros c _. replace ((1 - c) * exp c) with ((0 - 1) * exp c + (2 - c) * exp c) by ring.
     apply (derivable_pt_lim_mult (fun y => 2 - y) exp).
-    - apply (derivable_pt_lim_minus (fun _ => 2) (fun y => y)); [apply derivable_pt_lim_const | apply derivable_pt_lim_id].
+    - apply (derivable_pt_lim_minus (fun _ => 2) (fun y => y)); 
+        [apply derivable_pt_lim_const | apply derivable_pt_lim_id].
     - apply derivable_pt_lim_exp. }
   destruct (MVT_cor2 (fun y => (2 - y) * exp y) (fun c => (1 - c) * exp c) 0 x ltac:(lra) D) as [c [E Hc]].
   rewrite exp_0 in E.

@@ -7,12 +7,14 @@ It ends with 0 if every file of `_CoqProject` compiles, no source assumes anythi
 Coq's own real numbers only (`ALLOWED`); with 1 if not; with 2 if there is no `coqc` to ask.
 """
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # What Coq's standard library builds its real numbers and classical logic from. Nothing else may be assumed.
@@ -89,18 +91,17 @@ def compiled(name: str, sources: list[Path], build: Path) -> None:
             raise ProofError(f"{source.name} does not compile:\n{run.stdout}{run.stderr}".rstrip())
 
 
-def axioms(name: str, sources: list[Path], build: Path) -> dict[str, set[str]]:
-    """For each theorem `file.name` what Coq prints that it rests on; a line that is no axiom counts as one."""
-    queries = []
-    for source in sources:
-        queries.append(f"From {name} Require {source.stem}.")
-        for theorem in theorems(source.read_text(encoding="utf-8")):
-            queries.append(f'Goal True. idtac "{MARK}{source.stem}.{theorem}". Abort.')
-            queries.append(f"Print Assumptions {name}.{source.stem}.{theorem}.")
-    (build / "assumptions_of_all.v").write_text("\n".join(queries) + "\n", encoding="utf-8")
-    run = subprocess.run(["coqc", "-Q", ".", name, "assumptions_of_all.v"], cwd=build, capture_output=True, text=True)
+def axioms(name: str, source: Path, build: Path) -> dict[str, set[str]]:
+    """For each theorem `file.name` of a source what Coq prints that it rests on; what is no axiom counts as one."""
+    queries = [f"From {name} Require {source.stem}."]
+    for theorem in theorems(source.read_text(encoding="utf-8")):
+        queries.append(f'Goal True. idtac "{MARK}{source.stem}.{theorem}". Abort.')
+        queries.append(f"Print Assumptions {name}.{source.stem}.{theorem}.")
+    question = build / f"axioms_of_{source.stem}.v"
+    question.write_text("\n".join(queries) + "\n", encoding="utf-8")
+    run = subprocess.run(["coqc", "-Q", ".", name, question.name], cwd=build, capture_output=True, text=True)
     if run.returncode != 0:
-        raise ProofError(f"what the theorems rest on is not known:\n{run.stdout}{run.stderr}".rstrip())
+        raise ProofError(f"what {source.name} rests on is not known:\n{run.stdout}{run.stderr}".rstrip())
     return dict(printed_axioms(run.stdout))
 
 
@@ -131,7 +132,9 @@ def check(folder: Path) -> dict[str, set[str]]:
     with tempfile.TemporaryDirectory() as made:
         build = Path(made)
         compiled(name, sources, build)
-        found = axioms(name, sources, build)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            answers = pool.map(lambda source: axioms(name, source, build), sources)
+            found = {theorem: names for answer in answers for theorem, names in answer.items()}
     expected = {f"{source.stem}.{theorem}" for source in sources for theorem in theorems(source.read_text("utf-8"))}
     if not expected or set(found) != expected:
         raise ProofError(f"theorems were expected, and as many answers: {sorted(expected ^ set(found))}")

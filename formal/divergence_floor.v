@@ -1,11 +1,13 @@
-(** Floors of the divergence that no weights of one head go below, on contexts whose indicators are linearly dependent. *)
+(** Floors of the divergence that no weights of one head go below, on contexts whose indicators are linearly
+    dependent. *)
 
 From Coq Require Import Reals List Lra Lia Arith ZArith Classical.
 From Formal Require Import sums attention additivity accuracy exclusive_or divergence bounds.
 Import ListNotations.
 Open Scope R_scope.
 
-(** The mean over the first [T] contexts, of probabilities [prior], of the divergence of the laws [p] from a network's. *)
+(** The mean over the first [T] contexts, of probabilities [prior], of the divergence of the laws [p] from a
+    network's. *)
 Definition mean_divergence (m : network) (T : nat) (ts : nat -> context) (prior : nat -> R) (p : nat -> nat -> R) : R :=
   Sum T (fun i => prior i * divergence (d_vocab_out m) (p i) (softmax (d_vocab_out m) (logit m (ts i)))).
 
@@ -94,7 +96,8 @@ Proof.
   set (f := fun l => prior l * divergence N (p l) (softmax N (logit m (ts l)))).
   assert (Hf : forall l, (l < T)%nat -> 0 <= f l).
   { intros l Hl. apply Rmult_le_pos; [left; apply Hprior, Hl |]. pose proof (law_dimension N _ (Hp l Hl)).
-    apply divergence_nonnegative; [apply Hp, Hl | intros; apply softmax_positive; assumption | apply softmax_law; assumption]. }
+    apply divergence_nonnegative;
+      [apply Hp, Hl | intros; apply softmax_positive; assumption | apply softmax_law; assumption]. }
   apply Rle_trans with (f i + f j); [| apply (Sum_two_terms_le T f); assumption].
   pose proof (Hprior i Hi) as Pi. pose proof (Hprior j Hj) as Pj.
   pose proof (divergence_duality N (p i) q_i (logit m (ts i)) (Hp i Hi) Hqi) as Bi.
@@ -206,7 +209,8 @@ Proof.
     coin (1 - p) n + s * (p - 1 / 2) / 4 * (match n with 0%nat => s | _ => - s end) / (1 / 4)).
   { intros n Hn. destruct Hs as [[-> _] | [-> _]]; destruct n as [| n]; simpl; field. }
   specialize (Hfloor (law_ext _ _ _ Qi (coin_law (1 / 2) ltac:(lra))) (law_ext _ _ _ Qj (coin_law (1 / 2) ltac:(lra)))).
-  rewrite <- (entropy_ext _ _ _ Qi), <- (entropy_ext _ _ _ Qj), !coin_entropy, binary_entropy_sym, half_entropy in Hfloor.
+  rewrite <- (entropy_ext _ _ _ Qi), <- (entropy_ext _ _ _ Qj), !coin_entropy in Hfloor.
+  rewrite binary_entropy_sym, half_entropy in Hfloor.
   lra.
 Qed.
 

@@ -1,5 +1,6 @@
-(** Exclusive or: the contexts 000, 110 with one label and 010, 100 with another, padded with the token 0 to any length
-    from 3 on. One head, whatever its widths and weights, has dependent features on them and does not predict all four. *)
+(** Exclusive or: the contexts 000, 110 with one label and 010, 100 with another, padded with the token 0 to any
+    length from 3 on. One head, whatever its widths and weights, has dependent features on them and does not predict
+    all four. *)
 
 From Coq Require Import Reals List Lra Lia Arith.
 From Formal Require Import sums attention rank additivity accuracy.
@@ -22,7 +23,8 @@ Definition exclusive_or_sign (i : nat) : R := match i with 0%nat | 1%nat => 1 | 
 (** The two labels: [i] for 000 and 110, [j] for 010 and 100. *)
 Definition exclusive_or_label (i j t : nat) : nat := match t with 0%nat | 1%nat => i | _ => j end.
 
-Example exclusive_or_of_three : map (exclusive_or 3) [0; 1; 2; 3]%nat = [[0; 0; 0]; [1; 1; 0]; [0; 1; 0]; [1; 0; 0]]%nat.
+Example exclusive_or_of_three :
+  map (exclusive_or 3) [0; 1; 2; 3]%nat = [[0; 0; 0]; [1; 1; 0]; [0; 1; 0]; [1; 0; 0]]%nat.
 Proof. reflexivity. Qed.
 
 Lemma token_padded : forall S a b s, (2 <= s)%nat -> token (padded S a b) s = O.

@@ -1,5 +1,5 @@
-(** Heads alone, without the skip connection, before values: the matrix of Lemma 2 of Dana, Pydi and Chevaleyre (2024), and
-    four kinds of contexts on which its rank is smaller than printed, for all weights. *)
+(** Heads alone, without the skip connection, before values: the matrix of Lemma 2 of Dana, Pydi and Chevaleyre
+    (2024), and four kinds of contexts on which its rank is smaller than printed, for all weights. *)
 
 From Coq Require Import Reals List Lra Lia Arith.
 From Formal Require Import sums attention rank additivity accuracy exclusive_or.
@@ -89,7 +89,8 @@ Proof.
     ring.
 Qed.
 
-(** Wide embeddings: all inputs lie in the span of N + S - 1 vectors, so that a head adds no more, however large d is. *)
+(** Wide embeddings: all inputs lie in the span of N + S - 1 vectors, so that a head adds no more, however wide it
+    is. *)
 Theorem wide_output_rank : forall m N S T ts, n_ctx m = S -> contexts_of N S T ts -> (1 <= N)%nat -> (1 <= S)%nat ->
   output_rank_at_most (n_heads m * (N + S - 1)) m T ts.
 Proof.
@@ -101,7 +102,8 @@ Proof.
   pose (basis := fun k i => if lt_dec k N then embedding m 0 k i else W_pos m (k - N + 1) i - W_pos m 0 i).
   assert (Hmixture : forall h t i, (t < T)%nat -> mixture m h (ts t) i = Sum q (fun k => part h t k * basis k i)).
   { intros h t i Ht. unfold q. replace (N + S - 1)%nat with (N + (S - 1))%nat by lia. rewrite Sum_split.
-    rewrite (Sum_ext N _ (fun k => Sum S (fun s => attention m h (ts t) s * delta (token (ts t) s) k * embedding m 0 k i))).
+    rewrite (Sum_ext N _ (fun k => Sum S (fun s =>
+      attention m h (ts t) s * delta (token (ts t) s) k * embedding m 0 k i))).
     2: { intros k Hk. unfold part, basis. destruct (lt_dec k N); [| lia]. rewrite <- Sum_scale_right. reflexivity. }
     rewrite Sum_swap.
     rewrite (Sum_ext S _ (fun s => attention m h (ts t) s * embedding m 0 (token (ts t) s) i)).
@@ -179,8 +181,8 @@ Proof.
   replace (pred (min 4 (1 * d))) with 3%nat by lia. rewrite <- Hctx. apply exclusive_or_output_rank; lia.
 Qed.
 
-(** Loops of two tokens, two heads or more, so many loops that T > d + H - 1 and H d > d + H - 1. Four loops with d = H = 2:
-    printed 4, at most 3; nine loops with d = H = 3: printed 9, at most 5. *)
+(** Loops of two tokens, two heads or more, so many loops that T > d + H - 1 and H d > d + H - 1. Four loops with d =
+    H = 2: printed 4, at most 3; nine loops with d = H = 3: printed 9, at most 5. *)
 Theorem lemma_2_fails_on_loops : forall d H T, (2 <= d)%nat -> (2 <= H)%nat -> (d + H <= T)%nat ->
   ~ printed_rank_reached 2 d H T loop.
 Proof.

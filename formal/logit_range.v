@@ -1,5 +1,5 @@
-(** Definition 2 and Lemma 4 of Dana, Pydi and Chevaleyre (2024): logits that approximate a law at the rate [delta] are said
-    to have a range of the order log(1 / delta). They need not, and for some laws they cannot. *)
+(** Definition 2 and Lemma 4 of Dana, Pydi and Chevaleyre (2024): logits that approximate a law at the rate [delta]
+    are said to have a range of the order log(1 / delta). They need not, and for some laws they cannot. *)
 
 From Coq Require Import Reals Lra Lia Arith Rpower.
 From Formal Require Import sums divergence bounds.
@@ -17,7 +17,8 @@ Definition approximates (N T : nat) (p f : nat -> nat -> R) (c alpha delta : R) 
     c * Rpower delta alpha <= Rabs (log_ratio N (p t) (f t) j) <= delta.
 
 (** Encoders E_delta, W_delta of dimension [d] for all small delta. *)
-Definition approximating_sequence (N T d : nat) (p : nat -> nat -> R) (E W : R -> nat -> nat -> R) (c alpha : R) : Prop :=
+Definition approximating_sequence (N T d : nat) (p : nat -> nat -> R) (E W : R -> nat -> nat -> R)
+    (c alpha : R) : Prop :=
   0 < c /\ 1 <= alpha /\ exists delta_0, 0 < delta_0 /\
     forall delta, 0 < delta <= delta_0 -> approximates N T p (encoder d (E delta) (W delta)) c alpha delta.
 
@@ -99,7 +100,8 @@ Proof.
     rewrite Rabs_right by (unfold x in *; lra). unfold x in *. lra.
 Qed.
 
-(** For the law (1/2, 1/2, 0) some sequence satisfies Definition 2 with alpha = 1 and has a range above e^(1 / delta). *)
+(** For the law (1/2, 1/2, 0) some sequence satisfies Definition 2 with alpha = 1 and has a range above
+    e^(1 / delta). *)
 Theorem undecided_range_is_exponential :
   approximating_sequence 3 1 1 undecided_law (fun _ _ _ => 1) undecided_weights (1 / 4) 1 /\
   forall delta r, 0 < delta ->
@@ -155,16 +157,15 @@ Theorem every_approximating_range_is_large : forall E W delta r, 0 < delta -> 2 
 Proof.
   intros E W delta r Hdelta Hsmall H Hrange.
   assert (Hz : forall t n, encoder 1 E W t n = E t 0%nat * W 0%nat n) by (intros; unfold encoder; simpl; ring).
-  assert (D : forall t i j, (t < 2)%nat -> (i < 3)%nat -> (j < 3)%nat -> 0 < diverging_law t i -> 0 < diverging_law t j ->
+  assert (D : forall t i j, (t < 2)%nat -> (i < 3)%nat -> (j < 3)%nat ->
+    0 < diverging_law t i -> 0 < diverging_law t j ->
     - (2 * delta) <= (encoder 1 E W t i - encoder 1 E W t j) - (ln (diverging_law t i) - ln (diverging_law t j))
     <= 2 * delta).
   { intros t i j Ht Hi Hj Pi Pj. pose proof (H t i Ht Hi Pi) as A. pose proof (H t j Ht Hj Pj) as B.
     rewrite log_ratio_value in A, B by (try lia; assumption).
-    pose proof (Rle_abs (ln (diverging_law t i) - encoder 1 E W t i + ln (Sum 3 (fun l => exp (encoder 1 E W t l))))).
-    pose proof (Rle_abs (- (ln (diverging_law t i) - encoder 1 E W t i + ln (Sum 3 (fun l => exp (encoder 1 E W t l)))))) as A'.
-    pose proof (Rle_abs (ln (diverging_law t j) - encoder 1 E W t j + ln (Sum 3 (fun l => exp (encoder 1 E W t l))))).
-    pose proof (Rle_abs (- (ln (diverging_law t j) - encoder 1 E W t j + ln (Sum 3 (fun l => exp (encoder 1 E W t l)))))) as B'.
-    rewrite Rabs_Ropp in A', B'. lra. }
+    set (u := ln (diverging_law t i) - _ + _) in A. set (v := ln (diverging_law t j) - _ + _) in B.
+    pose proof (Rle_abs u). pose proof (Rle_abs (- u)) as A'. pose proof (Rle_abs v). pose proof (Rle_abs (- v)) as B'.
+    rewrite Rabs_Ropp in A', B'. unfold u, v in *. lra. }
   pose proof (D 0%nat 0%nat 1%nat ltac:(lia) ltac:(lia) ltac:(lia) ltac:(simpl; lra) ltac:(simpl; lra)) as X.
   pose proof (D 1%nat 0%nat 2%nat ltac:(lia) ltac:(lia) ltac:(lia) ltac:(simpl; lra) ltac:(simpl; lra)) as Y.
   pose proof (D 1%nat 0%nat 1%nat ltac:(lia) ltac:(lia) ltac:(lia) ltac:(simpl; lra) ltac:(simpl; lra)) as U.
@@ -173,7 +174,8 @@ Proof.
   assert (E1 : (encoder 1 E W 0 0 - encoder 1 E W 0 2) * (encoder 1 E W 1 0 - encoder 1 E W 1 1) =
                (encoder 1 E W 0 0 - encoder 1 E W 0 1) * (encoder 1 E W 1 0 - encoder 1 E W 1 2))
     by (rewrite !Hz; ring).
-  pose proof (Hrange 0%nat 2%nat ltac:(lia) ltac:(lia)) as R02. pose proof (Hrange 2%nat 0%nat ltac:(lia) ltac:(lia)) as R20.
+  pose proof (Hrange 0%nat 2%nat ltac:(lia) ltac:(lia)) as R02. pose proof (Hrange 2%nat 0%nat ltac:(lia) ltac:(lia))
+    as R20.
   set (x := encoder 1 E W 0 0 - encoder 1 E W 0 1) in *. set (y := encoder 1 E W 1 0 - encoder 1 E W 1 2) in *.
   set (u := encoder 1 E W 1 0 - encoder 1 E W 1 1) in *.
   set (v := encoder 1 E W 0 0 - encoder 1 E W 0 2) in *.
@@ -208,11 +210,13 @@ Proof.
   rewrite Rabs_right by lra. lra.
 Qed.
 
-Theorem diverging_sequence_exists : approximating_sequence 3 2 1 diverging_law diverging_embedding diverging_weights (1 / 10) 1.
+Theorem diverging_sequence_exists :
+  approximating_sequence 3 2 1 diverging_law diverging_embedding diverging_weights (1 / 10) 1.
 Proof.
   split; [lra |]. split; [lra |]. exists (1 / 512). split; [lra |].
   intros eta H t j Ht Hj Hp. rewrite Rpower_1 by lra.
-  pose proof (ln_le_minus_one (1 - eta) ltac:(lra)) as Lup. pose proof (ln_ge_one_minus_inverse (1 - eta) ltac:(lra)) as Llow.
+  pose proof (ln_le_minus_one (1 - eta) ltac:(lra)) as Lup. pose proof (ln_ge_one_minus_inverse (1 - eta) ltac:(lra))
+    as Llow.
   assert (Hinv : / (1 - eta) <= 1 + 2 * eta).
   { apply (Rmult_le_reg_r (1 - eta)); [lra |]. rewrite Rinv_l by lra. nra. }
   assert (Hthree : 1 <= ln 3).

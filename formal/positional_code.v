@@ -19,7 +19,8 @@ Lemma power_sum_bits : forall n k, (forall i j, (i < n)%nat -> (j < n)%nat -> k 
 Proof.
   induction n as [| n IH]; intros k Hk b.
   - simpl. split; [discriminate | intros [i [Hi _]]; lia].
-  - assert (Hk' : forall i j, (i < n)%nat -> (j < n)%nat -> k i = k j -> i = j) by (intros; apply Hk; lia || assumption).
+  - assert (Hk' : forall i j, (i < n)%nat -> (j < n)%nat -> k i = k j -> i = j)
+      by (intros; apply Hk; lia || assumption).
     specialize (IH k Hk'). simpl.
     assert (Hdisjoint : N.land (power_sum n k) (2 ^ k n) = 0%N).
     { apply N.bits_inj. intro c. rewrite N.land_spec, N.bits_0, N.pow2_bits_eqb.

@@ -7,8 +7,8 @@ Open Scope R_scope.
 
 Definition dot (N : nat) (x y : nat -> R) : R := Sum N (fun n => x n * y n).
 
-(** The singular value number d + 1 of a matrix is at most [s]: some matrix of rank d is within [s] of it, in the spectral
-    norm (Eckart and Young: the singular value is the least such [s]). *)
+(** The singular value number d + 1 of a matrix is at most [s]: some matrix of rank d is within [s] of it, in the
+    spectral norm (Eckart and Young: the singular value is the least such [s]). *)
 Definition singular_value_at_most (d T N : nat) (M : nat -> nat -> R) (s : R) : Prop :=
   exists B, rank_at_most d T N B /\
     forall x, Sum T (fun t => Rsqr (dot N (fun n => M t n - B t n) x)) <= Rsqr s * dot N x x.
@@ -23,20 +23,25 @@ Definition extremes (T N : nat) (v : nat -> nat -> R) (greatest least : R) : Pro
   (exists t n, (t < T)%nat /\ (n < N)%nat /\ v t n = greatest) /\
   (exists t n, (t < T)%nat /\ (n < N)%nat /\ v t n = least).
 
-(** The rows of the Hadamard matrix of order 8 but the constant one: the parity of the common bits of [t + 1] and [n]. *)
+(** The rows of the Hadamard matrix of order 8 but the constant one: the parity of the bits that [t + 1] and [n] have
+    in common. *)
 Definition parity (k : nat) : R :=
-  match k with 0%nat => 1 | 1%nat => -1 | 2%nat => -1 | 3%nat => 1 | 4%nat => -1 | 5%nat => 1 | 6%nat => 1 | _ => -1 end.
+  match k with
+  | 0%nat => 1 | 1%nat => -1 | 2%nat => -1 | 3%nat => 1
+  | 4%nat => -1 | 5%nat => 1 | 6%nat => 1 | _ => -1
+  end.
 Definition hadamard (t n : nat) : R := parity (Nat.land (S t) n).
 
 (** The laws (1 + h / 100) / 8, equally likely. *)
 Definition hadamard_law (t n : nat) : R := (1 + hadamard t n / 100) / 8.
 Definition equal_prior (_ : nat) : R := 1 / 7.
 
-(** The matrix whose singular values the slides take: the logarithms of the laws, rows weighted by the root of the prior. *)
+(** The matrix whose singular values the slides take: the logarithms of the laws, rows weighted by the root of the
+    prior. *)
 Definition weighted_logarithms (t n : nat) : R := sqrt (equal_prior t) * ln (hadamard_law t n).
 
-Lemma below_seven : forall (P : nat -> Prop), P 0%nat -> P 1%nat -> P 2%nat -> P 3%nat -> P 4%nat -> P 5%nat -> P 6%nat ->
-  forall t, (t < 7)%nat -> P t.
+Lemma below_seven : forall (P : nat -> Prop),
+  P 0%nat -> P 1%nat -> P 2%nat -> P 3%nat -> P 4%nat -> P 5%nat -> P 6%nat -> forall t, (t < 7)%nat -> P t.
 Proof. intros P H0 H1 H2 H3 H4 H5 H6 t Ht. do 7 (destruct t as [| t]; [assumption |]). lia. Qed.
 
 Lemma hadamard_sign : forall t n, hadamard t n = 1 \/ hadamard t n = -1.
@@ -112,7 +117,8 @@ Proof.
     + pose proof (ln_le_minus_one ((p n + v n) / p n) ltac:(apply Rdiv_lt_0_compat; lra)) as L.
       rewrite ln_quotient in L by lra. apply (Rmult_le_compat_l (p n + v n)) in L; [| lra].
       replace ((p n + v n) * ((p n + v n) / p n - 1)) with (v n + v n * v n / p n) in L by (field; lra). lra.
-  - rewrite !Sum_minus, Hv, (Sum_ext N (fun n => - (v n * ln (p n))) (fun n => -1 * (v n * ln (p n)))) by (intros; ring).
+  - rewrite !Sum_minus, Hv.
+    rewrite (Sum_ext N (fun n => - (v n * ln (p n))) (fun n => -1 * (v n * ln (p n)))) by (intros; ring).
     rewrite Sum_scale. ring.
 Qed.
 
@@ -142,7 +148,8 @@ Proof. intros t Ht. unfold rest. rewrite Sum_minus, Sum_scale, centred_total, ha
 
 Lemma rest_orthogonal : forall t, dot 8 (rest t) centred = 0.
 Proof.
-  intro t. unfold dot, rest. rewrite (Sum_ext 8 _ (fun n => hadamard t n * centred n - share t * (centred n * centred n)))
+  intro t. unfold dot, rest.
+  rewrite (Sum_ext 8 _ (fun n => hadamard t n * centred n - share t * (centred n * centred n)))
     by (intros; ring).
   rewrite Sum_minus, Sum_scale. fold (dot 8 (hadamard t) centred) (dot 8 centred centred). rewrite share_norm. ring.
 Qed.
@@ -150,7 +157,8 @@ Qed.
 Lemma rest_along_row : forall t, dot 8 (rest t) (hadamard t) = dot 8 (rest t) (rest t).
 Proof.
   intro t. unfold dot.
-  rewrite (Sum_ext 8 (fun n => rest t n * rest t n) (fun n => rest t n * hadamard t n - share t * (rest t n * centred n)))
+  rewrite (Sum_ext 8 (fun n => rest t n * rest t n)
+    (fun n => rest t n * hadamard t n - share t * (rest t n * centred n)))
     by (intros; unfold rest; ring).
   rewrite Sum_minus, Sum_scale. fold (dot 8 (rest t) centred). rewrite rest_orthogonal. ring.
 Qed.
