@@ -123,8 +123,8 @@ def newton_memory(
 
     First a shape that is large enough to be nearly safe: one with a degree of freedom per fact or somewhat more, see
     `freedom`. Then, smaller by some percent at a time, shape after shape while one of the seeds succeeds, and once more
-    by half the step. Each start runs in two stages, `solve`. A model counts if, with its entries rounded to float32, every label
-    is ahead by at least `LEAST_MARGIN` in float64 arithmetic; a proof is the caller's.
+    by half the step. Each start runs in two stages, `solve`. A model counts if, with its entries rounded to float32,
+    every label is ahead by at least `LEAST_MARGIN` in float64 arithmetic; a proof is the caller's.
 
     A keyboard interrupt ends the search and keeps the best model so far, if there is one.
 
@@ -262,7 +262,9 @@ class Table:
 
 
 def freedom(shape: Shape, *, tokens: int, length: int) -> int:
-    r"""An upper bound of the rank of the derivative of the number y that names the labels, for $S \ge 2$.
+    r"""Count the degrees of freedom of the number y that names the labels: the rank of its derivative is at most that.
+
+    It is for $S \ge 2$ wherever the symmetries of the weights are independent at one point.
 
     With $\tau = d + 2 d r - r^2$ directions per head, and d replaced by $2 + H (2 r + 1)$ where that is less,
 
