@@ -61,7 +61,7 @@ class Clock:
         self.reached: float | None = None
 
     def __call__(self, stage: str, share: float | None, detail: str) -> None:
-        entries = int(detail.split(" facts, ")[1].split()[0])
+        entries = int(detail.split(" facts, ")[1].split()[0])  # "256 facts, 402 entries: found"
         if self.reached is None and detail.endswith("found") and self.facts >= 0.6 * entries:
             self.reached = time.process_time()
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from constructions.encoders.scalar_label_code import LabelCode, scalar_label_cod
 from constructions.errors import CapacityError, InputError, ResourceError
 from constructions.features.single_value_heads import Run, SingleValueHeads, add_products
 from constructions.memories.levenberg_marquardt import levenberg_marquardt
+from constructions.memories.memory import Progress
 from constructions.models.attention import logits
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
@@ -33,8 +34,8 @@ _TOLERANCE = 0.35  # of the number that names a label: leaves the margin 1/2 - 0
 _STRETCH = 10.0  # K: how far the heads are from the coincidence that they start near
 _JITTER = 0.05  # how far the two heads of a pair start from each other
 _SAFE = (1.1, 1.0)  # degrees of freedom per fact of the shape to begin with: for one stage, and for two
-_WIDER = 1.1  # by which factor they are raised where no start succeeds
-_WIDENINGS = 3  # how often
+_WIDER = 1.25  # by which factor they are raised where no start succeeds
+_WIDENINGS = 5  # how often
 _WANTED = 0.5  # margin that the second stage asks for
 _ENOUGH = 0.08  # margin at which either stage ends
 _STEP = 0.08  # by which share of its entries a shape is made smaller
@@ -103,12 +104,6 @@ class NewtonMemory:
     complete: bool
 
 
-class Progress(Protocol):
-    """Called with the stage, the finished share of it or `None`, and a detail."""
-
-    def __call__(self, stage: str, share: float | None, detail: str, /) -> None: ...
-
-
 def newton_memory(
     task: Task,
     *,
@@ -122,9 +117,10 @@ def newton_memory(
     r"""Search for an attention-only transformer of few entries that holds a table of facts, for any context length.
 
     First a shape that is large enough to be nearly safe: one with a degree of freedom per fact or somewhat more, see
-    `freedom`. Then, smaller by some percent at a time, shape after shape while one of the seeds succeeds, and once more
-    by half the step. Each start runs in two stages, `solve`. A model counts if, with its entries rounded to float32,
-    every label is ahead by at least `LEAST_MARGIN` in float64 arithmetic; a proof is the caller's.
+    `freedom`; then one of a quarter more, where no start succeeds. From there on, smaller by some percent at a time,
+    shape after shape while one of the seeds succeeds, and once more by half the step. Each start runs in two stages,
+    `solve`. A model counts if, with its entries rounded to float32, every label is ahead by at least `LEAST_MARGIN` in
+    float64 arithmetic; a proof is the caller's.
 
     A keyboard interrupt ends the search and keeps the best model so far, if there is one.
 
@@ -142,7 +138,7 @@ def newton_memory(
 
     Raises:
         InputError: A task of laws, a number out of range, or a model to resume that does not hold the task.
-        CapacityError: No network of so few entries can hold such a table, or none was found.
+        CapacityError: No network was found, or there is none of so few entries among those that are tried.
         ResourceError: More facts than a matrix of their products has room for.
 
     Page: docs/claims/newton_memory.md
@@ -378,6 +374,7 @@ class _Search:
     def __init__(self, table: Table, seeds: int, iterations: int, seed: int, progress: Progress) -> None:
         self.table, self.seeds, self.iterations, self.seed, self.progress = table, seeds, iterations, seed, progress
         self.attempts: list[Attempt] = []
+        self.failed: set[Shape] = set()  # in this search: one that is taken up may have had fewer starts
         self.best: _Found | None = None
 
     def take_up(self, found: NewtonMemory) -> None:
@@ -406,9 +403,9 @@ class _Search:
                 if not self.tried(shape):
                     raise self._none_found(at_most)
                 return
-            if self.tried(shape):
-                return
             per_fact *= _WIDER
+            if shape not in self.failed and self.tried(shape):
+                return
         raise self._none_found(at_most)
 
     def shrink(self) -> None:
@@ -418,8 +415,7 @@ class _Search:
             assert self.best is not None
             entries = self.table.used(self.best.shape)
             shape = best_shape(self.table, min(entries - 1, math.floor(entries * (1.0 - step))))
-            failed = {attempt.shape for attempt in self.attempts if not attempt.solved}
-            if shape is None or shape in failed or not self.tried(shape):
+            if shape is None or shape in self.failed or not self.tried(shape):
                 step /= 2
 
     def tried(self, shape: Shape) -> bool:
@@ -441,25 +437,23 @@ class _Search:
                 if margin >= LEAST_MARGIN:
                     self.best = _Found(network, shape, margin, k)
                     solved = True
-                    self.progress("search", None, f"{name}: found")
                     break
         self.attempts.append(Attempt(shape, parameters, int(solved), len(steps), tuple(steps)))
+        if not solved:
+            self.failed.add(shape)
+        else:
+            self.progress("search", None, f"{len(self.table.labels)} facts, {parameters} entries: found")
         return solved
 
     def _allowed(self, at_most: int) -> Shape:
         """The best shape that is stored in so many entries."""
         table = self.table
         unused = 2 * table.task.vocabulary_size - len(table.read) - len(table.answers)
-        bits = len(table.labels) * math.log2(len(table.answers))
-        if 32 * at_most < bits:
-            raise CapacityError(
-                _CLAIM, f"entries of 32 bits that name {bits:.0f} bits of labels", f"at_most = {at_most}"
-            )
         shapes = (best_shape(table, at_most - unused * width) for width in _WIDTHS)
         fitting = [shape for shape in shapes if shape is not None and table.stored(shape) <= at_most]
         if not fitting:
             least = table.stored(Shape(2, 1, 0))
-            raise CapacityError(_CLAIM, f"at least {least} entries for the embeddings alone", f"at_most = {at_most}")
+            raise CapacityError(_CLAIM, f"at least {least} entries, two for each token", f"at_most = {at_most}")
         return max(fitting, key=table.used)
 
     def _none_found(self, at_most: int | None) -> CapacityError:
