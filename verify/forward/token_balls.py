@@ -213,8 +213,8 @@ class _Walk:
         relative = growth(rows.unit, width + 6) + width * _UNDERFLOW / norm.epsilon
         relative = relative if relative < 2.0**-20 else np.inf
         centring = raised(growth(rows.unit, width + 2) * size) if norm.kind == "layer" else np.zeros(size.shape)
-        least = rows.high(root) * (1.0 - 2.0 * relative - 2.0**-40) - centring / np.sqrt(float(width))
-        known = np.isfinite(rows.high(root)) & (relative < np.inf)  # squares may have overflown
+        least = root * (1.0 - 2.0 * relative - 2.0**-40) - centring / np.sqrt(float(width))
+        known = np.isfinite(root) & (relative < np.inf)  # squares may have overflown
         least = np.where(known, least, -np.inf)
         moved = np.minimum(_quotient(radius, least, width), raised(2.0 * reach * np.ones(size.shape)))
         slipped = raised(_quotient(centring, least, width) + relative * normal_size * (1.0 + 2.0**-18))
