@@ -25,7 +25,7 @@ _SPLITTER = 2.0**27 + 1.0
 _CACHED = 2**13  # entries that are worked on while they stay in the cache
 _MOST_TERMS = 2**20
 _HALVINGS, _DEGREE = 9, 9
-_ROWS = 2048  # rows of a product that are worked on together
+_PRODUCT_ENTRIES, _FEWEST_ROWS = 2**18, 64  # of a product, that are worked on together
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,10 +257,15 @@ def product(x: Pairs, y: Pairs, *, slices: int = SLICES) -> Pairs:
     """
     bits = _bits(x.shape[-1])
     columns = _slices(y, -2, bits, slices)
-    if x.high.ndim > 2 or len(x) <= _ROWS:
+    step = max(_FEWEST_ROWS, _PRODUCT_ENTRIES // max(y.shape[-1], 1))
+    if len(x.shape) > 2 or len(x) <= step:
         return _sliced(_slices(x, -1, bits, slices), columns, slices)
-    parts = [_sliced(_slices(x[i : i + _ROWS], -1, bits, slices), columns, slices) for i in range(0, len(x), _ROWS)]
-    return Pairs(np.concatenate([part.high for part in parts]), np.concatenate([part.low for part in parts]))
+    high, low = np.empty((2, len(x), y.shape[-1]))
+    for start in range(0, len(x), step):
+        part = slice(start, start + step)
+        rows = _sliced(_slices(x[part], -1, bits, slices), columns, slices)
+        high[part], low[part] = rows.high, rows.low
+    return Pairs(high, low)
 
 
 def _sliced(left: list[Floats], right: list[Floats], slices: int) -> Pairs:

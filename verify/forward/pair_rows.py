@@ -6,6 +6,7 @@ Page: docs/rigour/depth.md
 """
 
 import functools
+import math
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class InPairs:
         return pairs.blockwise(pairs.added, x, y)
 
     def mapped(self, x: Pairs, matrix: Floats, shift: Floats | None) -> Pairs:
-        y = pairs.product(x.reshape(-1, x.shape[-1]), Pairs.exact(matrix))
+        y = pairs.product(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), Pairs.exact(matrix))
         if shift is not None:
             y = pairs.added_float(y, shift)
         return y.reshape(*x.shape[:-1], matrix.shape[1])
@@ -83,9 +84,11 @@ class InPairs:
 
     def below_largest(self, scores: Pairs, allowed: Floats) -> Pairs:
         high = np.where(allowed, scores.high, -np.inf)
-        largest = high.max(axis=-1, keepdims=True)
-        # Any float64 number may be taken away from all scores; minus infinity would leave a NaN.
-        finite = pairs.added_float(scores, np.broadcast_to(-largest, scores.shape))
+        # The low word of the largest score may be large too: the whole pair is taken away.
+        low = np.where(high == high.max(axis=-1, keepdims=True), scores.low, -np.inf)
+        top = low.argmax(axis=-1)[..., None]
+        largest = Pairs(np.take_along_axis(scores.high, top, -1), np.take_along_axis(scores.low, top, -1))
+        finite = pairs.added(scores, _spread(-largest[..., 0], scores.shape))
         return Pairs(np.where(allowed, finite.high, -np.inf), np.where(allowed, finite.low, 0.0))
 
     def numerators(self, scores: Pairs) -> Pairs:

@@ -8,6 +8,7 @@ activation. So one recursion bounds the errors of all arithmetics: `InFloat64` h
 Page: docs/rigour/depth.md
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -134,7 +135,7 @@ class InFloat64:
         return x + y
 
     def mapped(self, x: Floats, matrix: Floats, shift: Floats | None) -> Floats:
-        flat = x.reshape(-1, x.shape[-1])
+        flat = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
         y = _product(flat, matrix)
         if shift is not None:
             y += shift
