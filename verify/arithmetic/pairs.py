@@ -180,7 +180,7 @@ def constant(value: tuple[float, float], shape: tuple[int, ...]) -> Pairs:
 
 
 def exponential(x: Pairs) -> Pairs:
-    r"""The exponential of numbers from -700 to 700, within 2 units (Lemma D8); NaN where x is.
+    r"""The exponential of numbers from -600 to 700, within 2 units (Lemma D8); NaN where x is.
 
     With $x = k \ln 2 + 512 y$, $e^{x} = 2^k (1 + p)^{512}$, $p = e^y - 1$ from its Taylor polynomial; nine steps
     $p \leftarrow 2p + p^2$ keep $p$, whose relative errors only add.

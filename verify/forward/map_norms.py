@@ -103,7 +103,7 @@ def raised(radius: Floats) -> Floats:
 
 
 def _side_by_side(maps: Floats, _: Normalization | None) -> Floats:
-    return np.ascontiguousarray(maps.transpose(1, 0, 2)).reshape(maps.shape[1], -1)
+    return np.ascontiguousarray(maps.transpose(1, 0, 2)).reshape(maps.shape[1], maps.shape[0] * maps.shape[2])
 
 
 def _spectral(maps: Floats, norm: Normalization | None) -> MapNorms:
