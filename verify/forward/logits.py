@@ -284,7 +284,9 @@ def _decide(
 ) -> None:
     """Write down the places that these values with these radii prove, and the gaps between the two largest values."""
     with np.errstate(all="ignore"):
-        best = value.high.argmax(axis=1)[:, None]
+        # Of equal high words the low ones decide.
+        high = value.high.max(axis=1, keepdims=True)
+        best = np.where(value.high == high, value.low, -np.inf).argmax(axis=1)[:, None]
         top = Pairs(np.take_along_axis(value.high, best, 1), np.take_along_axis(value.low, best, 1))
         shape = value.shape
         lead = added(Pairs(*(np.broadcast_to(x, shape) for x in (top.high, top.low))), -value).high
