@@ -1,8 +1,8 @@
 """Models of the shape of GPT-2 with random weights: radii, what they decide, processor times against a plain forward.
 
-    python benchmarks/bench_depth.py               two and four layers, in float64
-    python benchmarks/bench_depth.py --pairs       the same in pairs too
-    python benchmarks/bench_depth.py --gpt2        twelve layers of width 768 over 50257 tokens, in float64 and in pairs
+python benchmarks/bench_depth.py               two and four layers, in float64
+python benchmarks/bench_depth.py --pairs       the same in pairs too
+python benchmarks/bench_depth.py --gpt2        twelve layers of width 768 over 50257 tokens, in float64 and in pairs
 """
 
 import argparse
@@ -93,7 +93,7 @@ def plain_forward(model: Model, contexts: np.ndarray) -> np.ndarray:
         elif isinstance(block, Attention):
             z = _normalized(x, block.norm)
             q, k, v = (
-                (z @ w.transpose(1, 0, 2).reshape(block.d_model, -1) + b.reshape(-1))
+                (z @ w.transpose(1, 0, 2).reshape(block.d_model, -1) + np.ravel(b))
                 .reshape(*z.shape[:2], block.n_heads, -1)
                 .transpose(0, 2, 1, 3)
                 for w, b in ((block.W_Q, block.b_Q), (block.W_K, block.b_K), (block.W_V, block.b_V))
@@ -144,8 +144,11 @@ def measure(shape: Shape, *, pairs: bool, repetitions: int) -> None:
             f"logits deviate by {logits.std():.3g}, the forwards differ by {distance:.2g}",
             flush=True,
         )
-    print(f"ratio of the least times {min(ball) / min(plain):.2f}, bits for 1e-4: "
-          f"{bits_needed(model, contexts, 1e-4, norms=norms)}", flush=True)
+    print(
+        f"ratio of the least times {min(ball) / min(plain):.2f}, bits for 1e-4: "
+        f"{bits_needed(model, contexts, 1e-4, norms=norms)}",
+        flush=True,
+    )
     rungs = ("float64", "pairs") if pairs else ("float64",)
     start = time.process_time()
     decided = decide_argmax(model, contexts, norms=norms, rungs=rungs)

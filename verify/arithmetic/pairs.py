@@ -1,4 +1,4 @@
-r"""Numbers $x = h + l$ of two float64: about 106 bits, from IEEE operations only, with the relative error of each proved.
+r"""Numbers $x = h + l$ of two float64: about 106 bits, IEEE operations only, the relative error of each proved.
 
 Every operation is off by at most one *unit* $2^{-100} = 64 u^2$, relatively (Lemma D6); products of matrices are cut into
 slices whose products are exact in any order of summation (Lemma D7). There is no fused multiply-add: the error of a product
@@ -127,7 +127,7 @@ def multiplied(x: Pairs, y: Pairs) -> Pairs:
 
 
 def divided(x: Pairs, y: Pairs) -> Pairs:
-    """The quotient, within 16u^2 (Lemma D6)."""
+    """The quotient, within 32u^2 (Lemma D6)."""
     q = x.high / y.high
     p, e = two_product(q, y.high)
     rest = (((x.high - p) - e) + x.low) - q * y.low
@@ -135,7 +135,7 @@ def divided(x: Pairs, y: Pairs) -> Pairs:
 
 
 def root(x: Pairs) -> Pairs:
-    """The square root of positive numbers, within 8u^2 (Lemma D6)."""
+    """The square root of positive numbers, within 16u^2 (Lemma D6)."""
     s = np.sqrt(x.high)
     p, e = two_product(s, s)
     return _fast_two_sum(s, (((x.high - p) - e) + x.low) / (2.0 * s))
@@ -160,7 +160,7 @@ def _constant(x: arb) -> tuple[float, float]:
 
 def _cut(x: arb, bits: int) -> float:
     """The multiple of 2^-bits next below a number."""
-    return math.ldexp(int((x * arb(2) ** bits).floor().unique_fmpz()), -bits)
+    return math.ldexp(math.floor(float((x * arb(2) ** bits).mid())), -bits)
 
 
 with ctx.workprec(300):

@@ -218,8 +218,8 @@ def decide_argmax(
     A context climbs to the next rung only where the rungs before left it open. Balls start at twice the bits that are
     predicted for a radius of a quarter of the gap, and double them up to 4096; a tie stays open whatever they are.
 
-    Why it is rigorous: a place counts as decided only if the lower end of its logit is proved to be above the upper ends
-    of all others.
+    Why it is rigorous: a place counts as decided only if the lower end of its logit is proved to be above the upper
+    ends of all others.
 
     Args:
         model: The weights, in float64.
@@ -251,7 +251,9 @@ def decide_argmax(
     if "float64" in rungs:
         for start, part in logit_chunks(model, inputs, norms=norms):
             radius = np.broadcast_to(part.radius, part.shape)
-            _decide(Pairs.exact(part.midpoint), radius, np.arange(start, start + len(part)), "float64", place, rung, gap)
+            _decide(
+                Pairs.exact(part.midpoint), radius, np.arange(start, start + len(part)), "float64", place, rung, gap
+            )
     if "pairs" in rungs:
         left = np.flatnonzero(place < 0)
         for start, value, radius in _in_pairs(model, inputs, left, norms):

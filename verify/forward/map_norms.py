@@ -1,7 +1,7 @@
-r"""Upper bounds of the norms of a model's maps, each computed once: what turns the error of a row into that of its image.
+r"""Upper bounds of the norms of a model's maps, each computed once: they turn errors of rows into those of images.
 
-A map is met by the rows of the stream as they are, or after a normalization $y = n(x) \odot w + b$. There an error is the
-sum of three: one that is the difference of two values of $n$, hence orthogonal to the ones vector for layer
+A map is met by the rows of the stream as they are, or after a normalization $y = n(x) \odot w + b$. There an error is
+the sum of three: one that is the difference of two values of $n$, hence orthogonal to the ones vector for layer
 normalization, one of the normalized rows before the gain, and one after it. They meet
 $P\,\mathrm{diag}(w) W$ with $P = I - 11^\top/d$, $\mathrm{diag}(w) W$, and $W$.
 

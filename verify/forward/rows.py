@@ -1,8 +1,8 @@
 r"""The arithmetic in which the rows of a model are evaluated, and the relative error of each of its operations.
 
-The bounds of docs/rigour/depth.md need to know of an evaluation only its *unit* $\epsilon$, an upper bound of the relative
-error of a sum, product, quotient or root, and a few multiples of it: for inner products, for the exponential, and for each
-activation. So one recursion bounds the errors of all arithmetics: `InFloat64` here, `InPairs` of
+The bounds of docs/rigour/depth.md need to know of an evaluation only its *unit* $\epsilon$, an upper bound of the
+relative error of a sum, product, quotient or root, and a few multiples of it: for inner products, for the exponential,
+and for each activation. So one recursion bounds the errors of all arithmetics: `InFloat64` here, `InPairs` of
 `verify/forward/pair_rows.py`.
 
 Page: docs/rigour/depth.md
@@ -16,7 +16,7 @@ import numpy as np
 
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Normalization
-from verify.arithmetic.enclosure import UNIT, Floats, exp, gamma
+from verify.arithmetic.enclosure import UNIT, Floats, exp
 from verify.arithmetic.error_function import normal_distribution
 
 Values = Any

@@ -1,12 +1,12 @@
 r"""What a model of any blocks computes, enclosed: the values of each row of the stream, and a ball about each row.
 
-The ball of a row is in the Euclidean norm, of radius $\rho$: the exact row is within $\rho$ of the evaluated one. A linear
-map multiplies $\rho$ by its spectral norm, a normalization divides it by the size of the row, attention is enclosed
-together with its softmax, and the rounding of each step is added. So the radius costs no second forward pass, and grows
-by a few bits with each block, where a radius for each entry grows by twenty.
+The ball of a row is in the Euclidean norm, of radius $\rho$: the exact row is within $\rho$ of the evaluated one. A
+linear map multiplies $\rho$ by its spectral norm, a normalization divides it by the size of the row, attention is
+enclosed together with its softmax, and the rounding of each step is added. So the radius costs no second forward pass,
+and grows by a few bits with each block, where a radius for each entry grows by twenty.
 
-The recursion reads the evaluation through `verify/forward/rows.py:Rows`: the same bounds hold for float64 and for pairs,
-and with a smaller unit they tell in advance what a longer format would leave.
+The recursion reads the evaluation through `verify/forward/rows.py:Rows`: the same bounds hold for float64 and for
+pairs, and with a smaller unit they tell in advance what a longer format would leave.
 
 Page: docs/rigour/depth.md proves every bound used here; the lemmas are named in the comments.
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
@@ -25,6 +26,8 @@ from verify.arithmetic.enclosure import Floats, exp
 from verify.forward.in_balls import checked_contexts
 from verify.forward.map_norms import FLOOR, MapNorms, Norms, raised, row_norms
 from verify.forward.rows import LOWEST_SCORE, InFloat64, Rows, Values, growth
+
+Int64Array = NDArray[np.int64]
 
 _LOWEST_POWER = 2.0**-865  # above exp(-600)
 _CHUNK_ENTRIES = 2**21  # of the widest array of a chunk of contexts
@@ -77,7 +80,7 @@ class Stream:
 
 def logit_balls(
     model: Model,
-    inputs: Floats | VectorTask,
+    inputs: Int64Array | VectorTask,
     *,
     rows: Rows | None = None,
     norms: Norms | None = None,
@@ -137,7 +140,7 @@ def _chunks(
         yield start, logits, radii
 
 
-def _checked(model: Model, inputs: Floats | VectorTask) -> tuple[np.ndarray, VectorTask | None, int]:
+def _checked(model: Model, inputs: Int64Array | VectorTask) -> tuple[np.ndarray, VectorTask | None, int]:
     if model.reads_tokens:
         if isinstance(inputs, VectorTask):
             raise InputError("inputs is a task that brings vectors, expected tokens [T, S]: the model reads tokens")

@@ -14,7 +14,7 @@ U = Fraction(1, 2**53)
 
 
 def random_pairs(rng: np.random.Generator, size: int, *, spread: int = 20) -> Pairs:
-    """Words as far apart as they can be: the low one half a unit in the last place of the high one, or anything below."""
+    """Words as far apart as they can be: the low one half a last place of the high one, or less."""
     high = np.ldexp(rng.uniform(1.0, 2.0, size), rng.integers(-spread, spread, size)) * rng.choice([-1.0, 1.0], size)
     low = np.spacing(high) * rng.choice([0.5, 0.4999, 1e-5, 0.0], size) * rng.choice([-1.0, 1.0], size)
     return Pairs(*pairs.two_sum(high, low))
@@ -69,13 +69,17 @@ def test_a_root_is_as_exact_as_its_proof_says() -> None:
 
 def test_an_exponential_is_off_by_at_most_two_units() -> None:
     rng = np.random.default_rng(3)
-    high = np.concatenate([rng.uniform(-600, 700, 3000), rng.uniform(-1, 1, 3000), np.arange(-1700, 1700) * np.log(2.0) / 2])
+    high = np.concatenate(
+        [rng.uniform(-600, 700, 3000), rng.uniform(-1, 1, 3000), np.arange(-1700, 1700) * np.log(2.0) / 2]
+    )
     x = Pairs(*pairs.two_sum(high, np.spacing(high) * rng.uniform(-0.5, 0.5, high.shape)))
     found = pairs.exponential(x)
     with ctx.workprec(300):
         errors = [
             abs((arb(r) + arb(s)) / (arb(h) + arb(low)).exp() - 1)
-            for h, low, r, s in zip(x.high.tolist(), x.low.tolist(), found.high.tolist(), found.low.tolist(), strict=True)
+            for h, low, r, s in zip(
+                x.high.tolist(), x.low.tolist(), found.high.tolist(), found.low.tolist(), strict=True
+            )
         ]
         assert all(error <= pairs.EXPONENTIAL_UNITS * arb(2) ** -100 for error in errors)
         assert max(float(error.mid()) for error in errors) > 2.0**-106

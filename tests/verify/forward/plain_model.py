@@ -29,9 +29,9 @@ def holds(value: np.ndarray, radius: np.ndarray, exact: list[Row], bits: int = 4
 
 
 def random_norm(rng: np.random.Generator, width: int) -> Normalization:
-    kind = rng.choice(["layer", "rms"])
+    kind: Any = str(rng.choice(["layer", "rms"]))
     b = rng.normal(size=width) if rng.integers(2) else None
-    return Normalization(str(kind), w=rng.normal(1.0, 0.5, width), b=b, epsilon=float(10.0 ** -rng.integers(1, 12)))
+    return Normalization(kind, w=rng.normal(1.0, 0.5, width), b=b, epsilon=float(10.0 ** -rng.integers(1, 12)))
 
 
 def random_block(rng: np.random.Generator, width: int, *, last: bool = False, spread: float = 1.0) -> Block:
@@ -43,6 +43,9 @@ def random_block(rng: np.random.Generator, width: int, *, last: bool = False, sp
     skip = bool(rng.integers(2))
     shifted = bool(rng.integers(2))
 
+    activation: Any = str(rng.choice(["relu", "gelu", "gelu-tanh", "silu"]))
+    attends: Any = "last" if last else str(rng.choice(["causal", "all"]))
+
     def tensor(*shape: int) -> np.ndarray:
         return rng.normal(0.0, spread, shape)
 
@@ -51,7 +54,7 @@ def random_block(rng: np.random.Generator, width: int, *, last: bool = False, sp
         return FeedForward(
             tensor(width, neurons), tensor(neurons, width),
             b_in=tensor(neurons) if shifted else None, b_out=tensor(width) if shifted else None,
-            activation=str(rng.choice(["relu", "gelu", "gelu-tanh", "silu"])), norm=norm, skip=skip,
+            activation=activation, norm=norm, skip=skip,
         )  # fmt: skip
     heads, d_qk, d_head = (int(n) for n in rng.integers(1, 4, 3))
     return Attention(
@@ -59,12 +62,14 @@ def random_block(rng: np.random.Generator, width: int, *, last: bool = False, sp
         tensor(heads, width, d_head), tensor(heads, d_head, width),
         b_Q=tensor(heads, d_qk) if shifted else None, b_K=tensor(heads, d_qk) if shifted else None,
         b_V=tensor(heads, d_head) if shifted else None, b_O=tensor(width) if shifted else None,
-        norm=norm, skip=skip, attends=str(rng.choice(["causal", "all"])) if not last else "last",
+        norm=norm, skip=skip, attends=attends,
         score_root=int(rng.choice([1, d_qk])),
     )  # fmt: skip
 
 
-def random_model(rng: np.random.Generator, *, spread: float = 1.0, blocks: int | None = None) -> tuple[Model, np.ndarray]:
+def random_model(
+    rng: np.random.Generator, *, spread: float = 1.0, blocks: int | None = None
+) -> tuple[Model, np.ndarray]:
     """A small model of random blocks over tokens, and contexts for it."""
     width, tokens, length = (int(n) for n in rng.integers(1, 6, 3))
     outputs = int(rng.integers(1, 5))
@@ -84,7 +89,13 @@ def _examples(model: Model, inputs: Any) -> list[tuple[list[Row], Row | None]]:
     if isinstance(inputs, VectorTask):
         return [(_rows(inputs.context(t)), _rows(inputs.queries[t : t + 1])[0]) for t in range(inputs.n_examples)]
     return [
-        ([[arb(e) + arb(p) for e, p in zip(model.W_E[t], model.W_pos[s], strict=True)] for s, t in enumerate(context)], None)
+        (
+            [
+                [arb(e) + arb(p) for e, p in zip(model.W_E[t], model.W_pos[s], strict=True)]
+                for s, t in enumerate(context)
+            ],
+            None,
+        )
         for context in np.asarray(inputs).tolist()
     ]
 
@@ -105,7 +116,8 @@ def _rows(x: np.ndarray) -> list[Row]:
 
 
 def _times(row: Row, matrix: np.ndarray) -> Row:
-    product = arb_mat(1, len(row), row) * arb_mat(*matrix.shape, [arb(x) for x in matrix.ravel().tolist()])
+    entries = [arb(x) for x in matrix.ravel().tolist()]
+    product = arb_mat(1, len(row), row) * arb_mat(matrix.shape[0], matrix.shape[1], entries)
     return product.entries()
 
 
@@ -144,7 +156,7 @@ def _attention(stream: list[Row], block: Attention, query: Row | None) -> list[R
     places = range(len(stream)) if block.attends != "last" else [len(stream) - 1]
     result = []
     for i in places:
-        asking = query if block.queries == "task" else read[i]
+        asking = query if query is not None and block.queries == "task" else read[i]
         seen = i + 1 if block.attends == "causal" else len(stream)
         y = [arb(0)] * block.d_out
         for h in range(block.n_heads):

@@ -61,6 +61,6 @@ def test_what_is_raised_lies_above() -> None:
 def test_a_rational_model_is_refused() -> None:
     from flint import fmpq
 
-    one = np.full((1, 1), fmpq(1), dtype=object)
+    one, maps = (np.full(shape, fmpq(1), dtype=object) for shape in ((1, 1), (1, 1, 1)))
     with pytest.raises(InputError, match="rational"):
-        Norms(dana_network(one, one, *(np.full((1, 1, 1), fmpq(1), dtype=object),) * 4, one))
+        Norms(dana_network(one, one, maps, maps, maps, maps, one))

@@ -158,8 +158,8 @@ def test_balls_hold_models_that_read_vectors(queries: str, shared: bool, rows: R
     n = rng.normal
     task = VectorTask(n(size=(1 if shared else 4, 3, 5)), n(size=(4, 5)), n(size=(4, 1)))
     first = Attention(
-        n(size=(2, 5, 2)), n(size=(2, 5, 2)), n(size=(2, 5, 3)), n(size=(2, 3, 5)), b_Q=n(size=(2, 2)), b_V=n(size=(2, 3)),
-        skip=queries == "stream", queries=queries, score_root=2,  # type: ignore[arg-type]
+        n(size=(2, 5, 2)), n(size=(2, 5, 2)), n(size=(2, 5, 3)), n(size=(2, 3, 5)),
+        b_Q=n(size=(2, 2)), b_V=n(size=(2, 3)), skip=queries == "stream", queries=queries, score_root=2,  # type: ignore[arg-type]
     )  # fmt: skip
     model = Model((first, *layers(rng, 5)), W_U=n(size=(5, 2)))
     value, radius = balls(model, task, rows)
@@ -179,7 +179,11 @@ def test_the_radius_of_one_layer_is_a_small_multiple_of_what_roundings_do() -> N
     contexts = rng.integers(0, 9, (6, 8))
     value, radius = balls(model, contexts)
     exact = plain_logits(model, contexts)
-    error = max(float(abs(x - v).mid()) for row, values in zip(exact, value, strict=True) for x, v in zip(row, values))
+    error = max(
+        float(abs(x - v).mid())
+        for row, values in zip(exact, value, strict=True)
+        for x, v in zip(row, values, strict=True)
+    )
     assert 0.0 < error and radius.max() < 2e4 * error
     _, narrow = balls(model, contexts, InPairs())
     assert narrow.max() < 2.0**-44 * radius.max()
@@ -240,7 +244,8 @@ def moved_rows(kind: str) -> tuple[Any, np.ndarray, np.ndarray]:
 def test_rows_that_move_by_their_radius_stay_in_the_ball(kind: str) -> None:
     block, x, along = moved_rows(kind)
     amount = 1e-3 if kind == "queries and keys" else 1e-5
-    last = Attention(*(np.zeros((1, 2, 1)),) * 3, np.zeros((1, 1, 2)), attends="causal")
+    nothing = np.zeros((1, 2, 1))
+    last = Attention(nothing, nothing, nothing, np.zeros((1, 1, 2)), attends="causal")
     model = Model((block, last), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.eye(2))
     walk = _Walk(model, InFloat64(), Norms(model))
 
