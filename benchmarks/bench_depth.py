@@ -93,7 +93,7 @@ def plain_forward(model: Model, contexts: np.ndarray) -> np.ndarray:
         elif isinstance(block, Attention):
             z = _normalized(x, block.norm)
             q, k, v = (
-                (z @ w.transpose(1, 0, 2).reshape(block.d_model, -1) + np.ravel(b))
+                (z @ w.transpose(1, 0, 2).reshape(block.d_model, -1) + np.asarray(b).reshape(-1))
                 .reshape(*z.shape[:2], block.n_heads, -1)
                 .transpose(0, 2, 1, 3)
                 for w, b in ((block.W_Q, block.b_Q), (block.W_K, block.b_K), (block.W_V, block.b_V))
