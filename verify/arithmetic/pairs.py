@@ -1,8 +1,8 @@
 r"""Numbers $x = h + l$ of two float64: about 106 bits, IEEE operations only, the relative error of each proved.
 
 Every operation is off by at most one *unit* $2^{-100} = 64 u^2$, relatively (Lemma D6); products of matrices are cut
-into slices whose products are exact in any order of summation (Lemma D7). There is no fused multiply-add: the error of a
-product comes from Veltkamp's splitting. What overflows becomes a NaN; what underflows loses less than $2^{-1000}$.
+into slices whose products are exact in any order of summation (Lemma D7). There is no fused multiply-add: the error
+of a product comes from Veltkamp's splitting. What overflows becomes a NaN; what underflows loses less than $2^{-1000}$.
 
 Page: docs/rigour/depth.md
 """
