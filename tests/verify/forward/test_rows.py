@@ -108,9 +108,3 @@ def test_a_masked_score_has_weight_zero_however_large_it_is(rows: Any) -> None:
     scores = rows.exact(np.array([[1e300, 1.0]]))
     powers = rows.high(rows.numerators(rows.below_largest(scores, np.array([[False, True]]))))
     assert powers.tolist() == [[0.0, 1.0]]
-
-
-def test_low_words_of_huge_scores_count() -> None:
-    scores = Pairs(np.array([[1e20, 1e20]]), np.array([[-5000.0, 3.0]]))
-    powers = InPairs().numerators(InPairs().below_largest(scores, np.ones((1, 2), dtype=bool)))
-    assert powers.high.tolist() == [[0.0, 1.0]]

@@ -313,6 +313,8 @@ def test_the_centre_of_a_row_far_from_zero_is_known_only_as_well_as_its_rounding
     pairs = InPairs().normalized(InPairs().exact(x), norm)[0].high
     assert (np.linalg.norm(ball.value - pairs, axis=-1) <= ball.whole()).all()
     assert np.linalg.norm(ball.value - pairs, axis=-1).max() > 1e-10
+    value, radius = walk.read_out(ball)
+    assert (np.abs(value - pairs[:, 0]) <= radius).all() and np.abs(value - pairs[:, 0]).max() > 1e-10
 
 
 @pytest.mark.parametrize("d", [1, 300])
