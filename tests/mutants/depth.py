@@ -49,14 +49,9 @@ MUTANTS = [
         "the mean of a row is exact",
     ),
     balls(
-        "least = np.where(known, least, -np.inf)",
-        "least = np.where(True, least, -np.inf)",
-        "squares that overflow make a large root",
-    ),
-    balls(
-        "known & (slipped < reach + normal_size), slipped,",
-        "slipped < reach + normal_size, slipped,",
-        "a normalization whose squares overflow has small roundings",
+        "known = np.isfinite(root) & (relative < np.inf)",
+        "known = np.full(size.shape, relative < np.inf)",
+        "squares that overflow make a root",
     ),
     balls(
         "np.minimum(_quotient(radius, least, width), raised(2.0 * reach * np.ones(size.shape)))",

@@ -105,6 +105,8 @@ def hostile(name: str) -> tuple[Model, np.ndarray]:
         W_E = 1e120 * W_E
     elif name == "squares that overflow":
         W_E, blocks = 1e200 * W_E, layers(rng, width, norm="rms")
+    elif name == "squares that overflow before the readout":
+        W_E, blocks = 1e200 * W_E, [Normalization("rms", w=np.ones(width))]
     elif name == "tiny embeddings":
         W_E, W_pos = 1e-200 * W_E, 1e-200 * W_pos
     elif name == "subnormal epsilon":
@@ -125,7 +127,8 @@ def hostile(name: str) -> tuple[Model, np.ndarray]:
 
 HOSTILE = [
     "tiny variances", "zero rows", "equal tokens", "one position", "one dimension", "huge scores",
-    "scores that lie 600 to 800 apart", "huge embeddings", "squares that overflow", "tiny embeddings",
+    "scores that lie 600 to 800 apart", "huge embeddings", "squares that overflow",
+    "squares that overflow before the readout", "tiny embeddings",
     "subnormal epsilon", "no heads and no neurons", "no blocks",
 ]  # fmt: skip
 
