@@ -27,7 +27,8 @@ _HOME = {
     "linear_algebra.rank": ("rank_bracket",),
     "linear_algebra.singular_values": ("enclose_singular_values", "enclose_spectral_norm", "enclose_condition"),
     "linear_algebra.linear_systems": ("enclose_solution",),
-    "forward.float64": ("enclose_last", "enclose_attention", "enclose_features", "enclose_logits", "logit_chunks"),
+    "forward.float64": ("enclose_last", "enclose_attention", "enclose_features"),
+    "forward.logits": ("enclose_logits", "logit_chunks", "bits_needed", "decide_argmax"),
     "forward.in_balls": (
         "last_in_balls",
         "attention_in_balls",
