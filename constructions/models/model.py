@@ -256,7 +256,7 @@ class Model:
         if canonical_json(stated) != canonical_json(metadata):  # as texts, for 1 == 1.0 == True
             raise FileFormatError(f"{path} is not a readable model: its metadata are not those of its blocks")
         if unknown := sorted(set(tensors) - set(model.tensors())):
-            raise FileFormatError(f"{path} holds the tensors {unknown}, which belong to no block")
+            raise FileFormatError(f"{path} is not a readable model: the tensors {unknown} belong to no block")
         return model
 
     def _require_float64(self) -> None:

@@ -195,6 +195,24 @@ ARRAYS = {
     "target padded": put("target", lambda a: a.astype("<U40")),
     "target of another case": put("target", lambda a: np.array("Laws")),
     "target empty": put("target", lambda a: np.array("")),
+    "origin smoothed counts": put("origin", lambda a: np.array("smoothed counts")),
+    "origin smoothed counts of uniform laws": lambda a: {
+        **a,
+        "origin": np.array("smoothed counts"),
+        "laws": np.full_like(a["laws"], 0.2),
+        "labels": np.zeros_like(a["labels"]),
+    },
+    "origin smoothed counts of laws one unit off": lambda a: {
+        **a,
+        "origin": np.array("smoothed counts"),
+        "laws": np.nextafter(a["laws"], a["laws"] * (np.indices(a["laws"].shape).sum(0) == 1)),
+    },
+    "origin table": put("origin", lambda a: np.array("table")),
+    "origin most frequent": put("origin", lambda a: np.array("most frequent")),
+    "origin empty": put("origin", lambda a: np.array("")),
+    "origin unknown": put("origin", lambda a: np.array("counts")),
+    "origin as an array": put("origin", lambda a: a[None]),
+    "origin as a number": put("origin", lambda a: np.array(1)),
     "vocabulary wider": put("vocabulary", lambda a: a.astype("<U40")),
     "vocabulary twice the same": put("vocabulary", at(1, "token 0")),
     "vocabulary of an empty token": put("vocabulary", at(1, "")),
@@ -211,6 +229,7 @@ ARRAYS = {
     "nothing": lambda a: {},
 }
 HARMLESS = {
+    "origin smoothed counts",
     "contexts of another order",
     "laws that sum to 1 + 1e-10",
     "uniform laws with first labels",
@@ -225,7 +244,7 @@ HARMLESS = {
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_of_other_values_mean_the_same_to_both(tmp_path, name):
-    arrays = ARRAYS[name](LAWS.arrays())
+    arrays = ARRAYS[name]({**LAWS.arrays(), "origin": np.array("own")})  # which leaves the targets free
     np.savez(tmp_path / "task.npz", **arrays)
     numpy_hash, plain_hash = task_hashes(tmp_path / "task.npz")
     assert numpy_hash == plain_hash and (numpy_hash is not None) == (name in HARMLESS)

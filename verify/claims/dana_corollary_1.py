@@ -21,7 +21,6 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.capacity.sign_patterns import heads_for_every_labelling
 from verify.capacity.sign_relation import forbids_one_head
-from verify.certificates.certificate import ARGMAX
 from verify.certificates.memorization import certify_memorization
 from verify.claims.evidence import Evidence
 from verify.forward.float64 import enclose_features
@@ -279,6 +278,6 @@ def _margin(network: Model, task: Task, *, sizes: tuple[int, int, int]) -> float
     """By how much every label is proved to be in front; minus infinity without proof, or for other d, d_h and H."""
     if (network.d_model, network.d_head, network.n_heads) != sizes:
         return -math.inf
-    found = certify_memorization(network, task, rank=False)
-    certified = found.certificate.claim(ARGMAX).verdict is Verdict.PROVED
-    return float(found.margin_lower.min()) if certified else -math.inf
+    found = certify_memorization(network, task)
+    certified = found.certificate.verdict is Verdict.PROVED
+    return float(found.answers.margin_lower.min()) if certified else -math.inf

@@ -13,7 +13,7 @@ from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
 from verify.claims.evidence import Evidence
-from verify.forward.exact_layer_rank import exact_mixed_rank
+from verify.forward.exact_mixed_rank import exact_mixed_rank
 from verify.forward.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.affine_hull import token_hull

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from constructions.saturated.constant_sum_tokens import constant_sum_layer
 from constructions.saturated.generic_contexts import IntegerLayer
 from verify.claims.evidence import Evidence
-from verify.forward.exact_layer_rank import exact_mixed_rank
+from verify.forward.exact_mixed_rank import exact_mixed_rank
 from verify.saturated.affine_hull import token_hull
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import proved

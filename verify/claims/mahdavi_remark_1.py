@@ -16,7 +16,7 @@ from constructions.saturated.shared_context import confined_queries, line_querie
 from constructions.tasks.vectors import VectorTask
 from verify.capacity.two_token_rank import two_token_rank
 from verify.claims.evidence import Evidence
-from verify.forward.exact_layer_rank import exact_mixed_inputs, exact_mixed_rank
+from verify.forward.exact_mixed_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.forward.layer_forward import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.affine_hull import token_hull

@@ -3,7 +3,9 @@ r"""What logits in balls say: the gap of the modes above the others, and diverge
 Page: docs/rigour/certificate.md
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 from flint import arb
 
@@ -26,11 +28,15 @@ class LogSoftmax:
 
     @classmethod
     def of(cls, logits: list[arb], error: arb | None = None) -> "LogSoftmax":
-        """From logits up to a common constant, which softmax does not see."""
+        """From logits up to a common constant, which softmax does not see; wide radii are taken as errors."""
+        error = arb(0) if error is None else error
+        widest = reduce(_largest, (z.rad() for z in logits))
+        if not widest < 1:
+            logits, error = [z.mid() for z in logits], error + widest
         top = max(logits).mid()
         relative = [z - top for z in logits]
         exponentials = [z.exp() for z in relative]
-        return cls(relative, arb(0) if error is None else error, exponentials, sum(exponentials, arb(0)).log())
+        return cls(relative, error, exponentials, sum(exponentials, arb(0)).log())
 
     def divergence(self, masses: dict[int, int], logarithms: dict[int, arb]) -> arb:
         r"""The divergence of the law with these masses (any common unit) from the softmax, in nats.
@@ -48,6 +54,9 @@ class LogSoftmax:
         """
         if len(masses) == 1:
             return self.label_divergence(next(iter(masses)))
+        return self._divergence(masses, logarithms)
+
+    def _divergence(self, masses: dict[int, int], logarithms: dict[int, arb]) -> arb:
         total = sum(masses.values())
         for mass in masses.values():
             if mass not in logarithms:
@@ -61,8 +70,11 @@ class LogSoftmax:
         r"""The divergence of the point mass at the label, $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$, in nats.
 
         Errors $\varepsilon$ of the logits multiply the sum by at most $e^{2 \varepsilon}$: the relative accuracy stays,
-        however small the divergence is, and with one token alone it is 0.
+        however small the divergence is, and with one token alone it is 0. Where they are large, of huge logits, that
+        says nothing, and the absolute bound of `divergence` is taken.
         """
+        if not self.error < 1:
+            return self._divergence({label: 1}, {})
         others = sum((e for token, e in enumerate(self.exponentials) if token != label), arb(0))
         return (others / self.exponentials[label] * arb(0, 2 * self.error).exp()).log1p()
 
@@ -73,12 +85,27 @@ def at_least_zero(divergence: arb) -> arb:
     return lower if lower > 0 else arb(0)
 
 
-def gap(logits: list[arb], modes: set[int]) -> arb:
-    """How far the least logit of the modes lies above the largest of the others; infinite where all are modes."""
-    least, others = None, None
-    for place, z in enumerate(logits):
-        if place in modes:
-            least = z if least is None else least.min(z)
-        else:
-            others = z if others is None else others.max(z)
-    return arb.pos_inf() if least is None or others is None else least - others
+def gap(logits: list[arb], modes: set[int]) -> arb | None:
+    """How far the least logit of the modes lies above the largest of the others; nothing where all are modes.
+
+    A ball that surely is the smaller of two is taken as it is, so that exact logits of any length are compared exactly.
+    """
+    others = [z for place, z in enumerate(logits) if place not in modes]
+    if not others:
+        return None
+    return reduce(_least, [logits[place] for place in modes]) - reduce(_largest, others)
+
+
+def entropy(masses: Iterable[arb]) -> arb:
+    """The entropy of the law with these masses, of any common unit, in nats; masses of 0 play no part."""
+    masses = [mass for mass in masses if mass != 0]
+    total = sum(masses, arb(0))
+    return total.log() - sum((mass * mass.log() for mass in masses), arb(0)) / total
+
+
+def _least(a: arb, b: arb) -> arb:
+    return a if a <= b else b if b <= a else a.min(b)
+
+
+def _largest(a: arb, b: arb) -> arb:
+    return a if a >= b else b if b >= a else a.max(b)

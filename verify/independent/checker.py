@@ -1,37 +1,42 @@
-"""Re-proves a stored certificate with integers and balls alone, sharing no numerical code with the prover."""
+"""Answers the question of a stored certificate with integers and balls alone, sharing no code with the prover."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 
 from flint import arb, ctx
 
 from constructions.errors import FileFormatError, TamperedError
-from verify.arithmetic.integers import Integers, dyadic
+from constructions.tasks.criterion import Criterion
+from verify.arithmetic.exact_json import Number
+from verify.arithmetic.integers import SMALL
 from verify.certificates.certificate import (
-    ALL_CONTEXTS_DIVERGENCE,
-    ARGMAX,
-    DIVERGENCE,
+    ANSWERS,
     FEATURE_RANK,
-    MEMORIZATION_CLAIMS,
-    NETWORK_FILE,
+    MODEL_FILE,
+    SATURATION,
     TASK_FILE,
+    TEXT_DIVERGENCE,
     Certificate,
     CheckReport,
-    Claim,
-    ClaimCheck,
-    Number,
+    Statement,
+    StatementCheck,
     Subject,
+    answer,
+    held_mask,
 )
+from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.ball_divergence import LogSoftmax, at_least_zero
 from verify.independent.ball_ends import ball, outward
-from verify.independent.ball_forward import BITS, NoInformationError
-from verify.independent.integer_forward import FEW_BITS, IntegerForward, Outputs, attention_sizes
-from verify.independent.integer_rank import NonsingularCheck, rank_bounds, recheck_nonsingular
-from verify.independent.plain_arrays import read_npz
+from verify.independent.ball_forward import BITS, PRECISIONS, NoInformationError
+from verify.independent.evaluation import Evaluation
+from verify.independent.integer_forward import FEW_BITS
+from verify.independent.integer_rank import FeatureMatrix, NonsingularCheck, rank_bounds, recheck_nonsingular
+from verify.independent.plain_arrays import PlainArray, read_npz
 from verify.independent.plain_model import PlainModel
-from verify.independent.plain_task import PlainTask
+from verify.independent.plain_task import PlainTask, PlainVectorTask, read_task
 from verify.progress import Progress
 from verify.verdict import Verdict
 
@@ -39,270 +44,402 @@ __all__ = ["NonsingularCheck", "check_independently", "recheck_nonsingular"]
 
 _PATH = "integers and balls (python-flint and the standard library)"
 _AFFORDABLE = 3.0e8  # estimated microseconds spent on all contexts unless asked for more
+_MICROSECONDS_OF_A_PRODUCT = 0.1  # of two balls of 128 bits
+_FEATURE_PRECISIONS = ((BITS, SMALL), *((bits, 2 * SMALL) for bits in PRECISIONS))
+_NO_MORE = 2**16  # units: features that are known so well are no better known with more bits
 
-_MORE_BITS = 120  # of the features, where 60 do not suffice
 
+def check_independently(
+    folder: Path, criterion: Criterion | None = None, *, full: bool = False, progress: Progress | None = None
+) -> CheckReport:
+    r"""Answer the question of the certificate in `folder` again, or another, on a path of its own.
 
-def check_independently(folder: Path, *, full: bool = False, progress: Progress | None = None) -> CheckReport:
-    r"""Prove the claims of the certificate in `folder` again, on a path that shares no numerical code with the prover.
+    It shares no numerical code with the prover. The files are read and hashed by the standard library alone. A model
+    of any blocks is evaluated in balls (Arb), of 128 bits and of more until everything is decided; a network of one
+    attention over tokens, where there are many contexts, in integers first: its weights are dyadic rationals, hence
+    exact integers over a power of two, so are all products of them, and attention weights are integers over $2^{128}$
+    with one explicit error bound for each array. An argmax is a comparison; a divergence is a ball; the rank is an
+    inequality between integer matrices,
 
-    The files are read and hashed by the standard library alone. Weights are dyadic rationals, hence exact integers over
-    a power of two; so are all products of them. The only real functions are the exponential and the logarithm, taken in
-    balls (Arb) of 128 bits and more; attention weights are then integers over $2^{128}$ with one explicit error bound
-    for each array, so that features and logits are integers with an absolute error below about $2^{-100}$ of their
-    size. An argmax is a comparison of integers; a divergence is a ball; the rank is an inequality between integer
-    matrices,
-
-    $$ \sigma_{\min}(A)^2 \ge c - \| A A^T - c I - L L^T \|_\infty, $$
+    $$ \sigma_{\min}(A)^2 \ge c - \Vert A A^T - c I - L L^T \Vert_\infty, $$
 
     with the factor $L$ and the shift $c$ of the witness file, which need not be believed: any $L$ proves what it
     proves. Nothing is inverted, factored or solved, and no stored number is used as anything but a bound to be proved.
 
     Args:
         folder: A folder with ``certificate.json``, ``model.safetensors``, ``task.npz`` and perhaps ``witness.npz``.
+        criterion: What is asked; by default what the certificate asks.
         full: Also re-prove the divergence over all contexts of the text when that takes longer than about five
-            minutes; without it that claim is then UNDECIDED.
+            minutes; without it that statement is then UNDECIDED.
         progress: Called with the stage and the finished share of it.
 
     Returns:
-        The verdict on each claim: PROVED with the bounds as stored, REFUTED if the opposite was proved, or UNDECIDED.
+        The answer, and the verdict on each statement: PROVED with the bounds as stored, REFUTED if the opposite was
+        proved, or UNDECIDED.
 
     Raises:
-        FileFormatError: A file is missing or is not what it should be.
-        TamperedError: A hash or a digest differs, or the certificate lacks a claim.
+        FileFormatError: A file is missing or is not what it should be, or is named by no certificate.
+        TamperedError: A hash or a digest differs.
 
     Source: the statement about $L$ is Weyl's inequality with $L L^T \succeq 0$. Page: docs/rigour/certificate.md
     """
     folder = Path(folder)
     certificate = Certificate.load(folder)
-    checks: dict[str, ClaimCheck] = {}
-    claims = {id: certificate.claim(id) for id in MEMORIZATION_CLAIMS}
-    network = PlainModel.read(folder / NETWORK_FILE)
-    if not network.is_one_attention(skip=True, queries="stream"):
-        raise FileFormatError(f"{NETWORK_FILE} is not a network of one attention, which the certificate is about")
-    task = PlainTask.read(folder / TASK_FILE)
-    _require_subject(certificate.subject, network, task)
-    show = progress or _silent
-    claimed = claims[ALL_CONTEXTS_DIVERGENCE]
+    model, task = PlainModel.read(folder / MODEL_FILE), read_task(folder / TASK_FILE)
+    _require_subject(certificate.subject, model, task)
+    asked = criterion or certificate.criterion
     with ctx.workprec(BITS):
-        try:
-            forward = IntegerForward(network)
-            memorized = forward.run(task.contexts, keep_features=True, label="memorized", progress=show)
-            rank = _check_rank(claims[FEATURE_RANK], folder, certificate, memorized, show)
-            if rank.verdict is Verdict.UNDECIDED and certificate.witness is not None and claims[FEATURE_RANK].bounds:
-                # Features of very different sizes need more digits than the others.
-                memorized.features.clear()
-                memorized = forward.run(
-                    task.contexts, keep_features=True, label="memorized", progress=show, feature_bits=_MORE_BITS
-                )
-                rank = _check_rank(claims[FEATURE_RANK], folder, certificate, memorized, show)
-            checks = {FEATURE_RANK: rank}
-            memorized.features.clear()
-            judged = _judge_memorized(memorized, task, show)
-            checks[ARGMAX] = _check_argmax(claims[ARGMAX], judged)
-            checks[DIVERGENCE] = _check_divergence(claims[DIVERGENCE], judged)
-            if full or _microseconds(network, task) <= _AFFORDABLE:
-                checks[claimed.id] = _check_all_contexts(claimed, forward, task, judged, show)
-            else:
-                reason = f"not attempted: {len(task.tail_contexts)} more contexts take long; ask for the full check"
-                checks[claimed.id] = ClaimCheck(claimed.id, Verdict.UNDECIDED, reason, {})
-        except NoInformationError as error:
-            unknown = {id: ClaimCheck(id, Verdict.UNDECIDED, str(error), {}) for id in MEMORIZATION_CLAIMS}
-            checks = {**unknown, **checks}
-    return CheckReport(certificate, tuple(checks[id] for id in MEMORIZATION_CLAIMS), _PATH)
+        checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or _silent), full)
+        return CheckReport(certificate, asked, tuple(checker.checks()), _PATH)
 
 
 def _silent(stage: str, share: float | None, detail: str) -> None:
     pass
 
 
-def _require_subject(subject: Subject, network: PlainModel, task: PlainTask) -> None:
-    if network.sha256 != subject.network:
-        raise TamperedError(f"{NETWORK_FILE} is not the network that the certificate is about: its hash differs")
+def _require_subject(subject: Subject, model: PlainModel, task: PlainTask | PlainVectorTask) -> None:
+    """The model and the task are those that the certificate is about, and the model reads and answers the task."""
+    if model.sha256 != subject.model:
+        raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
     if task.sha256 != subject.task:
         raise TamperedError(f"{TASK_FILE} is not the task that the certificate is about: its hash differs")
-    sizes = {**attention_sizes(network), **task.sizes()}
-    if sizes != dict(subject.sizes) or task.target != subject.target:
-        raise TamperedError(f"the certificate is about the sizes {dict(subject.sizes)}, the files have {sizes}")
-    most = max(token for context in (*task.contexts, *task.tail_contexts) for token in context)
-    fits = sizes["vocabulary_size"] == sizes["d_vocab_out"] and sizes["context_length"] <= sizes["n_ctx"]
-    if not fits or not most < sizes["d_vocab"]:
-        raise FileFormatError(f"{NETWORK_FILE} and {TASK_FILE} do not fit each other: {sizes}")
+    sizes = {**task.sizes(), "outputs": model.d_vocab_out, "parameters": model.parameters}
+    if sizes != dict(subject.sizes) or (task.target, task.origin) != (subject.target, subject.origin):
+        raise TamperedError(
+            f"the certificate is about {subject.target} ({subject.origin}) and the sizes {dict(subject.sizes)}, "
+            f"the files have {task.target} ({task.origin}) and {sizes}"
+        )
+    fits = task.n_outputs == model.d_vocab_out
+    if isinstance(task, PlainVectorTask):
+        fits = fits and not model.reads_tokens and model.d_model == task.d_model
+    else:
+        most = max(token for context in (*task.contexts, *task.tail_contexts) for token in context)
+        fits = fits and model.reads_tokens and sizes["context_length"] <= model.n_ctx and most < model.d_vocab
+    if not fits:
+        raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {sizes}")
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """What was found out about the memorized contexts."""
+@dataclass
+class _Checker:
+    """The statements of one certificate, checked one after the other."""
 
-    margins: list[tuple[Fraction, Fraction] | None]  # lower and upper bound of the gap; None: every token is a mode
-    divergences: list[arb]
-    empirical: arb  # sum of n_t KL(c_t / n_t || softmax) over them
+    folder: Path
+    certificate: Certificate
+    asked: Criterion
+    evaluation: Evaluation
+    full: bool
 
+    @cached_property
+    def targets(self) -> Targets:
+        return Targets(self.evaluation.task)
 
-def _judge_memorized(outputs: Outputs, task: PlainTask, progress: Progress) -> _Judged:
-    scale, error = outputs.logit_scale, outputs.logit_error
-    margins: list[tuple[Fraction, Fraction] | None] = []
-    divergences = []
-    empirical = arb(0)
-    logarithms: dict[int, arb] = {}
-    law_of = None if task.laws is None else Integers.exact(task.laws.values).values
-    width = task.vocabulary_size
-    for i, (logits, row) in enumerate(zip(outputs.logits(), _log_softmax(outputs), strict=True)):
-        modes = task.modes(i)
-        others = [z for token, z in enumerate(logits) if token not in modes]
-        gap = min(logits[token] for token in modes) - max(others) if others else None
-        margins.append(None if gap is None else (dyadic(gap - 2 * error, scale), dyadic(gap + 2 * error, scale)))
-        if law_of is None:
-            divergences.append(row.label_divergence(task.labels[i]))
-        else:
-            law = dict(enumerate(law_of[i * width : (i + 1) * width]))
-            divergences.append(row.divergence(law, logarithms))
-        counts = task.counts[i]
-        empirical += sum(counts.values()) * row.divergence(counts, logarithms)
-        if i % 64 == 63:
-            progress("divergence", (i + 1) / len(task.contexts), f"context {i + 1} of {len(task.contexts)}")
-    return _Judged(margins, divergences, empirical)
+    def checks(self) -> list[StatementCheck]:
+        done: dict[str, StatementCheck] = {}
+        # Saturation and rank come first: what they keep is let go before the answers are looked at.
+        for id, check in ((SATURATION, self._saturation), (FEATURE_RANK, self._rank)):
+            statement = self.certificate.statement(id)
+            if statement is not None:
+                done[id] = check(statement)
+        self.evaluation.forget_features()
+        answers, done[ANSWERS] = self._answers()
+        text = self.certificate.statement(TEXT_DIVERGENCE)
+        if text is not None:
+            done[TEXT_DIVERGENCE] = self._text_divergence(text, answers)
+        return [done[statement.id] for statement in self.certificate.statements]
 
+    def _answers(self) -> tuple[list[Answer] | None, StatementCheck]:
+        """The answers by 128 bits, if there are any, and the check; what is open is asked again with more bits."""
+        statement, size = self.certificate.answers, self.evaluation.task.sizes()["contexts"]
+        guess = self.targets.guess()
+        first, answers = None, dict[int, Answer]()
+        open_ones = range(size)
+        check = StatementCheck(ANSWERS, Verdict.UNDECIDED, "nothing was computed", {})
+        for bits in PRECISIONS:
+            try:
+                answers |= zip(open_ones, self._judged(open_ones, bits), strict=True)
+            except NoInformationError as error:
+                if not answers:
+                    check = replace(check, reason=str(error))
+                continue
+            known = [answers[i] for i in range(size)]
+            first = known if bits == BITS else first
+            with ctx.workprec(bits):
+                check = _check_answers(statement, self.certificate, self.asked, known, guess)
+                if check.verdict is not Verdict.UNDECIDED and answer(self.asked, check.values) is not Verdict.UNDECIDED:
+                    break
+                open_ones = _open(self.certificate, self.asked, known)
+            if not open_ones:
+                break
+        return first, check
 
-def _log_softmax(outputs: Outputs) -> Iterator[LogSoftmax]:
-    """The rows of logits as balls, relative to the largest of each, one after the other."""
-    unit = arb((1, -outputs.logit_scale))
-    error = arb(outputs.logit_error) * unit
-    for logits in outputs.logits():
-        top = max(logits)
-        yield LogSoftmax.of([arb(z - top) * unit for z in logits], error)
+    def _judged(self, examples: Sequence[int], bits: int) -> list[Answer]:
+        logarithms: dict[int, arb] = {}
+        answers: list[Answer] = []
+        with ctx.workprec(bits):
+            for i, (row, error) in zip(
+                examples, self.evaluation.outputs(examples, bits=bits, label="answers"), strict=True
+            ):
+                answers.append(self.targets.answer(i, row, error, logarithms))
+                if len(answers) % 64 == 0:
+                    share, detail = len(answers) / len(examples), f"context {len(answers)} of {len(examples)}"
+                    self.evaluation.progress("answers", share, detail)
+        return answers
 
+    def _text_divergence(self, statement: Statement, answers: list[Answer] | None) -> StatementCheck:
+        task, stored = self.evaluation.task, statement.values
+        if not isinstance(task, PlainTask):
+            return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, "vectors have no text", {})
+        occurrences = sum(sum(counts.values()) for counts in (*task.counts, *task.tail_counts))
+        if stored["occurrences"] != occurrences:
+            reason = f"the text has {occurrences} occurrences of contexts, not {stored['occurrences']}"
+            return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, {})
+        reason = f"not attempted: {len(task.tail_contexts)} more contexts take long; ask for the full check"
+        check = StatementCheck(TEXT_DIVERGENCE, Verdict.UNDECIDED, reason, {})
+        memorized = range(len(task.contexts))
+        tail = range(len(memorized), len(memorized) + len(task.tail_contexts))
+        known = None if answers is None else sum(map(_weighed, answers, task.counts), arb(0))
+        for bits in (FEW_BITS, *PRECISIONS) if self.evaluation.is_network else PRECISIONS:
+            if not self.full and not self._microseconds(task, bits) <= _AFFORDABLE:
+                break
+            try:
+                total = known if known is not None and bits <= BITS else self._empirical(memorized, task.counts, bits)
+                total += self._empirical(tail, task.tail_counts, bits)
+            except NoInformationError as error:
+                check = replace(check, reason=str(error))
+                continue
+            with ctx.workprec(max(bits, BITS)):
+                check = _compare_mean(statement, total / occurrences, bits)
+            if check.verdict is not Verdict.UNDECIDED:
+                break
+        return check
 
-def _check_rank(
-    claim: Claim, folder: Path, certificate: Certificate, outputs: Outputs, progress: Progress
-) -> ClaimCheck:
-    rows, columns = len(outputs.hidden), int(claim.values["columns"])
-    if rows > columns:
-        return ClaimCheck(claim.id, Verdict.REFUTED, f"{rows} rows of {columns} entries are linearly dependent", {})
-    if claim.verdict is not Verdict.PROVED:
-        return _not_claimed(claim)
-    if certificate.witness is None:
-        reason = "the certificate has no witness, without which a proof would have to factor the matrix"
-        return ClaimCheck(claim.id, Verdict.UNDECIDED, reason, {})
-    progress("feature rank", None, f"{rows} x {columns} integers")
-    with_skip = columns != certificate.subject.feature_columns
-    bounds = rank_bounds(outputs, with_skip, read_npz(folder / certificate.witness.file))
-    if bounds is None:
-        return ClaimCheck(claim.id, Verdict.UNDECIDED, "the witness does not prove that the rank is full", {})
-    smallest, condition = bounds
-    values = {"smallest_singular_value_lower": outward(smallest, -1), "condition_upper": outward(condition, 1)}
-    stored = {name: Fraction(value) for name, value in claim.bounds.items()}
-    if stored["smallest_singular_value_lower"] <= smallest and condition <= stored["condition_upper"]:
-        return ClaimCheck(claim.id, Verdict.PROVED, f"integer products, {rows} x {columns}", values)
-    reason = "the rank is full, but the stored bounds are tighter than what the witness proves"
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, reason, values)
-
-
-def _check_argmax(claim: Claim, judged: _Judged) -> ClaimCheck:
-    gaps = [gap for gap in judged.margins if gap is not None]
-    proved = len(judged.margins) - sum(not lower > 0 for lower, _ in gaps)
-    values: dict[str, Number] = {"proved": proved}
-    if claim.verdict is Verdict.PROVED and claim.values["proved"] < claim.values["contexts"]:
-        return _check_argmax_of_some(claim, judged, values)
-    wrong = [i for i, gap in enumerate(judged.margins) if gap is not None and gap[1] <= 0]
-    if wrong:
-        reason = f"in {len(wrong)} contexts another token is at least as likely as a mode, first in context {wrong[0]}"
-        return ClaimCheck(claim.id, Verdict.REFUTED, reason, values)
-    if claim.verdict is not Verdict.PROVED:
-        return _not_claimed(claim, values)
-    stored = Fraction(claim.values["margin_lower"])
-    least = min(gaps, default=None)
-    if least is None:
-        return ClaimCheck(claim.id, Verdict.PROVED, "every token is a mode of every context", values)
-    values["margin_lower"] = outward(least[0], -1)
-    if stored <= least[0]:
-        return ClaimCheck(claim.id, Verdict.PROVED, f"compared as integers in {proved} contexts", values)
-    if any(upper < stored for _, upper in gaps):
-        return ClaimCheck(claim.id, Verdict.REFUTED, "the stored margin is larger than the least one", values)
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, "the least margin and the stored one cannot be told apart", values)
-
-
-def _check_argmax_of_some(claim: Claim, judged: _Judged, values: dict[str, Number]) -> ClaimCheck:
-    claimed, stored = claim.values["proved"], Fraction(claim.values["margin_lower"])
-    reached = sum(gap is None or gap[0] >= stored for gap in judged.margins)
-    if reached >= claimed:
-        return ClaimCheck(claim.id, Verdict.PROVED, f"compared as integers in {reached} contexts", values)
-    if sum(gap is None or gap[1] >= stored for gap in judged.margins) < claimed:
-        return ClaimCheck(claim.id, Verdict.REFUTED, f"fewer than {claimed} contexts have the stored margin", values)
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, f"the stored margin was found in {reached} contexts only", values)
-
-
-def _check_divergence(claim: Claim, judged: _Judged) -> ClaimCheck:
-    mean = sum(judged.divergences, arb(0)) / len(judged.divergences)
-    values: dict[str, Number] = {}
-    if all(one.is_finite() for one in judged.divergences):
-        values["mean_upper"] = outward(mean.upper(), 1)
-        values["max_upper"] = max(outward(one.upper(), 1) for one in judged.divergences)
-    if claim.verdict is not Verdict.PROVED:
-        return _not_claimed(claim, values)
-    most, most_mean = ball(claim.values["max_upper"]), ball(claim.values["mean_upper"])
-    if mean <= most_mean and all(one <= most for one in judged.divergences):
-        reason = f"balls of {BITS} bits for {len(judged.divergences)} contexts"
-        return ClaimCheck(claim.id, Verdict.PROVED, reason, values)
-    if mean > most_mean or any(one > most for one in judged.divergences):
-        return ClaimCheck(claim.id, Verdict.REFUTED, "a divergence is larger than the stored bound", values)
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, "a divergence and the stored bound cannot be told apart", values)
-
-
-def _check_all_contexts(
-    claim: Claim, forward: IntegerForward, task: PlainTask, judged: _Judged, progress: Progress
-) -> ClaimCheck:
-    occurrences = sum(sum(counts.values()) for counts in (*task.counts, *task.tail_counts))
-    if claim.values["occurrences"] != occurrences:
-        reason = f"the text has {occurrences} occurrences of contexts, not {claim.values['occurrences']}"
-        return ClaimCheck(claim.id, Verdict.REFUTED, reason, {})
-    quick = _compare_mean(
-        claim, (judged.empirical + _empirical_of_tail(forward, task, FEW_BITS, progress)) / occurrences, FEW_BITS
-    )
-    if quick.verdict is not Verdict.UNDECIDED or claim.verdict is not Verdict.PROVED or not task.tail_contexts:
-        return quick
-    return _compare_mean(
-        claim, (judged.empirical + _empirical_of_tail(forward, task, BITS, progress)) / occurrences, BITS
-    )
-
-
-def _empirical_of_tail(forward: IntegerForward, task: PlainTask, bits: int, progress: Progress) -> arb:
-    """The sum of n_t KL(c_t / n_t || softmax) over the contexts of the tail, with attention weights of so many bits."""
-    total = arb(0)
-    if not task.tail_contexts:
+    def _empirical(self, examples: Sequence[int], counts: list[dict[int, int]], bits: int) -> arb:
+        """The sum of n_t KL(c_t / n_t || softmax) over some examples with these counts."""
+        total, logarithms = arb(0), dict[int, arb]()
+        if not examples:
+            return total
+        with ctx.workprec(bits):
+            outputs = self.evaluation.outputs(examples, bits=bits, label="all contexts")
+            for (row, error), of_context in zip(outputs, counts, strict=True):
+                divergence = LogSoftmax.of(row, error).divergence(of_context, logarithms)
+                total += sum(of_context.values()) * divergence
         return total
-    outputs = forward.run(task.tail_contexts, keep_features=False, label="all contexts", progress=progress, bits=bits)
-    logarithms: dict[int, arb] = {}
-    with ctx.workprec(bits):
-        for row, counts in zip(_log_softmax(outputs), task.tail_counts, strict=True):
-            total += sum(counts.values()) * row.divergence(counts, logarithms)
-    return total
+
+    def _microseconds(self, task: PlainTask, bits: int) -> float:
+        """About how long the contexts of the tail take."""
+        model, length = self.evaluation.model, len(task.contexts[0])
+        if self.evaluation.is_network and bits <= BITS:
+            n_heads = model.blocks[0].shape("W_Q")[0]
+            of_context = n_heads * (8 + length * (1 + model.d_model / 64)) + 3 * model.d_vocab_out
+        else:
+            of_context = _MICROSECONDS_OF_A_PRODUCT * bits / BITS * length * model.parameters
+        return len(task.tail_contexts) * of_context
+
+    def _rank(self, statement: Statement) -> StatementCheck:
+        columns, rows = int(statement.values["columns"]), int(statement.values["rows"])
+        most = self._largest_rank(columns)
+        if most is None or rows > most:
+            reason = (
+                f"the model has no features of {columns} columns"
+                if most is None
+                else f"{rows} rows of {columns} entries are linearly dependent: their rank is at most {most}"
+            )
+            return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, {})
+        if self.certificate.witness is None:
+            reason = "the certificate has no witness, without which a proof would have to factor the matrix"
+            return StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, reason, {})
+        witness = read_npz(self.folder / self.certificate.witness.file)
+        with_skip = self.evaluation.is_network and columns != self._feature_columns()
+        check = StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, "nothing was computed", {})
+        # Features of very different sizes need more digits than the others.
+        for bits, feature_bits in _FEATURE_PRECISIONS:
+            if bits == BITS and feature_bits > SMALL and not self.evaluation.is_network:
+                continue
+            try:
+                features = self.evaluation.features(bits=bits, feature_bits=feature_bits)
+            except NoInformationError as error:
+                check = replace(check, reason=str(error))
+                continue
+            self.evaluation.progress("feature rank", None, f"{rows} x {columns} integers")
+            check = _check_rank(statement, features, witness, with_skip=with_skip)
+            known = feature_bits > SMALL and features.features_error < _NO_MORE
+            if known or check.verdict is not Verdict.UNDECIDED:
+                break
+        return check
+
+    def _feature_columns(self) -> int:
+        heads, d_model, _ = self.evaluation.model.blocks[0].shape("W_Q")
+        return heads * (d_model if self.evaluation.is_layer else self.evaluation.model.blocks[0].shape("W_V")[2])
+
+    def _largest_rank(self, columns: int) -> int | None:
+        """What the rank of features of so many columns cannot exceed, if the model has any."""
+        task = self.evaluation.task
+        if self.evaluation.is_network:
+            alone = self._feature_columns()
+            return columns if columns in (alone, alone + self.evaluation.model.d_model) else None
+        if not self.evaluation.is_layer or columns != self._feature_columns():
+            return None
+        assert isinstance(task, PlainVectorTask)
+        n_contexts, n_tokens, _ = task.contexts.shape
+        n_heads = self.evaluation.model.blocks[0].shape("W_Q")[0]
+        return min(columns, n_heads * (n_tokens - 1) + 1) if n_contexts == 1 else columns  # Lemma Y6
+
+    def _saturation(self, statement: Statement) -> StatementCheck:
+        stored, check = statement.values, None
+        model, contexts = self.evaluation.model, self.evaluation.task.sizes()["contexts"]
+        if not self.evaluation.is_layer or stored["pairs"] != contexts * model.blocks[0].shape("W_Q")[0]:
+            return StatementCheck(SATURATION, Verdict.REFUTED, "the model has another number of pairs", {})
+        check = StatementCheck(SATURATION, Verdict.UNDECIDED, "nothing was computed", {})
+        for bits in PRECISIONS:
+            try:
+                shares = [share for row in self.evaluation.shares(bits=bits) for share in row]
+            except NoInformationError as error:
+                check = replace(check, reason=str(error))
+                continue
+            with ctx.workprec(bits):
+                check = _check_shares(statement, shares)
+            if check.verdict is not Verdict.UNDECIDED:
+                break
+        return check
 
 
-def _compare_mean(claim: Claim, mean: arb, bits: int) -> ClaimCheck:
+def _figures(answers: list[Answer], target: str, tolerance: float, guess: arb | None) -> dict[str, Number]:
+    limit = ball(tolerance)
+    held = [each for each in answers if each.held(target, limit)]
+    values: dict[str, Number] = {
+        "contexts": len(answers),
+        "held": len(held),
+        "wrong": sum(each.wrong(target, limit) for each in answers),
+    }
+    margins = [each.margin.lower() for each in held if each.margin is not None]
+    if margins:
+        values["margin_lower"] = outward(min(margins), -1)
+    if all(each.loss.is_finite() for each in answers):
+        mean = mean_loss(answers)
+        values["mean_lower"] = outward(at_least_zero(mean), -1)
+        values["mean_upper"] = outward(mean.upper(), 1)
+        values["max_upper"] = max(outward(each.loss.upper(), 1) for each in answers)
+    if guess is not None:
+        values["guess_lower"] = outward(at_least_zero(guess), -1)
+    return values
+
+
+def _check_answers(
+    statement: Statement, certificate: Certificate, asked: Criterion, answers: list[Answer], guess: arb | None
+) -> StatementCheck:
+    stored, target, tolerance = statement.values, certificate.subject.target, certificate.criterion.tolerance
+    limit = ball(tolerance)
+    figures = _figures(answers, target, asked.tolerance, guess)
+    everything = range(len(answers)) if stored["held"] else ()
+    named = held_mask(statement.held, len(answers)) if statement.held else set(everything)
+    held = {i for i, each in enumerate(answers) if each.held(target, limit)}
+    wrong = {i for i, each in enumerate(answers) if each.wrong(target, limit)}
+
+    def checked(verdict: Verdict, reason: str) -> StatementCheck:
+        return StatementCheck(ANSWERS, verdict, reason, figures)
+
+    if named & wrong:
+        first = min(named & wrong)
+        return checked(
+            Verdict.REFUTED, f"{len(named & wrong)} contexts that it names are not held, first context {first}"
+        )
+    if len(answers) - len(held) < stored["wrong"]:
+        return checked(Verdict.REFUTED, f"at least {len(held)} contexts are held, more than it leaves")
+    if named - held:
+        return checked(Verdict.UNDECIDED, f"context {min(named - held)}, which it names, was not decided")
+    if len(wrong) < stored["wrong"]:
+        return checked(Verdict.UNDECIDED, f"only {len(wrong)} contexts were proved not to be held")
+    if "margin_lower" in stored:
+        least = ball(stored["margin_lower"])
+        gaps = [gap for i in named if (gap := answers[i].margin) is not None]
+        if any(gap < least for gap in gaps):
+            return checked(Verdict.REFUTED, "the stored margin is larger than the least one")
+        if not all(least <= gap for gap in gaps):
+            return checked(Verdict.UNDECIDED, "the least margin and the stored one cannot be told apart")
+    if "max_upper" in stored:
+        most, most_mean, mean = ball(stored["max_upper"]), ball(stored["mean_upper"]), mean_loss(answers)
+        if mean > most_mean or any(each.loss > most for each in answers):
+            return checked(Verdict.REFUTED, "a loss is larger than the stored bound")
+        if not (mean <= most_mean and all(each.loss <= most for each in answers)):
+            return checked(Verdict.UNDECIDED, "a loss and the stored bound cannot be told apart")
+    if "guess_lower" in stored and not (guess is not None and ball(stored["guess_lower"]) <= guess):
+        if not stored["guess_lower"] <= 0:
+            return checked(Verdict.UNDECIDED, "the stored divergence of a guess does not follow")
+    return checked(Verdict.PROVED, f"{figures['held']} of {figures['contexts']} contexts, balls of {ctx.prec} bits")
+
+
+def _open(certificate: Certificate, asked: Criterion, answers: list[Answer]) -> Sequence[int]:
+    """The contexts that leave the statement or the question open, and that smaller balls may decide."""
+    stored, target = certificate.answers.values, certificate.subject.target
+    limits = [ball(tolerance) for tolerance in {certificate.criterion.tolerance, asked.tolerance}]
+    means = [ball(bound) for bound in (stored.get("mean_upper"), asked.bound) if bound is not None]
+    mean = mean_loss(answers)
+    if not all(mean <= bound or mean > bound for bound in means):
+        return range(len(answers))
+
+    def is_open(each: Answer) -> bool:
+        decided = all(each.held(target, limit) or each.wrong(target, limit) for limit in limits)
+        if "max_upper" in stored:
+            most = ball(stored["max_upper"])
+            decided = decided and (each.loss <= most or each.loss > most)
+        if "margin_lower" in stored and each.margin is not None:
+            least = ball(stored["margin_lower"])
+            decided = decided and (each.margin >= least or each.margin < least)
+        return not decided
+
+    return [i for i, each in enumerate(answers) if is_open(each)]
+
+
+def _weighed(found: Answer, counts: dict[int, int]) -> arb:
+    assert found.empirical is not None
+    return sum(counts.values()) * found.empirical
+
+
+def _compare_mean(statement: Statement, mean: arb, bits: int) -> StatementCheck:
+    stored = statement.values
     values: dict[str, Number] = {}
     if mean.is_finite():
         values = {"lower": outward(at_least_zero(mean), -1), "upper": outward(mean.upper(), 1)}
-    if claim.verdict is not Verdict.PROVED:
-        return _not_claimed(claim, values)
-    lower, upper = ball(claim.values["lower"]), ball(claim.values["upper"])
+    lower, upper = ball(stored["lower"]), ball(stored["upper"])
     if lower <= at_least_zero(mean) and mean <= upper:
-        reason = f"balls of {bits} bits for all {claim.values['contexts']} contexts"
-        return ClaimCheck(claim.id, Verdict.PROVED, reason, values)
+        reason = f"balls of {bits} bits for all {stored['contexts']} contexts"
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.PROVED, reason, values)
     if mean < lower or mean > upper:
-        return ClaimCheck(claim.id, Verdict.REFUTED, "the mean divergence is outside of the stored interval", values)
-    return ClaimCheck(
-        claim.id, Verdict.UNDECIDED, "the mean divergence straddles an end of the stored interval", values
-    )
+        reason = "the mean divergence is outside of the stored interval"
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, values)
+    reason = "the mean divergence straddles an end of the stored interval"
+    return StatementCheck(TEXT_DIVERGENCE, Verdict.UNDECIDED, reason, values)
 
 
-def _not_claimed(claim: Claim, values: dict[str, Number] | None = None) -> ClaimCheck:
-    reason = f"the certificate itself says {claim.verdict.value} and states no bound to prove"
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, reason, values or {})
+def _check_rank(
+    statement: Statement, features: FeatureMatrix, witness: dict[str, PlainArray], *, with_skip: bool
+) -> StatementCheck:
+    bounds = rank_bounds(features, with_skip, witness)
+    if bounds is None:
+        return StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, "the witness does not prove that the rank is full", {})
+    smallest, condition = bounds
+    values: dict[str, Number] = {
+        "smallest_singular_value_lower": outward(smallest, -1),
+        "condition_upper": outward(condition, 1),
+    }
+    stored = {name: Fraction(value) for name, value in statement.values.items()}
+    follows = stored.get("smallest_singular_value_lower", Fraction(0)) <= smallest
+    if follows and ("condition_upper" not in stored or condition <= stored["condition_upper"]):
+        reason = f"integer products, {statement.values['rows']} x {statement.values['columns']}"
+        return StatementCheck(FEATURE_RANK, Verdict.PROVED, reason, values)
+    reason = "the rank is full, but the stored bounds are tighter than what the witness proves"
+    return StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, reason, values)
 
 
-def _microseconds(network: PlainModel, task: PlainTask) -> float:
-    """About how long the contexts of the tail take."""
-    sizes = attention_sizes(network)
-    of_head = 8 + len(task.contexts[0]) * (1 + sizes["d_model"] / 64)
-    return len(task.tail_contexts) * (sizes["n_heads"] * of_head + 3 * sizes["d_vocab_out"])
+def _check_shares(statement: Statement, shares: list[arb]) -> StatementCheck:
+    stored = statement.values
+    limit = 1 - ball(stored["delta"])
+    surely = sum(1 for share in shares if share > limit)
+    perhaps = len(shares) - sum(1 for share in shares if share <= limit)
+    values: dict[str, Number] = {"saturated_lower": surely}
+    if stored["saturated_lower"] <= surely:
+        return StatementCheck(SATURATION, Verdict.PROVED, f"{surely} of {len(shares)} pairs", values)
+    if perhaps < stored["saturated_lower"]:
+        return StatementCheck(SATURATION, Verdict.REFUTED, f"at most {perhaps} pairs are saturated", values)
+    reason = "some weights and the limit cannot be told apart"
+    return StatementCheck(SATURATION, Verdict.UNDECIDED, reason, values)

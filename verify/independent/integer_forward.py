@@ -37,19 +37,12 @@ _DENSE = 32  # a product of all queries with all keys is made if it is at most s
 _CHUNK = 4096  # contexts whose attention weights are in memory together
 
 
-def attention_sizes(network: PlainModel) -> dict[str, int]:
-    """The dimensions of a network of one attention by name."""
-    block = network.blocks[0]
-    heads, _, d_qk = block.shape("W_Q")
-    return {**network.sizes(), "n_heads": heads, "d_qk": d_qk, "d_head": block.shape("W_V")[2]}
-
-
 class IntegerForward:
     """The tensors of a network of one attention as exact integers, ready to be run on contexts."""
 
     def __init__(self, network: PlainModel) -> None:
         tensors = {name.rpartition(".")[2]: tensor for name, tensor in network.tensors.items()}
-        self.tensors, self.sizes = tensors, attention_sizes(network)
+        self.tensors = tensors
         self.query, self.key, self.value, self.output, self.unembedding = (
             Integers.exact(tensors[name].values) for name in ("W_Q", "W_K", "W_V", "W_O", "W_U")
         )
@@ -87,7 +80,7 @@ class IntegerForward:
         the values that occur, one for each position and token, are multiplied by $W_O$; the sum over the heads is one
         product of matrices for each of them, with the weights of all contexts that it stands in.
         """
-        d_model, (n_heads, _, d_qk), d_head = self.sizes["d_model"], self.tensors["W_Q"].shape, self.sizes["d_head"]
+        (n_heads, d_model, d_qk), d_head = self.tensors["W_Q"].shape, self.tensors["W_V"].shape[2]
         length = len(contexts[0])
         pairs = sorted({pair for context in contexts for pair in enumerate(context)})
         index = {pair: i for i, pair in enumerate(pairs)}
@@ -188,7 +181,7 @@ class Outputs:
 
     def logits(self) -> Iterator[list[int]]:
         """The logits of one context after the other."""
-        columns = self.forward.sizes["d_vocab_out"]
+        columns = self.forward.tensors["W_U"].shape[1]
         block = max(1, 2**20 // columns)
         for start in range(0, len(self.hidden), block):
             rows = self.hidden[start : start + block]
@@ -196,7 +189,7 @@ class Outputs:
 
     def feature_rows(self, with_skip: bool) -> Iterator[list[int]]:
         """The features, one row per context, at `features_scale` and within `features_error`."""
-        d_head = self.forward.sizes["d_head"]
+        d_head = self.forward.tensors["W_V"].shape[2]
         for i, last in enumerate(self.last):
             row = rescaled(last, self.features_scale - self.last_scale) if with_skip else []
             for head in self.features:

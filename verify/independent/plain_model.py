@@ -134,12 +134,20 @@ class PlainModel:
         """Number of outputs."""
         return self.tensors["unembed.W_U"].shape[1]
 
-    def sizes(self) -> dict[str, int]:
-        """The dimensions of the model by name; those of the input only where it is tokens."""
-        sizes = {"d_model": self.d_model, "d_vocab_out": self.d_vocab_out}
-        if self.reads_tokens:
-            sizes["d_vocab"], sizes["n_ctx"] = (self.tensors[name].shape[0] for name in _EMBEDDINGS)
-        return sizes
+    @property
+    def d_vocab(self) -> int:
+        """Number of input tokens; 0 where the task brings vectors."""
+        return self.tensors["embed.W_E"].shape[0] if self.reads_tokens else 0
+
+    @property
+    def n_ctx(self) -> int:
+        """Largest number of positions; 0 where the task brings vectors."""
+        return self.tensors["pos_embed.W_pos"].shape[0] if self.reads_tokens else 0
+
+    @property
+    def parameters(self) -> int:
+        """Number of entries of all tensors."""
+        return sum(math.prod(tensor.shape) for tensor in self.tensors.values())
 
     def is_one_attention(self, *, skip: bool, queries: str) -> bool:
         """Whether it is one attention from one position, without shifts and norms and with unscaled scores."""
@@ -156,7 +164,6 @@ class PlainModel:
 
 
 _OUTER = {"W_E": "embed", "W_pos": "pos_embed"}
-_EMBEDDINGS = ("embed.W_E", "pos_embed.W_pos")
 
 
 class _Named:

@@ -8,6 +8,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -35,9 +36,10 @@ _VECTOR_ARRAYS = {"contexts": ("d", 3), "queries": ("d", 2), "labels": ("d", 2)}
 
 @dataclass(frozen=True)
 class PlainTask:
-    """Contexts of tokens, the counts of what follows them, the target, and the hash."""
+    """Contexts of tokens, the counts of what follows them, the target and where it comes from, and the hash."""
 
     target: str
+    origin: str
     vocabulary_size: int
     contexts: list[tuple[int, ...]]
     tail_contexts: list[tuple[int, ...]]
@@ -57,10 +59,20 @@ class PlainTask:
         Page: docs/rigour/certificate.md
         """
         with reading(path, "task"):
-            arrays = read_npz(path)
+            return cls.from_arrays(path, read_npz(path))
+
+    @classmethod
+    def from_arrays(cls, path: Path, arrays: dict[str, PlainArray]) -> "PlainTask":
+        """The task of the arrays that were read from `path`.
+
+        Raises:
+            FileFormatError: They are not such a task.
+        """
+        with reading(path, "task"):
             absent = set() if "laws" in arrays else {"laws"}
-            _require_arrays(path, arrays, _TOKEN_ARRAYS, {"target": 0, "vocabulary": 1}, absent)
-            target, vocabulary = arrays["target"].values[0], arrays["vocabulary"].values
+            _require_arrays(path, arrays, _TOKEN_ARRAYS, {"target": 0, "origin": 0, "vocabulary": 1}, absent)
+            target, origin, vocabulary = (arrays[name].values for name in ("target", "origin", "vocabulary"))
+            target, origin = target[0], origin[0]
             if target != ("labels" if absent else "laws"):
                 raise FileFormatError(f"{path}: the target is {target!r}, which does not fit the laws")
             _require_vocabulary(path, vocabulary)
@@ -71,17 +83,21 @@ class PlainTask:
             counts = _count_rows(path, "counts", arrays, len(contexts), size)
             tail_counts = _count_rows(path, "tail_counts", arrays, len(tail), size)
             _require_prior(path, arrays["prior"].values, counts, tail_counts)
-            digest = _hash([target, list(vocabulary)], arrays, _TOKEN_ARRAYS)
-            return cls(target, size, contexts, tail, counts, tail_counts, arrays["labels"].values, laws, digest)
+            labels = arrays["labels"].values
+            if origin not in _origins(counts, labels, laws):
+                raise FileFormatError(f"{path}: origin is {origin!r}, which the counts do not bear out")
+            digest = _hash([target, origin, list(vocabulary)], arrays, _TOKEN_ARRAYS)
+            return cls(target, origin, size, contexts, tail, counts, tail_counts, labels, laws, digest)
+
+    @property
+    def n_outputs(self) -> int:
+        """How many outputs a model of the task has."""
+        return self.vocabulary_size
 
     def sizes(self) -> dict[str, int]:
-        """The dimensions of the task by name."""
-        return {
-            "n_contexts": len(self.contexts),
-            "context_length": len(self.contexts[0]),
-            "vocabulary_size": self.vocabulary_size,
-            "n_all": len(self.contexts) + len(self.tail_contexts),
-        }
+        """The sizes of the task by the names of a certificate."""
+        memorized, tail = len(self.contexts), len(self.tail_contexts)
+        return {"contexts": memorized, "context_length": len(self.contexts[0]), "all_contexts": memorized + tail}
 
     def modes(self, i: int) -> set[int]:
         """Where the target of the memorized context `i` is largest."""
@@ -112,7 +128,16 @@ class PlainVectorTask:
         Page: docs/rigour/layer.md
         """
         with reading(path, "task of vectors"):
-            arrays = read_npz(path)
+            return cls.from_arrays(path, read_npz(path))
+
+    @classmethod
+    def from_arrays(cls, path: Path, arrays: dict[str, PlainArray]) -> "PlainVectorTask":
+        """The task of the arrays that were read from `path`.
+
+        Raises:
+            FileFormatError: They are not such a task.
+        """
+        with reading(path, "task of vectors"):
             _require_arrays(path, arrays, _VECTOR_ARRAYS, {"kind": 0}, set())
             kind, (contexts, queries, labels) = arrays["kind"].values[0], (arrays[name] for name in _VECTOR_ARRAYS)
             if kind not in ("regression", "classification"):
@@ -126,20 +151,47 @@ class PlainVectorTask:
                 raise FileFormatError(f"{path}: the largest label of an example is not unique")
             return cls(kind, contexts, queries, labels, _hash([kind], arrays, _VECTOR_ARRAYS))
 
+    @property
+    def target(self) -> str:
+        """What the outputs must meet: the ``values`` of a regression, or the ``labels`` of a classification."""
+        return "values" if self.kind == "regression" else "labels"
+
+    @property
+    def origin(self) -> str:
+        """Where the targets come from; no counts are beside them."""
+        return "own"
+
+    @property
+    def d_model(self) -> int:
+        """Dimension of keys and queries."""
+        return self.queries.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        """How many outputs a model of the task has."""
+        return self.labels.shape[1]
+
     def sizes(self) -> dict[str, int]:
-        """The dimensions of the task by name."""
-        return {
-            "n_examples": self.queries.shape[0],
-            "n_contexts": self.contexts.shape[0],
-            "n_tokens": self.contexts.shape[1],
-            "d_model": self.queries.shape[1],
-            "d_out": self.labels.shape[1],
-        }
+        """The sizes of the task by the names of a certificate."""
+        examples = self.queries.shape[0]
+        return {"contexts": examples, "context_length": self.contexts.shape[1], "all_contexts": examples}
 
     def modes(self, i: int) -> set[int]:
         """The place of the largest label of example `i`."""
         row = self.labels.row(i)
         return {max(range(len(row)), key=row.__getitem__)}
+
+
+def read_task(path: Path) -> PlainTask | PlainVectorTask:
+    """Read the task in a file, whichever kind it is.
+
+    Raises:
+        FileFormatError: The file is missing or is no task.
+
+    Page: docs/rigour/certificate.md
+    """
+    arrays = read_npz(path)
+    return (PlainVectorTask if "kind" in arrays else PlainTask).from_arrays(path, arrays)
 
 
 def _require_arrays(
@@ -194,8 +246,8 @@ def _require_target(path: Path, labels: PlainArray, laws: PlainArray | None, n_c
         raise FileFormatError(f"{path}: laws are not one law of full support for each context")
     for i, label in enumerate(labels.values):
         law = laws.row(i)
-        if not abs(math.fsum(law) - 1) <= 1e-9:
-            raise FileFormatError(f"{path}: row {i} of laws sums to {math.fsum(law)}, expected 1")
+        if not _sums_to_one(law):
+            raise FileFormatError(f"{path}: row {i} of laws does not sum to 1 within 1e-9")
         if label != law.index(max(law)):
             raise FileFormatError(f"{path}: label {i} is {label}, expected the first mode of the law")
 
@@ -209,6 +261,40 @@ def _require_prior(
         raise FileFormatError(f"{path}: all contexts occur {grand_total} times together, expected at most 2**53")
     if list(prior) != [total / grand_total for total in totals]:
         raise FileFormatError(f"{path}: prior is not the frequency of each context")
+
+
+def _sums_to_one(law: Sequence[float]) -> bool:
+    """Whether the exact sum of positive numbers is within 10^-9 of 1."""
+    if max(law) > 2:
+        return False
+    # The sum less 1, rounded once, decides unless it is near the limit.
+    near = abs(math.fsum([*law, -1.0])) < 0.9e-9
+    return near or abs(sum(map(Fraction, law)) - 1) <= Fraction(1, 10**9)
+
+
+def _origins(counts: list[dict[int, int]], labels: Sequence[int], laws: PlainArray | None) -> set[str]:
+    """What the targets may be said to come from: the counts bear it out, or nothing is said."""
+    if laws is None:
+        if any(label != _first_maximum(row) for label, row in zip(labels, counts, strict=True)):
+            return {"own"}
+        return {"own", "most frequent"} | ({"table"} if all(len(row) == 1 for row in counts) else set())
+    width = laws.shape[1]
+    for i, row in enumerate(counts):
+        total = sum(row.values())
+        if 2 * total * width + width >= _LARGEST_COUNT:
+            return {"own"}
+        # Quotients of integers below 2^53, each rounded once.
+        law = [1 / (width * (2 * total + 1))] * width
+        for token, count in row.items():
+            law[token] = (2 * width * count + 1) / (width * (2 * total + 1))
+        if list(laws.row(i)) != law:
+            return {"own"}
+    return {"own", "smoothed counts"}
+
+
+def _first_maximum(row: dict[int, int]) -> int:
+    most = max(row.values())
+    return min(token for token, count in row.items() if count == most)
 
 
 def _has_one_class(labels: Sequence[float]) -> bool:

@@ -2,7 +2,7 @@
 
 from flint import arb, ctx
 
-from verify.independent.ball_divergence import LogSoftmax, at_least_zero, gap
+from verify.independent.ball_divergence import LogSoftmax, at_least_zero, entropy, gap
 
 
 def test_the_lower_end_of_a_divergence_is_at_least_zero():
@@ -26,4 +26,17 @@ def test_the_divergence_of_one_mass_is_known_to_many_digits_however_small_it_is(
 def test_a_gap_is_that_of_the_least_mode_above_the_largest_other():
     row = [arb(5), arb(3), arb(4), arb(-1)]
     assert gap(row, {0, 2}) == 1 and gap(row, {1}) == -2
-    assert gap(row, {0, 1, 2, 3}) == arb.pos_inf()
+    assert gap(row, {0, 1, 2, 3}) is None
+
+
+def test_logits_in_wide_balls_have_divergences_in_wide_balls():
+    with ctx.workprec(128):
+        row = LogSoftmax.of([arb(-(10.0**300), 1e280), arb(0, 1e280)])
+        wrong, right = row.label_divergence(0), row.label_divergence(1)
+        assert wrong > 9e299 and all(wrong.contains((arb(10.0**300) + shift).mid()) for shift in (-1e280, 1e280))
+    assert right.is_finite() and right.contains(arb(0)) and right.contains(arb(1e280))
+
+
+def test_entropy_is_that_of_the_masses_divided_by_their_sum():
+    with ctx.workprec(128):
+        assert entropy(map(arb, [3, 0, 3])).overlaps(arb(2).log()) and entropy([arb(5)]).contains(arb(0))

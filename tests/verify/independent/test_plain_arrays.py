@@ -20,7 +20,8 @@ def test_task_and_network_are_read_and_hashed_alike(tmp_path, target):
     network.save(tmp_path / "model.safetensors")
     plain_task, plain_network = PlainTask.read(tmp_path / "task.npz"), PlainModel.read(tmp_path / "model.safetensors")
     assert plain_task.sha256 == task.sha256() and plain_network.sha256 == network.sha256()
-    assert plain_network.sizes()["d_model"] == network.d_model
+    for name in ("d_model", "d_vocab", "n_ctx", "d_vocab_out", "parameters"):
+        assert getattr(plain_network, name) == getattr(network, name)
     modes = task.modes(0, task.n_contexts)
     assert all(plain_task.modes(i) == set(np.flatnonzero(modes[i]).tolist()) for i in range(task.n_contexts))
 

@@ -18,12 +18,16 @@ def test_both_readers_see_the_same(tmp_path_factory, case):
     assert (plain.sha256, plain.kind) == (task.sha256(), task.kind)
     assert list(plain.contexts.values) == task.contexts.ravel().tolist()
     assert [plain.modes(t) for t in range(task.n_examples)] == [{int(k)} for k in task.classes]
+    assert (plain.target, plain.origin, plain.d_model, plain.n_outputs) == (
+        task.target,
+        "own",
+        task.d_model,
+        task.d_out,
+    )
     assert plain.sizes() == {
-        "n_examples": task.n_examples,
-        "n_contexts": len(task.contexts),
-        "n_tokens": task.n_tokens,
-        "d_model": task.d_model,
-        "d_out": task.d_out,
+        "contexts": task.n_examples,
+        "context_length": task.n_tokens,
+        "all_contexts": task.n_examples,
     }
 
 
