@@ -212,6 +212,8 @@ def test_shapes_keep_within_the_entries_they_may_have() -> None:
     for entries in range(36, 400, 7):
         shape = best_shape(table, entries)
         assert shape is not None and table.used(shape) <= entries
+        other = best_shape(table, entries, besides=shape.width)
+        assert other is None or (other.width != shape.width and table.used(other) <= entries)
     assert best_shape(table, 35) is None
     safe = safe_shape(table, 1.0)
     assert freedom(safe, tokens=8, length=2) >= 64
