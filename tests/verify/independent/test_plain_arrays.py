@@ -22,7 +22,7 @@ def test_task_and_network_are_read_and_hashed_alike(tmp_path, target):
     assert plain_task.sha256 == task.sha256() and plain_network.sha256 == network.sha256()
     for name in ("d_model", "d_vocab", "n_ctx", "d_vocab_out", "parameters"):
         assert getattr(plain_network, name) == getattr(network, name)
-    modes = task.modes(0, task.n_contexts)
+    modes = task.modes()
     assert all(plain_task.modes(i) == set(np.flatnonzero(modes[i]).tolist()) for i in range(task.n_contexts))
 
 
