@@ -10,18 +10,10 @@ from typing import Any
 
 _HOME = {
     "verdict": ("Verdict",),
-    "arithmetic.enclosure": (
-        "Enclosure",
-        "exp",
-        "log",
-        "log1p",
-        "sqrt",
-        "total",
-        "matmul",
-        "residual",
-        "upper_sum",
-        "lower_sum",
-    ),
+    "arithmetic.enclosure": ("Enclosure", "sqrt", "matmul"),
+    "arithmetic.elementary": ("exp", "log", "log1p"),
+    "arithmetic.sums": ("total", "upper_sum", "lower_sum"),
+    "arithmetic.residuals": ("residual",),
     "linear_algebra.nonsingularity": ("certify_nonsingular",),
     "linear_algebra.row_rank": ("certify_full_row_rank",),
     "linear_algebra.rank": ("rank_bracket",),

@@ -7,22 +7,12 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq, fmpq_mat
 
-from verify.arithmetic.enclosure import (
-    UNIT,
-    Enclosure,
-    exp,
-    largest,
-    log,
-    log1p,
-    lower_sum,
-    matmul,
-    maximum,
-    residual,
-    sqrt,
-    total,
-    upper_product,
-    upper_sum,
-)
+from verify.arithmetic.elementary import exp, log, log1p
+from verify.arithmetic.enclosure import Enclosure, largest, matmul, maximum, sqrt
+from verify.arithmetic.products import upper_product
+from verify.arithmetic.residuals import residual
+from verify.arithmetic.rounding import UNIT
+from verify.arithmetic.sums import lower_sum, total, upper_sum
 
 Point = list[arb]
 

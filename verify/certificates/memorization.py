@@ -21,8 +21,9 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, total
+from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number, lowered, raised
+from verify.arithmetic.sums import total
 from verify.certificates.answers import Answers, guess_divergence, judge_answers
 from verify.certificates.certificate import (
     ANSWERS,

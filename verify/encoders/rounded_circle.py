@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import TINY, UNIT, Enclosure, sqrt
+from verify.arithmetic.enclosure import Enclosure, sqrt
+from verify.arithmetic.rounding import TINY, UNIT
 from verify.forward.in_balls import rounded_outwards
 from verify.verdict import Verdict
 

@@ -15,7 +15,9 @@ from flint import fmpq, fmpz, fmpz_mat
 from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
-from verify.arithmetic.enclosure import Enclosure, Floats, is_masked, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.rounding import Floats, up
 
 _INT64_BITS = 62
 
