@@ -37,9 +37,6 @@ MUTANTS = [
         "elementary",
     ),
     mutant("enclosure", "if r.size and r.min() < 0.0:", "if False:", "negative radii are accepted"),
-    mutant("given_numbers", "x.max() > 2**53 or", "", "large integers are rounded in silence"),
-    mutant("given_numbers", "or x.min() < -(2**53)", "", "large negative integers are rounded in silence"),
-    mutant("given_numbers", "or x.dtype.itemsize > 8:", ":", "extended precision is rounded in silence"),
     mutant(
         "enclosure",
         "np.where(single, low, 0.5 * low + 0.5 * high)",
@@ -447,13 +444,72 @@ MUTANTS = [
     mutant("residuals", "terms += [(row_rests[parts - 1], vectors, True)]", "pass", "the last remainder is left out"),
     mutant("residuals", 'vectors = as_float64(x, "x")', "vectors = Enclosure(x).midpoint", "a NaN in x counts as 0"),
     mutant("residuals", "    slip += t\n", "", "the error of a sum is only half computed"),
+    # What a caller gives.
     mutant(
         "given_numbers", "    if is_masked(values):", "    if False:", "the hidden entries of masked arrays are numbers"
     ),
     mutant(
         "given_numbers",
-        " or (isinstance(values, list | tuple) and any(map(is_masked, values)))",
+        " or (_is_sequence(values) and any(map(is_masked, values)))",
         "",
         "a list may hold masked arrays",
+    ),
+    mutant(
+        "given_numbers",
+        "isinstance(values, Sequence) and not",
+        "isinstance(values, list | tuple) and not",
+        "a deque may hold masked arrays",
+    ),
+    mutant("given_numbers", "    if rounding.any():\n", "    if False:\n", "what is rounded counts as exact"),
+    mutant(
+        "given_numbers",
+        "array = array if all(map(_surely_held, entries.flat)) else entries",
+        "pass",
+        "integers beside floats are rounded in silence",
+    ),
+    mutant(
+        "given_numbers",
+        "return -_LARGEST <= int(entry) <= _LARGEST",
+        "return int(entry) <= _LARGEST",
+        "negative integers beside floats are rounded in silence",
+    ),
+    mutant(
+        "given_numbers",
+        "return -_LARGEST <= int(entry) <= _LARGEST",
+        "return -_LARGEST <= int(entry) <= _LARGEST + 1",
+        "the first integer that float64 lacks is rounded in silence",
+    ),
+    mutant(
+        "given_numbers", "max(int(array.max()), -int(array.min()))", "-int(array.min())", "large integers are rounded"
+    ),
+    mutant(
+        "given_numbers",
+        "max(int(array.max()), -int(array.min()))",
+        "int(array.max())",
+        "large negative integers are rounded",
+    ),
+    mutant(
+        "given_numbers",
+        'kind == "f" and array.dtype.itemsize <= 8',
+        'kind == "f"',
+        "extended precision is rounded in silence",
+    ),
+    mutant(
+        "given_numbers",
+        "or type(entry) in (np.float16, np.float32)",
+        "or isinstance(entry, np.floating)",
+        "extended precision in a list is rounded in silence",
+    ),
+    mutant(
+        "given_numbers",
+        "rounding[index] = math.nextafter(float(distance), math.inf)",
+        "rounding[index] = 0.9 * float(distance)",
+        "the distance to a rounded number is too small",
+    ),
+    mutant(
+        "given_numbers",
+        "            rounding[index] = np.inf\n",
+        "            rounding[index] = 0.0\n",
+        "what is beyond the range counts as 0",
     ),
 ]
