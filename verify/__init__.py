@@ -10,8 +10,20 @@ from typing import Any
 
 _HOME = {
     "verdict": ("Verdict",),
-    "arithmetic.enclosure": ("Enclosure", "sqrt", "matmul"),
+    "arithmetic.enclosure": ("Enclosure", "sqrt", "rsqrt", "matmul"),
     "arithmetic.elementary": ("exp", "log", "log1p"),
+    "arithmetic.normal_distribution": ("erf", "normal_cdf"),
+    "arithmetic.activations": (
+        "relu",
+        "sigmoid",
+        "tanh",
+        "silu",
+        "gelu_tanh",
+        "gelu_erf",
+        "silu_slope_bound",
+        "gelu_tanh_slope_bound",
+        "gelu_erf_slope_bound",
+    ),
     "arithmetic.sums": ("total", "upper_sum", "lower_sum"),
     "arithmetic.residuals": ("residual",),
     "linear_algebra.nonsingularity": ("certify_nonsingular",),

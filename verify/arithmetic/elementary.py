@@ -26,7 +26,7 @@ _EXP_HIGHEST = 710.0  # from it on exp overflows
 _EXP_ERROR = 4.0 * UNIT  # Lemma 8 proves 3 u; one more for the rounding of the radius
 
 
-def _exp_floats(x: Floats) -> Floats:
+def exp_floats(x: Floats) -> Floats:
     """Lemma 8: within 3 u of exp(x), relatively, for -708 <= x; exp(-708) below; not finite above the range."""
     flat = np.ascontiguousarray(x).reshape(-1)
     result = np.empty_like(flat)
@@ -78,7 +78,7 @@ def exp(x: Enclosure | ArrayLike) -> Enclosure:
         True
     """
     x = enclosure(x)
-    y = _exp_floats(x.midpoint)
+    y = exp_floats(x.midpoint)
     relative = np.full((), _EXP_ERROR)
     if not is_zero(x.radius):
         rho = np.minimum(x.radius, 0.5)
@@ -90,8 +90,8 @@ def exp(x: Enclosure | ArrayLike) -> Enclosure:
     if wide.any():
         wide = np.broadcast_to(wide, x.shape)
         low, high = x.lower()[wide], x.upper()[wide]
-        least = np.where(low < _EXP_LOWEST, 0.0, _exp_floats(low) * (1.0 - 8.0 * UNIT))
-        hull = Enclosure.between(least, _exp_floats(high) * (1.0 + 8.0 * UNIT))
+        least = np.where(low < _EXP_LOWEST, 0.0, exp_floats(low) * (1.0 - 8.0 * UNIT))
+        hull = Enclosure.between(least, exp_floats(high) * (1.0 + 8.0 * UNIT))
         r = np.asarray(r)
         y[wide], r[wide] = hull.midpoint, hull.radius
     return Enclosure(y, r)

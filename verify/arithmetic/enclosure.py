@@ -280,6 +280,38 @@ def sqrt(x: Enclosure | ArrayLike) -> Enclosure:
     return Enclosure(m, raised(r))
 
 
+@quiet
+def rsqrt(x: Enclosure | ArrayLike) -> Enclosure:
+    r"""Enclosure of $1/\sqrt x$ entry by entry; no information where $x$ may be 0 or negative.
+
+    Why it is rigorous: a root and a quotient are two roundings, and
+    $|1/\sqrt x - 1/\sqrt m| \le r / (\sqrt\ell\,\sqrt m\,(\sqrt\ell + \sqrt m))$ for $x \ge \ell > 0$ (Lemma 5).
+
+    Args:
+        x: Positive numbers, any shape.
+
+    Returns:
+        Enclosure of the shape of `x`.
+
+    Page: docs/rigour/arithmetic.md
+
+    Example:
+        >>> y = rsqrt([4.0, 0.0])
+        >>> float(y.midpoint[0]), bool(y.radius[0] < 2e-16), float(y.radius[1])
+        (0.5, True, inf)
+    """
+    x = enclosure(x)
+    root = np.sqrt(x.midpoint)
+    y = 1.0 / root
+    r = y * (3.0 * UNIT)
+    if not is_zero(x.radius):
+        least = np.sqrt(x.lower())
+        # Raised before it is divided by roots that may be small: an underflow is not magnified.
+        share = raised(x.radius / least) / root / (least + root)
+        r = r + np.where(least > 0.0, np.where(x.radius > 0.0, share, 0.0), np.inf)
+    return Enclosure(y, raised(r))
+
+
 def maximum(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike) -> Enclosure:
     r"""Enclosure of $\max(a, b)$ entry by entry.
 

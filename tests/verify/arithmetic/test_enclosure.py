@@ -23,7 +23,7 @@ from tests.exact_values import (
 )
 from verify.arithmetic.blas import BlasError
 from verify.arithmetic.elementary import exp, log, log1p
-from verify.arithmetic.enclosure import Enclosure, enclosure, largest, matmul, maximum, sqrt
+from verify.arithmetic.enclosure import Enclosure, enclosure, largest, matmul, maximum, rsqrt, sqrt
 from verify.arithmetic.products import upper_product
 from verify.arithmetic.residuals import residual
 from verify.arithmetic.rounding import TINY, UNIT, down, up
@@ -385,3 +385,39 @@ def test_a_thread_that_flushes_subnormals_is_refused() -> None:
     finally:
         torch.set_flush_denormal(False)
     assert (x * x).midpoint.tolist() == [1.0, 1.0]
+
+
+# ---------------------------------------------------------------------------------------------- the reciprocal root
+
+
+def test_the_reciprocal_root_holds_the_exact_values_at_all_corners() -> None:
+    rng = np.random.default_rng(31)
+    m = np.abs(anywhere(rng, 1500))
+    m = np.concatenate([m[m > 0], [SMALLEST, 3 * SMALLEST, TINY, LARGEST, 1.0, 4.0]])
+    r = m * rng.choice([0.0, 2.0**-60, 2.0**-50, 1e-3, 0.4, 0.9, 1 - 2.0**-20], m.size)
+    x = Enclosure(m, r)
+    y = rsqrt(x)
+    assert np.isfinite(y.radius).mean() > 0.9
+    with ctx.workprec(300):
+        for p in corners(x):
+            keep = [i for i, s in enumerate(p) if s > 0 and np.isfinite(y.radius[i])]
+            assert not outside(y[keep], [1 / arb(p[i]).sqrt() for i in keep])
+
+
+def test_the_radius_of_the_reciprocal_root_is_not_much_larger_than_needed() -> None:
+    rng = np.random.default_rng(32)
+    m = np.abs(anywhere(rng, 2000))
+    m = m[m > 0]
+    assert np.all(rsqrt(m).radius <= 3.1 * UNIT * rsqrt(m).midpoint + 2 * TINY)
+    normal = m[m > 1e-300]
+    wide = rsqrt(Enclosure(normal, 1e-9 * normal))
+    assert np.all(full_radius(wide) <= 0.5001e-9 * wide.midpoint + 2 * TINY)
+    # An underflow on the way is not magnified to anything that matters.
+    few = rsqrt(Enclosure([1e-250, 1e300, 1e-20], [SMALLEST, SMALLEST, SMALLEST]))
+    assert np.all(few.radius <= 4 * UNIT * few.midpoint + 1e-100)
+
+
+def test_the_reciprocal_root_of_what_may_not_be_positive_is_no_information() -> None:
+    x = rsqrt(Enclosure([0.0, -1.0, 1.0, 1.0, 2.0, -0.0, 2.0], [0.0, 0.5, 1.0, np.inf, 3.0, 0.0, 1.0]))
+    assert np.isfinite(x.radius).tolist() == [False] * 6 + [True]
+    assert np.isinf(rsqrt([0.0, -1.0]).radius).all()
