@@ -189,8 +189,8 @@ MUTANTS = [
     ),
     mutant(
         "enclosure",
-        "np.sqrt(x.lower())",
-        "np.sqrt(np.abs(x.lower()))",
+        "m + np.sqrt(x.lower())",
+        "m + np.sqrt(np.abs(x.lower()))",
         "the root of what may be negative counts as known",
     ),
     mutant(
@@ -511,5 +511,251 @@ MUTANTS = [
         "            rounding[index] = np.inf\n",
         "            rounding[index] = 0.0\n",
         "what is beyond the range counts as 0",
+    ),
+    # The reciprocal root.
+    mutant(
+        "enclosure", "    r = y * (3.0 * UNIT)\n", "    r = y * (1.0 * UNIT)\n", "a reciprocal root has one rounding"
+    ),
+    mutant(
+        "enclosure",
+        "        least = np.sqrt(x.lower())\n",
+        "        least = root\n",
+        "the slope is taken at the midpoint",
+    ),
+    mutant("enclosure", "share = raised(x.radius / least) / root / (least + root)", "share = 0.0", "no radius is kept"),
+    mutant(
+        "enclosure",
+        "np.where(least > 0.0, np.where(x.radius > 0.0, share, 0.0), np.inf)",
+        "np.where(x.radius > 0.0, np.nan_to_num(share), 0.0)",
+        "the reciprocal root of what may be 0 counts as known",
+    ),
+    # Increasing functions of sets.
+    mutant(
+        "monotone", "radius = raised(error + change)", "radius = raised(change)", "the error of the value is forgotten"
+    ),
+    mutant("monotone", "radius = raised(error + change)", "radius = raised(error)", "the change is forgotten"),
+    mutant("monotone", "down(low - below)", "down(low + below)", "the lower value is raised"),
+    mutant("monotone", "up(high + above)", "up(high)", "the error of the upper value is forgotten"),
+    mutant("monotone", "at(x.upper()[wide])", "at(x.midpoint[wide])", "the upper end is not looked at"),
+    mutant("monotone", "np.isinf(radius) & (x.radius < np.inf)", "np.isinf(radius)", "no information becomes some"),
+    mutant("monotone", "np.maximum(down(low - below), least)", "down(low - below)", "values leave the range"),
+    # The normal law and the error function.
+    mutant(
+        "normal_distribution", "    0.17047134407947465,\n", "    0.17047134407947,\n", "a coefficient has 14 digits"
+    ),
+    mutant(
+        "normal_distribution",
+        "_TAIL_ERROR, _TAIL_GROWTH = 20.0, 0.6",
+        "_TAIL_ERROR, _TAIL_GROWTH = 0.5, 0.6",
+        "no constant error",
+    ),
+    mutant(
+        "normal_distribution",
+        "_TAIL_ERROR, _TAIL_GROWTH = 20.0, 0.6",
+        "_TAIL_ERROR, _TAIL_GROWTH = 20.0, 0.0",
+        "squares are exact",
+    ),
+    mutant(
+        "normal_distribution",
+        "_ERFC_ERROR, _ERFC_GROWTH = 24.0, 1.2",
+        "_ERFC_ERROR, _ERFC_GROWTH = 1.0, 1.2",
+        "erfc has no constant error",
+    ),
+    mutant(
+        "normal_distribution",
+        "_ERFC_ERROR, _ERFC_GROWTH = 24.0, 1.2",
+        "_ERFC_ERROR, _ERFC_GROWTH = 24.0, 0.5",
+        "half of the rounding of the square",
+    ),
+    mutant(
+        "normal_distribution",
+        "_ERF_SERIES_ERROR = 7.0",
+        "_ERF_SERIES_ERROR = 0.5",
+        "the series of erf has no roundings",
+    ),
+    mutant(
+        "normal_distribution", "for n in range(12)", "for n in range(10)", "two terms of the series of erf are missing"
+    ),
+    mutant(
+        "normal_distribution",
+        "error += np.where(size > FARTHEST, tail, 0.0)",
+        "pass",
+        "tails beyond the range are trusted",
+    ),
+    mutant(
+        "normal_distribution", "error += np.where(x < 0.0, 0.0, UNIT)", "pass", "the difference from 1 is not rounded"
+    ),
+    mutant("normal_distribution", "* UNIT * complement + UNIT * far", "* UNIT * complement", "1 - erfc is not rounded"),
+    mutant(
+        "normal_distribution",
+        "raised(slope * radius) / (1.0 - 0.5 * exponent)",
+        "raised(slope * radius) / 1.0",
+        "the density is constant over a set",
+    ),
+    mutant(
+        "normal_distribution", "(exponent <= 0.5) & (radius <= 0.5)", "(exponent <= 50.0)", "wide sets count as narrow"
+    ),
+    mutant(
+        "normal_distribution",
+        "raised(slope * x.radius) / (1.0 - exponent)",
+        "raised(slope * x.radius) / 1.0",
+        "the slope of erf is constant over a set",
+    ),
+    mutant(
+        "normal_distribution",
+        "(exponent <= 0.25) & (x.radius <= 0.25)",
+        "(exponent <= 0.9) & (x.radius <= 9.0)",
+        "wide sets count as narrow for erf",
+    ),
+    mutant(
+        "normal_distribution",
+        "slope = gauss * (_ERF_SERIES[0] * (1.0 + 2.0**-40))",
+        "slope = 0.5 * gauss",
+        "the slope of erf is halved",
+    ),
+    mutant(
+        "normal_distribution",
+        "return np.copysign(far, x), raised(error), slope",
+        "return far, raised(error), slope",
+        "erf is even",
+    ),
+    # Activations.
+    mutant(
+        "activations",
+        "_LOGISTIC_ERROR, _GELU_EXPONENT_ERROR = 4.0, 8.0",
+        "_LOGISTIC_ERROR, _GELU_EXPONENT_ERROR = 0.0, 8.0",
+        "sums and quotients do not round",
+    ),
+    mutant(
+        "activations",
+        "_LOGISTIC_ERROR, _GELU_EXPONENT_ERROR = 4.0, 8.0",
+        "_LOGISTIC_ERROR, _GELU_EXPONENT_ERROR = 4.0, 0.5",
+        "the exponent of the tanh form is rounded once",
+    ),
+    mutant(
+        "activations", "(exponent_error * exponent + 3.0) * share", "exponent_error * exponent * share", "exp is exact"
+    ),
+    mutant(
+        "activations",
+        "share = np.where(negative, 1.0, power) / whole",
+        "share = power / whole",
+        "the tail's share is forgotten",
+    ),
+    mutant(
+        "activations",
+        "error += np.where(x < -_FARTHEST_LOGISTIC, value, 0.0)",
+        "pass",
+        "far tails of the logistic function are trusted",
+    ),
+    mutant(
+        "activations",
+        "error += np.where(x < -_FARTHEST_GELU, value, 0.0)",
+        "pass",
+        "far tails of the tanh form are trusted",
+    ),
+    mutant("activations", "_GELU_CUBIC = 0.044715", "_GELU_CUBIC = 0.044715000001", "another cubic"),
+    mutant("activations", 'float.fromhex("0x1.9884533d43651p+0")', "1.5957691216", "2 sqrt(2/pi) has eleven digits"),
+    mutant(
+        "activations",
+        "raised(slope * radius) / (1.0 - 0.5 * radius)",
+        "raised(slope * radius) / 1.0",
+        "the slope of the logistic function is constant",
+    ),
+    mutant(
+        "activations",
+        "np.where(radius <= 0.5, raised",
+        "np.where(radius <= 1.9, raised",
+        "wide sets count as narrow for the logistic function",
+    ),
+    mutant("activations", "error = 6.0 * UNIT * rest + UNIT * y", "error = UNIT * y", "the rest of tanh is exact"),
+    mutant(
+        "activations",
+        "error = np.where(small, 6.0 * UNIT * y, error)",
+        "error = np.where(small, 0.5 * UNIT * y, error)",
+        "the series of tanh has no roundings",
+    ),
+    mutant(
+        "activations",
+        "for j in range(1, 18))",
+        "for j in range(1, 13))",
+        "five terms of the series of tanh are missing",
+    ),
+    mutant("activations", "_FARTHEST_TANH = 20.0", "_FARTHEST_TANH = 17.0", "tanh is 1 too early"),
+    mutant(
+        "activations", "slope = rest * (2.0 - rest)", "slope = rest * (1.0 - rest)", "the slope of tanh is too small"
+    ),
+    mutant(
+        "activations",
+        "raised(slope * x.radius) / (1.0 - x.radius)",
+        "raised(slope * x.radius)",
+        "the slope of tanh is constant",
+    ),
+    mutant(
+        "activations",
+        "raised(slope * moved) / (1.0 - 0.5 * moved)",
+        "raised(slope * moved) / 1.0",
+        "the slope of the tanh form's gate is constant",
+    ),
+    mutant("activations", "radius * (3.0 * size + radius)", "0.0 * radius", "the cubic is taken to be linear"),
+    mutant("activations", "+ 2.0 * (gate.unit * whole + gate.error)", "", "slopes at midpoints are exact"),
+    mutant(
+        "activations",
+        "np.where(np.abs(midpoint) > gate.farthest, whole, near)",
+        "near",
+        "far slopes are those at the farthest point",
+    ),
+    mutant(
+        "activations",
+        "raised(slope + curvature * radius), largest",
+        "raised(slope), largest",
+        "slopes are constant over a set",
+    ),
+    mutant(
+        "activations",
+        "GELU_SLOPE, _GELU_CURVATURE = 1.13, 0.4",
+        "GELU_SLOPE, _GELU_CURVATURE = 1.12, 0.4",
+        "GELU's slope is smaller",
+    ),
+    mutant(
+        "activations",
+        "GELU_SLOPE, _GELU_CURVATURE = 1.13, 0.4",
+        "GELU_SLOPE, _GELU_CURVATURE = 1.13, 0.39",
+        "GELU's curvature is smaller",
+    ),
+    mutant(
+        "activations",
+        "SILU_SLOPE, _SILU_CURVATURE = 1.1, 0.25",
+        "SILU_SLOPE, _SILU_CURVATURE = 1.09, 0.25",
+        "SiLU's slope is smaller",
+    ),
+    mutant(
+        "activations",
+        "SILU_SLOPE, _SILU_CURVATURE = 1.1, 0.25",
+        "SILU_SLOPE, _SILU_CURVATURE = 1.1, 0.24",
+        "SiLU's curvature is smaller",
+    ),
+    mutant("activations", "    error = np.abs(m) * gate.error\n", "    error = 0.0 * m\n", "the gate is exact"),
+    mutant("activations", "    error += np.abs(y) * UNIT\n", "", "the product with the gate is not rounded"),
+    mutant("activations", "np.abs(x.midpoint) * change + r *", "r *", "the change of the gate is forgotten"),
+    mutant(
+        "activations", "r * (gate.value + (gate.error + change))", "0.0 * r", "the radius times the gate is forgotten"
+    ),
+    mutant(
+        "activations",
+        "np.where(change < np.inf, np.minimum(chord, raised(product)), chord)",
+        "chord",
+        "tails are not relative",
+    ),
+    mutant(
+        "activations", "np.where(r <= -m, 0.0, r)", "np.where(m <= 0.0, 0.0, r)", "ReLU of what may be positive is 0"
+    ),
+    mutant(
+        "activations",
+        "    if both.any():\n        hull",
+        "    if False:\n        hull",
+        "what straddles 0 keeps its middle",
+    ),
+    mutant(
+        "activations", "known = np.isfinite(m) & (r >= 0.0)", "known = r >= 0.0", "a slope at NaN is one at a number"
     ),
 ]
