@@ -285,7 +285,7 @@ def rsqrt(x: Enclosure | ArrayLike) -> Enclosure:
     r"""Enclosure of $1/\sqrt x$ entry by entry; no information where $x$ may be 0 or negative.
 
     Why it is rigorous: a root and a quotient are two roundings, and
-    $|1/\sqrt x - 1/\sqrt m| \le r / (\sqrt\ell\,\sqrt m\,(\sqrt\ell + \sqrt m))$ for $x \ge \ell > 0$ (Lemma 5).
+    $|1/\sqrt x - 1/\sqrt m| \le r / (\sqrt\ell\sqrt m(\sqrt\ell + \sqrt m))$ for $x \ge \ell > 0$ (Lemma 5).
 
     Args:
         x: Positive numbers, any shape.

@@ -222,6 +222,16 @@ def test_relu_is_exact_away_from_zero_and_halves_what_straddles_it() -> None:
     assert relu([-1.0, 2.0]).is_exact()
 
 
+@pytest.mark.parametrize("theta", [0.0, 8.0])
+def test_the_units_of_a_logistic_function_are_those_of_the_page(theta: float) -> None:
+    exponent = np.linspace(0, 700, 500)
+    for sign in (-1.0, 1.0):
+        _, unit, _ = activations._logistic(sign * np.ones(500), exponent, theta)
+        share = 1 / (1 + np.exp(-exponent)) if sign < 0 else 1 / (1 + np.exp(exponent))
+        # The exponential's 3, a sum, a quotient and a product.
+        assert np.all(unit >= ((theta * exponent + 3) * share + 3) * UNIT)
+
+
 # ------------------------------------------------------------------------------------------------------------- slopes
 
 SLOPES: dict[str, tuple[Callable[..., np.ndarray], float]] = {
