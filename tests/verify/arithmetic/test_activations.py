@@ -232,6 +232,21 @@ def test_the_units_of_a_logistic_function_are_those_of_the_page(theta: float) ->
         assert np.all(unit >= ((theta * exponent + 3) * share + 3) * UNIT)
 
 
+def test_the_change_of_the_gate_of_the_tanh_form_is_bounded_where_its_exponent_is_curved() -> None:
+    rng = np.random.default_rng(8)
+    m = rng.uniform(-15, -2, 600)
+    r = rng.uniform(0.01, 0.2, 600) / (1.6 * (1 + 0.14 * m**2))
+    changes = activations._gelu_tanh_change(activations._gelu_tanh_gate(m), m, r)
+    assert np.isfinite(changes).all()
+    with ctx.workprec(300):
+        for v, s, change in zip(m, r, changes, strict=True):
+            here = logistic(exponent_of_gelu(arb(v)))
+            for sign in (-1, 1):
+                moved = abs(logistic(exponent_of_gelu(arb(v) + sign * arb(s))) - here)
+                assert moved <= arb(change)
+            assert arb(change) <= arb("1.01") * moved
+
+
 # ------------------------------------------------------------------------------------------------------------- slopes
 
 SLOPES: dict[str, tuple[Callable[..., np.ndarray], float]] = {
