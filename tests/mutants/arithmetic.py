@@ -700,12 +700,6 @@ MUTANTS = [
     mutant("activations", "+ 2.0 * (gate.unit * whole + gate.error)", "", "slopes at midpoints are exact"),
     mutant(
         "activations",
-        "np.where(np.abs(midpoint) > gate.farthest, whole, near)",
-        "near",
-        "far slopes are those at the farthest point",
-    ),
-    mutant(
-        "activations",
         "raised(slope + curvature * radius), largest",
         "raised(slope), largest",
         "slopes are constant over a set",

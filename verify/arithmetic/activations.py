@@ -187,23 +187,25 @@ def _gelu_erf_gate(x: Floats) -> _Gate:
     return _Gate(law.cdf, law.error, law.density, law.density, law.unit, FARTHEST)
 
 
+def _exponent_change(midpoint: Floats, radius: Floats) -> Floats:
+    """Lemma 13: bound of the change of the exponent of the tanh form over a set."""
+    size = np.abs(midpoint)
+    cubic = _GELU_CUBIC * (3.0 * (size * size) + radius * (3.0 * size + radius))
+    return raised(_GELU_LINEAR * (radius * (1.0 + cubic)))
+
+
 def _gelu_tanh_change(gate: _Gate, midpoint: Floats, radius: Floats) -> Floats:
     """Lemma 13: bound of the change of the factor of the tanh form, infinite if the exponent moves by over 1/2."""
-    size = np.abs(midpoint)
-    moved = raised(
-        _GELU_LINEAR * (radius * (1.0 + _GELU_CUBIC * (3.0 * (size * size) + radius * (3.0 * size + radius))))
-    )
+    moved = _exponent_change(midpoint, radius)
     slope = gate.by_exponent * (1.0 + 2.0 * gate.unit)
     return np.where(moved <= 0.5, raised(raised(slope * moved) / (1.0 - 0.5 * moved)), np.inf)
 
 
 def _slope_at(gate: _Gate, midpoint: Floats) -> Floats:
     """Lemma 15: upper bounds of |g'(m)|, g(x) = x s(x), before they are raised."""
-    a = np.clip(midpoint, -gate.farthest, gate.farthest)
-    moving = a * gate.derivative
+    moving = np.clip(midpoint, -gate.farthest, gate.farthest) * gate.derivative
     whole = gate.value + np.abs(moving)
-    near = np.abs(gate.value + moving)
-    return np.where(np.abs(midpoint) > gate.farthest, whole, near) + 2.0 * (gate.unit * whole + gate.error)
+    return np.abs(gate.value + moving) + 2.0 * (gate.unit * whole + gate.error)
 
 
 def _chord(slope: Floats, radius: Floats, curvature: float, largest: float) -> Floats:
