@@ -531,14 +531,14 @@ MUTANTS = [
     ),
     # Increasing functions of sets.
     mutant(
-        "monotone", "radius = raised(error + change)", "radius = raised(change)", "the error of the value is forgotten"
+        "enclosure", "radius = raised(error + change)", "radius = raised(change)", "the error of the value is forgotten"
     ),
-    mutant("monotone", "radius = raised(error + change)", "radius = raised(error)", "the change is forgotten"),
-    mutant("monotone", "down(low - below)", "down(low + below)", "the lower value is raised"),
-    mutant("monotone", "up(high + above)", "up(high)", "the error of the upper value is forgotten"),
-    mutant("monotone", "at(x.upper()[wide])", "at(x.midpoint[wide])", "the upper end is not looked at"),
-    mutant("monotone", "np.isinf(radius) & (x.radius < np.inf)", "np.isinf(radius)", "no information becomes some"),
-    mutant("monotone", "np.maximum(down(low - below), least)", "down(low - below)", "values leave the range"),
+    mutant("enclosure", "radius = raised(error + change)", "radius = raised(error)", "the change is forgotten"),
+    mutant("enclosure", "down(low - below)", "down(low + below)", "the lower value is raised"),
+    mutant("enclosure", "up(high + above)", "up(high)", "the error of the upper value is forgotten"),
+    mutant("enclosure", "at(x.upper()[wide])", "at(x.midpoint[wide])", "the upper end is not looked at"),
+    mutant("enclosure", "np.isinf(radius) & (x.radius < np.inf)", "np.isinf(radius)", "no information becomes some"),
+    mutant("enclosure", "np.maximum(down(low - below), least)", "down(low - below)", "values leave the range"),
     # The normal law and the error function.
     mutant(
         "normal_distribution", "    0.17047134407947465,\n", "    0.17047134407947,\n", "a coefficient has 14 digits"

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 
 from constructions.errors import InputError
 from verify.arithmetic.elementary import exp_floats
-from verify.arithmetic.enclosure import Enclosure, enclosure, is_zero
+from verify.arithmetic.enclosure import Enclosure, enclosure, increasing, is_zero
 from verify.arithmetic.given_numbers import as_float64
-from verify.arithmetic.monotone import increasing
 from verify.arithmetic.normal_distribution import FARTHEST, cdf_change, normal_law
 from verify.arithmetic.rounding import UNIT, Floats, quiet, raised
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from verify.arithmetic.elementary import exp_floats
-from verify.arithmetic.enclosure import Enclosure, enclosure, is_zero
-from verify.arithmetic.monotone import increasing
+from verify.arithmetic.enclosure import Enclosure, enclosure, increasing, is_zero
 from verify.arithmetic.rounding import UNIT, Floats, quiet, raised
 
 # (1 + 1.25 a) R(a) as a polynomial in q = (a - 3)/(a + 3), interpolated at Chebyshev's points of 0 <= a <= 38. Where
