@@ -280,17 +280,17 @@ class Task:
         """Number of all contexts, memorized and tail, M."""
         return len(self.contexts) + len(self.tail_contexts)
 
-    def modes(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Where the target of the rows `start .. stop - 1` is largest, `[stop - start, N]`.
+    def modes(self, rows: slice | Int64Array = slice(None)) -> NDArray[np.bool_]:
+        """Where the target of these contexts, by default of all, is largest, `[contexts, N]`.
 
         For ``laws`` every position of the largest value of the law (a law may have several modes), for ``labels`` the
         label alone.
         """
         if self.laws is not None:
-            part = self.laws[start:stop]
+            part = self.laws[rows]
             return part == part.max(axis=1, keepdims=True)
-        result = np.zeros((len(self.labels[start:stop]), self.vocabulary_size), dtype=bool)
-        result[np.arange(len(result)), self.labels[start:stop]] = True
+        result = np.zeros((len(self.labels[rows]), self.vocabulary_size), dtype=bool)
+        result[np.arange(len(result)), self.labels[rows]] = True
         return result
 
     def arrays(self) -> dict[str, NDArray]:

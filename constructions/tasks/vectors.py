@@ -70,9 +70,9 @@ class VectorTask:
         """What the outputs must meet: the ``values`` of a regression, or the ``labels`` of a classification."""
         return "values" if self.kind == "regression" else "labels"
 
-    def modes(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Where the label of the examples `start .. stop - 1` is largest, `[stop - start, d_out]`."""
-        part = self.labels[start:stop]
+    def modes(self, rows: slice | NDArray[np.int64] = slice(None)) -> NDArray[np.bool_]:
+        """Where the label of these examples, by default of all, is largest, `[examples, d_out]`."""
+        part = self.labels[rows]
         return part == part.max(axis=1, keepdims=True)
 
     @property

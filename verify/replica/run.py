@@ -171,7 +171,7 @@ class _Judge:
         stop = start + len(midpoint)
         logits = self._forward(start, stop)
         finite = np.isfinite(logits).all(axis=1)
-        modes = self.task.modes(start, stop)
+        modes = self.task.modes(slice(start, stop))
         others = np.where(modes, -np.inf, logits).max(axis=1)
         hits = np.where(modes, logits, np.inf).min(axis=1) > others
         self.hits += int(np.count_nonzero(hits & finite))

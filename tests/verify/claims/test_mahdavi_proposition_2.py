@@ -56,7 +56,7 @@ def test_floats_with_less_rank_or_other_contexts_prove_nothing():
     assert isinstance(made, Construction) and audit._built(made).verdict is Verdict.PROVED
     tensors = mahdavi_tensors(made.model)
     idle = mahdavi_layer(**{**tensors, "W_Q": 0.0 * tensors["W_Q"]})
-    assert audit._built(replace(made, layer=idle)).verdict is Verdict.UNDECIDED
+    assert audit._built(replace(made, model=idle)).verdict is Verdict.UNDECIDED
     contexts = np.repeat(made.task.contexts, made.task.n_examples, axis=0)
     contexts[0, 0, 0] += 1.0
     other = VectorTask(contexts, made.task.queries, made.task.labels)
