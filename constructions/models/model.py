@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from constructions.errors import FileFormatError, InputError
 from constructions.models.blocks import Attention, Block, FeedForward, Normalization, Tensor, frozen, tensor_fields
 from constructions.models.tensor_file import load_tensors, save_tensors
