@@ -17,7 +17,10 @@ from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.enclosure import Enclosure, down, log, lower_sum, total, up
+from verify.arithmetic.elementary import log
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import down, up
+from verify.arithmetic.sums import lower_sum, total
 from verify.divergence.kullback_leibler import (
     argmax_margin,
     divergence,

@@ -22,8 +22,9 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, total
+from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number, lowered, raised
+from verify.arithmetic.sums import total
 from verify.certificates.answers import Answers, guess_divergence, judge_answers
 from verify.certificates.certificate import (
     ANSWERS,
@@ -224,7 +225,7 @@ def check_memorization(
                 checks.append(check_feature_rank(statement, model, task, seen.features, progress=show))
         elif statement.id == SATURATION:
             checks.append(check_saturation(statement, seen.heads))
-    return CheckReport(certificate, asked, tuple(checks), f"bounds with proved roundings, {answers.decided_by()}")
+    return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {answers.decided_by()}")
 
 
 def subject_of(model: Model, task: Task | VectorTask) -> Subject:

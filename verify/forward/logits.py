@@ -22,8 +22,9 @@ from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.enclosure import Enclosure, Floats
+from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.pairs import Pairs, added
+from verify.arithmetic.rounding import Floats
 from verify.forward import float64
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
 from verify.forward.layer_forward import enclose_outputs

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.task import Task
-from verify.arithmetic.enclosure import Enclosure, down, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import down, up
 from verify.forward.float64 import logit_chunks
 from verify.replica.device import device_name, require_arithmetic, select_device
 from verify.replica.module import Replica
