@@ -6,6 +6,7 @@ import math
 import os
 import struct
 import zipfile
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from constructions.errors import FileFormatError
 from constructions.files import canonical_json
 from constructions.models.model import Model
-from constructions.tasks.task import Task
+from constructions.tasks.task import Counts, Task, make_task
 from constructions.tasks.vectors import VectorTask
 from tests.layers import random_layer_task
 from tests.memories import changed, memory, random_task
@@ -248,6 +249,44 @@ def test_arrays_of_other_values_mean_the_same_to_both(tmp_path, name):
     np.savez(tmp_path / "task.npz", **arrays)
     numpy_hash, plain_hash = task_hashes(tmp_path / "task.npz")
     assert numpy_hash == plain_hash and (numpy_hash is not None) == (name in HARMLESS)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize("factor", [1.0, 1e-3])
+def test_both_take_exactly_the_laws_whose_exact_sum_is_near_one(tmp_path, side, factor):
+    """Sums that float64 sees on the limit, a few units of the last entry to either side of it."""
+    rng = np.random.default_rng(3)
+    limit = Fraction(1) + side * Fraction(1, 10**9)
+    rest = [factor * float(x) for x in rng.dirichlet(np.ones(4)) / 3]
+    last = float(limit - sum(map(Fraction, rest)))
+    found = set()
+    for step in range(-6, 7):
+        law = [*rest, last + step * math.ulp(last)]
+        near = abs(sum(map(Fraction, law)) - 1) <= Fraction(1, 10**9)
+        laws = LAWS.laws.copy()
+        laws[7] = law
+        labels = at(7, int(np.argmax(law)))(LAWS.labels)
+        np.savez(tmp_path / "task.npz", **{**LAWS.arrays(), "laws": laws, "labels": labels, "origin": np.array("own")})
+        hashes = task_hashes(tmp_path / "task.npz")
+        assert hashes[0] == hashes[1] and (hashes[0] is not None) == near
+        found.add(near)
+    assert found == {True, False}
+
+
+@pytest.mark.parametrize("name", ["own", "most frequent", "table", "smoothed counts", ""])
+@pytest.mark.parametrize("kind", ["one next token each", "several", "of one's own"])
+def test_origins_of_labels_are_taken_or_refused_by_both(tmp_path, name, kind):
+    task = make_task(
+        np.array([[0], [1], [2]]),
+        Counts.from_rows([{1: 2}, {0: 1}, {2: 1} if kind == "one next token each" else {1: 3, 2: 3}]),
+        vocabulary=("a", "b", "c"),
+        target="labels",
+    )
+    labels = (task.labels + (kind == "of one's own")) % 3
+    np.savez(tmp_path / "task.npz", **{**task.arrays(), "labels": labels, "origin": np.array(name)})
+    hashes = task_hashes(tmp_path / "task.npz")
+    borne_out = {"own": True, "most frequent": kind != "of one's own", "table": kind == "one next token each"}
+    assert hashes[0] == hashes[1] and (hashes[0] is not None) == borne_out.get(name, False)
 
 
 @pytest.mark.parametrize("name", LAWS.arrays())
