@@ -13,6 +13,7 @@ import sys
 import zipfile
 from array import array
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -26,12 +27,15 @@ from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError
 from constructions.memories.memory import build_memory
+from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.task import Task
+from constructions.tasks.task import Counts, Task, make_task
+from constructions.tasks.vectors import VectorTask
 from tests.layers import layers_and_tasks, memory_layer, random_layer_task, write_layer
 from tests.memories import changed, hidden, memory, random_task, truth, write_memory
+from tests.verify.independent.test_ball_forward import draw_model
 from verify.arithmetic.integers import Integers
 from verify.certificates.certificate import (
     ANSWERS,
@@ -43,7 +47,7 @@ from verify.certificates.certificate import (
     Witness,
     mask_text,
 )
-from verify.certificates.memorization import check_memorization
+from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.divergence.kullback_leibler import divergence
 from verify.forward.float64 import enclose_logits
 from verify.independent import checker, evaluation, integer_forward, integer_rank
@@ -527,6 +531,58 @@ def test_it_agrees_with_the_prover_about_honest_layers(case):
                 assert check.values[bound] >= stored if "lower" in bound else check.values[bound] <= stored
     values, own = certified.certificate.answers.values, report.checks[0].values
     assert values["held"] <= own["held"] and values["wrong"] <= own["wrong"]
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32), kind=st.sampled_from(["labels", "laws", "values", "classes"]))
+def test_it_agrees_with_the_prover_about_models_of_any_blocks(seed, kind):
+    rng = np.random.default_rng(seed)
+    of_tokens = kind in ("labels", "laws")
+    model, d_model = draw_model(rng, tokens=of_tokens)
+    if of_tokens:
+        rows = np.array(list(product(range(2), repeat=int(rng.integers(1, 4)))))[: int(rng.integers(1, 5))]
+        counts = Counts.from_rows([{int(rng.integers(2)): int(rng.integers(1, 4))} for _ in rows])
+        facts = int(rng.integers(1, len(rows) + 1))
+        task = make_task(rows, counts, vocabulary=("a", "b"), target=kind, facts=facts)
+    else:
+        size = int(rng.integers(1, 4))
+        task = VectorTask(
+            contexts=rng.standard_normal((int(rng.choice([1, size])), int(rng.integers(1, 4)), d_model)),
+            queries=rng.standard_normal((size, d_model)),
+            labels=rng.standard_normal((size, 2)),
+            kind="regression" if kind == "values" else "classification",
+        )
+    criterion = Criterion(tolerance=float(rng.choice([1e-3, 1.0])))
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        model.save(folder / "model.safetensors")
+        task.save(folder / "task.npz")
+        certificate = certify_memorization(model, task, criterion).certificate
+        certificate.save(folder)
+        first, second = check_memorization(folder), check_independently(folder)
+        forged = Statement(FEATURE_RANK, "forged", {"rows": certificate.subject.sizes["contexts"], "columns": 1})
+        dataclasses.replace(certificate, statements=(*certificate.statements, forged)).save(folder)
+        if len(model.blocks) > 1:
+            assert rank_check(folder).verdict is REFUTED
+    assert set(verdicts(second).values()) == {PROVED}, second.checks
+    assert second.verdict is first.verdict is certificate.verdict
+    for name in ("contexts", "held", "wrong"):
+        assert first.checks[0].values[name] == second.checks[0].values[name]
+
+
+def test_logits_that_differ_in_the_two_hundredth_bit_are_told_apart_and_ties_are_not(tmp_path):
+    """Two columns of the readout that differ by the smallest numbers; a third one tells how large all of them are."""
+    neurons = FeedForward(np.eye(2), np.eye(2), activation="gelu")
+    task = make_task(np.array([[0]]), Counts.from_rows([{1: 1}]), vocabulary=("a", "b", "c"), target="labels")
+    for number, (distance, expected) in enumerate(((2.0**-700, PROVED), (-(2.0**-700), REFUTED), (0.0, UNDECIDED))):
+        W_U = np.array([[1.0, 1.0, 0.0], [0.0, distance, 0.0]])
+        model = Model((neurons,), W_U=W_U, W_E=np.ones((3, 2)), W_pos=np.zeros((1, 2)))
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        model.save(folder / "model.safetensors")
+        task.save(folder / "task.npz")
+        certify_memorization(model, task).certificate.save(folder)
+        assert check_independently(folder).verdict is expected
 
 
 @pytest.mark.parametrize("target", ["laws", "labels"])
