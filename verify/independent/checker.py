@@ -202,13 +202,13 @@ class _Checker:
             if not self.full and not self._microseconds(task, bits) <= _AFFORDABLE:
                 break
             try:
-                total = known if known is not None and bits <= BITS else self._empirical(memorized, task.counts, bits)
-                total += self._empirical(tail, task.tail_counts, bits)
+                held = known if known is not None and bits <= BITS else self._empirical(memorized, task.counts, bits)
+                others = self._empirical(tail, task.tail_counts, bits)
             except NoInformationError as error:
                 check = replace(check, reason=str(error))
                 continue
             with ctx.workprec(max(bits, BITS)):
-                check = _compare_mean(statement, total / occurrences, bits)
+                check = _compare_mean(statement, (held + others) / occurrences, bits)
             if check.verdict is not Verdict.UNDECIDED:
                 break
         return check
