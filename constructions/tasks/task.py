@@ -432,7 +432,9 @@ def require_sums_of_one(laws: Float64Array) -> None:
         entries = law.tolist()
         within = max(entries) <= 2.0 and abs(math.fsum([*entries, -1.0])) < 0.9e-9
         if not (within or abs(sum(map(Fraction, entries)) - 1) <= _FAR_FROM_ONE):
-            raise InputError(f"laws: row {i} sums to {_shown(sum(map(Fraction, entries), Fraction(0)))}, expected 1 within 1e-9")
+            raise InputError(
+                f"laws: row {i} sums to {_shown(sum(map(Fraction, entries), Fraction(0)))}, expected 1 within 1e-9"
+            )
 
 
 def _shown(total: Fraction) -> float:
