@@ -8,7 +8,7 @@ from flint import arb, ctx, fmpz_mat
 from numpy.typing import NDArray
 
 from constructions.errors import ByheartError, InputError
-from verify.replica.rounding import EXP_ULPS, FloatFormat
+from verify.replica.formats import ERF_ULPS, EXP_ULPS, FloatFormat
 
 _OUTER, _INNER = 128, 192
 _POINTS = 1024
@@ -85,7 +85,7 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
     Page: docs/run.md
 
     Example:
-        >>> from verify.replica.rounding import FLOAT32
+        >>> from verify.replica.formats import FLOAT32
         >>> require_arithmetic(torch.device("cpu"), FLOAT32)
     """
     from verify.replica.module import full_precision
