@@ -276,7 +276,8 @@ class _Walk:
             if norm.kind == "layer":
                 slipped = _quotient(centring, least - radius / np.sqrt(float(width)) * (1.0 + 2.0**-40), width)
             most = np.minimum(reach, normal_size / (1.0 - relative) + moved + 2.0 * slipped)
-            slipped = self._raised(slipped + relative * most)
+            furthest = (3.0 * reach + normal_size) * (1.0 + 2.0 * relative)
+            slipped = self._raised(np.minimum(slipped + relative * most, furthest))
             largest = float(np.abs(norm.w).max())
             gained += largest * (moved + slipped)
             gained *= 4.0 / 3.0  # one more rounding: the gain is converted

@@ -8,7 +8,7 @@ from flint import arb, ctx, fmpz_mat
 from numpy.typing import NDArray
 
 from constructions.errors import ByheartError, InputError
-from verify.replica.formats import ERF_ULPS, EXP_ULPS, FloatFormat
+from verify.replica.formats import EXP_ULPS, FloatFormat
 
 _OUTER, _INNER = 128, 192
 _POINTS = 1024

@@ -185,6 +185,19 @@ def _projected(x: Tensor, maps: Tensor, shifts: Tensor | None) -> Tensor:
     return y if shifts is None else y + shifts[:, None]
 
 
+def _is_shared(where: Tensor, distinct: int) -> bool:
+    """Whether all contexts have the same rows, one after the other."""
+    return len(where) > 1 and where.stride(0) == 0 and where.shape[1] == distinct
+
+
+def _of_each(x: Tensor, where: Tensor) -> Tensor:
+    """The rows `[H, P, n]` of each context, `[H, B, S, n]`; nothing is copied where they lie in that order."""
+    in_order = torch.arange(where.numel(), device=where.device).view(where.shape)
+    if x.shape[1] == where.numel() and torch.equal(where, in_order):
+        return x.unflatten(1, where.shape)
+    return x[:, where]
+
+
 def _softmax(scores: Tensor, root: int) -> Tensor:
     if root != 1:
         scores = scores / math.sqrt(root)
@@ -206,16 +219,19 @@ def _attention_from_last(
         asking = read[last]
     keys, values = (_projected(read, own[f"W_{of}"], own.get(f"b_{of}")) for of in "KV")
     query = _projected(asking, own["W_Q"], own.get("b_Q"))
-    if len(asking) * distinct <= _DENSE * count * length:
-        scores = (query @ keys.transpose(1, 2))[:, asked[:, None], where]
+    if _is_shared(where, distinct):
+        mixed = _softmax((query @ keys.transpose(1, 2))[:, asked], option["score_root"]) @ values
     else:
-        scores = (keys[:, where] @ query[:, asked, :, None])[..., 0]
-    weights = _softmax(scores, option["score_root"])
-    if distinct <= _DENSE * length:
-        spread = weights.new_zeros((heads, count, distinct))
-        mixed = spread.scatter(2, where.expand(heads, -1, -1), weights) @ values
-    else:
-        mixed = (weights[:, :, None] @ values[:, where])[:, :, 0]
+        if len(asking) * distinct <= _DENSE * count * length:
+            scores = (query @ keys.transpose(1, 2))[:, asked[:, None], where]
+        else:
+            scores = torch.einsum("hbe,hbse->hbs", query[:, asked], _of_each(keys, where))
+        weights = _softmax(scores, option["score_root"])
+        if distinct <= _DENSE * length:
+            spread = weights.new_zeros((heads, count, distinct))
+            mixed = spread.scatter(2, where.expand(heads, -1, -1), weights) @ values
+        else:
+            mixed = torch.einsum("hbs,hbse->hbe", weights, _of_each(values, where))
     y = _shifted(mixed.transpose(0, 1).flatten(1) @ own["W_O"].flatten(0, 1), own.get("b_O"))
     if option["skip"]:
         y = rows[where[:, -1]] + y
@@ -227,7 +243,7 @@ def _attention_from_all(
 ) -> tuple[Tensor, Tensor]:
     """The stream after an attention that every position asks."""
     count, length = where.shape
-    query, keys, values = (_projected(read, own[f"W_{of}"], own.get(f"b_{of}"))[:, where] for of in "QKV")
+    query, keys, values = (_of_each(_projected(read, own[f"W_{of}"], own.get(f"b_{of}")), where) for of in "QKV")
     scores = query @ keys.transpose(-1, -2)
     if option["attends"] == "causal":
         later = torch.ones(length, length, dtype=torch.bool, device=where.device).triu(1)

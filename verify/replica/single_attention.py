@@ -1,4 +1,4 @@
-"""How far one attention from one position can be from its exact outputs in a format: entry by entry, as on docs/run.md."""
+"""How far one attention from one position can be from its exact outputs in a format, entry by entry (docs/run.md)."""
 
 import math
 from dataclasses import dataclass

@@ -14,7 +14,7 @@ from verify.replica.device import (
     require_arithmetic,
     select_device,
 )
-from verify.replica.rounding import FLOAT32, FLOAT64, FloatFormat
+from verify.replica.formats import FLOAT32, FLOAT64, FloatFormat
 
 FORMATS = [FLOAT32, FLOAT64]
 
