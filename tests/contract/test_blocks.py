@@ -5,6 +5,7 @@ else. A further arithmetic is one more entry of ARITHMETICS.
 """
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,6 +13,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+import torch
 from flint import arb, arb_mat, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,9 @@ from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.test_in_balls import holds
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.rationals import exact_network_logits
+from verify.replica.formats import FLOAT32, FLOAT64
+from verify.replica.module import Replica
+from verify.replica.rounding import rounding_bound
 from verify.strategies import inputs, models
 
 BITS = 3000  # of the truth: scores of 10^100 leave 2600 of them
@@ -171,12 +176,34 @@ def in_rationals(model, given_inputs):
         return arb_mat(exact.nrows(), exact.ncols(), exact.entries())
 
 
+def in_torch(number_format):
+    """What torch computes, with the rounding bound as the radius; nothing where the bound is infinite."""
+
+    def outputs(model, given_inputs):
+        dtype, of_vectors = getattr(torch, number_format.name), isinstance(given_inputs, VectorTask)
+        arrays = (given_inputs.contexts, given_inputs.queries) if of_vectors else (given_inputs,)
+        bound = rounding_bound(model, given_inputs, number_format=number_format)
+        with torch.inference_mode():
+            tensors = [torch.tensor(array).to(dtype if of_vectors else torch.int64) for array in arrays]
+            computed = Replica.from_model(model, dtype=dtype)(*tensors).double().numpy()
+        pairs = [(x, radius) for row, radius in zip(computed, bound, strict=True) for x in row.tolist()]
+        assert all(math.isfinite(x) for x, radius in pairs if radius < math.inf)
+        nothing = arb(0, math.inf)
+        balls = [arb(x) + arb(0, radius) if radius < math.inf else nothing for x, radius in pairs]
+        return arb_mat(*computed.shape, balls)
+
+    return outputs
+
+
 ARITHMETICS = {
     "balls of 64 bits": Arithmetic(in_balls(64), lambda model: True, 30),
     "balls of 256 bits": Arithmetic(in_balls(256), lambda model: True, 200),
     "balls of 1024 bits": Arithmetic(in_balls(1024), lambda model: True, 900),
     "rationals": Arithmetic(in_rationals, values_are_rational, BITS - 100),
+    "torch in float64": Arithmetic(in_torch(FLOAT64), lambda model: not model.is_rational, 31),
+    "torch in float32": Arithmetic(in_torch(FLOAT32), lambda model: not model.is_rational, 3),
 }
+OF_RATIONALS = [name for name in ARITHMETICS if not name.startswith("torch")]
 
 # ---------------------------------------------------------------------------------------------------------------------
 # One model for each kind of block and each option, of random numbers without any structure.
@@ -319,7 +346,7 @@ def test_each_kind_of_block_is_evaluated_as_it_is_defined(arithmetic, name, of_v
         assert ball.rad() <= arb(2) ** -ARITHMETICS[arithmetic].bits
 
 
-@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+@pytest.mark.parametrize("arithmetic", OF_RATIONALS)
 @pytest.mark.parametrize(("root", "of_vectors"), [(1, False), (4, False), (1, True)])
 def test_rational_stacks_are_evaluated_as_they_are_defined(arithmetic, root, of_vectors):
     model, given_inputs = rational_case(root, of_vectors=of_vectors)
@@ -332,7 +359,8 @@ def test_rational_stacks_are_evaluated_as_they_are_defined(arithmetic, root, of_
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
 @given(data=st.data(), rational=st.booleans(), hostile=st.booleans())
 def test_random_and_hostile_stacks_are_evaluated_as_they_are_defined(arithmetic, data, rational, hostile):
-    model = data.draw(models(rational=rational or arithmetic == "rationals", hostile=hostile))
+    rational = arithmetic == "rationals" or (rational and arithmetic in OF_RATIONALS)
+    model = data.draw(models(rational=rational, hostile=hostile))
     given_inputs = data.draw(inputs(model=model, hostile=hostile))
     if ARITHMETICS[arithmetic].takes(model):
         assert all(ball.overlaps(exact) for ball, exact in evaluated(arithmetic, model, given_inputs))
