@@ -9,7 +9,7 @@ from flint import arb, ctx, fmpz_mat
 from numpy.typing import NDArray
 
 from constructions.errors import ByheartError, InputError
-from verify.replica.formats import ERF_ULPS, EXP_ULPS, FloatFormat
+from verify.replica.formats import ERF_ULPS, EXP_ULPS, ROOT_ULPS, FloatFormat
 
 _OUTER, _INNER = 128, 192
 _POINTS = 1024
@@ -106,7 +106,7 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
             f"{device_name(device)}: {number_format.name} matrix products are not sums of {number_format.name} "
             "products, so that no rounding bound holds there; is a reduced or emulated precision switched on?"
         )
-    for name, ulps in (("exponential", EXP_ULPS), ("error function", ERF_ULPS), ("root", 0.5)):
+    for name, ulps in (("exponential", EXP_ULPS), ("error function", ERF_ULPS), ("root", ROOT_ULPS)):
         if not values_are_within_bound(name, given[name].double().numpy(), values[name], number_format, ulps=ulps):
             raise DeviceError(
                 f"{device_name(device)}: the {number_format.name} {name} is off by more than {ulps} units in the last "

@@ -31,3 +31,6 @@ EXP_ULPS = 4.0
 
 ERF_ULPS = 4.0
 """Assumed accuracy of the error function of torch, in units in the last place of 1."""
+
+ROOT_ULPS = 1.0
+"""Assumed accuracy of the square root of torch, in units in the last place: on CPU not all are rounded to nearest."""
