@@ -39,8 +39,8 @@ MUTANTS = [
         "the readout rounds for nothing",
     ),
     balls(
-        "            radii += growth(rows.unit, 2) * self._shifted(np.abs(rows.high(logits)), radii, np.abs(model.b_U))\n",
-        "            pass\n",
+        "radii += growth(rows.unit, 2) * self._shifted(np.abs(rows.high(logits)), radii, np.abs(model.b_U))",
+        "pass",
         "the shift of the readout is added without rounding",
     ),
     balls(

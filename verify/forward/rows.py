@@ -59,7 +59,11 @@ class Rows(Protocol):
     """
 
     unit: float
-    elsewhere: Elsewhere | None
+
+    @property
+    def elsewhere(self) -> Elsewhere | None:
+        """What is to be known of another evaluation, for which the values stand."""
+        ...
 
     def inner(self, terms: int) -> float:
         """The factor f for which a computed product x W is within f |x| |W| of the exact one; see Lemma D1."""

@@ -72,9 +72,9 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
     The products of two integer matrices, whose entries fill the significand and whose sizes spread over many orders of
     magnitude, are compared with the exact ones of FLINT: they must be within $\gamma_n \sum_i |a_i||b_i|$. Half of the
     columns meet the large entries of every row with zeros, so that an emulation in fixed point, relative to the largest
-    entry of a row, loses what is left; TF32 and bfloat16 lose the low bits everywhere. Exponentials, error
-    functions and roots are compared with balls. Half of the rows have but two entries, so that hardly any error is allowed there. A probe proves nothing: it
-    turns a hypothesis that fails here into an error.
+    entry of a row, loses what is left; TF32 and bfloat16 lose the low bits everywhere. Half of the rows have but two
+    entries, so that hardly any error is allowed there. Exponentials, error functions and roots are compared with balls.
+    A probe proves nothing: it turns a hypothesis that fails here into an error.
 
     Args:
         device: Where the products are computed.
@@ -158,12 +158,7 @@ def product_is_within_bound(
 
 
 def values_are_within_bound(
-    name: str,
-    points: NDArray[np.float64],
-    values: NDArray[np.float64],
-    number_format: FloatFormat,
-    *,
-    ulps: float,
+    name: str, points: NDArray[np.float64], values: NDArray[np.float64], number_format: FloatFormat, *, ulps: float
 ) -> bool:
     """Whether computed values are proved to be off by at most `ulps` units (twice u each).
 

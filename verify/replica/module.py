@@ -1,7 +1,7 @@
 """Any model as a torch module, written out in the operations that the rounding bounds speak about."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from constructions.errors import InputError
 from constructions.models.model import Model, block_names
+
+Tensors = Mapping[str, Tensor]
 
 _DENSE = 8  # times as many scores, or weights, are worth a plain matrix product
 
@@ -45,7 +47,7 @@ class Replica(nn.Module):
         True
     """
 
-    def __init__(self, model: Model, tensors: dict[str, Tensor]) -> None:
+    def __init__(self, model: Model, tensors: Tensors) -> None:
         super().__init__()
         options = [block.options() for block in model.blocks]
         self._blocks = list(zip(*block_names(options), options, strict=True))
@@ -120,7 +122,7 @@ class Replica(nn.Module):
                     rows, where = _attention_from_all(rows, read, where, option, own)
             return _shifted(rows[where[:, -1]] @ tensors["unembed.W_U"], tensors.get("unembed.b_U"))
 
-    def _read(self, inputs: Tensor, queries: Tensor | None, tensors: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def _read(self, inputs: Tensor, queries: Tensor | None, tensors: Tensors) -> tuple[Tensor, Tensor]:
         """The rows that occur, `[P, d]`, and which of them each context has, `[B, S]`."""
         length = inputs.shape[1]
         if self._reads_tokens:
@@ -131,7 +133,7 @@ class Replica(nn.Module):
         where = torch.arange(len(rows), device=inputs.device).view(len(inputs), length)
         return rows, where if queries is None else where.expand(len(queries), length)
 
-    def _check(self, inputs: Tensor, queries: Tensor | None, tensors: dict[str, Tensor]) -> None:
+    def _check(self, inputs: Tensor, queries: Tensor | None, tensors: Tensors) -> None:
         dtype = tensors["unembed.W_U"].dtype
         if not self._reads_tokens:
             fits = inputs.ndim == 3 and inputs.shape[1] > 0 and inputs.shape[2] == self._d_model
@@ -164,7 +166,7 @@ class Replica(nn.Module):
                 raise InputError(f"tokens holds {lowest} .. {highest}, expected 0 .. {d_vocab - 1}")
 
 
-def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def _under(prefix: str, tensors: Tensors) -> Tensors:
     """The tensors of one block by their own names."""
     return {name.rpartition(".")[2]: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] == prefix}
 
@@ -173,7 +175,7 @@ def _shifted(x: Tensor, shift: Tensor | None) -> Tensor:
     return x if shift is None else x + shift
 
 
-def _normalized(x: Tensor, option: dict[str, Any], own: dict[str, Tensor]) -> Tensor:
+def _normalized(x: Tensor, option: dict[str, Any], own: Tensors) -> Tensor:
     y = x - x.mean(dim=-1, keepdim=True) if option["kind"] == "layer" else x
     root = torch.sqrt((y * y).mean(dim=-1, keepdim=True) + float.fromhex(option["epsilon"]))
     return _shifted(y / root * own["w"], own.get("b"))
@@ -183,11 +185,6 @@ def _projected(x: Tensor, maps: Tensor, shifts: Tensor | None) -> Tensor:
     """The images of rows under the maps of the heads, `[H, P, n]`."""
     y = torch.matmul(x, maps)
     return y if shifts is None else y + shifts[:, None]
-
-
-def _is_shared(where: Tensor, distinct: int) -> bool:
-    """Whether all contexts have the same rows, one after the other."""
-    return len(where) > 1 and where.stride(0) == 0 and where.shape[1] == distinct
 
 
 def _of_each(x: Tensor, where: Tensor) -> Tensor:
@@ -206,7 +203,7 @@ def _softmax(scores: Tensor, root: int) -> Tensor:
 
 
 def _attention_from_last(
-    rows: Tensor, read: Tensor, where: Tensor, queries: Tensor | None, option: dict[str, Any], own: dict[str, Tensor]
+    rows: Tensor, read: Tensor, where: Tensor, queries: Tensor | None, option: dict[str, Any], own: Tensors
 ) -> tuple[Tensor, Tensor]:
     """The stream after an attention that the last position alone asks, or the task; each row is projected once."""
     count, length = where.shape
@@ -219,7 +216,7 @@ def _attention_from_last(
         asking = read[last]
     keys, values = (_projected(read, own[f"W_{of}"], own.get(f"b_{of}")) for of in "KV")
     query = _projected(asking, own["W_Q"], own.get("b_Q"))
-    if _is_shared(where, distinct):
+    if count > 1 and where.stride(0) == 0 and distinct == length:  # all contexts have the same rows, in their order
         mixed = _softmax((query @ keys.transpose(1, 2))[:, asked], option["score_root"]) @ values
     else:
         if len(asking) * distinct <= _DENSE * count * length:
@@ -239,7 +236,7 @@ def _attention_from_last(
 
 
 def _attention_from_all(
-    rows: Tensor, read: Tensor, where: Tensor, option: dict[str, Any], own: dict[str, Tensor]
+    rows: Tensor, read: Tensor, where: Tensor, option: dict[str, Any], own: Tensors
 ) -> tuple[Tensor, Tensor]:
     """The stream after an attention that every position asks."""
     count, length = where.shape

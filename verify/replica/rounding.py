@@ -27,11 +27,7 @@ _SLACK = 1.0 + 2.0**-40
 
 
 def rounding_bound(
-    model: Model,
-    inputs: Int64Array | VectorTask,
-    *,
-    number_format: FloatFormat,
-    exp_ulps: float = EXP_ULPS,
+    model: Model, inputs: Int64Array | VectorTask, *, number_format: FloatFormat, exp_ulps: float = EXP_ULPS
 ) -> Float64Array:
     r"""Upper bound, per context, of |outputs computed in a format - exact outputs|, over all outputs.
 

@@ -67,10 +67,7 @@ class RunResult:
     seconds: float
 
     def summary(self) -> dict[str, object]:
-        """The fields for JSON, which has no infinity: figures that are not finite become `None`.
-
-        Divergences and distances from labels are left out of tasks that have none.
-        """
+        """The fields for JSON, without those of other tasks: figures that are not finite become `None`."""
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in vars(self).items()
@@ -155,9 +152,7 @@ def run_all(
 class _Judge:
     """The figures of one type, gathered over the chunks of contexts."""
 
-    def __init__(
-        self, model: Model, task: Task | VectorTask, device: torch.device, dtype: str, exp_ulps: float
-    ) -> None:
+    def __init__(self, model: Model, task: Task | VectorTask, device: torch.device, dtype: str, exp_ulps: float):
         if dtype not in DTYPES:
             raise InputError(f"dtype = {dtype!r}, expected one of {', '.join(DTYPES)}")
         self.task, self.device, self.dtype = task, device, dtype
@@ -171,7 +166,6 @@ class _Judge:
         self.of_values = isinstance(task, VectorTask) and task.kind == "regression"
         self.hits = self.count = 0
         self.distances: list[Float64Array] = []
-        """Divergences from the targets, or distances from the values, by context."""
         self.errors: list[float] = []
         self.limits: list[float] = []
         self.violated = False
@@ -208,10 +202,10 @@ class _Judge:
     def _forward(self, start: int, stop: int) -> Float64Array:
         if isinstance(self.task, VectorTask):
             contexts = self.task.contexts if self.task.shared else self.task.contexts[start:stop]
-            dtype = getattr(torch, self.dtype)
-            given = [torch.tensor(x).to(dtype).to(self.device) for x in (contexts, self.task.queries[start:stop])]
+            arrays, dtype = (contexts, self.task.queries[start:stop]), getattr(torch, self.dtype)
         else:
-            given = [torch.tensor(self.task.contexts[start:stop]).to(self.device)]
+            arrays, dtype = (self.task.contexts[start:stop],), torch.int64
+        given = [torch.tensor(array).to(dtype).to(self.device) for array in arrays]
         begin = time.perf_counter()
         with torch.inference_mode():
             outputs = self.replica(*given)
@@ -250,21 +244,13 @@ class _Judge:
 
 
 def _run(
-    model: Model,
-    task: Task | VectorTask,
-    *,
-    device: str,
-    dtypes: Sequence[str],
-    logits: Chunks | None,
-    exp_ulps: float,
+    model: Model, task: Task | VectorTask, *, device: str, dtypes: Sequence[str], logits: Chunks | None, exp_ulps: float
 ) -> list[RunResult]:
     require_fit(model, task)
     where = select_device(device)
     judges = [_Judge(model, task, where, dtype, exp_ulps) for dtype in dtypes]
-    chunks = logits
-    if chunks is None:
-        chunks = logit_chunks(model, task if isinstance(task, VectorTask) else task.contexts)
-    count = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    inputs, count = (task, task.n_examples) if isinstance(task, VectorTask) else (task.contexts, task.n_contexts)
+    chunks = logit_chunks(model, inputs) if logits is None else logits
     for start, enclosure in _covering(chunks, count, model.d_vocab_out):
         for judge in judges:
             judge.add(start, enclosure)
@@ -290,30 +276,25 @@ def _covering(chunks: Chunks, count: int, width: int) -> Iterator[tuple[int, Enc
 def _batch_rows(model: Model, length: int, device: torch.device) -> int:
     """As many contexts as fit the batch's share of memory, counting keys and values twice for copies of them."""
     entries = (length + 3) * model.d_model + 8 * model.d_vocab_out
-    attentions = [block for block in model.blocks if isinstance(block, Attention)]
-    for block in model.blocks:
+    last = max((i for i, block in enumerate(model.blocks) if isinstance(block, Attention)), default=-1)
+    for i, block in enumerate(model.blocks):
         if isinstance(block, Attention):
-            asking = 1 if block is attentions[-1] or block.attends == "last" else length
-            per_head = 2 * length * (block.d_qk + block.d_head) + 3 * length * asking
-            per_head += asking * (block.d_qk + 2 * block.d_head)
+            asking = 1 if i == last or block.attends == "last" else length
+            per_head = (2 * length + asking) * (block.d_qk + 2 * block.d_head) + 3 * length * asking
             entries += block.n_heads * per_head + 2 * asking * block.d_out
         elif isinstance(block, FeedForward):
             entries += length * (3 * block.d_mlp + 2 * block.d_out)
-        else:
-            entries += 3 * length * block.width
     return max(1, _BATCH_BYTES[device.type] // (8 * entries))
 
 
-def _distances(outputs: Float64Array, task: Task | VectorTask, start: int, stop: int) -> Float64Array:
-    """Divergences from the target, or for a regression the largest distance from a value, per context."""
-    if isinstance(task, Task):
-        return _divergences(outputs, task, start, stop)
-    return np.abs(outputs - task.labels[start:stop]).max(axis=1)
+def _distances(logits: Float64Array, task: Task | VectorTask, start: int, stop: int) -> Float64Array:
+    """KL(target || softmax(logits)) per context, nats, keeping the relative accuracy of tiny values.
 
-
-def _divergences(logits: Float64Array, task: Task, start: int, stop: int) -> Float64Array:
-    """KL(target || softmax(logits)) per context, nats, keeping the relative accuracy of tiny values."""
+    For a regression the largest distance from a value.
+    """
     with np.errstate(all="ignore"):
+        if isinstance(task, VectorTask):
+            return np.abs(logits - task.labels[start:stop]).max(axis=1)
         if task.laws is None:
             return _surprise(logits, task.labels[start:stop])
         laws = task.laws[start:stop]

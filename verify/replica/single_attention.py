@@ -35,17 +35,16 @@ def single_attention_bound(
 
     Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, Sections 3.1 and 3.5. Page: docs/run.md
     """
-    of_vectors = isinstance(inputs, VectorTask)
-    count, length = (inputs.n_examples, inputs.n_tokens) if of_vectors else inputs.shape
+    count, length = (inputs.n_examples, inputs.n_tokens) if isinstance(inputs, VectorTask) else inputs.shape
     rows = max(1, _BLOCK_ENTRIES // (length * max(model.d_model, model.d_qk, 2 * model.d_head)))
     blocks = []
     with np.errstate(all="ignore"):
         for start in range(0, count, rows):
             part = slice(start, min(start + rows, count))
             if isinstance(inputs, VectorTask):
-                read = _read_vectors(inputs, part, number_format)
+                read = _vectors(inputs, part, number_format)
             else:
-                read = _read_tokens(model, inputs[part], number_format)
+                read = _tokens(model, inputs[part], number_format)
             blocks.append(_block_bound(model, read, number_format, exp_ulps))
     return np.concatenate(blocks) if blocks else np.zeros(0)
 
@@ -142,7 +141,7 @@ class _Read:
     largest: float
 
 
-def _read_tokens(network: Model, contexts: Int64Array, number_format: FloatFormat) -> _Read:
+def _tokens(network: Model, contexts: Int64Array, number_format: FloatFormat) -> _Read:
     # What a position reads depends on its token and its place alone: each distinct pair is bounded once.
     length = contexts.shape[1]
     pairs, inverse = np.unique(contexts * length + np.arange(length), return_inverse=True)
@@ -155,7 +154,7 @@ def _read_tokens(network: Model, contexts: Int64Array, number_format: FloatForma
     return _Read(x, row_of, x.take(last), asking_of, 0.0)
 
 
-def _read_vectors(task: VectorTask, part: slice, number_format: FloatFormat) -> _Read:
+def _vectors(task: VectorTask, part: slice, number_format: FloatFormat) -> _Read:
     contexts, queries = task.contexts if task.shared else task.contexts[part], task.queries[part]
     rows, count = contexts.reshape(-1, task.d_model), len(queries)
     row_of = np.broadcast_to(np.arange(len(rows)).reshape(contexts.shape[:2]), (count, task.n_tokens))
