@@ -225,7 +225,7 @@ def check_memorization(
                 checks.append(check_feature_rank(statement, model, task, seen.features, progress=show))
         elif statement.id == SATURATION:
             checks.append(check_saturation(statement, seen.heads))
-    return CheckReport(certificate, asked, tuple(checks), f"bounds with proved roundings, {answers.decided_by()}")
+    return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {answers.decided_by()}")
 
 
 def subject_of(model: Model, task: Task | VectorTask) -> Subject:
