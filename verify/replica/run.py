@@ -13,6 +13,7 @@ from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure, down, up
+from verify.divergence.computed import argmax_hits, computed_divergences
 from verify.forward.float64 import logit_chunks
 from verify.replica.device import device_name, require_arithmetic, select_device
 from verify.replica.module import Replica
@@ -170,13 +171,8 @@ class _Judge:
         stop = start + len(midpoint)
         logits = self._forward(start, stop)
         finite = np.isfinite(logits).all(axis=1)
-        modes = self.task.modes(start, stop)
-        others = np.where(modes, -np.inf, logits).max(axis=1)
-        hits = np.where(modes, logits, np.inf).min(axis=1) > others
-        self.hits += int(np.count_nonzero(hits & finite))
-        divergences = np.full(stop - start, math.inf)
-        divergences[finite] = _divergences(logits, self.task, start, stop)[finite]
-        self.divergences.append(divergences)
+        self.hits += int(np.count_nonzero(argmax_hits(logits, self.task, start, stop)))
+        self.divergences.append(computed_divergences(logits, self.task, start, stop))
         errors = np.where(np.isfinite(logits), np.abs(logits - midpoint), math.inf)
         self.errors.append(float(errors.max()))
         if self.rounding is not None:
@@ -258,35 +254,3 @@ def _batch_rows(network: Model, length: int, device: torch.device) -> int:
     per_head = 2 * length * (network.d_qk + network.d_head) + 3 * length + network.d_qk + 2 * network.d_head
     entries = network.n_heads * per_head + (length + 3) * network.d_model + 8 * network.d_vocab_out
     return max(1, _BATCH_BYTES[device.type] // (8 * entries))
-
-
-def _divergences(logits: Float64Array, task: Task, start: int, stop: int) -> Float64Array:
-    """KL(target || softmax(logits)) per context, nats, keeping the relative accuracy of tiny values."""
-    with np.errstate(all="ignore"):
-        if task.laws is None:
-            return _surprise(logits, task.labels[start:stop])
-        laws = task.laws[start:stop]
-        laws = laws / laws.sum(axis=1, keepdims=True)
-        gap = logits - np.log(laws)
-        gap -= (laws * gap).sum(axis=1, keepdims=True)
-        # KL = log sum_i law_i e^{gap_i} for a gap of mean zero; e^g - 1 - g is what is left of it, all of one sign.
-        small = np.log1p((laws * _exponential_remainder(gap)).sum(axis=1))
-        top = gap.max(axis=1, keepdims=True)
-        large = np.log((laws * np.exp(gap - top)).sum(axis=1)) + top[:, 0]
-        return np.where(np.abs(gap).max(axis=1) < 1.0, small, large)
-
-
-def _exponential_remainder(x: Float64Array) -> Float64Array:
-    """e^x - 1 - x."""
-    series = x * x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5 * (1 + x / 6 * (1 + x / 7)))))
-    return np.where(np.abs(x) < 0.01, series, np.expm1(x) - x)
-
-
-def _surprise(logits: Float64Array, labels: NDArray[np.int64]) -> Float64Array:
-    """-log softmax(logits)[label] per context, nats."""
-    rows = np.arange(len(labels))
-    others = logits - logits[rows, labels][:, np.newaxis]
-    others[rows, labels] = -np.inf
-    top = np.maximum(others.max(axis=1), 0.0)
-    rest = np.exp(others - top[:, np.newaxis]).sum(axis=1)
-    return np.where(top > 0.0, top + np.log(np.exp(-top) + rest), np.log1p(rest))
