@@ -1,4 +1,4 @@
-"""The `byheart` command: memorize, capacity, check, run, claims, audit, build, assumptions."""
+"""The `byheart` command: memorize, capacity, check, run, export, claims, audit, build, assumptions."""
 
 import argparse
 import json
@@ -19,6 +19,14 @@ PROVED, REFUTED, BAD_USAGE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_CODES = {"PROVED": PROVED, "REFUTED": REFUTED, "UNDECIDED": UNDECIDED}
 
 FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
+HOST_CHOICES = (
+    "transformer-lens",
+    "transformer-bridge",
+    "attention-layer",
+    "huggingface",
+    "onnx",
+    "safetensors",
+)
 DEFAULT_CONTEXT = 4
 DEFAULT_FACTS = 1024
 LARGEST_COUNT = 10**9
@@ -157,6 +165,17 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--dtype", default="float32", choices=("float64", "float32", "bfloat16"))
     _add_common_options(run)
     run.set_defaults(command=_run)
+
+    export = commands.add_parser("export", help="write the weights for another program, load them there, and compare")
+    export.add_argument("folder", type=_path, help="a folder that `memorize` or `build` wrote")
+    export.add_argument("--to", required=True, choices=HOST_CHOICES, help="the program")
+    export.add_argument("--dtype", default="float64", choices=("float64", "float32", "bfloat16", "float16"))
+    export.add_argument(
+        "--out", type=_path, default=None, metavar="FOLDER", help="where to write (default: beside the folder)"
+    )
+    export.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    _add_common_options(export)
+    export.set_defaults(command=_export)
 
     claims = commands.add_parser("claims", help="list the claims of the literature and the verdict on each")
     claims.add_argument("claim", nargs="*", metavar="ID", help="only these, with all that is said about them")
@@ -517,6 +536,20 @@ def _run(options: argparse.Namespace) -> int:
     if summary["within_bound"] is None:
         return UNDECIDED
     return PROVED if summary["all_held"] else REFUTED
+
+
+def _export(options: argparse.Namespace) -> int:
+    _require_folder(options.folder)
+    from byheart.hosts.export import export
+
+    folder = options.folder.absolute()
+    out = options.out if options.out is not None else folder.with_name(f"{folder.name}-{options.to}")
+    with _progress(not options.json) as progress:
+        report = export(
+            folder, to=options.to, dtype=options.dtype, out=out, overwrite=options.overwrite, progress=progress
+        )
+    _print(options, {**report, "out": str(out)}, _export_tables)
+    return REFUTED if report["agrees"] is False else PROVED
 
 
 def _claims(options: argparse.Namespace) -> int:
@@ -907,6 +940,26 @@ def _check_tables(summary: dict[str, Any]) -> Rows:
 
 def _run_tables(summary: dict[str, Any]) -> Rows:
     return [(f"{summary['dtype']} on {summary['device']}", [("replica", _torch_row(summary))])]
+
+
+def _export_tables(summary: dict[str, Any]) -> Rows:
+    versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
+    facts, proved = summary["facts"], summary["proved"]
+    rows = [("host", f"{summary['host']} ({versions})"), ("type", summary["dtype"])]
+    if proved is not None:
+        rows.append(("proved of what is written", f"{proved['right']} of {facts} argmaxes right"))
+    if summary["typed"] is not None:
+        rows.append(("contexts typed and read back", f"{summary['typed']} of {facts}"))
+    tables: Rows = [("Written", [*rows, ("folder", summary["out"])])]
+    judged = {True: "within what rounding explains", False: "OUTSIDE OF WHAT ROUNDING EXPLAINS", None: "not judged"}
+    for name, run in summary["runs"].items():
+        off = f"{_number(run['largest_difference'])}, {_number(run['relative_difference'])} of the largest logit"
+        figures = [] if run["held"] is None else [("held", f"{run['held']} of {facts}")]
+        figures.append(("largest difference", f"{off}; {judged[run['agrees']]}"))
+        if run["mean_kl"] is not None:
+            figures.append(("mean KL", f"{_number(run['mean_kl'])} nats"))
+        tables.append((f"Loaded: {name}", figures))
+    return tables
 
 
 def _number(value: float | None) -> str:

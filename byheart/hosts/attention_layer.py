@@ -55,8 +55,8 @@ def _head_width(model: Model, heads: int, least: int, d_model: int) -> int:
         if 4 * (heads * width) ** 2 <= most:
             return width
     raise ResourceError(
-        f"attention-layer needs 4 (H e)^2 = {4 * (heads * least) ** 2} entries for H = {heads} heads of width e = {least}, "
-        f"as its maps are square; at most {_LARGEST} are written"
+        f"attention-layer needs 4 (H e)^2 = {4 * (heads * least) ** 2} entries for H = {heads} heads of width "
+        f"e = {least}, as its maps are square; at most {_LARGEST} are written"
     )
 
 

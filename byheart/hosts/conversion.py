@@ -1,8 +1,8 @@
 r"""What other programs ask of a model, each done here once: a residual stream, layers of one size, scales, shifts.
 
 Every function takes a `Model` and returns one with the same outputs at the last position, in exact arithmetic: padding
-adds zeros, which change no sum, and a factor that is a power of two rounds nothing. So a certificate of the model is one
-of what is written. `with_score_root` alone may round, and `scales_exactly` tells where.
+adds zeros, which change no sum, and a factor that is a power of two rounds nothing. So a certificate of the model is
+one of what is written. `with_score_root` alone may round, and `scales_exactly` tells where.
 
 Page: docs/hosts.md
 """
@@ -16,7 +16,16 @@ import numpy as np
 
 from byheart.hosts.number_types import rounded_to
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, Attends, Block, FeedForward, Normalization, Tensor, tensor_fields
+from constructions.models.blocks import (
+    Activation,
+    Attends,
+    Attention,
+    Block,
+    FeedForward,
+    Normalization,
+    Tensor,
+    tensor_fields,
+)
 from constructions.models.model import Model
 
 _INPUT_AXES = {"W_Q": 1, "W_K": 1, "W_V": 1, "W_in": 0}
@@ -88,8 +97,8 @@ def with_residual_stream(model: Model, *, extra: int = 0) -> Model:
         return model
     if norms_of(model):
         raise InputError(
-            f"the model has normalizations, and {len(missing)} blocks without a skip connection or a stream that has to "
-            "be wider, expected not both: the normalizations would see the other coordinates too"
+            f"the model has normalizations, and {len(missing)} blocks without a skip connection or a stream that has "
+            "to be wider, expected not both: the normalizations would see the other coordinates too"
         )
     live = whole = slice(0, model.d_model)
     free = model.d_model
@@ -193,7 +202,7 @@ def in_equal_layers(model: Model, *, head_width: int | None = None) -> Model:
     require_tokens(model)
     attentions = [block for block in model.blocks if isinstance(block, Attention)]
     neurons = [block for block in model.blocks if isinstance(block, FeedForward)]
-    activations = sorted({block.activation for block in neurons})
+    activations: list[Activation] = sorted({block.activation for block in neurons})
     if len(activations) > 1:
         raise InputError(f"the blocks have the activations {', '.join(activations)}, expected one")
     *_, last = [None, *model.blocks]
@@ -209,8 +218,10 @@ def in_equal_layers(model: Model, *, head_width: int | None = None) -> Model:
     looks = direction(model)
 
     zeros = _zeros_like(model)
-    silent = Attention(*(zeros(0, model.d_model, 1) for _ in range(3)), zeros(0, 1, model.d_model), score_root=root)
-    asleep = FeedForward(zeros(model.d_model, 0), zeros(0, model.d_model), activation=activations[0] if neurons else "relu")
+    nothing = zeros(0, model.d_model, 1)
+    silent = Attention(nothing, nothing, nothing, zeros(0, 1, model.d_model), score_root=root)
+    activations = activations or ["relu"]
+    asleep = FeedForward(zeros(model.d_model, 0), zeros(0, model.d_model), activation=activations[0])
     blocks: list[Block] = []
     for attention, feed_forward in _layers(model.blocks if final is None else model.blocks[:-1]):
         blocks.append(_equal_attention(attention or replace(silent, norm=norm), heads, width, looks))
@@ -223,8 +234,8 @@ def in_equal_layers(model: Model, *, head_width: int | None = None) -> Model:
 def with_score_root(model: Model, root: int) -> Model:
     r"""The same scores divided by $\sqrt{\mathrm{root}}$ in all attention blocks, with what undoes it in W_Q and b_Q.
 
-    The factor is $\sqrt{\mathrm{root} / m}$ with the `score_root` m of the block; where it is no power of two, each entry
-    is rounded twice, to float64 (`scales_exactly`).
+    The factor is $\sqrt{\mathrm{root} / m}$ with the `score_root` m of the block; where it is no power of two, each
+    entry is rounded twice, to float64 (`scales_exactly`).
 
     Args:
         model: A model of float64 tensors.

@@ -115,11 +115,10 @@ def export(
     progress("weights", None, "")
     narrow = rounded_model(model, dtype)
     converted = host.convert(narrow)
-    exact = _scales_exactly(narrow, converted)
-    if not exact:
-        converted = rounded_model(converted, dtype)
+    written = rounded_model(converted, dtype)
+    exact = _scales_exactly(narrow, converted) and written.sha256() == converted.sha256()
     with new_folder(out, overwrite=overwrite) as folder:
-        host.write(converted, folder, dtype)
+        host.write(written, folder, dtype)
         texts = _write_tokenizer(folder, task) if isinstance(task, Task) else None
         names = sorted(path.name for path in folder.iterdir())
         progress("host", None, f"{to} {versions[host.packages[0]]}")
@@ -135,7 +134,7 @@ def export(
             "dtype": dtype,
             "model": model.sha256(),
             "task": task.sha256(),
-            "parameters": converted.parameters,
+            "parameters": written.parameters,
             "facts": facts,
             "exact_conversion": exact,
             "proved": None if proved is None else vars(proved),

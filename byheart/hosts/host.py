@@ -44,8 +44,8 @@ class Host:
         write: Write a converted and rounded model into a folder, in a type.
         run: What the host computes from that folder, in that type, for the contexts of a task: logits
             `[T, d_vocab_out]`, by what ran them.
-        below: The first version that is another host, as ``(4,)``; none if all will do.
-        at_least: The first version that is this host.
+        below: The first major version that is another host; none if there is none.
+        at_least: The first major version that is this host; none if all are.
     """
 
     name: str
@@ -69,15 +69,16 @@ class Host:
             try:
                 found[package] = version(package)
             except PackageNotFoundError:
-                raise InputError(f"{package} is not installed; `pip install 'byheart[{self.extra}]'` brings it") from None
-        major = int(found[self.packages[0]].split(".")[0])
-        if (self.below is not None and major >= self.below) or (self.at_least is not None and major < self.at_least):
-            wanted = f"below {self.below}" if self.below is not None else f"{self.at_least} or newer"
-            raise InputError(
-                f"{self.packages[0]} {found[self.packages[0]]} is installed, {self.name} needs {wanted}; "
-                f"`pip install 'byheart[{self.extra}]'` brings it"
-            )
+                raise InputError(f"{package} is not installed; {self._install()}") from None
+        name, major = self.packages[0], int(found[self.packages[0]].split(".")[0])
+        if self.below is not None and major >= self.below:
+            raise InputError(f"{name} {found[name]} is installed, {self.name} is below {self.below}; {self._install()}")
+        if self.at_least is not None and major < self.at_least:
+            raise InputError(f"{name} {found[name]} is installed, {self.name} needs {self.at_least}; {self._install()}")
         return found
+
+    def _install(self) -> str:
+        return f"`pip install 'byheart[{self.extra}]'` brings it"
 
 
 def write_folder(

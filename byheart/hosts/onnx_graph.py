@@ -1,7 +1,7 @@
 """ONNX: the model as a graph, twice; of plain operators, and with the operator `Attention` of opset 23.
 
-The graphs are written node by node, with the weights under the names of byheart's files, and need no torch. They give the
-logits at the last position.
+The graphs are written node by node, with the weights under the names of byheart's files, and need no torch. They give
+the logits at the last position.
 
 Page: docs/hosts.md
 """

@@ -67,7 +67,9 @@ class Parity:
         }
 
 
-def parity(model: Model, task: Task | VectorTask, runs: dict[str, Float64Array], *, dtype: str, exact: bool) -> dict[str, Parity]:
+def parity(
+    model: Model, task: Task | VectorTask, runs: dict[str, Float64Array], *, dtype: str, exact: bool
+) -> dict[str, Parity]:
     """Compare what a host has computed with the exact logits, which are enclosed once for all of its runs.
 
     Args:

@@ -16,7 +16,6 @@ from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.forward.logits import logit_chunks
 
-
 METADATA = "byheart"
 """The text in the header of the file that holds the options of the model, as JSON."""
 

@@ -170,7 +170,6 @@ class _Judge:
     def _add_batch(self, start: int, midpoint: Float64Array, radius: Float64Array) -> None:
         stop = start + len(midpoint)
         logits = self._forward(start, stop)
-        finite = np.isfinite(logits).all(axis=1)
         self.hits += int(np.count_nonzero(argmax_hits(logits, self.task, start, stop)))
         self.divergences.append(computed_divergences(logits, self.task, start, stop))
         errors = np.where(np.isfinite(logits), np.abs(logits - midpoint), math.inf)
