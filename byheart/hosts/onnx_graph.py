@@ -1,7 +1,8 @@
 """ONNX: the model as a graph, twice; of plain operators, and with the operator `Attention` of opset 23.
 
 The graphs are written node by node, with the weights under the names of byheart's files, and need no torch. They give
-the logits at the last position.
+the logits at the last position. Attributes of nodes are float32 whatever the weights are, and onnxruntime makes such an
+attribute of a factor beside a matrix product; so scores are unscaled, and what scales them is in the queries.
 
 Page: docs/hosts.md
 """
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from byheart.hosts.conversion import with_score_root
 from byheart.hosts.host import Float64Array, Host, last_logits
 from byheart.hosts.number_types import stored_bytes
 from constructions.errors import InputError
@@ -141,11 +143,9 @@ def _attention(add: _Graph, name: str, block: Attention, asking: str, read: str)
     q, k, v = mapped(asking, "Q"), mapped(read, "K"), mapped(read, "V")
     if add.native:
         causal = int(block.attends == "causal")
-        mixed = add("Attention", q, k, v, scale=block.score_root**-0.5, is_causal=causal)
+        mixed = add("Attention", q, k, v, scale=1.0, is_causal=causal)
     else:
         scores = add("MatMul", q, add("Transpose", k, perm=[0, 1, 3, 2]))
-        if block.score_root != 1:
-            scores = add("Div", scores, add.number(block.score_root**0.5))
         if block.attends == "causal":
             size = add("Shape", scores, start=2)
             ones = add("Expand", add.number(1.0), size)
@@ -191,10 +191,12 @@ def _normalized(add: _Graph, name: str, norm: Normalization, rows: str) -> str:
 def _convert(model: Model) -> Model:
     if any(isinstance(block, Attention) and block.n_heads == 0 for block in model.blocks):
         raise InputError("onnx holds attention of at least one head, the model has one of none")
-    return model
+    return with_score_root(model, 1)
 
 
 def _write(model: Model, folder: Path, dtype: str) -> None:
+    if dtype == "float64" and any(isinstance(b, FeedForward) and b.activation == "gelu" for b in model.blocks):
+        raise InputError("the model has neurons of the activation 'gelu', whose Erf onnxruntime lacks in float64")
     for file, native in ((PLAIN_FILE, False), (NATIVE_FILE, True)):
         write_atomically(folder / file, _graph(model, dtype, native=native).SerializeToString())
 
