@@ -45,7 +45,7 @@ def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
     Page: docs/hosts.md
 
     Example:
-        >>> rounded_to("W_U", np.array([1.0 + 2.0**-8, 1.0 + 2.0**-8 + 2.0**-40, 1e-41]), "bfloat16").tolist()
+        >>> rounded_to("W_U", np.array([1.0 + 2.0**-8, 1.0 + 2.0**-8 + 2.0**-40, 1e-40]), "bfloat16").tolist()
         [1.0, 1.0078125, 9.183549615799121e-41]
     """
     require_dtype(dtype)

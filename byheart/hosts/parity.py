@@ -39,7 +39,7 @@ class Parity:
     """One run in a host beside the exact logits of the original float64 weights.
 
     Args:
-        largest_logit: Largest absolute value of an exact logit.
+        largest_logit: Largest absolute value of an exact logit, as a figure.
         largest_difference: Upper bound of |logit of the host - exact logit|.
         relative_difference: Their quotient.
         held: In how many contexts the host has the largest logit at the label, or at every mode of the law; none for a
@@ -70,7 +70,7 @@ class Parity:
 def parity(
     model: Model, task: Task | VectorTask, runs: dict[str, Float64Array], *, dtype: str, exact: bool
 ) -> dict[str, Parity]:
-    """Compare what a host has computed with the exact logits, which are enclosed once for all of its runs.
+    r"""Compare what a host has computed with the exact logits, which are enclosed once for all of its runs.
 
     Args:
         model: The original weights, in float64.
@@ -87,15 +87,15 @@ def parity(
 
     Example:
         >>> from constructions.tasks.table import table_task
-        >>> task = table_task("a,b\\nb,a\\n", target="labels")
+        >>> task = table_task("a,b\nb,a\n", target="labels")
         >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
         >>> found = parity(swap, task, {"here": np.eye(2)[::-1]}, dtype="float64", exact=True)["here"]
-        >>> found.held, found.largest_difference, found.agrees
-        (2, 0.0, True)
+        >>> found.held, found.largest_difference < 1e-300, found.agrees
+        (2, True, True)
     """
     size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
     bounds = _rounding(model, task, dtype) if exact else None
-    largest = 0.0
+    largest = 2.0**-900  # where all logits are 0; what bounds are rounded by is far smaller
     differences = {name: 0.0 for name in runs}
     within = {name: True for name in runs}
     limit = 0.0
@@ -115,7 +115,7 @@ def parity(
     judged = bounds is not None and math.isfinite(limit)
     found = {}
     for name, logits in runs.items():
-        relative = differences[name] / largest if largest else (0.0 if differences[name] == 0.0 else math.inf)
+        relative = differences[name] / largest
         agrees = within[name] if judged else relative <= LARGEST_FLOAT64_DIFFERENCE if dtype == "float64" else None
         found[name] = Parity(
             largest_logit=largest,
@@ -143,7 +143,7 @@ class Answered:
 
 
 def proved_answers(model: Model, task: Task | VectorTask) -> Answered | None:
-    """Prove in how many contexts the largest logit is where it should be, in exact real arithmetic.
+    r"""Prove in how many contexts the largest logit is where it should be, in exact real arithmetic.
 
     Args:
         model: Weights, as float64.
@@ -156,7 +156,7 @@ def proved_answers(model: Model, task: Task | VectorTask) -> Answered | None:
 
     Example:
         >>> from constructions.tasks.table import table_task
-        >>> task = table_task("a,b\\nb,a\\n", target="labels")
+        >>> task = table_task("a,b\nb,a\n", target="labels")
         >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
         >>> proved_answers(swap, task)
         Answered(right=2, wrong=0)

@@ -75,7 +75,7 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
 
 
 def typed(task: Task, context: int) -> str | None:
-    """A memorized context as a person types it.
+    r"""A memorized context as a person types it.
 
     Args:
         task: A task of tokens.
@@ -88,7 +88,7 @@ def typed(task: Task, context: int) -> str | None:
 
     Example:
         >>> from constructions.tasks.table import table_task
-        >>> typed(table_task("France,capital,Paris\\n", target="labels"), 0)
+        >>> typed(table_task("France,capital,Paris\n", target="labels"), 0)
         'France, capital'
     """
     words = [task.vocabulary[token] for token in task.contexts[context].tolist()]

@@ -14,7 +14,7 @@ Float64Array = NDArray[np.float64]
 
 
 def argmax_hits(logits: Float64Array, task: Task, start: int, stop: int) -> NDArray[np.bool_]:
-    """Where the logit of the label, or of every mode of the law, is larger than every other, and all are finite.
+    r"""Where the logit of the label, or of every mode of the law, is larger than every other, and all are finite.
 
     Args:
         logits: Of the contexts `start .. stop - 1`, `[stop - start, N]`.
@@ -38,7 +38,7 @@ def argmax_hits(logits: Float64Array, task: Task, start: int, stop: int) -> NDAr
 
 
 def computed_divergences(logits: Float64Array, task: Task, start: int, stop: int) -> Float64Array:
-    """KL(target || softmax(logits)) of each context, nats; infinite where a logit is not finite.
+    r"""KL(target || softmax(logits)) of each context, nats; infinite where a logit is not finite.
 
     Tiny values keep their relative accuracy.
 
