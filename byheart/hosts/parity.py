@@ -14,7 +14,8 @@ from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.enclosure import Enclosure, down, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import down, up
 from verify.certificates.answers import margin_upper
 from verify.divergence.computed import argmax_hits, computed_divergences
 from verify.divergence.kullback_leibler import argmax_margin
@@ -122,7 +123,7 @@ def parity(
             largest_difference=differences[name],
             relative_difference=relative,
             held=_held(logits, task, size),
-            mean_kl=float(np.mean(computed_divergences(logits, task, 0, size))) if isinstance(task, Task) else None,
+            mean_kl=float(np.mean(computed_divergences(logits, task, slice(size)))) if isinstance(task, Task) else None,
             largest_bound=limit if judged else None,
             agrees=agrees,
         )
@@ -165,7 +166,7 @@ def proved_answers(model: Model, task: Task | VectorTask) -> Answered | None:
         return None
     right = wrong = 0
     for start, enclosed in logit_chunks(model, task if isinstance(task, VectorTask) else task.contexts):
-        modes = task.modes(start, start + len(enclosed))
+        modes = task.modes(slice(start, start + len(enclosed)))
         right += int(np.count_nonzero(argmax_margin(enclosed, modes) > 0.0))
         wrong += int(np.count_nonzero(margin_upper(enclosed, modes) <= 0.0))
     return Answered(right, wrong)
@@ -194,9 +195,9 @@ def _rounding(model: Model, task: Task | VectorTask, dtype: str) -> Float64Array
 
 def _held(logits: Float64Array, task: Task | VectorTask, size: int) -> int | None:
     if isinstance(task, Task):
-        return int(np.count_nonzero(argmax_hits(logits, task, 0, size)))
+        return int(np.count_nonzero(argmax_hits(logits, task, slice(size))))
     if task.target == "values":
         return None
-    modes = task.modes(0, size)
+    modes = task.modes(slice(size))
     above = np.where(modes, logits, np.inf).min(axis=1) > np.where(modes, -np.inf, logits).max(axis=1)
     return int(np.count_nonzero(above))

@@ -13,63 +13,62 @@ from constructions.tasks.task import Task
 Float64Array = NDArray[np.float64]
 
 
-def argmax_hits(logits: Float64Array, task: Task, start: int, stop: int) -> NDArray[np.bool_]:
+def argmax_hits(logits: Float64Array, task: Task, rows: slice) -> NDArray[np.bool_]:
     r"""Where the logit of the label, or of every mode of the law, is larger than every other, and all are finite.
 
     Args:
-        logits: Of the contexts `start .. stop - 1`, `[stop - start, N]`.
+        logits: Of these contexts, `[rows, N]`.
         task: The contexts and their targets.
-        start: The first context.
-        stop: The one after the last.
+        rows: Which contexts.
 
     Returns:
-        `[stop - start]`.
-
-    Page: docs/run.md
-
-    Example:
-        >>> from constructions.tasks.table import table_task
-        >>> argmax_hits(np.array([[0.0, 1.0], [2.0, 2.0]]), table_task("a,b\nb,a\n", target="labels"), 0, 2).tolist()
-        [True, False]
-    """
-    modes = task.modes(start, stop)
-    others = np.where(modes, -np.inf, logits).max(axis=1)
-    return (np.where(modes, logits, np.inf).min(axis=1) > others) & np.isfinite(logits).all(axis=1)
-
-
-def computed_divergences(logits: Float64Array, task: Task, start: int, stop: int) -> Float64Array:
-    r"""KL(target || softmax(logits)) of each context, nats; infinite where a logit is not finite.
-
-    Tiny values keep their relative accuracy.
-
-    Args:
-        logits: Of the contexts `start .. stop - 1`, `[stop - start, N]`.
-        task: The contexts and their targets.
-        start: The first context.
-        stop: The one after the last.
-
-    Returns:
-        `[stop - start]`.
+        `[rows]`.
 
     Page: docs/run.md
 
     Example:
         >>> from constructions.tasks.table import table_task
         >>> task = table_task("a,b\nb,a\n", target="labels")
-        >>> computed_divergences(np.array([[0.0, 0.0], [np.nan, 0.0]]), task, 0, 2).round(3).tolist()
+        >>> argmax_hits(np.array([[0.0, 1.0], [2.0, 2.0]]), task, slice(2)).tolist()
+        [True, False]
+    """
+    modes = task.modes(rows)
+    others = np.where(modes, -np.inf, logits).max(axis=1)
+    return (np.where(modes, logits, np.inf).min(axis=1) > others) & np.isfinite(logits).all(axis=1)
+
+
+def computed_divergences(logits: Float64Array, task: Task, rows: slice) -> Float64Array:
+    r"""KL(target || softmax(logits)) of each context, nats; infinite where a logit is not finite.
+
+    Tiny values keep their relative accuracy.
+
+    Args:
+        logits: Of these contexts, `[rows, N]`.
+        task: The contexts and their targets.
+        rows: Which contexts.
+
+    Returns:
+        `[rows]`.
+
+    Page: docs/run.md
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("a,b\nb,a\n", target="labels")
+        >>> computed_divergences(np.array([[0.0, 0.0], [np.nan, 0.0]]), task, slice(2)).round(3).tolist()
         [0.693, inf]
     """
     finite = np.isfinite(logits).all(axis=1)
-    result = np.full(stop - start, math.inf)
-    result[finite] = _divergences(logits, task, start, stop)[finite]
+    result = np.full(len(logits), math.inf)
+    result[finite] = _divergences(logits, task, rows)[finite]
     return result
 
 
-def _divergences(logits: Float64Array, task: Task, start: int, stop: int) -> Float64Array:
+def _divergences(logits: Float64Array, task: Task, rows: slice) -> Float64Array:
     with np.errstate(all="ignore"):
         if task.laws is None:
-            return _surprise(logits, task.labels[start:stop])
-        laws = task.laws[start:stop]
+            return _surprise(logits, task.labels[rows])
+        laws = task.laws[rows]
         laws = laws / laws.sum(axis=1, keepdims=True)
         gap = logits - np.log(laws)
         gap -= (laws * gap).sum(axis=1, keepdims=True)
@@ -88,9 +87,9 @@ def _exponential_remainder(x: Float64Array) -> Float64Array:
 
 def _surprise(logits: Float64Array, labels: NDArray[np.int64]) -> Float64Array:
     """-log softmax(logits)[label] per context, nats."""
-    rows = np.arange(len(labels))
-    others = logits - logits[rows, labels][:, np.newaxis]
-    others[rows, labels] = -np.inf
+    places = np.arange(len(labels))
+    others = logits - logits[places, labels][:, np.newaxis]
+    others[places, labels] = -np.inf
     top = np.maximum(others.max(axis=1), 0.0)
     rest = np.exp(others - top[:, np.newaxis]).sum(axis=1)
     return np.where(top > 0.0, top + np.log(np.exp(-top) + rest), np.log1p(rest))

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.task import Task
-from verify.arithmetic.enclosure import Enclosure, down, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import down, up
 from verify.divergence.computed import argmax_hits, computed_divergences
 from verify.forward.float64 import logit_chunks
 from verify.replica.device import device_name, require_arithmetic, select_device
@@ -170,8 +171,8 @@ class _Judge:
     def _add_batch(self, start: int, midpoint: Float64Array, radius: Float64Array) -> None:
         stop = start + len(midpoint)
         logits = self._forward(start, stop)
-        self.hits += int(np.count_nonzero(argmax_hits(logits, self.task, start, stop)))
-        self.divergences.append(computed_divergences(logits, self.task, start, stop))
+        self.hits += int(np.count_nonzero(argmax_hits(logits, self.task, slice(start, stop))))
+        self.divergences.append(computed_divergences(logits, self.task, slice(start, stop)))
         errors = np.where(np.isfinite(logits), np.abs(logits - midpoint), math.inf)
         self.errors.append(float(errors.max()))
         if self.rounding is not None:
