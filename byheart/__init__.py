@@ -8,6 +8,7 @@ from typing import Any
 
 _HOME = {
     "byheart.job": ("memorize", "capacity_summary", "build_claim"),
+    "byheart.hosts.certify": ("certify",),
     "byheart.hosts.export": ("export",),
     "byheart.report.page": ("report_html", "write_report"),
     "verify.certificates.memorization": ("certify_memorization", "check_memorization"),

@@ -1,4 +1,4 @@
-"""The `byheart` command: memorize, capacity, check, run, export, claims, audit, build, assumptions."""
+"""The `byheart` command: memorize, capacity, check, run, export, certify, claims, audit, build, assumptions."""
 
 import argparse
 import json
@@ -178,6 +178,25 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
     _add_common_options(export)
     export.set_defaults(command=_export)
+
+    certify = commands.add_parser("certify", help="prove which facts a model of somebody else's holds")
+    certify.add_argument(
+        "model", type=_path, help="a folder or file: TransformerLens, Hugging Face's GPT-2, safetensors, or of ours"
+    )
+    certify.add_argument(
+        "--task", type=_path, required=True, metavar="FILE", help="the facts: a table in CSV, or arrays in an .npz"
+    )
+    certify.add_argument(
+        "--config", type=_path, default=None, metavar="FILE", help="what the tensors compute (default: config.json)"
+    )
+    certify.add_argument("--at-least", type=_count, default=None, metavar="K", help="ask whether at least K are held")
+    certify.add_argument(
+        "--tolerance", type=_bound, default=None, metavar="NATS", help="what the divergence of a held law may be"
+    )
+    certify.add_argument("--out", type=_path, default=None, metavar="FOLDER", help="where to write (default: nowhere)")
+    certify.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    _add_common_options(certify)
+    certify.set_defaults(command=_certify)
 
     claims = commands.add_parser("claims", help="list the claims of the literature and the verdict on each")
     claims.add_argument("claim", nargs="*", metavar="ID", help="only these, with all that is said about them")
@@ -552,6 +571,30 @@ def _export(options: argparse.Namespace) -> int:
         )
     _print(options, {**report, "out": str(out)}, _export_tables)
     return REFUTED if report["agrees"] is False else PROVED
+
+
+def _certify(options: argparse.Namespace) -> int:
+    from byheart.hosts.certify import certify
+    from constructions.tasks.criterion import TOLERANCE, Criterion
+
+    tolerance = TOLERANCE if options.tolerance is None else options.tolerance
+    asked = (
+        Criterion(tolerance=tolerance)
+        if options.at_least is None
+        else Criterion.at_least(options.at_least, tolerance=tolerance)
+    )
+    with _progress(not options.json) as progress:
+        figures = certify(
+            options.model,
+            options.task,
+            criterion=asked,
+            config=options.config,
+            out=options.out,
+            overwrite=options.overwrite,
+            progress=progress,
+        )
+    _print(options, figures, _certify_tables)
+    return EXIT_CODES[figures["verdict"]]
 
 
 def _claims(options: argparse.Namespace) -> int:
@@ -942,6 +985,32 @@ def _check_tables(summary: dict[str, Any]) -> Rows:
 
 def _run_tables(summary: dict[str, Any]) -> Rows:
     return [(f"{summary['dtype']} on {summary['device']}", [("replica", _torch_row(summary))])]
+
+
+def _certify_tables(summary: dict[str, Any]) -> Rows:
+    rows = [
+        ("asked", summary["asked"]),
+        ("verdict", summary["verdict"]),
+        ("held, proved", f"{summary['held']} of {summary['facts']} facts"),
+        ("not held, proved", _places(summary["wrong"], summary["wrong_contexts"])),
+        ("undecided", _places(summary["undecided"], summary["undecided_contexts"])),
+    ]
+    for name, what in (("margin_lower", "least margin of those held"), ("guess_kl_lower", "best guess, mean KL")):
+        if summary[name] is not None:
+            rows.append((what, f">= {_below(summary[name])} nats"))
+    if summary["mean_loss_upper"] is not None:
+        rows.append(("KL, mean", f"<= {_above(summary['mean_loss_upper'])} nats"))
+    rows.append(("decided by", summary["decided_by"]))
+    tables: Rows = [("Certified, of the weights as stored", rows)]
+    if "files" in summary:
+        tables.append(("Files", list(summary["files"].items())))
+    return tables
+
+
+def _places(count: int, places: list[int]) -> str:
+    """How many contexts, and the first of them."""
+    shown = ", ".join(map(str, places[:10]))
+    return str(count) + (f": contexts {shown}{', ...' if count > 10 else ''}" if places else "")
 
 
 def _export_tables(summary: dict[str, Any]) -> Rows:

@@ -58,7 +58,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         raise InputError(f"activation_function is {options['activation_function']!r}, expected one of {known}")
     if options["add_cross_attention"]:
         raise InputError("add_cross_attention is true, expected a model that reads one text")
-    given = {name.removeprefix("transformer."): tensor for name, tensor in tensors.items()}
+    given = {name.removeprefix("transformer."): tensor for name, tensor in tensors.items() if not is_mask(name)}
     used: set[str] = set()
 
     def take(name: str) -> Float64Array:
@@ -66,9 +66,8 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         return given[name]
 
     def norm(name: str) -> Normalization:
-        return Normalization(
-            "layer", take(f"{name}.weight"), take(f"{name}.bias"), float(options["layer_norm_epsilon"])
-        )
+        epsilon = float(options["layer_norm_epsilon"])
+        return Normalization("layer", take(f"{name}.weight"), take(f"{name}.bias"), epsilon)
 
     heads = int(options["n_head"])
     blocks: list[Block] = []
@@ -78,7 +77,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         d_model = maps.shape[0]
         if maps.shape != (d_model, 3 * d_model) or d_model % heads:
             raise InputError(
-                f"{place}.attn.c_attn.weight has shape {maps.shape}, expected [d, 3 d] with {heads} heads in d"
+                f"{place}.attn.c_attn.weight has shape {maps.shape}, expected [d, 3 d], {heads} heads in d"
             )
         width = d_model // heads
         W_Q, W_K, W_V = maps.reshape(d_model, 3, heads, width).transpose(1, 2, 0, 3)
@@ -114,3 +113,18 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     if unknown := sorted(set(given) - used):
         raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block of GPT-2")
     return Model(blocks=(*blocks, final), W_U=W_U.T, W_E=W_E, W_pos=W_pos)
+
+
+def is_mask(name: str) -> bool:
+    """Whether a tensor is a mask that the library stores beside the weights, and makes itself.
+
+    Args:
+        name: Of the tensor.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> is_mask("transformer.h.0.attn.bias"), is_mask("transformer.h.0.attn.c_attn.bias")
+        (True, False)
+    """
+    return name.endswith((".attn.bias", ".attn.masked_bias"))

@@ -4,7 +4,7 @@ Page: docs/hosts.md
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -111,11 +111,14 @@ def write_tensors(path: Path, tensors: Mapping[str, Float64Array], *, dtype: str
     write_atomically(Path(path), b"".join([len(text).to_bytes(8, "little"), text, *parts]))
 
 
-def read_tensors(path: Path) -> tuple[dict[str, Float64Array], dict[str, str]]:
+def read_tensors(
+    path: Path, *, but: Callable[[str], bool] = lambda name: False
+) -> tuple[dict[str, Float64Array], dict[str, str]]:
     """Read a file of safetensors of any floating-point type, exactly.
 
     Args:
         path: The file.
+        but: Which names are left out.
 
     Returns:
         The tensors by name, in float64, which holds every number of the smaller types; and the texts in the header.
@@ -135,6 +138,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Float64Array], dict[str, str]]:
         raise FileFormatError(f"{path} is not a readable file of safetensors: {error}") from error
     tensors = {}
     for name, entry in entries:
+        if but(name):
+            continue
         if entry["dtype"] not in _READ:
             raise FileFormatError(f"{path}: {name} has the type {entry['dtype']}, expected one of {', '.join(_READ)}")
         stored = np.frombuffer(entry["data"], dtype=_READ[entry["dtype"]]).reshape(entry["shape"])

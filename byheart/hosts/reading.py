@@ -1,7 +1,7 @@
 """Models of other people, read from their files into ours: every number exactly, every option from a configuration.
 
-Nothing about a model is guessed: which function the tensors make (the scale of the scores, the activation, the epsilon of
-a normalization) has to be said by a configuration, and a tensor that belongs to no block is refused.
+Nothing about a model is guessed: which function the tensors make (the scale of the scores, the activation, the epsilon
+of a normalization) has to be said by a configuration, and a tensor that belongs to no block is refused.
 
 Page: docs/hosts.md
 """
@@ -31,8 +31,8 @@ def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | Non
 
     - a folder with ``config.json`` and ``model.safetensors``: of Hugging Face's GPT-2, of TransformerLens (its
       configuration as JSON), or one that `export` wrote for Hugging Face, TransformerLens or as safetensors;
-    - a file of safetensors, or a state dictionary (``.pt``, ``.pth``, ``.bin``; needs torch), with a ``config.json`` beside
-      it or `config`.
+    - a file of safetensors, or a state dictionary (``.pt``, ``.pth``, ``.bin``; needs torch), with a ``config.json``
+      beside it or `config`.
 
     Args:
         path: The file or folder.
@@ -52,7 +52,7 @@ def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | Non
     if weights.suffix in _PICKLED:
         tensors, texts = _unpickled(weights), {}
     else:
-        tensors, texts = read_tensors(weights)
+        tensors, texts = read_tensors(weights, but=_is_buffer)
     if config is None and METADATA in texts:
         return _of_texts(weights, texts[METADATA], tensors)
     return model_of(tensors, _configuration(weights, config))
@@ -90,8 +90,8 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
     except KeyError as error:
         raise InputError(f"the model has no {error}, which its configuration asks for") from error
     raise InputError(
-        f"the configuration has the fields {sorted(config)[:8]}, expected one of TransformerLens (d_head, ...), of GPT-2 "
-        "(model_type gpt2), or of byheart (blocks)"
+        f"the configuration has the fields {sorted(config)[:8]}, expected one of TransformerLens (d_head, ...), of "
+        "GPT-2 (model_type gpt2), or of byheart (blocks)"
     )
 
 
@@ -126,8 +126,7 @@ def as_float64(name: str, tensor: Any) -> Float64Array:
 
 def _is_buffer(name: str) -> bool:
     """Masks and constants that libraries store beside the weights, and make themselves."""
-    place, _, last = name.rpartition(".")
-    return last in ("mask", "IGNORE", "masked_bias") or (last == "bias" and place.endswith(".attn"))
+    return gpt2.is_mask(name) or name.endswith((".attn.mask", ".attn.IGNORE"))
 
 
 def _of_options(tensors: dict[str, Float64Array], options: Mapping[str, Any]) -> Model:

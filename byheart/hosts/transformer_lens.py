@@ -94,8 +94,8 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     r"""The model of a state dictionary of a `HookedTransformer` and of its configuration.
 
     The names are those of ours. The scores are divided by `attn_scale`, by default the root of `d_head`; its square has
-    to be an integer. Normalizations are read as they are (``LN``, ``RMS``) or, where their parameters are folded into the
-    maps, without (``LNPre``, ``RMSPre``).
+    to be an integer. Normalizations are read as they are (``LN``, ``RMS``) or, where their parameters are folded into
+    the maps, without (``LNPre``, ``RMSPre``).
 
     Args:
         tensors: By name; buffers are left out.
