@@ -76,9 +76,8 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         maps, shifts = take(f"{place}.attn.c_attn.weight"), take(f"{place}.attn.c_attn.bias")
         d_model = maps.shape[0]
         if maps.shape != (d_model, 3 * d_model) or d_model % heads:
-            raise InputError(
-                f"{place}.attn.c_attn.weight has shape {maps.shape}, expected [d, 3 d], {heads} heads in d"
-            )
+            name = f"{place}.attn.c_attn.weight"
+            raise InputError(f"{name} has shape {maps.shape}, expected [d, 3 d], {heads} heads in d")
         width = d_model // heads
         W_Q, W_K, W_V = maps.reshape(d_model, 3, heads, width).transpose(1, 2, 0, 3)
         b_Q, b_K, b_V = shifts.reshape(3, heads, width)

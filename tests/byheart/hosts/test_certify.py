@@ -34,14 +34,20 @@ def written(folder, name=NAME, to="transformer-lens"):
 
 
 @pytest.mark.parametrize("name", [NAME, "network of one attention", "gelu neurons"])
-def test_a_model_of_transformerlens_is_certified_and_both_readers_check_it(name, tmp_path):
+def test_a_model_of_transformerlens_is_certified(name, tmp_path):
     task = task_of(name)
     figures = certify(written(tmp_path / "in", name), task, out=tmp_path / "out")
     assert (figures["verdict"], figures["held"], figures["wrong"]) == ("PROVED", task.n_contexts, 0)
     assert figures["margin_lower"] > 0
+    assert check_memorization(tmp_path / "out").verdict.value == "PROVED"
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == figures
+
+
+def test_both_readers_check_a_network_of_one_attention(tmp_path):
+    name = "network of one attention"
+    certify(written(tmp_path / "in", name, "safetensors"), task_of(name), out=tmp_path / "out")
     for check in (check_memorization, check_independently):
         assert check(tmp_path / "out").verdict.value == "PROVED"
-    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == figures
 
 
 def test_facts_that_are_not_held_are_proved_wrong_and_named(tmp_path):
@@ -76,9 +82,8 @@ def test_facts_are_read_from_tables_and_arrays(tmp_path):
     np.savez(tmp_path / "arrays.npz", contexts=task.contexts, next_tokens=task.labels)
     rows = [",".join(map(str, [*tokens, label])) for tokens, label in zip(task.contexts, task.labels, strict=True)]
     (tmp_path / "numbers.csv").write_text("\n".join(rows) + "\n")
-    (tmp_path / "names.tsv").write_text(
-        "\n".join("\t".join("abcdefg"[int(n)] for n in r.split(",")) for r in rows) + "\n"
-    )
+    named = ["\t".join("abcdefg"[int(number)] for number in row.split(",")) for row in rows]
+    (tmp_path / "names.tsv").write_text("\n".join(named) + "\n")
     folder = tmp_path / "out"
     export(model, task=task, to="safetensors", out=folder)
     expected = {(tuple(tokens), label) for tokens, label in zip(task.contexts.tolist(), task.labels, strict=True)}
@@ -114,16 +119,10 @@ def test_the_command_exits_with_the_verdict(tmp_path, capsys):
 
 
 def test_the_command_exports(tmp_path, capsys):
-    assert (
-        main(["certify", str(written(tmp_path / "in")), "--task", str(saved(tmp_path)), "--out", str(tmp_path / "a")])
-        == 0
-    )
+    task_of(NAME).save(tmp_path / "task.npz")
+    words = ["certify", str(written(tmp_path / "in")), "--task", str(tmp_path / "task.npz")]
+    assert main([*words, "--out", str(tmp_path / "a")]) == 0
     assert main(["export", str(tmp_path / "a"), "--to", "safetensors", "--dtype", "float32"]) == 0
     assert "20 of 20 facts held, proved of the weights as written" in capsys.readouterr().out
     assert (tmp_path / "a-safetensors" / "parity.json").is_file()
     assert main(["export", str(tmp_path / "a"), "--to", "safetensors"]) == 2
-
-
-def saved(folder):
-    task_of(NAME).save(folder / "task.npz")
-    return folder / "task.npz"
