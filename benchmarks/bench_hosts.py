@@ -1,4 +1,4 @@
-"""What other programs make of the weights: the largest difference from the exact logits, for every host and every type."""
+"""What other programs make of the weights: the largest difference from the exact logits, by host and type."""
 
 import argparse
 import os
@@ -22,9 +22,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     task = text_task(default_text(), context=4, facts=options.facts, vocabulary=32)
-    print(
-        "| host | type | largest difference / largest logit | held in the host | held, proved | mean KL, nats | agrees |"
-    )
+    print("| host | type | difference / largest logit | held in the host | held, proved | mean KL, nats | agrees |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         memory = Path(folder) / "memory"
