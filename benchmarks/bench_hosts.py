@@ -11,7 +11,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from byheart.hosts.export import HOSTS, export, host_named  # noqa: E402
 from byheart.hosts.number_types import DTYPES  # noqa: E402
-from byheart.job import memorize  # noqa: E402
+from byheart.job import memorize_into  # noqa: E402
 from constructions.errors import InputError  # noqa: E402
 from constructions.tasks.text import default_text, text_task  # noqa: E402
 
@@ -26,7 +26,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         memory = Path(folder) / "memory"
-        memorize(task, out=memory)
+        memorize_into(memory, task)
         for to in HOSTS:
             for dtype in DTYPES:
                 if dtype not in host_named(to).dtypes:

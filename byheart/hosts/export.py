@@ -14,7 +14,7 @@ from byheart.hosts.conversion import rounded_model, scales_exactly
 from byheart.hosts.host import Host
 from byheart.hosts.number_types import require_dtype
 from byheart.hosts.parity import Answered, Parity, parity, proved_answers
-from byheart.hosts.tokenizer import tokenizer_json, typed
+from byheart.hosts.tokenizer import tokenizer_json
 from constructions.errors import InputError
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.models.blocks import Attention
@@ -24,6 +24,7 @@ from constructions.models.model import Model
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER
 from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vocabulary import typed
 from verify.certificates.certificate import Certificate, file_sha256
 from verify.certificates.memorization import load_subject
 from verify.progress import Progress
@@ -73,7 +74,7 @@ def export(
     The largest difference is between what the host computes and the exact logits of the original float64 weights.
 
     Args:
-        source: A folder that `memorize` or `build_claim` wrote, or a model.
+        source: A folder that byheart wrote, or a model.
         to: The host, one of `HOSTS`.
         out: The folder to write.
         dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``.
@@ -95,11 +96,11 @@ def export(
 
     Example:
         >>> import tempfile
-        >>> from byheart.job import memorize
+        >>> from byheart.job import memorize_into
         >>> from constructions.tasks.table import table_task
         >>> task = table_task("Paris,is,in,France\nRome,is,in,Italy\n", target="labels")
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = memorize(task, out=Path(folder) / "facts")
+        ...     made = memorize_into(Path(folder) / "facts", task)
         ...     report = export(Path(folder) / "facts", to="safetensors", dtype="float32", out=Path(folder) / "out")
         >>> report["headline"]
         'safetensors, float32: 2 of 2 facts held, proved of the weights as written'

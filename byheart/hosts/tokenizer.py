@@ -5,15 +5,11 @@ How a text is cut follows from the vocabulary: into bytes, into characters, or a
 Page: docs/hosts.md
 """
 
-import re
 from typing import Any
 
 from constructions.tasks.task import Task
-from constructions.tasks.text import OTHER
-
-_WORD = re.compile(r"\w+|[^\w\s]")
-_BYTE = re.compile(r"\\x[0-9a-f]{2}")
-_SEPARATORS = (",", ";", "|", "\t", "\n")
+from constructions.tasks.text import OTHER, WORDS
+from constructions.tasks.vocabulary import cut_of
 
 
 def tokenizer_json(task: Task) -> dict[str, Any]:
@@ -40,23 +36,21 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
         >>> made["model"]["vocab"], made["pre_tokenizer"]["pretokenizers"][0]["pattern"]
         ({'New York': 0, 'is in': 1, 'USA': 2}, {'Regex': '\\s*[,]\\s*'})
     """
-    names = [name for name in task.vocabulary if name != OTHER]
+    cut_by = cut_of(task.vocabulary)
     decoder: dict[str, Any] | None = {"type": "Fuse"}
     vocabulary = task.vocabulary
-    if _are_bytes(names):
+    if cut_by.unit == "byte":
         alphabet = _byte_alphabet()
         vocabulary = tuple(name if name == OTHER else alphabet[_byte(name)] for name in vocabulary)
         cut = [{"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}, _each()]
         decoder = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
-    elif all(len(name) == 1 for name in names):
+    elif cut_by.unit == "char":
         cut = [_each()]
     else:
         decoder = None
-        free = next((s for s in _SEPARATORS if not any(s in name for name in names)), None)
-        cut = [] if free is None else [_split(rf"\s*[{free}]\s*", "Removed")]
-        if all(_WORD.fullmatch(name) for name in names):
-            cut.append(_split(r"\s+", "Removed"))
-            cut.append(_split(_WORD.pattern, "Isolated"))
+        cut = [_split(rf"\s*[{cut_by.separator}]\s*", "Removed")] if cut_by.separator else []
+        if cut_by.unit == "word":
+            cut += [_split(r"\s+", "Removed"), _split(WORDS.pattern, "Isolated")]
     return {
         "version": "1.0",
         "truncation": None,
@@ -74,45 +68,9 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
     }
 
 
-def typed(task: Task, context: int) -> str | None:
-    r"""A memorized context as a person types it.
-
-    Args:
-        task: A task of tokens.
-        context: Which of its contexts.
-
-    Returns:
-        The text; none where there is none, as for a part of a character's bytes, or for ``<other>``.
-
-    Page: docs/hosts.md
-
-    Example:
-        >>> from constructions.tasks.table import table_task
-        >>> typed(table_task("France,capital,Paris\n", target="labels"), 0)
-        'France, capital'
-    """
-    words = [task.vocabulary[token] for token in task.contexts[context].tolist()]
-    names = [name for name in task.vocabulary if name != OTHER]
-    if OTHER in words:
-        return None
-    if _are_bytes(names):
-        try:
-            return bytes(map(_byte, words)).decode()
-        except UnicodeDecodeError:
-            return None
-    if all(len(name) == 1 for name in names):
-        return "".join(words)
-    free = next((s for s in _SEPARATORS if not any(s in name for name in names)), " ")
-    return f"{free} ".join(words) if free in ",;" else free.join(words)
-
-
-def _are_bytes(names: list[str]) -> bool:
-    escaped = [name for name in names if _BYTE.fullmatch(name)]
-    return bool(escaped) and all(len(name) == 1 and ord(name) < 128 for name in names if name not in escaped)
-
-
 def _byte(name: str) -> int:
-    return int(name[2:], 16) if _BYTE.fullmatch(name) else ord(name)
+    """The byte that a token of a text of bytes stands for."""
+    return ord(name) if len(name) == 1 else int(name[2:], 16)
 
 
 def _byte_alphabet() -> list[str]:

@@ -87,12 +87,10 @@ def test_a_person_types_a_context_and_reads_the_fact(tmp_path):
     installed("huggingface")
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from byheart.job import memorize
-    from constructions.tasks.table import table_task
+    from byheart import memorize
 
-    task = table_task("France,capital,Paris\nPeru,capital,Lima\nNew Zealand,capital,Wellington\n", target="labels")
-    memorize(task, out=tmp_path / "facts")
-    report = export(tmp_path / "facts", to="huggingface", out=tmp_path / "out")
+    facts = {("France", "capital"): "Paris", ("Peru", "capital"): "Lima", ("New Zealand", "capital"): "Wellington"}
+    report = memorize(facts).export(to="huggingface", out=tmp_path / "out")
     assert report["typed"] == 3
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "out", trust_remote_code=True)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")

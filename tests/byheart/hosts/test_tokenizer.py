@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from byheart.hosts.tokenizer import tokenizer_json, typed
+from byheart.hosts.tokenizer import tokenizer_json
 from constructions.tasks.table import table_task
 from constructions.tasks.text import text_task
+from constructions.tasks.vocabulary import typed
 
 TASKS = {
     "cells": table_task("New York,is in,USA\nRome,is in,Italy\n", target="labels"),
