@@ -19,6 +19,7 @@ from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
 from byheart.hosts.number_types import read_tensors
 from byheart.hosts.safetensors_file import METADATA
 from constructions.errors import FileFormatError, InputError
+from constructions.files import canonical_json
 from constructions.models.model import Model, assembled
 
 Float64Array = NDArray[np.float64]
@@ -87,8 +88,12 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
             return transformer_lens.model_of(exact, config)
         if "blocks" in config:
             return _of_options(exact, config)
+    except InputError:
+        raise
     except KeyError as error:
         raise InputError(f"the model has no {error}, which its configuration asks for") from error
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputError(f"the configuration and the tensors make no model: {error}") from error
     raise InputError(
         f"the configuration has the fields {sorted(config)[:8]}, expected one of TransformerLens (d_head, ...), of "
         "GPT-2 (model_type gpt2), or of byheart (blocks)"
@@ -132,6 +137,8 @@ def _is_buffer(name: str) -> bool:
 def _of_options(tensors: dict[str, Float64Array], options: Mapping[str, Any]) -> Model:
     plain = {"blocks": [_without_names(block) for block in options["blocks"]]}
     model = assembled(plain, tensors)
+    if canonical_json(model.options()["blocks"]) != canonical_json(plain["blocks"]):  # as texts, for 1 == 1.0 == True
+        raise InputError(f"the configuration says {plain['blocks']}, expected {model.options()['blocks']}")
     if unknown := sorted(set(tensors) - set(model.tensors())):
         raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block")
     return model
@@ -145,9 +152,8 @@ def _without_names(option: Mapping[str, Any]) -> dict[str, Any]:
 
 def _of_texts(path: Path, text: str, tensors: dict[str, Float64Array]) -> Model:
     try:
-        options = json.loads(text)
-        return _of_options(tensors, options)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return model_of(tensors, json.loads(text))
+    except (ValueError, AttributeError, RecursionError) as error:  # InputError is a ValueError
         raise FileFormatError(f"{path} is not a readable model: {error}") from error
 
 

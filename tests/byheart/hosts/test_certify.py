@@ -34,20 +34,14 @@ def written(folder, name=NAME, to="transformer-lens"):
 
 
 @pytest.mark.parametrize("name", [NAME, "network of one attention", "gelu neurons"])
-def test_a_model_of_transformerlens_is_certified(name, tmp_path):
+def test_a_model_of_transformerlens_is_certified_and_both_readers_check_it(name, tmp_path):
     task = task_of(name)
     figures = certify(written(tmp_path / "in", name), task, out=tmp_path / "out")
     assert (figures["verdict"], figures["held"], figures["wrong"]) == ("PROVED", task.n_contexts, 0)
     assert figures["margin_lower"] > 0
-    assert check_memorization(tmp_path / "out").verdict.value == "PROVED"
-    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == figures
-
-
-def test_both_readers_check_a_network_of_one_attention(tmp_path):
-    name = "network of one attention"
-    certify(written(tmp_path / "in", name, "safetensors"), task_of(name), out=tmp_path / "out")
     for check in (check_memorization, check_independently):
         assert check(tmp_path / "out").verdict.value == "PROVED"
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == figures
 
 
 def test_facts_that_are_not_held_are_proved_wrong_and_named(tmp_path):

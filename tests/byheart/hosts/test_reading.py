@@ -93,6 +93,34 @@ def test_another_configuration_is_refused(changes, message):
         model_of(tensors, {**config, **changes})
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"score_root": True},
+        {"score_root": 1.0},
+        {"attends": "sideways"},
+        {"skip": 1},
+        {"unknown": 1},
+        {"norm": {"kind": "layer", "epsilon": "0x"}},
+        {"norm": 5},
+    ],
+    ids=str,
+)
+def test_options_that_are_not_ours_are_refused(change):
+    model = MODELS["stack of attention"]
+    options = model.options()
+    options["blocks"][0] |= change
+    with pytest.raises(InputError):
+        model_of(model.tensors(), options)
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_layers", "two"), ("d_head", None), ("eps", []), ("attn_scale", "x")])
+def test_a_configuration_of_other_types_is_refused(name, value):
+    tensors, config = lens(attn_scale=-1.0)
+    with pytest.raises(InputError):
+        model_of(tensors, {**config, name: value})
+
+
 def test_masks_are_left_out_and_other_integers_refused(tmp_path):
     tensors, config = lens()
     masked = {**tensors, "blocks.0.attn.mask": np.ones((4, 4), bool), "blocks.0.attn.IGNORE": np.float64(-1e5)}
