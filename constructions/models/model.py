@@ -47,6 +47,7 @@ class Model:
     Page: docs/conventions.md
 
     Example:
+        >>> import numpy as np
         >>> one = np.ones
         >>> neurons = FeedForward(one((2, 8)), one((8, 2)), activation="relu")
         >>> model = Model(blocks=(neurons,), W_U=one((2, 3)), W_E=one((3, 2)), W_pos=one((4, 2)))
@@ -309,14 +310,15 @@ def assembled(options: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
     Page: docs/conventions.md
 
     Example:
+        >>> import numpy as np
         >>> one = np.ones((1, 1))
         >>> model = Model(blocks=(), W_U=one, W_E=one, W_pos=one)
         >>> assembled(model.options(), model.tensors()).sha256() == model.sha256()
         True
     """
-    options = options["blocks"]
+    described: list[dict[str, Any]] = options["blocks"]
     blocks: list[Block] = []
-    for prefix, norm_prefix, option in zip(*block_names(options), options, strict=True):
+    for prefix, norm_prefix, option in zip(*block_names(described), described, strict=True):
         own = {name.rpartition(".")[2]: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] == prefix}
         option = dict(option)
         kind = option.pop("kind")
