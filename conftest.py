@@ -12,8 +12,8 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-# Programs with their own entry points and the settings of Sphinx hold no tests.
-collect_ignore_glob = ["benchmarks/*", "docs/*.py", "tests/mutants/*"]
+# Programs with their own entry points, the settings of Sphinx, and what runs in other programs hold no tests.
+collect_ignore_glob = ["benchmarks/*", "byheart/hosts/written/*", "docs/*.py", "tests/mutants/*"]
 
 
 def enter_empty_folder(namespace: dict[str, Any]) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 _HOME = {
     "byheart.facts": ("memorize", "read_facts"),
+    "byheart.hosts.certify": ("certify",),
+    "byheart.hosts.export": ("export",),
     "byheart.memory": ("Memory", "Answer"),
     "byheart.job": ("hold", "capacity_summary", "build_claim"),
     "byheart.report.page": ("report_html", "write_report"),

@@ -120,6 +120,12 @@ class Memory:
         self.summary["seconds"]["files"] = round(time.perf_counter() - start, 3)
         return self.summary
 
+    def export(self, *, to: str, out: Path | str, dtype: str = "float64", overwrite: bool = False) -> dict[str, Any]:
+        """Write the weights for another program, load them there, and compare; see `byheart.hosts.export.export`."""
+        from byheart.hosts.export import export  # the hosts are of no use to a memory that stays here
+
+        return export(self.model, task=self.task, to=to, out=out, dtype=dtype, overwrite=overwrite)
+
     def _write(self, folder: Path, out: Path) -> None:
         self.model.save(folder / MODEL_FILE)
         self.task.save(folder / TASK_FILE)

@@ -13,6 +13,7 @@ from typing import Any
 from constructions.errors import FileFormatError, InputError
 
 _LARGEST_FILE = 2**34  # bytes
+_MARKS = ("certificate.json", "parity.json")  # what byheart writes into every folder of results, and of an export
 
 
 def canonical_json(value: Any) -> str:
@@ -108,7 +109,8 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
     Args:
         path: The folder to make.
-        overwrite: Replace a folder that byheart wrote before (one that holds a ``certificate.json`` or nothing).
+        overwrite: Replace a folder that byheart wrote before (one that holds a ``certificate.json``, a ``parity.json``
+            or nothing).
 
     Raises:
         InputError: `path` exists and may not be replaced.
@@ -162,6 +164,6 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         return
     if not overwrite:
         raise InputError(f"out: {path} exists; choose another folder or pass --overwrite")
-    ours = path.is_dir() and (not any(path.iterdir()) or (path / "certificate.json").is_file())
+    ours = path.is_dir() and (not any(path.iterdir()) or any((path / name).is_file() for name in _MARKS))
     if path.is_symlink() or not ours:
         raise InputError(f"out: {path} exists and was not written by byheart; it is not overwritten")

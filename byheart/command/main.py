@@ -1,4 +1,4 @@
-"""The `byheart` command: memorize, ask, capacity, check, run, claims, audit, build, assumptions."""
+"""The `byheart` command: memorize, ask, capacity, check, run, export, certify, claims, audit, build, assumptions."""
 
 import argparse
 import json
@@ -23,6 +23,14 @@ PROVED, REFUTED, BAD_USAGE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_CODES = {"PROVED": PROVED, "REFUTED": REFUTED, "UNDECIDED": UNDECIDED}
 
 FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
+HOST_CHOICES = (
+    "transformer-lens",
+    "transformer-bridge",
+    "attention-layer",
+    "huggingface",
+    "onnx",
+    "safetensors",
+)
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 LARGEST_COUNT = 10**9
 
@@ -166,6 +174,36 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--dtype", default="float32", choices=("float64", "float32", "bfloat16"))
     _add_common_options(run)
     run.set_defaults(command=_run)
+
+    export = commands.add_parser("export", help="write the weights for another program, load them there, and compare")
+    export.add_argument("folder", type=_path, help="a folder that `memorize` or `build` wrote")
+    export.add_argument("--to", required=True, choices=HOST_CHOICES, help="the program")
+    export.add_argument("--dtype", default="float64", choices=("float64", "float32", "bfloat16", "float16"))
+    export.add_argument(
+        "--out", type=_path, default=None, metavar="FOLDER", help="where to write (default: beside the folder)"
+    )
+    export.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    _add_common_options(export)
+    export.set_defaults(command=_export)
+
+    certify = commands.add_parser("certify", help="prove which facts a model of somebody else's holds")
+    certify.add_argument(
+        "model", type=_path, help="a folder or file: TransformerLens, Hugging Face's GPT-2, safetensors, or of ours"
+    )
+    certify.add_argument(
+        "--task", type=_path, required=True, metavar="FILE", help="the facts: a table in CSV, or arrays in an .npz"
+    )
+    certify.add_argument(
+        "--config", type=_path, default=None, metavar="FILE", help="what the tensors compute (default: config.json)"
+    )
+    certify.add_argument("--at-least", type=_count, default=None, metavar="K", help="ask whether at least K are held")
+    certify.add_argument(
+        "--tolerance", type=_bound, default=None, metavar="NATS", help="what the divergence of a held law may be"
+    )
+    certify.add_argument("--out", type=_path, default=None, metavar="FOLDER", help="where to write (default: nowhere)")
+    certify.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    _add_common_options(certify)
+    certify.set_defaults(command=_certify)
 
     claims = commands.add_parser("claims", help="list the claims of the literature and the verdict on each")
     claims.add_argument("claim", nargs="*", metavar="ID", help="only these, with all that is said about them")
@@ -570,6 +608,44 @@ def _run(options: argparse.Namespace) -> int:
     return PROVED if summary["all_held"] else REFUTED
 
 
+def _export(options: argparse.Namespace) -> int:
+    _require_folder(options.folder)
+    from byheart.hosts.export import export
+
+    folder = options.folder.absolute()
+    out = options.out if options.out is not None else folder.with_name(f"{folder.name}-{options.to}")
+    with _progress(not options.json) as progress:
+        report = export(
+            folder, to=options.to, dtype=options.dtype, out=out, overwrite=options.overwrite, progress=progress
+        )
+    _print(options, {**report, "out": str(out)}, _export_tables)
+    return REFUTED if report["agrees"] is False else PROVED
+
+
+def _certify(options: argparse.Namespace) -> int:
+    from byheart.hosts.certify import certify
+    from constructions.tasks.criterion import TOLERANCE, Criterion
+
+    tolerance = TOLERANCE if options.tolerance is None else options.tolerance
+    asked = (
+        Criterion(tolerance=tolerance)
+        if options.at_least is None
+        else Criterion.at_least(options.at_least, tolerance=tolerance)
+    )
+    with _progress(not options.json) as progress:
+        figures = certify(
+            options.model,
+            options.task,
+            criterion=asked,
+            config=options.config,
+            out=options.out,
+            overwrite=options.overwrite,
+            progress=progress,
+        )
+    _print(options, figures, _certify_tables)
+    return EXIT_CODES[figures["verdict"]]
+
+
 def _claims(options: argparse.Namespace) -> int:
     from constructions.claims import REGISTER, claims
 
@@ -952,6 +1028,52 @@ def _check_tables(summary: dict[str, Any]) -> Rows:
 
 def _run_tables(summary: dict[str, Any]) -> Rows:
     return [(f"{summary['dtype']} on {summary['device']}", [("replica", _torch_row(summary))])]
+
+
+def _certify_tables(summary: dict[str, Any]) -> Rows:
+    rows = [
+        ("asked", summary["asked"]),
+        ("verdict", summary["verdict"]),
+        ("held, proved", f"{summary['held']} of {summary['facts']} facts"),
+        ("not held, proved", _places(summary["wrong"], summary["wrong_contexts"])),
+        ("undecided", _places(summary["undecided"], summary["undecided_contexts"])),
+    ]
+    for name, what in (("margin_lower", "least margin of those held"), ("guess_kl_lower", "best guess, mean KL")):
+        if summary[name] is not None:
+            rows.append((what, f">= {_below(summary[name])} nats"))
+    if summary["mean_loss_upper"] is not None:
+        rows.append(("KL, mean", f"<= {_above(summary['mean_loss_upper'])} nats"))
+    rows.append(("decided by", summary["decided_by"]))
+    tables: Rows = [("Certified, of the weights as stored", rows)]
+    if "files" in summary:
+        tables.append(("Files", list(summary["files"].items())))
+    return tables
+
+
+def _places(count: int, places: list[int]) -> str:
+    """How many contexts, and the first of them."""
+    shown = ", ".join(map(str, places[:10]))
+    return str(count) + (f": contexts {shown}{', ...' if count > 10 else ''}" if places else "")
+
+
+def _export_tables(summary: dict[str, Any]) -> Rows:
+    versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
+    facts, proved = summary["facts"], summary["proved"]
+    rows = [("host", f"{summary['host']} ({versions})"), ("type", summary["dtype"])]
+    if proved is not None:
+        rows.append(("proved of what is written", f"{proved['right']} of {facts} argmaxes right"))
+    if summary["typed"] is not None:
+        rows.append(("contexts typed and read back", f"{summary['typed']} of {facts}"))
+    tables: Rows = [("Written", [*rows, ("folder", summary["out"])])]
+    judged = {True: "within what rounding explains", False: "OUTSIDE OF WHAT ROUNDING EXPLAINS", None: "not judged"}
+    for name, run in summary["runs"].items():
+        off = f"{_number(run['largest_difference'])}, {_number(run['relative_difference'])} of the largest logit"
+        figures = [] if run["held"] is None else [("held", f"{run['held']} of {facts}")]
+        figures.append(("largest difference", f"{off}; {judged[run['agrees']]}"))
+        if run["mean_kl"] is not None:
+            figures.append(("mean KL", f"{_number(run['mean_kl'])} nats"))
+        tables.append((f"Loaded: {name}", figures))
+    return tables
 
 
 def _below(value: float | None) -> str:

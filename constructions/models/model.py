@@ -47,6 +47,7 @@ class Model:
     Page: docs/conventions.md
 
     Example:
+        >>> import numpy as np
         >>> one = np.ones
         >>> neurons = FeedForward(one((2, 8)), one((8, 2)), activation="relu")
         >>> model = Model(blocks=(neurons,), W_U=one((2, 3)), W_E=one((3, 2)), W_pos=one((4, 2)))
@@ -243,7 +244,7 @@ class Model:
                 "(`byheart memorize` or `byheart build`)"
             )
         try:
-            model = _assembled(metadata, tensors)
+            model = assembled(metadata, tensors)
         except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise FileFormatError(f"{path} is not a readable model: {error}") from error
         stated = {"format": FORMAT, "version": VERSION, **model.options()}
@@ -292,10 +293,32 @@ def block_names(options: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
     return blocks, norms
 
 
-def _assembled(metadata: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
-    options = metadata["blocks"]
+def assembled(options: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
+    """The model with these `options` and these `tensors`.
+
+    Args:
+        options: As `Model.options` gives them.
+        tensors: By the names that `Model.tensors` gives them; others are not looked at.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: Tensors or options that make no model.
+        KeyError: A tensor or an option is missing.
+
+    Page: docs/conventions.md
+
+    Example:
+        >>> import numpy as np
+        >>> one = np.ones((1, 1))
+        >>> model = Model(blocks=(), W_U=one, W_E=one, W_pos=one)
+        >>> assembled(model.options(), model.tensors()).sha256() == model.sha256()
+        True
+    """
+    described: list[dict[str, Any]] = options["blocks"]
     blocks: list[Block] = []
-    for prefix, norm_prefix, option in zip(*block_names(options), options, strict=True):
+    for prefix, norm_prefix, option in zip(*block_names(described), described, strict=True):
         own = {name.rpartition(".")[2]: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] == prefix}
         option = dict(option)
         kind = option.pop("kind")

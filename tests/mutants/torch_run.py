@@ -24,6 +24,10 @@ def run(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/replica/run.py", original, mutated, "tests/verify/replica/test_run.py", why)
 
 
+def computed(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/divergence/computed.py", original, mutated, "tests/verify/replica/test_run.py", why)
+
+
 def device(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/replica/device.py", original, mutated, "tests/verify/replica/test_device.py", why)
 
@@ -340,10 +344,12 @@ MUTANTS = [
         "            radius = radius\n",
         "averages elsewhere round nothing",
     ),
-    run(
-        "hits & finite",
-        "hits",
-        "a NaN is the right answer",
+    Mutant(
+        "verify/divergence/computed.py",
+        "> others) & np.isfinite(logits).all(axis=1)",
+        "> others)",
+        "tests/verify/divergence/test_computed.py",
+        "a context with an infinite logit is right",
     ),
     run(
         "np.all(up(errors[judged]) <= down(limits[judged]))",
@@ -383,28 +389,28 @@ MUTANTS = [
         "errors = np.nan_to_num(np.abs(outputs - midpoint), nan=0.0, posinf=0.0)",
         "a NaN is no error",
     ),
-    run(
-        "distances = np.full(stop - start, math.inf)",
-        "distances = np.zeros(stop - start)",
+    computed(
+        "result = np.full(len(logits), math.inf)",
+        "result = np.zeros(len(logits))",
         "a NaN has divergence 0",
     ),
-    run(
+    computed(
         "laws = laws / laws.sum(axis=1, keepdims=True)",
         "laws = laws * 1.0",
         "laws are not normalized",
     ),
-    run(
+    computed(
         "return np.where(np.abs(x) < 0.01, series, np.expm1(x) - x)",
         "return np.expm1(x) - x",
         "a tiny divergence is lost to cancellation",
     ),
-    run(
+    computed(
         "return np.where(np.abs(gap).max(axis=1) < 1.0, small, large)",
         "return large",
         "a tiny divergence is lost to cancellation",
     ),
-    run(
-        "others[rows, labels] = -np.inf",
+    computed(
+        "others[places, labels] = -np.inf",
         "pass",
         "the label is counted among the others",
     ),
@@ -423,7 +429,7 @@ MUTANTS = [
         "",
         "a judged device is not probed",
     ),
-    run(
+    computed(
         "gap -= (laws * gap).sum(axis=1, keepdims=True)",
         "gap -= gap.mean(axis=1, keepdims=True)",
         "the mean is not the one under the law",

@@ -17,6 +17,7 @@ from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import down, up
+from verify.divergence.computed import argmax_hits, computed_losses
 from verify.forward.logits import logit_chunks
 from verify.replica.device import device_name, require_arithmetic, select_device
 from verify.replica.formats import EXP_ULPS, FLOAT32, FLOAT64
@@ -178,18 +179,12 @@ class _Judge:
 
     def _add_batch(self, start: int, midpoint: Float64Array, radius: Float64Array) -> None:
         stop = start + len(midpoint)
-        outputs = self._forward(start, stop)
-        finite = np.isfinite(outputs).all(axis=1)
+        outputs, rows = self._forward(start, stop), slice(start, stop)
         self.count += stop - start
         if not self.of_values:
-            modes = self.task.modes(slice(start, stop))
-            others = np.where(modes, -np.inf, outputs).max(axis=1)
-            hits = np.where(modes, outputs, np.inf).min(axis=1) > others
-            self.hits += int(np.count_nonzero(hits & finite))
+            self.hits += int(np.count_nonzero(argmax_hits(outputs, self.task, rows)))
         if self.of_values or isinstance(self.task, Task):
-            distances = np.full(stop - start, math.inf)
-            distances[finite] = _distances(outputs, self.task, start, stop)[finite]
-            self.distances.append(distances)
+            self.distances.append(computed_losses(outputs, self.task, rows))
         errors = np.where(np.isfinite(outputs), np.abs(outputs - midpoint), math.inf)
         self.errors.append(float(errors.max()))
         if self.rounding is not None:
@@ -285,40 +280,3 @@ def _batch_rows(model: Model, length: int, device: torch.device) -> int:
         elif isinstance(block, FeedForward):
             entries += length * (3 * block.d_mlp + 2 * block.d_out)
     return max(1, _BATCH_BYTES[device.type] // (8 * entries))
-
-
-def _distances(logits: Float64Array, task: Task | VectorTask, start: int, stop: int) -> Float64Array:
-    """KL(target || softmax(logits)) per context, nats, keeping the relative accuracy of tiny values.
-
-    For a regression the largest distance from a value.
-    """
-    with np.errstate(all="ignore"):
-        if isinstance(task, VectorTask):
-            return np.abs(logits - task.labels[start:stop]).max(axis=1)
-        if task.laws is None:
-            return _surprise(logits, task.labels[start:stop])
-        laws = task.laws[start:stop]
-        laws = laws / laws.sum(axis=1, keepdims=True)
-        gap = logits - np.log(laws)
-        gap -= (laws * gap).sum(axis=1, keepdims=True)
-        # KL = log sum_i law_i e^{gap_i} for a gap of mean zero; e^g - 1 - g is what is left of it, all of one sign.
-        small = np.log1p((laws * _exponential_remainder(gap)).sum(axis=1))
-        top = gap.max(axis=1, keepdims=True)
-        large = np.log((laws * np.exp(gap - top)).sum(axis=1)) + top[:, 0]
-        return np.where(np.abs(gap).max(axis=1) < 1.0, small, large)
-
-
-def _exponential_remainder(x: Float64Array) -> Float64Array:
-    """e^x - 1 - x."""
-    series = x * x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5 * (1 + x / 6 * (1 + x / 7)))))
-    return np.where(np.abs(x) < 0.01, series, np.expm1(x) - x)
-
-
-def _surprise(logits: Float64Array, labels: NDArray[np.int64]) -> Float64Array:
-    """-log softmax(logits)[label] per context, nats."""
-    rows = np.arange(len(labels))
-    others = logits - logits[rows, labels][:, np.newaxis]
-    others[rows, labels] = -np.inf
-    top = np.maximum(others.max(axis=1), 0.0)
-    rest = np.exp(others - top[:, np.newaxis]).sum(axis=1)
-    return np.where(top > 0.0, top + np.log(np.exp(-top) + rest), np.log1p(rest))

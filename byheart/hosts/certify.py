@@ -1,0 +1,192 @@
+"""Prove what a model of somebody else's has memorized: the weights in, a certificate out.
+
+Page: docs/hosts.md
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from byheart.hosts.export import TOKENIZER_FILE
+from byheart.hosts.reading import model_of, read_model
+from constructions.errors import FileFormatError, InputError
+from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
+from constructions.models.construction import require_fit
+from constructions.models.model import Model
+from constructions.tasks.arrays import array_task, read_arrays
+from constructions.tasks.criterion import Criterion
+from constructions.tasks.table import read_table, table_task
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask, load_task
+from verify.certificates.certificate import ANSWERS, MODEL_FILE, SUMMARY_FILE, TASK_FILE, plain_number
+from verify.certificates.memorization import certify_memorization
+from verify.progress import Progress
+
+_MOST_NAMED = 100  # contexts that the figures list; the certificate names all that are held
+
+
+def certify(
+    source: Any,
+    task: Task | VectorTask | Path | str,
+    *,
+    criterion: Criterion | None = None,
+    config: Mapping[str, Any] | Path | str | None = None,
+    names: Mapping[str, str] | None = None,
+    out: Path | str | None = None,
+    overwrite: bool = False,
+    progress: Progress = lambda stage, share, detail: None,
+) -> dict[str, Any]:
+    r"""Prove of the weights of a trained model, as they are stored, which facts of a list they hold.
+
+    The certificate is about the exact numbers in the file, whatever their type, in real arithmetic: how many contexts
+    are held and how many are not, the least margin, the mean divergence. It is of the same kind as those of `memorize`,
+    and both readers check it (`byheart check`, `--independent`).
+
+    Args:
+        source: A file or a folder (`byheart.hosts.reading.read_model`), a `Model`, a `torch.nn.Module`, or tensors by
+            name.
+        task: The facts, or a file of them (`read_facts`).
+        criterion: What is asked; by default that every fact is held.
+        config: What the tensors compute, where no ``config.json`` beside them says so.
+        names: For a module or tensors, the name there of each tensor that the configuration names.
+        out: A folder to write: the weights, the facts, the certificate; nothing is written by default.
+        overwrite: Replace a folder that byheart wrote.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The figures, as plain JSON data: ``verdict``, ``headline``, ``facts``, ``held``, ``wrong``, ``undecided``,
+        ``margin_lower``, ``mean_loss_upper``, and the first 100 contexts that are proved wrong (``wrong_contexts``) or
+        left open (``undecided_contexts``).
+
+    Raises:
+        InputError: A model of another kind, or facts that it cannot read.
+        FileFormatError: A file is missing or damaged.
+        ResourceError: There is too little memory.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+        >>> figures = certify(swap, table_task("a,b\nb,b\n", target="labels"))
+        >>> figures["verdict"], figures["held"], figures["wrong_contexts"]
+        ('REFUTED', 1, [1])
+    """
+    if out is not None:
+        refuse_existing(Path(out), overwrite=overwrite)
+    progress("model", None, "")
+    model = _model(source, config, names)
+    folder = Path(source) if isinstance(source, Path | str) else None
+    facts = task if isinstance(task, Task | VectorTask) else read_facts(Path(task), model, folder)
+    require_fit(model, facts)
+    asked = criterion or Criterion()
+    proved = certify_memorization(model, facts, asked, progress=progress)
+    answers, target = proved.answers, facts.target
+    held, wrong = answers.held(target, asked.tolerance), answers.wrong(target, asked.tolerance)
+    values = next((each.values for each in proved.certificate.statements if each.id == ANSWERS), {})
+    figures: dict[str, Any] = {
+        "verdict": proved.certificate.verdict.value,
+        "headline": proved.certificate.headline(),
+        "asked": asked.describe(target),
+        "parameters": model.parameters,
+        "model": model.sha256(),
+        "facts": len(held),
+        "held": int(held.sum()),
+        "wrong": int(wrong.sum()),
+        "undecided": int((~held & ~wrong).sum()),
+        "margin_lower": _plain(values, "margin_lower"),
+        "mean_loss_upper": _plain(values, "mean_upper"),
+        "max_loss_upper": _plain(values, "max_upper"),
+        "guess_kl_lower": _plain(values, "guess_lower"),
+        "wrong_contexts": np.flatnonzero(wrong)[:_MOST_NAMED].tolist(),
+        "undecided_contexts": np.flatnonzero(~held & ~wrong)[:_MOST_NAMED].tolist(),
+        "decided_by": answers.decided_by(),
+    }
+    if out is not None:
+        with new_folder(Path(out), overwrite=overwrite) as written:
+            model.save(written / MODEL_FILE)
+            facts.save(written / TASK_FILE)
+            proved.save(written)
+            figures["files"] = {path.name: str(Path(out) / path.name) for path in sorted(written.iterdir())}
+            write_atomically(written / SUMMARY_FILE, (canonical_json(figures) + "\n").encode())
+    return figures
+
+
+def read_facts(path: Path, model: Model, folder: Path | None = None) -> Task | VectorTask:
+    """The facts of a file, in the numbers of the tokens of a model.
+
+    - ``task.npz`` of a folder of ours;
+    - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are laws;
+    - a table in CSV: context tokens ..., next token. A cell is a token of the ``tokenizer.json`` beside the model, or
+      its number.
+
+    Args:
+        path: The file.
+        model: The model, for the number of its tokens.
+        folder: Where the model lies.
+
+    Raises:
+        FileFormatError: The file is missing or holds something else.
+        InputError: A cell that is no token.
+
+    Page: docs/hosts.md
+    """
+    if path.suffix.lower() in (".csv", ".tsv"):
+        return _tabled(path, model, folder)
+    try:
+        return load_task(path)
+    except FileFormatError as ours:
+        try:
+            arrays = read_arrays(path)
+        except FileFormatError:
+            raise ours from None
+    target = "laws" if "laws" in arrays else "labels"
+    return array_task(**{"vocabulary": model.d_vocab_out, **arrays}, target=target)
+
+
+def _tabled(path: Path, model: Model, folder: Path | None) -> Task:
+    found = table_task(read_table(path), delimiter="\t" if path.suffix.lower() == ".tsv" else ",", target="labels")
+    vocabulary = None if folder is None else (folder if folder.is_dir() else folder.parent) / TOKENIZER_FILE
+    numbers: dict[str, int] = {}
+    if vocabulary is not None and vocabulary.is_file():
+        try:
+            numbers = json.loads(vocabulary.read_text(encoding="utf-8"))["model"]["vocab"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FileFormatError(f"{vocabulary} has no vocabulary of tokens: {error}") from error
+    number_of = []
+    for name in found.vocabulary:
+        if name not in numbers and not (name.isascii() and name.isdigit()):
+            where = f"a token of {vocabulary}" if numbers else "the number of a token"
+            raise InputError(f"{path} has the cell {name!r}, expected {where}")
+        number_of.append(numbers[name] if name in numbers else int(name))
+    tokens = np.array(number_of, dtype=np.int64)
+    names: Any = model.d_vocab_out
+    if len(numbers) == model.d_vocab_out:
+        names = tuple(sorted(numbers, key=lambda name: numbers[name]))
+    return array_task(tokens[found.contexts], next_tokens=tokens[found.labels], vocabulary=names, target="labels")
+
+
+def _model(source: Any, config: Any, names: Mapping[str, str] | None) -> Model:
+    if isinstance(source, Model):
+        return source
+    if isinstance(source, Path | str):
+        if names is not None:
+            raise InputError(f"names are given, but {source} is a file, whose configuration names its tensors")
+        return read_model(source, config=config)
+    tensors = source.state_dict() if hasattr(source, "state_dict") else source
+    if not isinstance(tensors, Mapping):
+        raise InputError(f"source is {type(source).__name__}, expected a path, a Model, a module or tensors by name")
+    if not isinstance(config, Mapping):
+        raise InputError("config is missing, expected what the tensors compute (docs/hosts.md)")
+    if names is not None:
+        if missing := sorted(set(names.values()) - set(tensors)):
+            raise InputError(f"names has {missing[0]!r}, which is no tensor of the {len(tensors)} that are given")
+        tensors = {ours: tensors[theirs] for ours, theirs in names.items()}
+    return model_of(tensors, config)
+
+
+def _plain(values: Mapping[str, Any], name: str) -> int | float | None:
+    return plain_number(values[name]) if name in values else None

@@ -1,0 +1,411 @@
+r"""What other programs ask of a model, each done here once: a residual stream, layers of one size, scales, shifts.
+
+Every function takes a `Model` and returns one with the same outputs at the last position, in exact arithmetic: padding
+adds zeros, which change no sum, and a factor that is a power of two rounds nothing. So a certificate of the model is
+one of what is written. `with_score_root` alone may round, and `scales_exactly` tells where.
+
+Page: docs/hosts.md
+"""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from byheart.hosts.number_types import rounded_to
+from constructions.errors import InputError
+from constructions.models.blocks import (
+    Activation,
+    Attends,
+    Attention,
+    Block,
+    FeedForward,
+    Normalization,
+    Tensor,
+    tensor_fields,
+)
+from constructions.models.model import Model
+
+_INPUT_AXES = {"W_Q": 1, "W_K": 1, "W_V": 1, "W_in": 0}
+_OUTPUTS = ("W_O", "b_O", "W_out", "b_out")  # of which the last axis is that of the stream
+
+
+def rounded_model(model: Model, dtype: str) -> Model:
+    """The model with every entry of every tensor rounded to the nearest number of a type, as float64.
+
+    Args:
+        model: A model of float64 tensors.
+        dtype: One of `number_types.DTYPES`.
+
+    Returns:
+        The model; for ``float64`` an equal one.
+
+    Raises:
+        InputError: An entry beyond the range of the type; names the tensor.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> one = np.ones((1, 1))
+        >>> rounded_model(Model(blocks=(), W_U=one / 3, W_E=one, W_pos=one), "float16").W_U.item()
+        0.333251953125
+    """
+    rounded = iter([rounded_to(name, tensor, dtype) for name, tensor in model.tensors().items()])
+    ends = {name: next(rounded) for name in ("W_E", "W_pos") if getattr(model, name) is not None}
+    blocks = []
+    for block in model.blocks:
+        changes: dict[str, Any] = {}
+        if not isinstance(block, Normalization) and block.norm is not None:
+            norm = {name: next(rounded) for name, _ in tensor_fields(block.norm)}
+            changes["norm"] = replace(block.norm, **norm)
+        changes |= {name: next(rounded) for name, _ in tensor_fields(block)}
+        blocks.append(replace(block, **changes))
+    return Model(tuple(blocks), W_U=next(rounded), b_U=None if model.b_U is None else next(rounded), **ends)
+
+
+def with_residual_stream(model: Model, *, extra: int = 0) -> Model:
+    r"""The same outputs from blocks that all have a skip connection, for hosts that know no others.
+
+    The stream is widened: a block without a skip connection writes into coordinates of its own, which were zero, and
+    later blocks read those instead of the old ones. Nothing is rounded.
+
+    Args:
+        model: A model that reads tokens.
+        extra: Further coordinates of the stream, which stay zero.
+
+    Returns:
+        The model; its stream has the width of the old one, plus those of the rows that such blocks write, plus `extra`.
+
+    Raises:
+        InputError: The model reads vectors; or a normalization would see the other coordinates too.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> one = np.ones
+        >>> block = FeedForward(one((2, 4)), one((4, 3)), skip=False)
+        >>> wide = with_residual_stream(Model(blocks=(block,), W_U=one((3, 5)), W_E=one((6, 2)), W_pos=one((1, 2))))
+        >>> wide.d_model, wide.blocks[0].skip, wide.W_U[:, 0].tolist()
+        (5, True, [0.0, 0.0, 1.0, 1.0, 1.0])
+    """
+    require_tokens(model)
+    missing = [block.d_out for block in model.blocks if not isinstance(block, Normalization) and not block.skip]
+    width = model.d_model + sum(missing) + extra
+    if width == model.d_model:
+        return model
+    if norms_of(model):
+        raise InputError(
+            f"the model has normalizations, and {len(missing)} blocks without a skip connection or a stream that has "
+            "to be wider, expected not both: the normalizations would see the other coordinates too"
+        )
+    live = whole = slice(0, model.d_model)
+    free = model.d_model
+    blocks: list[Block] = []
+    for block in model.blocks:
+        assert not isinstance(block, Normalization)
+        changes = {name: _placed(getattr(block, name), width, axis, live) for name, axis in _input_axes(block)}
+        if not block.skip:
+            live = slice(free, free + block.d_out)
+            free = live.stop
+        changes |= {name: _placed(tensor, width, -1, live) for name, tensor in tensor_fields(block) if name in _OUTPUTS}
+        blocks.append(replace(block, skip=True, **changes))
+    ends = {name: _placed(getattr(model, name), width, 1, whole) for name in ("W_E", "W_pos")}
+    return replace(model, blocks=tuple(blocks), W_U=_placed(model.W_U, width, 0, live), **ends)
+
+
+def without_output_shift(model: Model) -> Model:
+    """The same outputs without `b_U`: one more coordinate of the stream is 1 throughout and carries it.
+
+    Args:
+        model: A model that reads tokens.
+
+    Returns:
+        The model, of one more dimension where it had a shift.
+
+    Raises:
+        InputError: The model has a shift and a normalization, which would see the other coordinate too.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> one = np.ones((1, 1))
+        >>> without_output_shift(Model(blocks=(), W_U=one, b_U=one[0] * 5, W_E=one, W_pos=one)).W_U.tolist()
+        [[1.0], [5.0]]
+    """
+    if model.b_U is None:
+        return model
+    wide = with_residual_stream(replace(model, b_U=None), extra=1)
+    W_pos, W_U = wide.W_pos.copy(), wide.W_U.copy()
+    W_pos[:, -1], W_U[-1] = 1, model.b_U
+    return replace(wide, W_pos=W_pos, W_U=W_U)
+
+
+def direction(model: Model) -> Attends:
+    """How all attention blocks of a model may look without changing its outputs: ``"causal"`` or ``"all"``.
+
+    The outputs are read at the last position, from which the last attention sees every position whichever way it looks.
+
+    Args:
+        model: A model that reads tokens.
+
+    Returns:
+        ``"causal"`` where that is possible.
+
+    Raises:
+        InputError: Blocks before the last attention that look in different ways, or leave a single row.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> one = np.ones((1, 1, 1))
+        >>> last = Attention(one, one, one, one, attends="last")
+        >>> direction(Model(blocks=(last,), W_U=one[0], W_E=one[0], W_pos=one[0]))
+        'causal'
+    """
+    looks = [block.attends for block in model.blocks if isinstance(block, Attention)]
+    if set(looks[:-1]) <= {"causal"}:
+        return "causal"
+    if set(looks[:-1]) == {"all"}:
+        return "all"
+    raise InputError(f"the attention blocks look {looks}, expected 'causal' or 'all' for all of them but the last one")
+
+
+def in_equal_layers(model: Model, *, head_width: int | None = None) -> Model:
+    """The same outputs from layers of one size: an attention each, and neurons each if the model has any.
+
+    Heads and neurons that are missing are zero: they add nothing. All shifts are there, zero where there were none.
+
+    Args:
+        model: A model that reads tokens, whose blocks have skip connections.
+        head_width: Dimension of queries, keys and values; by default the largest of the model.
+
+    Returns:
+        The model: attention and feed-forward blocks in turn, or attention blocks alone, and perhaps a last
+        normalization.
+
+    Raises:
+        InputError: Blocks that no such layers hold: of several activations, normalizations of several kinds or only
+            here and there, or attention that looks in several ways.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> one = np.ones
+        >>> heads = Attention(one((3, 2, 1)), one((3, 2, 1)), one((3, 2, 4)), one((3, 4, 2)))
+        >>> model = Model(blocks=(heads,), W_U=one((2, 5)), W_E=one((5, 2)), W_pos=one((2, 2)))
+        >>> equal = in_equal_layers(model)
+        >>> equal.d_qk, equal.d_head, equal.attention.b_O.tolist(), equal.attention.attends
+        (4, 4, [0.0, 0.0], 'causal')
+    """
+    require_tokens(model)
+    attentions = [block for block in model.blocks if isinstance(block, Attention)]
+    neurons = [block for block in model.blocks if isinstance(block, FeedForward)]
+    activations: list[Activation] = sorted({block.activation for block in neurons})
+    if len(activations) > 1:
+        raise InputError(f"the blocks have the activations {', '.join(activations)}, expected one")
+    *_, last = [None, *model.blocks]
+    final = last if isinstance(last, Normalization) else None
+    norm = _common_norm(model, final)
+    heads = max([block.n_heads for block in attentions], default=1) or 1
+    width = max([1, *(w for block in attentions for w in (block.d_qk, block.d_head))])
+    if head_width is not None and head_width < width:
+        raise InputError(f"head_width = {head_width}, expected at least {width}")
+    width = head_width or width
+    mlp = max([block.d_mlp for block in neurons], default=1) or 1
+    root = attentions[0].score_root if attentions else 1
+    looks = direction(model)
+
+    zeros = _zeros_like(model)
+    nothing = zeros(0, model.d_model, 1)
+    silent = Attention(nothing, nothing, nothing, zeros(0, 1, model.d_model), score_root=root)
+    activations = activations or ["relu"]
+    asleep = FeedForward(zeros(model.d_model, 0), zeros(0, model.d_model), activation=activations[0])
+    blocks: list[Block] = []
+    for attention, feed_forward in _layers(model.blocks if final is None else model.blocks[:-1]):
+        blocks.append(_equal_attention(attention or replace(silent, norm=norm), heads, width, looks))
+        if neurons:
+            blocks.append(_equal_neurons(feed_forward or replace(asleep, norm=norm), mlp))
+    b_U = zeros(model.d_vocab_out) if model.b_U is None else model.b_U
+    return replace(model, blocks=(*blocks, *([] if final is None else [_equal_norm(final)])), b_U=b_U)
+
+
+def with_score_root(model: Model, root: int) -> Model:
+    r"""The same scores divided by $\sqrt{\mathrm{root}}$ in all attention blocks, with what undoes it in W_Q and b_Q.
+
+    The factor is $\sqrt{\mathrm{root} / m}$ with the `score_root` m of the block; where it is no power of two, each
+    entry is rounded twice, to float64 (`scales_exactly`).
+
+    Args:
+        model: A model of float64 tensors.
+        root: The number under the root, an integer of at least 1.
+
+    Returns:
+        The model.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> one = np.ones((1, 1, 1))
+        >>> model = Model(blocks=(Attention(one, one, one, one),), W_U=one[0], W_E=one[0], W_pos=one[0])
+        >>> scaled = with_score_root(model, 64)
+        >>> scaled.W_Q.item(), scaled.attention.score_root
+        (8.0, 64)
+    """
+    blocks: list[Block] = []
+    for block in model.blocks:
+        if isinstance(block, Attention):
+            factor = _exact_factor(block.score_root, root)
+            by = math.sqrt(root / block.score_root) if factor is None else factor
+            changes = {name: tensor * by for name, tensor in tensor_fields(block) if name in ("W_Q", "b_Q")}
+            block = replace(block, score_root=root, **changes)
+        blocks.append(block)
+    return replace(model, blocks=tuple(blocks))
+
+
+def scales_exactly(model: Model, root: int) -> bool:
+    """Whether `with_score_root` rounds nothing: its factors are powers of two, and lead to no overflow or underflow.
+
+    Args:
+        model: The model that it is applied to.
+        root: The number under the root.
+
+    Page: docs/hosts.md
+    """
+    scaled = with_score_root(model, root)
+    pairs = zip(model.blocks, scaled.blocks, strict=True)
+    return all(
+        (factor := _exact_factor(old.score_root, root)) is not None
+        and all(np.array_equal(b / factor, a) for a, b in _scaled_tensors(old, new))
+        for old, new in pairs
+        if isinstance(old, Attention) and isinstance(new, Attention)
+    )
+
+
+def exact_head_width(model: Model, least: int) -> int:
+    """The least width of a head for which scores divided by its root are undone without rounding.
+
+    Args:
+        model: The model.
+        least: What the width has to be at least, above 0.
+
+    Returns:
+        The least m 4^k of at least `least`, with the `score_root` m of the first attention.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> one = np.ones((1, 1, 1))
+        >>> model = Model(blocks=(Attention(one, one, one, one),), W_U=one[0], W_E=one[0], W_pos=one[0])
+        >>> exact_head_width(model, 17)
+        64
+    """
+    width = next((block.score_root for block in model.blocks if isinstance(block, Attention)), 1)
+    while width % 4 == 0 and width // 4 >= least:
+        width //= 4
+    while width < least:
+        width *= 4
+    return width
+
+
+def require_tokens(model: Model) -> None:
+    """Raise `InputError` unless the model reads tokens."""
+    if not model.reads_tokens:
+        raise InputError("the model reads vectors that its task brings, expected one that reads tokens")
+
+
+def norms_of(model: Model) -> list[Normalization]:
+    """All normalizations of a model, those of its blocks and those that are blocks."""
+    found = (block if isinstance(block, Normalization) else block.norm for block in model.blocks)
+    return [norm for norm in found if norm is not None]
+
+
+def _input_axes(block: Attention | FeedForward) -> list[tuple[str, int]]:
+    return [(name, _INPUT_AXES[name]) for name, _ in tensor_fields(block) if name in _INPUT_AXES]
+
+
+def _scaled_tensors(old: Attention, new: Attention) -> list[tuple[Tensor, Tensor]]:
+    pairs = [(old.W_Q, new.W_Q)]
+    return pairs if old.b_Q is None or new.b_Q is None else [*pairs, (old.b_Q, new.b_Q)]
+
+
+def _exact_factor(old: int, new: int) -> Any:
+    """The root of new / old, if it is a power of two."""
+    ratio = Fraction(new, old)
+    exponent = ratio.numerator.bit_length() - ratio.denominator.bit_length()
+    if exponent % 2 or ratio != Fraction(2) ** exponent:
+        return None
+    return 2.0 ** (exponent // 2)
+
+
+def _layers(blocks: tuple[Block, ...]) -> list[tuple[Attention | None, FeedForward | None]]:
+    """The blocks as layers, an attention or none and neurons or none; at least one layer."""
+    layers: list[tuple[Attention | None, FeedForward | None]] = []
+    for place, block in enumerate(blocks):
+        if isinstance(block, Normalization):
+            raise InputError(f"block {place} is a normalization, expected it within a block or as the last one")
+        if isinstance(block, Attention):
+            layers.append((block, None))
+        elif layers and layers[-1][1] is None:
+            layers[-1] = (layers[-1][0], block)
+        else:
+            layers.append((None, block))
+    return layers or [(None, None)]
+
+
+def _common_norm(model: Model, final: Normalization | None) -> Normalization | None:
+    """A normalization of the kind that all blocks have, with a gain of 1; or none where none has one."""
+    norms = norms_of(model)
+    if not norms:
+        return None
+    kinds = {(norm.kind, norm.epsilon) for norm in norms}
+    if len(kinds) > 1 or len(norms) < len(model.blocks) or final is None:
+        raise InputError(
+            f"{len(norms)} of {len(model.blocks)} blocks have or are normalizations, of the kinds {sorted(kinds)}, "
+            "expected one kind in all blocks and at the end, or none"
+        )
+    if final.kind == "rms" and any(norm.b is not None for norm in norms):
+        raise InputError("a normalization of the kind 'rms' has a shift, expected none")
+    return _equal_norm(replace(final, w=np.ones_like(final.w), b=None))
+
+
+def _equal_norm(norm: Normalization) -> Normalization:
+    return norm if norm.kind == "rms" or norm.b is not None else replace(norm, b=np.zeros_like(norm.w))
+
+
+def _equal_attention(block: Attention, heads: int, width: int, looks: Attends) -> Attention:
+    d_model, zeros = block.d_model, _zeros_like(block)
+    shapes = {name: (heads, d_model, width) for name in ("W_Q", "W_K", "W_V")}
+    shapes |= {"W_O": (heads, width, d_model), "b_O": (d_model,)}
+    shapes |= {name: (heads, width) for name in ("b_Q", "b_K", "b_V")}
+    norm = None if block.norm is None else _equal_norm(block.norm)
+    return replace(block, attends=looks, norm=norm, **{n: _padded(block, n, shapes[n], zeros) for n in shapes})
+
+
+def _equal_neurons(block: FeedForward, mlp: int) -> FeedForward:
+    d_model, zeros = block.d_model, _zeros_like(block)
+    shapes = {"W_in": (d_model, mlp), "b_in": (mlp,), "W_out": (mlp, d_model), "b_out": (d_model,)}
+    norm = None if block.norm is None else _equal_norm(block.norm)
+    return replace(block, norm=norm, **{n: _padded(block, n, shapes[n], zeros) for n in shapes})
+
+
+def _padded(block: Attention | FeedForward, name: str, shape: tuple[int, ...], zeros: Any) -> Tensor:
+    result, tensor = zeros(*shape), getattr(block, name)
+    if tensor is not None:
+        result[tuple(slice(0, size) for size in tensor.shape)] = tensor
+    return result
+
+
+def _placed(tensor: Tensor, width: int, axis: int, place: slice) -> Tensor:
+    """The tensor among zeros that make one of its axes `width` long."""
+    shape, where = list(tensor.shape), [slice(None)] * tensor.ndim
+    shape[axis], where[axis] = width, place
+    result = np.zeros(shape, dtype=tensor.dtype)
+    result[tuple(where)] = tensor
+    return result
+
+
+def _zeros_like(record: Model | Attention | FeedForward) -> Any:
+    first = record.W_U if isinstance(record, Model) else next(tensor_fields(record))[1]
+    return lambda *shape: np.zeros(shape, dtype=first.dtype)

@@ -1,0 +1,205 @@
+"""Write weights for another program, load them there, and compare what it computes with what is proved of them.
+
+Page: docs/hosts.md
+"""
+
+import importlib
+import importlib.util
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from byheart.hosts.conversion import rounded_model, scales_exactly
+from byheart.hosts.host import Host
+from byheart.hosts.number_types import require_dtype
+from byheart.hosts.parity import Answered, Parity, parity, proved_answers
+from byheart.hosts.tokenizer import tokenizer_json
+from constructions.errors import InputError
+from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
+from constructions.models.blocks import Attention
+from constructions.models.construction import require_fit
+from constructions.models.exact_network import rounded
+from constructions.models.model import Model
+from constructions.tasks.task import Task
+from constructions.tasks.text import OTHER
+from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vocabulary import typed
+from verify.certificates.certificate import Certificate, file_sha256
+from verify.certificates.memorization import load_subject
+from verify.progress import Progress
+
+PARITY_FILE = "parity.json"
+TOKENIZER_FILE, TOKENIZER_CONFIG_FILE = "tokenizer.json", "tokenizer_config.json"
+
+_ROOM = {
+    "transformer-lens": "transformer_lens",
+    "transformer-bridge": "transformer_bridge",
+    "attention-layer": "attention_layer",
+    "huggingface": "huggingface",
+    "onnx": "onnx_graph",
+    "safetensors": "safetensors_file",
+}
+HOSTS = tuple(_ROOM)
+"""What weights are written for."""
+
+
+def host_named(name: str) -> Host:
+    """The host of this name.
+
+    Raises:
+        InputError: There is none.
+
+    Page: docs/hosts.md
+    """
+    if name not in _ROOM:
+        raise InputError(f"to = {name!r}, expected one of {', '.join(HOSTS)}")
+    return importlib.import_module(f"byheart.hosts.{_ROOM[name]}").HOST
+
+
+def export(
+    source: Path | str | Model,
+    *,
+    to: str,
+    out: Path | str,
+    dtype: str = "float64",
+    task: Task | VectorTask | None = None,
+    overwrite: bool = False,
+    progress: Progress = lambda stage, share, detail: None,
+) -> dict[str, Any]:
+    r"""Write weights for another program, load them there, and compare what it computes with the exact logits.
+
+    The weights are rounded to the type once, then brought into the shape that the host has, by zeros, transposes and
+    powers of two (`byheart/hosts/conversion.py`); so what is proved of the rounded weights holds for what is written.
+    The largest difference is between what the host computes and the exact logits of the original float64 weights.
+
+    Args:
+        source: A folder that byheart wrote, or a model.
+        to: The host, one of `HOSTS`.
+        out: The folder to write.
+        dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``.
+        task: The contexts to compare on, beside a model; a folder has its own.
+        overwrite: Replace a folder that byheart wrote.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The content of ``parity.json``: ``facts``, ``proved`` (how many the written weights hold, proved), and for each
+        run in the host the fields of `byheart.hosts.parity.Parity`.
+
+    Raises:
+        InputError: An unknown host or type, a host that is not installed, or a model that it cannot hold.
+        FileFormatError: A file of the folder is missing or is not what it should be.
+        TamperedError: The files are not those that the certificate names.
+        ResourceError: The padding that the host needs would be too large.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> import tempfile
+        >>> from byheart.job import memorize_into
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("Paris,is,in,France\nRome,is,in,Italy\n", target="labels")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = memorize_into(Path(folder) / "facts", task)
+        ...     report = export(Path(folder) / "facts", to="safetensors", dtype="float32", out=Path(folder) / "out")
+        >>> report["headline"]
+        'safetensors, float32: 2 of 2 facts held, proved of the weights as written'
+    """
+    host = host_named(to)
+    require_dtype(dtype)
+    if dtype not in host.dtypes:
+        raise InputError(f"dtype = {dtype!r}, expected one of {', '.join(host.dtypes)}, in which {to} computes")
+    out = Path(out)
+    refuse_existing(out, overwrite=overwrite)
+    versions = host.versions()
+    model, task = _subject(source, task)
+    progress("weights", None, "")
+    narrow = rounded_model(model, dtype)
+    converted = host.convert(narrow)
+    written = rounded_model(converted, dtype)
+    exact = _scales_exactly(narrow, converted) and written.sha256() == converted.sha256()
+    with new_folder(out, overwrite=overwrite) as folder:
+        host.write(written, folder, dtype)
+        texts = _write_tokenizer(folder, task) if isinstance(task, Task) else None
+        names = sorted(path.name for path in folder.iterdir())
+        progress("host", None, f"{to} {versions[host.packages[0]]}")
+        runs = host.run(folder, task, dtype)
+        progress("parity", None, "")
+        found = parity(model, task, runs, dtype=dtype, exact=exact)
+        proved = proved_answers(narrow if exact else written, task)  # of the same function; bounds of one may be better
+        facts = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+        report = {
+            "headline": _headline(to, dtype, facts, proved, found),
+            "host": to,
+            "versions": versions,
+            "dtype": dtype,
+            "model": model.sha256(),
+            "task": task.sha256(),
+            "parameters": written.parameters,
+            "facts": facts,
+            "exact_conversion": exact,
+            "proved": None if proved is None else vars(proved),
+            "typed": texts,
+            "agrees": None if None in (kinds := [each.agrees for each in found.values()]) else all(kinds),
+            "runs": {name: each.summary() for name, each in found.items()},
+            "files": {name: file_sha256(folder / name) for name in names},
+        }
+        write_atomically(folder / PARITY_FILE, (canonical_json(report) + "\n").encode())
+    return report
+
+
+def _subject(source: Path | str | Model, task: Task | VectorTask | None) -> tuple[Model, Task | VectorTask]:
+    if isinstance(source, Model):
+        if task is None:
+            raise InputError("task is missing, expected the contexts to compare on beside a model")
+        require_fit(source, task)
+        return (rounded(source) if source.is_rational else source), task
+    if task is not None:
+        raise InputError(f"task is given, but the folder {source} has its own")
+    folder = Path(source)
+    return load_subject(folder, Certificate.load(folder))
+
+
+def _scales_exactly(before: Model, after: Model) -> bool:
+    roots = {block.score_root for block in after.blocks if isinstance(block, Attention)}
+    old = {block.score_root for block in before.blocks if isinstance(block, Attention)}
+    return all(scales_exactly(before, root) for root in roots) if roots != old or len(old) > 1 else True
+
+
+def _write_tokenizer(folder: Path, task: Task) -> int | None:
+    """Write the tokenizer; how many memorized contexts can be typed and are read back, if `tokenizers` is installed."""
+    made = tokenizer_json(task)
+    unknown = {"unk_token": OTHER} if OTHER in task.vocabulary else {}
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": task.context_length,
+        "clean_up_tokenization_spaces": False,
+        **unknown,
+    }
+    for name, content in ((TOKENIZER_FILE, made), (TOKENIZER_CONFIG_FILE, settings)):
+        write_atomically(folder / name, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
+    if importlib.util.find_spec("tokenizers") is None:
+        return None
+    from tokenizers import Tokenizer  # pyright: ignore[reportMissingImports]
+
+    reader = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+    texts = [(typed(task, place), task.contexts[place].tolist()) for place in range(task.n_contexts)]
+    return sum(text is not None and reader.encode(text).ids == tokens for text, tokens in texts)
+
+
+def _headline(to: str, dtype: str, facts: int, proved: Answered | None, found: dict[str, Parity]) -> str:
+    """What came of it, in one line."""
+    parts = []
+    if proved is not None:
+        parts.append(f"{proved.right} of {facts} facts held, proved of the weights as written")
+    if to != "safetensors":
+        for name, each in found.items():
+            held = "" if each.held is None else f"{each.held} of {facts} facts held, "
+            parts.append(f"{name}: {held}largest difference {_shown(each.largest_difference)}")
+    if any(each.agrees is False for each in found.values()):
+        parts.append("OUTSIDE OF WHAT ROUNDING EXPLAINS")
+    return f"{to}, {dtype}: {'; '.join(parts)}"
+
+
+def _shown(value: float) -> str:
+    return f"{value:.3g}" if math.isfinite(value) else "not finite"

@@ -1,0 +1,129 @@
+"""Models of Hugging Face of the shape of GPT-2, read into ours.
+
+Page: docs/hosts.md
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import InputError
+from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
+from constructions.models.model import Model
+
+Float64Array = NDArray[np.float64]
+
+_ACTIVATIONS: dict[str, Activation] = {
+    "gelu_new": "gelu-tanh",
+    "gelu_pytorch_tanh": "gelu-tanh",
+    "gelu": "gelu",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+}
+_DEFAULTS = {
+    "activation_function": "gelu_new",
+    "layer_norm_epsilon": 1e-5,
+    "scale_attn_weights": True,
+    "scale_attn_by_inverse_layer_idx": False,
+    "add_cross_attention": False,
+}
+
+
+def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> Model:
+    r"""The model of a state dictionary and a configuration of GPT-2.
+
+    The maps are stored as (in, out), queries, keys and values side by side, heads one after the other. Scores are
+    divided by $\sqrt e$, and where the configuration says so by the number of the layer too. Without a readout of its
+    own the model reads with its embeddings.
+
+    Args:
+        tensors: By name, with ``transformer.`` in front or without; buffers are left out.
+        config: ``n_layer``, ``n_head`` and what else differs from the defaults of GPT-2.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: An activation or an option that no block has, or a tensor that belongs to no block.
+        KeyError: A tensor or an option is missing.
+
+    Source: Radford et al. (2019). Page: docs/hosts.md
+    """
+    options = {**_DEFAULTS, **config}
+    if options["activation_function"] not in _ACTIVATIONS:
+        known = ", ".join(_ACTIVATIONS)
+        raise InputError(f"activation_function is {options['activation_function']!r}, expected one of {known}")
+    if options["add_cross_attention"]:
+        raise InputError("add_cross_attention is true, expected a model that reads one text")
+    given = {name.removeprefix("transformer."): tensor for name, tensor in tensors.items() if not is_mask(name)}
+    used: set[str] = set()
+
+    def take(name: str) -> Float64Array:
+        used.add(name)
+        return given[name]
+
+    def norm(name: str) -> Normalization:
+        epsilon = float(options["layer_norm_epsilon"])
+        return Normalization("layer", take(f"{name}.weight"), take(f"{name}.bias"), epsilon)
+
+    heads = int(options["n_head"])
+    blocks: list[Block] = []
+    for layer in range(int(options["n_layer"])):
+        place = f"h.{layer}"
+        maps, shifts = take(f"{place}.attn.c_attn.weight"), take(f"{place}.attn.c_attn.bias")
+        d_model = maps.shape[0]
+        if maps.shape != (d_model, 3 * d_model) or d_model % heads:
+            name = f"{place}.attn.c_attn.weight"
+            raise InputError(f"{name} has shape {maps.shape}, expected [d, 3 d], {heads} heads in d")
+        width = d_model // heads
+        W_Q, W_K, W_V = maps.reshape(d_model, 3, heads, width).transpose(1, 2, 0, 3)
+        b_Q, b_K, b_V = shifts.reshape(3, heads, width)
+        root = width if options["scale_attn_weights"] else 1
+        if options["scale_attn_by_inverse_layer_idx"]:
+            root *= (layer + 1) ** 2
+        attention = Attention(
+            W_Q=W_Q,
+            W_K=W_K,
+            W_V=W_V,
+            W_O=take(f"{place}.attn.c_proj.weight").reshape(heads, width, d_model),
+            b_Q=b_Q,
+            b_K=b_K,
+            b_V=b_V,
+            b_O=take(f"{place}.attn.c_proj.bias"),
+            norm=norm(f"{place}.ln_1"),
+            attends="causal",
+            score_root=root,
+        )
+        neurons = FeedForward(
+            W_in=take(f"{place}.mlp.c_fc.weight"),
+            b_in=take(f"{place}.mlp.c_fc.bias"),
+            W_out=take(f"{place}.mlp.c_proj.weight"),
+            b_out=take(f"{place}.mlp.c_proj.bias"),
+            activation=_ACTIVATIONS[options["activation_function"]],
+            norm=norm(f"{place}.ln_2"),
+        )
+        blocks += [attention, neurons]
+    final = norm("ln_f")
+    W_E, W_pos = take("wte.weight"), take("wpe.weight")
+    W_U = take("lm_head.weight") if "lm_head.weight" in given else W_E
+    if unknown := sorted(set(given) - used):
+        raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block of GPT-2")
+    return Model(blocks=(*blocks, final), W_U=W_U.T, W_E=W_E, W_pos=W_pos)
+
+
+def is_mask(name: str) -> bool:
+    """Whether a tensor is a mask that the library stores beside the weights, and makes itself.
+
+    Args:
+        name: Of the tensor.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> is_mask("transformer.h.0.attn.bias"), is_mask("transformer.h.0.attn.c_attn.bias")
+        (True, False)
+    """
+    return name.endswith((".attn.bias", ".attn.masked_bias"))

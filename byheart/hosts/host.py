@@ -1,0 +1,150 @@
+"""What a host is to byheart: how a model is made fit for it, written, and run where it lives.
+
+Page: docs/hosts.md
+"""
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byheart.hosts.number_types import write_tensors
+from constructions.errors import InputError
+from constructions.files import canonical_json, write_atomically
+from constructions.models.model import Model
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+
+Float64Array = NDArray[np.float64]
+
+WEIGHTS_FILE = "model.safetensors"
+CONFIG_FILE = "config.json"
+
+_WRITTEN = Path(__file__).with_name("written")
+_BATCH_ENTRIES = 2**24
+
+
+@dataclass(frozen=True)
+class Host:
+    """A program that weights are written for.
+
+    Args:
+        name: What it is called after ``--to``.
+        packages: Its distributions, the first one that of the host itself.
+        extra: What brings it: ``pip install byheart[extra]``.
+        dtypes: The types that it computes in.
+        convert: The same model, in exact arithmetic, in the shape that the host has.
+        write: Write a converted and rounded model into a folder, in a type.
+        run: What the host computes from that folder, in that type, for the contexts of a task: logits
+            `[T, d_vocab_out]`, by what ran them.
+        below: The first major version that is another host; none if there is none.
+        at_least: The first major version that is this host; none if all are.
+    """
+
+    name: str
+    packages: tuple[str, ...]
+    extra: str
+    dtypes: tuple[str, ...]
+    convert: Callable[[Model], Model]
+    write: Callable[[Model, Path, str], None]
+    run: Callable[[Path, Task | VectorTask, str], dict[str, Float64Array]]
+    below: int | None = None
+    at_least: int | None = None
+
+    def versions(self) -> dict[str, str]:
+        """The version of each of its packages.
+
+        Raises:
+            InputError: One is not installed, or is of a version that is another host; says what to install.
+        """
+        found = {}
+        for package in self.packages:
+            try:
+                found[package] = version(package)
+            except PackageNotFoundError:
+                raise InputError(f"{package} is not installed; {self._install()}") from None
+        name, major = self.packages[0], int(found[self.packages[0]].split(".")[0])
+        if self.below is not None and major >= self.below:
+            raise InputError(f"{name} {found[name]} is installed, {self.name} is below {self.below}; {self._install()}")
+        if self.at_least is not None and major < self.at_least:
+            raise InputError(f"{name} {found[name]} is installed, {self.name} needs {self.at_least}; {self._install()}")
+        return found
+
+    def _install(self) -> str:
+        return f"`pip install 'byheart[{self.extra}]'` brings it"
+
+
+def write_folder(
+    folder: Path, tensors: dict[str, Float64Array], *, dtype: str, config: dict[str, Any], loader: str
+) -> None:
+    """Write the weights, what the host has to know beside them, and the Python file that loads both.
+
+    Args:
+        folder: Where to write.
+        tensors: By the names of the host; numbers that the type holds exactly.
+        dtype: The type.
+        config: Plain data for JSON.
+        loader: Name of a file of `byheart/hosts/written/`.
+    """
+    write_tensors(folder / WEIGHTS_FILE, tensors, dtype=dtype, metadata={"format": "pt"})
+    write_atomically(folder / CONFIG_FILE, (canonical_json(config) + "\n").encode())
+    write_atomically(folder / loader, (_WRITTEN / loader).read_bytes())
+
+
+def loaded_module(path: Path) -> ModuleType:
+    """The Python file that was written beside the weights, as a module of its own; it leaves no bytecode behind."""
+    spec = importlib.util.spec_from_file_location(f"byheart_export_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
+    return module
+
+
+def last_logits(forward: Callable[[NDArray[np.int64]], Float64Array], task: Task, *, entries: int) -> Float64Array:
+    """The logits after each memorized context, a few contexts at a time.
+
+    Args:
+        forward: From tokens `[B, S]` to logits `[B, d_vocab_out]`.
+        task: The contexts.
+        entries: Largest number of entries that the host makes of one context.
+    """
+    rows = max(1, _BATCH_ENTRIES // max(1, entries))
+    return np.concatenate([forward(task.contexts[start : start + rows]) for start in range(0, task.n_contexts, rows)])
+
+
+def torch_logits(model: Any, task: Task, *, entries: int) -> Float64Array:
+    """The logits that a torch module computes at the last position of each memorized context.
+
+    Args:
+        model: From tokens `[B, S]` to logits `[B, S, d_vocab_out]`, or to an object that has them as `logits`.
+        task: The contexts.
+        entries: Largest number of entries that the host makes of one context.
+    """
+    import torch
+
+    from verify.replica.module import full_precision
+
+    def forward(tokens: NDArray[np.int64]) -> Float64Array:
+        with torch.inference_mode(), full_precision():
+            found = model(torch.tensor(tokens))
+            return getattr(found, "logits", found)[:, -1].double().numpy()
+
+    return last_logits(forward, task, entries=entries)
+
+
+def tokens_of(task: Task | VectorTask) -> Task:
+    """The task, if its contexts are tokens; a host for tokens is given no other."""
+    if isinstance(task, VectorTask):
+        raise InputError("task brings vectors, expected contexts of tokens")
+    return task

@@ -1,0 +1,94 @@
+"""A model of Hugging Face's `transformers` that brings its own code, readout and tokenizer.
+
+It holds every block as it is; only an attention that computes the last position alone becomes a causal one, where that
+changes nothing at the last position, so that there are logits after every token.
+
+Page: docs/hosts.md
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from byheart.hosts.host import Float64Array, Host, torch_logits, write_folder
+from constructions.models.blocks import Attention
+from constructions.models.model import Model, block_names
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+
+_MODULE = "modeling_byheart.py"
+
+
+def _convert(model: Model) -> Model:
+    *_, last = [None, *(place for place, block in enumerate(model.blocks) if isinstance(block, Attention))]
+    if not model.reads_tokens or last is None:
+        return model
+    blocks = list(model.blocks)
+    looks = [block.attends for block in blocks if isinstance(block, Attention)]
+    if looks[-1] == "last" and "last" not in looks[:-1]:
+        blocks[last] = replace(blocks[last], attends="causal")  # pyright: ignore[reportCallIssue]
+    return replace(model, blocks=tuple(blocks))
+
+
+def _write(model: Model, folder: Path, dtype: str) -> None:
+    options = model.options()
+    blocks: list[dict[str, Any]] = []
+    for name, norm_name, block in zip(*block_names(options["blocks"]), options["blocks"], strict=True):
+        norm = block.get("norm")
+        blocks.append({**block, "name": name, **({} if norm is None else {"norm": {**norm, "name": norm_name}})})
+    config = {
+        "architectures": ["ByheartForCausalLM"],
+        "auto_map": {
+            "AutoConfig": "modeling_byheart.ByheartConfig",
+            "AutoModelForCausalLM": "modeling_byheart.ByheartForCausalLM",
+        },
+        "model_type": "byheart",
+        "dtype": dtype,
+        "input": options["input"],
+        "blocks": blocks,
+        "shapes": {name: list(tensor.shape) for name, tensor in model.tensors().items()},
+        "n_ctx": model.n_ctx,
+        "vocab_size": model.d_vocab,
+    }
+    write_folder(folder, model.tensors(), dtype=dtype, config=config, loader=_MODULE)
+
+
+def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
+    import torch
+    from transformers import AutoModelForCausalLM, logging  # pyright: ignore[reportMissingImports]
+
+    from verify.replica.module import full_precision
+
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True, local_files_only=True).eval()
+    finally:
+        if bars:
+            logging.enable_progress_bar()
+    if isinstance(task, VectorTask):
+        contexts = np.broadcast_to(task.contexts, (task.n_examples, task.n_tokens, task.d_model))
+        with torch.inference_mode(), full_precision():
+            kind = getattr(torch, dtype)
+            given = {"contexts": torch.tensor(contexts).to(kind), "queries": torch.tensor(task.queries).to(kind)}
+            return {"AutoModelForCausalLM": model(**given).logits[:, -1].double().numpy()}
+    entries = task.context_length * sum(8 * size for size in _row_sizes(model.config.shapes))
+    return {"AutoModelForCausalLM": torch_logits(model, task, entries=entries)}
+
+
+def _row_sizes(shapes: dict[str, list[int]]) -> list[int]:
+    """How many entries each map makes of a row."""
+    return [int(np.prod(shape)) // shape[-2] for shape in shapes.values() if len(shape) > 1]
+
+
+HOST = Host(
+    name="huggingface",
+    packages=("transformers", "torch"),
+    extra="huggingface",
+    dtypes=("float64", "float32", "bfloat16", "float16"),
+    convert=_convert,
+    write=_write,
+    run=_run,
+)

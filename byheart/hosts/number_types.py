@@ -1,0 +1,155 @@
+"""The floating-point types that files of weights have: rounding to them once, and their bytes.
+
+Page: docs/hosts.md
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import safetensors
+from numpy.typing import NDArray
+
+from constructions.errors import FileFormatError, InputError
+from constructions.files import require_regular_file, write_atomically
+
+Float64Array = NDArray[np.float64]
+
+DTYPES = ("float64", "float32", "bfloat16", "float16")
+"""The types that weights are written in, finest first."""
+
+_NATIVE = {"float64": np.float64, "float32": np.float32, "float16": np.float16}
+_NAMES = {"float64": "F64", "float32": "F32", "bfloat16": "BF16", "float16": "F16"}
+_READ = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+_BFLOAT16_BITS, _BFLOAT16_LEAST_EXPONENT = 8, -133  # significant bits, and the exponent of the least positive number
+_LARGEST_BFLOAT16 = (2.0 - 2.0**-7) * 2.0**127
+
+
+def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
+    """The nearest number of a type for every entry, of two the even one, as float64.
+
+    Each entry is rounded once: float64 to bfloat16 goes through no other type on its way.
+
+    Args:
+        name: Of the tensor, for the message.
+        tensor: Finite numbers.
+        dtype: One of `DTYPES`.
+
+    Returns:
+        An array of the same shape, whose entries the type holds exactly.
+
+    Raises:
+        InputError: An unknown type, or an entry beyond its range.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> rounded_to("W_U", np.array([1.0 + 2.0**-8, 1.0 + 2.0**-8 + 2.0**-40, 1e-40]), "bfloat16").tolist()
+        [1.0, 1.0078125, 9.183549615799121e-41]
+    """
+    require_dtype(dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        if dtype == "bfloat16":
+            exponent = np.frexp(tensor)[1] - _BFLOAT16_BITS
+            unit = np.ldexp(1.0, np.maximum(exponent, _BFLOAT16_LEAST_EXPONENT))
+            rounded = np.rint(tensor / unit) * unit
+            rounded[np.abs(rounded) > _LARGEST_BFLOAT16] = np.inf
+        else:
+            rounded = tensor.astype(_NATIVE[dtype]).astype(np.float64)
+    if not np.isfinite(rounded).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(rounded))[0])
+        raise InputError(f"{name} has the entry {tensor[place]} at {place}, beyond the range of {dtype}")
+    return rounded
+
+
+def stored_bytes(tensor: Float64Array, dtype: str) -> bytes:
+    """The little-endian bytes of numbers that a type holds exactly.
+
+    Args:
+        tensor: What `rounded_to` returned for the same type.
+        dtype: One of `DTYPES`.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> stored_bytes(np.array([1.0, -2.0]), "bfloat16").hex()
+        '803f00c0'
+    """
+    if dtype == "bfloat16":
+        upper_half = np.ascontiguousarray(tensor, dtype="<f4").view("<u4") >> 16
+        return upper_half.astype("<u2").tobytes()
+    return np.ascontiguousarray(tensor, dtype=np.dtype(_NATIVE[dtype]).newbyteorder("<")).tobytes()
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Float64Array], *, dtype: str, metadata: Mapping[str, str]) -> None:
+    """Write tensors as safetensors of one type, atomically; the library itself writes bfloat16 from torch alone.
+
+    Args:
+        path: Where the file shall be.
+        tensors: By name; what `rounded_to` returned for the same type.
+        dtype: One of `DTYPES`.
+        metadata: Texts by name.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_tensors(Path(folder) / "a", {"A": np.eye(2)}, dtype="bfloat16", metadata={"format": "pt"})
+        ...     read_tensors(Path(folder) / "a")[0]["A"].tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    header: dict[str, object] = {"__metadata__": dict(metadata)}
+    parts, end = [], 0
+    for name, tensor in tensors.items():
+        parts.append(stored_bytes(tensor, dtype))
+        start, end = end, end + len(parts[-1])
+        header[name] = {"dtype": _NAMES[dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)  # so that the numbers are aligned
+    write_atomically(Path(path), b"".join([len(text).to_bytes(8, "little"), text, *parts]))
+
+
+def read_tensors(
+    path: Path, *, but: Callable[[str], bool] = lambda name: False
+) -> tuple[dict[str, Float64Array], dict[str, str]]:
+    """Read a file of safetensors of any floating-point type, exactly.
+
+    Args:
+        path: The file.
+        but: Which names are left out.
+
+    Returns:
+        The tensors by name, in float64, which holds every number of the smaller types; and the texts in the header.
+
+    Raises:
+        FileFormatError: The file is missing, truncated, or holds a tensor of a type that is not read here; names it.
+
+    Page: docs/hosts.md
+    """
+    path = Path(path)
+    require_regular_file(path)
+    data = path.read_bytes()
+    try:
+        entries = safetensors.deserialize(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    except (safetensors.SafetensorError, ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} is not a readable file of safetensors: {error}") from error
+    tensors = {}
+    for name, entry in entries:
+        if but(name):
+            continue
+        if entry["dtype"] not in _READ:
+            raise FileFormatError(f"{path}: {name} has the type {entry['dtype']}, expected one of {', '.join(_READ)}")
+        stored = np.frombuffer(entry["data"], dtype=_READ[entry["dtype"]]).reshape(entry["shape"])
+        if entry["dtype"] == "BF16":
+            stored = (stored.astype("<u4") << 16).view("<f4")
+        tensors[name] = stored.astype(np.float64)
+    return tensors, header.get("__metadata__", {})
+
+
+def require_dtype(dtype: str) -> None:
+    """Raise `InputError` unless weights can be written in this type."""
+    if dtype not in DTYPES:
+        raise InputError(f"dtype = {dtype!r}, expected one of {', '.join(DTYPES)}")

@@ -1,0 +1,195 @@
+"""How far what a host computes is from the exact logits of the weights, and what it still holds.
+
+Page: docs/hosts.md
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.models.model import Model
+from constructions.models.shapes import is_dana_network, is_mahdavi_layer
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import down, up
+from verify.certificates.answers import margin_upper
+from verify.divergence.computed import argmax_hits, computed_losses
+from verify.divergence.kullback_leibler import argmax_margin
+from verify.forward.logits import enclose_logits, logit_chunks
+from verify.replica.formats import FLOAT32, FLOAT64
+from verify.replica.rounding import rounding_bound
+
+Float64Array = NDArray[np.float64]
+
+EXP_ULPS = 20.0
+"""Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/run.md`)."""
+
+LARGEST_FLOAT64_DIFFERENCE = 1e-12
+"""Of the largest logit: what a host may be off by in float64 where no rounding bound is known."""
+
+_AFFORDABLE, _BITS = 2**25, 128  # products of balls, about as many seconds as there are millions; and their precision
+_FORMATS = {"float64": FLOAT64, "float32": FLOAT32}
+
+
+@dataclass(frozen=True)
+class Parity:
+    """One run in a host beside the exact logits of the original float64 weights.
+
+    Args:
+        largest_logit: Largest absolute value of an exact logit, as a figure.
+        largest_difference: Upper bound of |logit of the host - exact logit|.
+        relative_difference: Their quotient.
+        held: In how many contexts the host has the largest logit at the label, or at every mode of the law; none for a
+            regression.
+        mean_kl: Mean over the contexts of KL(target || softmax(logits of the host)), nats; none for vectors, or if a
+            logit is not finite.
+        largest_bound: Largest difference that rounding explains by the a-priori bound; none where no bound is known.
+        agrees: Whether every difference is within that bound; without one, in float64, whether the relative difference
+            is at most 1e-12; none where neither says anything.
+    """
+
+    largest_logit: float
+    largest_difference: float
+    relative_difference: float
+    held: int | None
+    mean_kl: float | None
+    largest_bound: float | None
+    agrees: bool | None
+
+    def summary(self) -> dict[str, object]:
+        """The fields for JSON, which has no infinity: figures that are not finite become `None`."""
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in vars(self).items()
+        }
+
+
+def parity(
+    model: Model, task: Task | VectorTask, runs: dict[str, Float64Array], *, dtype: str, exact: bool
+) -> dict[str, Parity]:
+    r"""Compare what a host has computed with the exact logits, which are enclosed once for all of its runs.
+
+    Args:
+        model: The original weights, in float64.
+        task: The contexts and their targets.
+        runs: Logits of the host, `[T, d_vocab_out]`, by what ran them.
+        dtype: The type that the host computes in.
+        exact: Whether the scores of the host are the original ones but for powers of two: otherwise no a-priori bound
+            is known.
+
+    Returns:
+        The comparisons, by what ran them.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("a,b\nb,a\n", target="labels")
+        >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+        >>> found = parity(swap, task, {"here": np.eye(2)[::-1]}, dtype="float64", exact=True)["here"]
+        >>> found.held, found.largest_difference < 1e-300, found.agrees
+        (2, True, True)
+    """
+    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    bounds = _rounding(model, task, dtype) if exact else None
+    largest = 2.0**-900  # where all logits are 0; what bounds are rounded by is far smaller
+    differences = {name: 0.0 for name in runs}
+    within = {name: True for name in runs}
+    limit = 0.0
+    for start, enclosed in _enclosed(model, task):
+        rows = slice(start, start + len(enclosed))
+        radius = np.broadcast_to(enclosed.radius, enclosed.shape)
+        largest = max(largest, float(np.abs(enclosed.midpoint).max(initial=0.0)))
+        if bounds is not None:
+            limits = down(radius + bounds[rows, None])
+            limit = max(limit, float(up(radius + bounds[rows, None]).max(initial=0.0)))
+        for name, logits in runs.items():
+            part = logits[rows]
+            off = np.where(np.isfinite(part), up(np.abs(part - enclosed.midpoint)), math.inf)
+            differences[name] = max(differences[name], float(up(off + radius).max(initial=0.0)))
+            if bounds is not None:
+                within[name] &= bool(np.all(off <= limits))  # pyright: ignore[reportPossiblyUnboundVariable]
+    judged = bounds is not None and math.isfinite(limit)
+    found = {}
+    for name, logits in runs.items():
+        relative = differences[name] / largest
+        agrees = within[name] if judged else relative <= LARGEST_FLOAT64_DIFFERENCE if dtype == "float64" else None
+        found[name] = Parity(
+            largest_logit=largest,
+            largest_difference=differences[name],
+            relative_difference=relative,
+            held=_held(logits, task, size),
+            mean_kl=float(np.mean(computed_losses(logits, task, slice(size)))) if isinstance(task, Task) else None,
+            largest_bound=limit if judged else None,
+            agrees=agrees,
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What the exact logits of weights say about the contexts of a task: proved.
+
+    Args:
+        right: In how many contexts the largest logit is at the label, or those of all modes are above the others.
+        wrong: In how many it is not.
+    """
+
+    right: int
+    wrong: int
+
+
+def proved_answers(model: Model, task: Task | VectorTask) -> Answered | None:
+    r"""Prove in how many contexts the largest logit is where it should be, in exact real arithmetic.
+
+    Args:
+        model: Weights, as float64.
+        task: The contexts and their targets.
+
+    Returns:
+        The numbers; none for a regression, which has no largest logit.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("a,b\nb,a\n", target="labels")
+        >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+        >>> proved_answers(swap, task)
+        Answered(right=2, wrong=0)
+    """
+    if task.target == "values":
+        return None
+    right = wrong = 0
+    for start, enclosed in logit_chunks(model, task if isinstance(task, VectorTask) else task.contexts):
+        modes = task.modes(slice(start, start + len(enclosed)))
+        right += int(np.count_nonzero(argmax_margin(enclosed, modes) > 0.0))
+        wrong += int(np.count_nonzero(margin_upper(enclosed, modes) <= 0.0))
+    return Answered(right, wrong)
+
+
+def _enclosed(model: Model, task: Task | VectorTask) -> Iterator[tuple[int, Enclosure]]:
+    """The exact logits: in balls where that is affordable, so that the radius adds nothing to a difference."""
+    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    inputs = task if isinstance(task, VectorTask) else task.contexts
+    if size * model.parameters <= _AFFORDABLE:
+        return iter([(0, enclose_logits(model, inputs, precision=_BITS))])
+    return logit_chunks(model, inputs)
+
+
+def _rounding(model: Model, task: Task | VectorTask, dtype: str) -> Float64Array | None:
+    """What rounding explains, for each context, where a bound for such a model in such a type is known."""
+    if dtype not in _FORMATS:
+        return None
+    if not (is_dana_network(model) or is_mahdavi_layer(model)):  # hosts evaluate other blocks in ways of their own
+        return None
+    inputs = task if isinstance(task, VectorTask) else task.contexts
+    return rounding_bound(model, inputs, number_format=_FORMATS[dtype], exp_ulps=EXP_ULPS)
+
+
+def _held(logits: Float64Array, task: Task | VectorTask, size: int) -> int | None:
+    return None if task.target == "values" else int(np.count_nonzero(argmax_hits(logits, task, slice(size))))

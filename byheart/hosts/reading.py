@@ -1,0 +1,189 @@
+"""Models of other people, read from their files into ours: every number exactly, every option from a configuration.
+
+Nothing about a model is guessed: which function the tensors make (the scale of the scores, the activation, the epsilon
+of a normalization) has to be said by a configuration, and a tensor that belongs to no block is refused.
+
+Page: docs/hosts.md
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byheart.hosts import gpt2, transformer_lens
+from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
+from byheart.hosts.number_types import read_tensors
+from byheart.hosts.safetensors_file import METADATA
+from constructions.errors import FileFormatError, InputError
+from constructions.files import canonical_json
+from constructions.models.model import Model, assembled
+
+Float64Array = NDArray[np.float64]
+
+_PICKLED = (".pt", ".pth", ".bin")
+
+
+def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | None = None) -> Model:
+    """Read a model from a file or a folder of somebody else's, or of ours.
+
+    - a folder with ``config.json`` and ``model.safetensors``: of Hugging Face's GPT-2, of TransformerLens (its
+      configuration as JSON), or one that `export` wrote for Hugging Face, TransformerLens or as safetensors;
+    - a file of safetensors, or a state dictionary (``.pt``, ``.pth``, ``.bin``; needs torch), with a ``config.json``
+      beside it or `config`.
+
+    Args:
+        path: The file or folder.
+        config: The configuration, or its file, if it is not beside the weights.
+
+    Returns:
+        The model, whose float64 tensors hold the numbers of the file exactly, whatever their type.
+
+    Raises:
+        FileFormatError: A file is missing, damaged, or holds types of tensors that are not read.
+        InputError: No configuration, one of another kind of model, or tensors that it does not name.
+
+    Page: docs/hosts.md
+    """
+    path = Path(path)
+    weights = path / WEIGHTS_FILE if path.is_dir() else path
+    if weights.suffix in _PICKLED:
+        tensors, texts = _unpickled(weights), {}
+    else:
+        tensors, texts = read_tensors(weights, but=_is_buffer)
+    if config is None and METADATA in texts:
+        return _of_texts(weights, texts[METADATA], tensors)
+    return model_of(tensors, _configuration(weights, config))
+
+
+def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
+    """A model of tensors by name, and of the configuration that says what they compute.
+
+    Args:
+        tensors: Arrays or torch tensors of a floating-point type, by the names that the configuration implies.
+        config: A configuration of GPT-2 (Hugging Face), of TransformerLens, or `Model.options`.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: A configuration of another kind of model, a tensor that is missing, or one that it does not name.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> one = np.ones((1, 1))
+        >>> model = Model(blocks=(), W_U=one, W_E=one, W_pos=one)
+        >>> model_of(model.tensors(), model.options()).sha256() == model.sha256()
+        True
+    """
+    exact = {name: as_float64(name, tensor) for name, tensor in tensors.items() if not _is_buffer(name)}
+    try:
+        if config.get("model_type") == "gpt2":
+            return gpt2.model_of(exact, config)
+        if "d_head" in config:
+            return transformer_lens.model_of(exact, config)
+        if "blocks" in config:
+            return _of_options(exact, config)
+    except InputError:
+        raise
+    except KeyError as error:
+        raise InputError(f"the model has no {error}, which its configuration asks for") from error
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputError(f"the configuration and the tensors make no model: {error}") from error
+    raise InputError(
+        f"the configuration has the fields {sorted(config)[:8]}, expected one of TransformerLens (d_head, ...), of "
+        "GPT-2 (model_type gpt2), or of byheart (blocks)"
+    )
+
+
+def as_float64(name: str, tensor: Any) -> Float64Array:
+    """The numbers of a tensor, exactly.
+
+    Args:
+        name: Of the tensor, for the message.
+        tensor: An array or a torch tensor of a floating-point type of at most 64 bits.
+
+    Returns:
+        Float64.
+
+    Raises:
+        InputError: Another type.
+
+    Page: docs/hosts.md
+
+    Example:
+        >>> as_float64("A", np.float32([0.1])).tolist()
+        [0.10000000149011612]
+    """
+    if hasattr(tensor, "detach"):
+        if not tensor.dtype.is_floating_point:
+            raise InputError(f"{name} has the type {tensor.dtype}, expected a floating-point type")
+        return tensor.detach().double().cpu().numpy()
+    array = np.asarray(tensor)
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        raise InputError(f"{name} has the type {array.dtype}, expected a floating-point type of at most 64 bits")
+    return array.astype(np.float64)
+
+
+def _is_buffer(name: str) -> bool:
+    """Masks and constants that libraries store beside the weights, and make themselves."""
+    return gpt2.is_mask(name) or name.endswith((".attn.mask", ".attn.IGNORE"))
+
+
+def _of_options(tensors: dict[str, Float64Array], options: Mapping[str, Any]) -> Model:
+    plain = {"blocks": [_without_names(block) for block in options["blocks"]]}
+    model = assembled(plain, tensors)
+    if canonical_json(model.options()["blocks"]) != canonical_json(plain["blocks"]):  # as texts, for 1 == 1.0 == True
+        raise InputError(f"the configuration says {plain['blocks']}, expected {model.options()['blocks']}")
+    if unknown := sorted(set(tensors) - set(model.tensors())):
+        raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block")
+    return model
+
+
+def _without_names(option: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a block without the names of its tensors, which those of Hugging Face have."""
+    kept = {name: value for name, value in option.items() if name != "name"}
+    return kept if kept.get("norm") is None else {**kept, "norm": _without_names(kept["norm"])}
+
+
+def _of_texts(path: Path, text: str, tensors: dict[str, Float64Array]) -> Model:
+    try:
+        return model_of(tensors, json.loads(text))
+    except (ValueError, AttributeError, RecursionError) as error:  # InputError is a ValueError
+        raise FileFormatError(f"{path} is not a readable model: {error}") from error
+
+
+def _configuration(weights: Path, config: Mapping[str, Any] | Path | str | None) -> Mapping[str, Any]:
+    if isinstance(config, Mapping):
+        return config
+    path = weights.with_name(CONFIG_FILE) if config is None else Path(config)
+    if not path.is_file():
+        raise InputError(
+            f"{path} is no file, expected the configuration that says what the tensors of {weights} compute"
+        )
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} is not readable JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise FileFormatError(f"{path} holds {type(found).__name__}, expected an object with the options of a model")
+    return found
+
+
+def _unpickled(path: Path) -> dict[str, Any]:
+    """A state dictionary, read without running anything that is in it."""
+    try:
+        import torch
+    except ImportError:
+        raise InputError(f"{path} needs torch to be read; `pip install 'byheart[torch]'` brings it") from None
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch has no common class for what it raises on damaged files
+        raise FileFormatError(f"{path} is not a readable state dictionary: {type(error).__name__}: {error}") from error
+    if not isinstance(found, dict) or not all(isinstance(tensor, torch.Tensor) for tensor in found.values()):
+        raise FileFormatError(f"{path} holds {type(found).__name__}, expected a dictionary of tensors")
+    return found

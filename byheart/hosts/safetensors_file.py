@@ -1,0 +1,44 @@
+"""The weights alone, as safetensors, under the names that TransformerLens gives them.
+
+Page: docs/hosts.md
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from byheart.hosts.host import WEIGHTS_FILE, Float64Array, Host
+from byheart.hosts.number_types import DTYPES, read_tensors, write_tensors
+from constructions.files import canonical_json
+from constructions.models.model import Model, assembled
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+from verify.forward.logits import logit_chunks
+
+METADATA = "byheart"
+"""The text in the header of the file that holds the options of the model, as JSON."""
+
+
+def _write(model: Model, folder: Path, dtype: str) -> None:
+    described = {METADATA: canonical_json(model.options()), "format": "pt"}
+    write_tensors(folder / WEIGHTS_FILE, model.tensors(), dtype=dtype, metadata=described)
+
+
+def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
+    """A file computes nothing: the logits are the midpoints of byheart's own enclosures, of the weights as read."""
+    tensors, texts = read_tensors(folder / WEIGHTS_FILE)
+    model = assembled(json.loads(texts[METADATA]), tensors)
+    inputs = task if isinstance(task, VectorTask) else task.contexts
+    return {"byheart's enclosures": np.concatenate([part.midpoint for _, part in logit_chunks(model, inputs)])}
+
+
+HOST = Host(
+    name="safetensors",
+    packages=("safetensors",),
+    extra="safetensors",
+    dtypes=DTYPES,
+    convert=lambda model: model,
+    write=_write,
+    run=_run,
+)

@@ -1,0 +1,80 @@
+"""TransformerLens 4: a `TransformerBridge` around its own small transformer.
+
+Its scores are always divided by the root of the width of a head, so the width is one for which that can be undone
+exactly; and its readout has no shift.
+
+Page: docs/hosts.md
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from byheart.hosts.conversion import (
+    exact_head_width,
+    in_equal_layers,
+    norms_of,
+    with_residual_stream,
+    with_score_root,
+    without_output_shift,
+)
+from byheart.hosts.host import Float64Array, Host, loaded_module, tokens_of, torch_logits, write_folder
+from byheart.hosts.transformer_lens import config_of, entries_of
+from constructions.errors import InputError
+from constructions.models.blocks import Attention, Tensor
+from constructions.models.model import Model
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+
+_LOADER = "load_transformer_bridge.py"
+_LINEAR = {"b": "bias", "w": "weight", "W": "weight"}
+
+
+def _convert(model: Model) -> Model:
+    if any(norm.kind == "rms" for norm in norms_of(model)):
+        raise InputError("the model has normalizations of the kind 'rms', which transformer-bridge computes in float32")
+    model = without_output_shift(with_residual_stream(model))
+    widths = (max(block.d_qk, block.d_head) for block in model.blocks if isinstance(block, Attention))
+    width = exact_head_width(model, max([1, *widths]))
+    return with_score_root(in_equal_layers(model, head_width=width), width)
+
+
+def _write(model: Model, folder: Path, dtype: str) -> None:
+    tensors = dict(_renamed(name, tensor) for name, tensor in model.tensors().items())
+    write_folder(folder, tensors, dtype=dtype, config=config_of(model, dtype), loader=_LOADER)
+
+
+def _renamed(name: str, tensor: Tensor) -> tuple[str, Float64Array]:
+    """A tensor by the name and in the layout that it has there: maps as (out, in), heads one after the other."""
+    place, _, last = name.rpartition(".")
+    kind, _, part = last.partition("_")
+    weight = _LINEAR[kind]
+    if place in ("embed", "pos_embed"):
+        return f"{place}.weight", tensor
+    if not part or place == "unembed":
+        return f"{place}.{weight}", tensor.T if tensor.ndim == 2 else tensor
+    if weight == "weight":
+        if part == "O":
+            tensor = tensor.reshape(-1, tensor.shape[2]).T
+        elif tensor.ndim == 3:
+            tensor = np.moveaxis(tensor, 1, 2).reshape(-1, tensor.shape[1])
+        else:
+            tensor = tensor.T
+    return f"{place}.{part.lower()}.{weight}", tensor.ravel() if weight == "bias" else tensor
+
+
+def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
+    model = loaded_module(folder / _LOADER).load()
+    return {"TransformerBridge": torch_logits(model, tokens_of(task), entries=entries_of(model.cfg))}
+
+
+HOST = Host(
+    name="transformer-bridge",
+    packages=("transformer-lens", "torch"),
+    extra="transformer-bridge",
+    dtypes=("float64", "float32", "bfloat16", "float16"),
+    convert=_convert,
+    write=_write,
+    run=_run,
+    at_least=4,
+)

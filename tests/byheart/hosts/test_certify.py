@@ -1,0 +1,122 @@
+"""Certificates of models of other people, checked by both readers."""
+
+import json
+
+import numpy as np
+import pytest
+
+from byheart import certify
+from byheart.command.main import main
+from byheart.hosts.certify import read_facts
+from byheart.hosts.export import export, host_named
+from constructions.errors import FileFormatError, InputError
+from constructions.tasks.criterion import Criterion
+from constructions.tasks.task import Counts, make_task
+from tests.exports import MODELS, TASKS, task_of
+from verify.certificates.memorization import check_memorization
+from verify.independent.checker import check_independently
+
+NAME = "layer normalization as in GPT-2"
+
+
+def spoiled(task, count):
+    """The same contexts, where the first few labels are others."""
+    labels = (task.labels + (np.arange(task.n_contexts) < count)) % task.vocabulary_size
+    rows = [{int(label): 1} for label in labels]
+    return make_task(task.contexts, Counts.from_rows(rows), vocabulary=task.vocabulary, target="labels")
+
+
+def written(folder, name=NAME, to="transformer-lens"):
+    folder.mkdir()
+    host = host_named(to)
+    host.write(host.convert(MODELS[name]), folder, "float64")
+    return folder
+
+
+@pytest.mark.parametrize("name", [NAME, "network of one attention", "gelu neurons"])
+def test_a_model_of_transformerlens_is_certified_and_both_readers_check_it(name, tmp_path):
+    task = task_of(name)
+    figures = certify(written(tmp_path / "in", name), task, out=tmp_path / "out")
+    assert (figures["verdict"], figures["held"], figures["wrong"]) == ("PROVED", task.n_contexts, 0)
+    assert figures["margin_lower"] > 0
+    for check in (check_memorization, check_independently):
+        assert check(tmp_path / "out").verdict.value == "PROVED"
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == figures
+
+
+def test_facts_that_are_not_held_are_proved_wrong_and_named(tmp_path):
+    task = spoiled(task_of(NAME), 3)
+    figures = certify(MODELS[NAME], task, out=tmp_path / "out")
+    assert figures["verdict"] == "REFUTED" and figures["held"] == task.n_contexts - 3
+    contexts = [task.contexts[place].tolist() for place in figures["wrong_contexts"]]
+    assert sorted(contexts) == sorted(task_of(NAME).contexts[:3].tolist())
+    assert figures["undecided_contexts"] == []
+    at_least = certify(MODELS[NAME], task, criterion=Criterion.at_least(task.n_contexts - 3))
+    assert at_least["verdict"] == "PROVED" and "files" not in at_least
+
+
+def test_a_module_is_certified_by_a_mapping_of_names():
+    torch = pytest.importorskip("torch")
+    model, task = MODELS["stack of attention"], task_of("stack of attention")
+    names = {name: f"theirs_{place}" for place, name in enumerate(model.tensors())}
+    module = torch.nn.ParameterDict({names[name]: torch.tensor(tensor) for name, tensor in model.tensors().items()})
+    figures = certify(module, task, config=model.options(), names=names)
+    assert figures["verdict"] == "PROVED" and figures["model"] == model.sha256()
+    with pytest.raises(InputError, match="names has 'nothing', which is no tensor of the"):
+        certify(module, task, config=model.options(), names={"unembed.W_U": "nothing"})
+    with pytest.raises(InputError, match="config is missing"):
+        certify(module, task)
+    with pytest.raises(InputError, match="source is int"):
+        certify(5, task, config={})
+
+
+def test_facts_are_read_from_tables_and_arrays(tmp_path):
+    model, task = MODELS[NAME], task_of(NAME)
+    task.save(tmp_path / "task.npz")
+    np.savez(tmp_path / "arrays.npz", contexts=task.contexts, next_tokens=task.labels)
+    rows = [",".join(map(str, [*tokens, label])) for tokens, label in zip(task.contexts, task.labels, strict=True)]
+    (tmp_path / "numbers.csv").write_text("\n".join(rows) + "\n")
+    named = ["\t".join("abcdefg"[int(number)] for number in row.split(",")) for row in rows]
+    (tmp_path / "names.tsv").write_text("\n".join(named) + "\n")
+    folder = tmp_path / "out"
+    export(model, task=task, to="safetensors", out=folder)
+    expected = {(tuple(tokens), label) for tokens, label in zip(task.contexts.tolist(), task.labels, strict=True)}
+    for file in ("task.npz", "arrays.npz", "numbers.csv", "names.tsv"):
+        found = read_facts(tmp_path / file, model, folder)
+        facts = {(tuple(tokens), label) for tokens, label in zip(found.contexts.tolist(), found.labels, strict=True)}
+        assert facts == expected and found.target == "labels" and found.vocabulary_size == model.d_vocab_out
+    assert read_facts(tmp_path / "names.tsv", model, folder).vocabulary == tuple("abcdefg")
+    with pytest.raises(InputError, match=r"names\.tsv has the cell '.', expected the number of a token"):
+        read_facts(tmp_path / "names.tsv", model)
+    with pytest.raises(FileFormatError, match="nothing"):
+        read_facts(tmp_path / "nothing.npz", model)
+
+
+def test_facts_of_vectors_are_certified(tmp_path):
+    figures = certify(MODELS["layer of classes"], TASKS["layer of classes"], out=tmp_path / "out")
+    assert figures["verdict"] == "PROVED" and check_independently(tmp_path / "out").verdict.value == "PROVED"
+
+
+def test_the_command_exits_with_the_verdict(tmp_path, capsys):
+    folder, good, bad = written(tmp_path / "in"), tmp_path / "good.npz", tmp_path / "bad.npz"
+    task_of(NAME).save(good)
+    spoiled(task_of(NAME), 2).save(bad)
+    assert main(["certify", str(folder), "--task", str(good), "--out", str(tmp_path / "out")]) == 0
+    assert "HELD, PROVED: 20 of 20 contexts" in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "out")]) == 0
+    assert main(["certify", str(folder), "--task", str(bad), "--json"]) == 1
+    shown = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (shown["held"], shown["wrong"], len(shown["wrong_contexts"])) == (18, 2, 2)
+    assert main(["certify", str(folder), "--task", str(bad), "--at-least", "18"]) == 0
+    assert main(["certify", str(tmp_path), "--task", str(good)]) == 1
+    assert main(["certify", str(folder), "--task", str(tmp_path / "x.csv")]) == 2
+
+
+def test_the_command_exports(tmp_path, capsys):
+    task_of(NAME).save(tmp_path / "task.npz")
+    words = ["certify", str(written(tmp_path / "in")), "--task", str(tmp_path / "task.npz")]
+    assert main([*words, "--out", str(tmp_path / "a")]) == 0
+    assert main(["export", str(tmp_path / "a"), "--to", "safetensors", "--dtype", "float32"]) == 0
+    assert "20 of 20 facts held, proved of the weights as written" in capsys.readouterr().out
+    assert (tmp_path / "a-safetensors" / "parity.json").is_file()
+    assert main(["export", str(tmp_path / "a"), "--to", "safetensors"]) == 2

@@ -1,0 +1,109 @@
+"""Exports of folders, of models, and what is refused; the battery of all hosts is in tests/contract/test_hosts.py."""
+
+import json
+
+import numpy as np
+import pytest
+
+from byheart import export
+from byheart.hosts.export import host_named
+from constructions.errors import InputError, TamperedError
+from tests.exports import MODELS, TASKS, attention, of_tokens, task_of
+from tests.memories import memory, random_task, write_memory
+
+
+def test_a_folder_is_exported_with_its_task(tmp_path):
+    task = random_task(target="laws")
+    network = memory(task)
+    write_memory(tmp_path / "in", network, task)
+    report = export(tmp_path / "in", to="safetensors", out=tmp_path / "out")
+    assert report["model"] == network.sha256() and report["task"] == task.sha256()
+    assert report["proved"] == {"right": task.n_contexts, "wrong": 0}
+    assert (
+        report["headline"] == f"safetensors, float64: {task.n_contexts} of {task.n_contexts} facts held, proved of "
+        "the weights as written"
+    )
+    (run,) = report["runs"].values()
+    assert run["held"] == task.n_contexts and run["mean_kl"] < 1e-20
+
+
+def test_smaller_types_lose_facts_and_the_report_says_which_number_is_left(tmp_path):
+    task = random_task(target="laws", facts=12)
+    network = memory(task)
+    report = export(network, task=task, to="safetensors", dtype="bfloat16", out=tmp_path / "out")
+    (run,) = report["runs"].values()
+    assert report["proved"]["right"] == run["held"] and report["proved"]["right"] + report["proved"]["wrong"] == 12
+    assert run["mean_kl"] > 1e-8
+
+
+def test_a_folder_that_was_tampered_with_is_refused(tmp_path):
+    task = random_task()
+    write_memory(tmp_path / "in", memory(task), task)
+    memory(task, seed=1).save(tmp_path / "in" / "model.safetensors")
+    with pytest.raises(TamperedError, match="hash differs"):
+        export(tmp_path / "in", to="safetensors", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_needs_a_task_and_a_folder_has_one(tmp_path):
+    name = "network of one attention"
+    with pytest.raises(InputError, match="task is missing, expected the contexts"):
+        export(MODELS[name], to="safetensors", out=tmp_path / "out")
+    with pytest.raises(InputError, match=r"task is given, but the folder .* has its own"):
+        export(tmp_path, to="safetensors", out=tmp_path / "out", task=task_of(name))
+    with pytest.raises(InputError, match="task brings vectors, the model reads tokens"):
+        export(MODELS[name], to="safetensors", out=tmp_path / "out", task=TASKS["layer of values"])
+
+
+def test_an_existing_folder_is_replaced_only_if_asked_and_ours(tmp_path):
+    name = "network of one attention"
+    given = {"task": task_of(name), "to": "safetensors", "out": tmp_path / "out"}
+    export(MODELS[name], **given)
+    with pytest.raises(InputError, match="exists"):
+        export(MODELS[name], **given)
+    export(MODELS[name], **given, dtype="float32", overwrite=True)
+    assert json.loads((tmp_path / "out" / "parity.json").read_text())["dtype"] == "float32"
+    (tmp_path / "out" / "parity.json").unlink()
+    with pytest.raises(InputError, match="was not written by byheart"):
+        export(MODELS[name], **given, overwrite=True)
+
+
+def test_a_scale_that_is_rounded_is_said_to_be(tmp_path):
+    pytest.importorskip("torch")
+    model = of_tokens(attention(attends="causal", score_root=3, heads=3, d_qk=2, d_head=2))
+    task = task_of("network of one attention")
+    exact = export(model, task=task, to="safetensors", out=tmp_path / "a")["exact_conversion"]
+    layer = host_named("attention-layer").convert(model)
+    assert exact and layer.blocks[0].score_root == 3
+    both = of_tokens(attention(attends="causal", score_root=2), attention(attends="causal", score_root=3))
+    report = export(both, task=task, to="attention-layer", out=tmp_path / "b")
+    assert not report["exact_conversion"] and report["agrees"] is True
+    assert report["proved"] is not None
+
+
+def test_a_factor_that_leaves_the_range_of_a_small_type_is_refused(tmp_path):
+    pytest.importorskip("torch")
+    name = "network of one attention"
+    model = MODELS[name]
+    large = type(model)(
+        blocks=(type(model.attention)(model.W_Q * 2.0**13, model.W_K * 2.0**-13, model.W_V, model.W_O),),
+        W_U=model.W_U,
+        W_E=model.W_E,
+        W_pos=model.W_pos,
+    )
+    export(large, task=task_of(name), to="safetensors", dtype="float16", out=tmp_path / "a")
+    with pytest.raises(InputError, match=r"attn\.W_Q has the entry .* beyond the range of float16"):
+        export(large, task=task_of(name), to="attention-layer", dtype="float16", out=tmp_path / "b")
+
+
+def test_a_rational_model_is_rounded_first(tmp_path):
+    from flint import fmpq
+
+    from constructions.models.exact_network import rounded
+    from constructions.models.model import Model
+
+    one = np.array([[fmpq(1, 3), fmpq(0)], [fmpq(0), fmpq(1)]], dtype=object)
+    model = Model(blocks=(), W_U=one, W_E=one, W_pos=one[:1] * 0)
+    task = random_task(vocabulary=2, length=1, facts=2, tail=0, target="labels")
+    report = export(model, task=task, to="safetensors", out=tmp_path / "out")
+    assert report["model"] == rounded(model).sha256()

@@ -1,0 +1,109 @@
+"""The shape of GPT-2, as Hugging Face stores it."""
+
+import numpy as np
+import pytest
+
+from byheart.hosts.gpt2 import is_mask, model_of
+from constructions.errors import InputError
+from verify.forward.logits import enclose_logits
+
+CONFIG = {"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 4}
+
+
+def tensors(prefix="", *, readout=False):
+    rng = np.random.default_rng(0)
+    shapes = {"wte.weight": (7, 4), "wpe.weight": (5, 4), "ln_f.weight": (4,), "ln_f.bias": (4,)}
+    for layer in range(2):
+        shapes |= {
+            f"h.{layer}.{name}": shape
+            for name, shape in {
+                "ln_1.weight": (4,),
+                "ln_1.bias": (4,),
+                "attn.c_attn.weight": (4, 12),
+                "attn.c_attn.bias": (12,),
+                "attn.c_proj.weight": (4, 4),
+                "attn.c_proj.bias": (4,),
+                "ln_2.weight": (4,),
+                "ln_2.bias": (4,),
+                "mlp.c_fc.weight": (4, 16),
+                "mlp.c_fc.bias": (16,),
+                "mlp.c_proj.weight": (16, 4),
+                "mlp.c_proj.bias": (4,),
+            }.items()
+        }
+    found = {prefix + name: rng.standard_normal(shape) for name, shape in shapes.items()}
+    return found | ({"lm_head.weight": rng.standard_normal((9, 4))} if readout else {})
+
+
+def written_out(given, tokens, *, inverse_layer=False, scaled=True):
+    """GPT-2 by its definition, in plain float64."""
+
+    def normalized(x, name):
+        x = x - x.mean(axis=1, keepdims=True)
+        return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + 1e-5) * given[f"{name}.weight"] + given[f"{name}.bias"]
+
+    x = given["wte.weight"][tokens] + given["wpe.weight"][: len(tokens)]
+    for layer in range(2):
+        place = f"h.{layer}"
+        qkv = normalized(x, f"{place}.ln_1") @ given[f"{place}.attn.c_attn.weight"] + given[f"{place}.attn.c_attn.bias"]
+        mixed = []
+        for head in range(2):
+            q, k, v = (qkv[:, 4 * part + 2 * head :][:, :2] for part in range(3))
+            scores = q @ k.T / (np.sqrt(2) if scaled else 1) / (layer + 1 if inverse_layer else 1)
+            scores[np.triu_indices(len(tokens), 1)] = -np.inf
+            weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+            mixed.append(weights / weights.sum(axis=1, keepdims=True) @ v)
+        joined = np.concatenate(mixed, axis=1)
+        x = x + joined @ given[f"{place}.attn.c_proj.weight"] + given[f"{place}.attn.c_proj.bias"]
+        u = normalized(x, f"{place}.ln_2") @ given[f"{place}.mlp.c_fc.weight"] + given[f"{place}.mlp.c_fc.bias"]
+        u = 0.5 * u * (1 + np.tanh(np.sqrt(2 / np.pi) * (u + 0.044715 * u**3)))
+        x = x + u @ given[f"{place}.mlp.c_proj.weight"] + given[f"{place}.mlp.c_proj.bias"]
+    return normalized(x, "ln_f")[-1] @ given.get("lm_head.weight", given["wte.weight"]).T
+
+
+@pytest.mark.parametrize("readout", [False, True])
+@pytest.mark.parametrize(("inverse_layer", "scaled"), [(False, True), (True, True), (False, False)])
+def test_the_model_is_the_one_of_the_definition(readout, inverse_layer, scaled):
+    given = tensors(readout=readout)
+    options = {"scale_attn_by_inverse_layer_idx": inverse_layer, "scale_attn_weights": scaled}
+    model = model_of(given, {**CONFIG, **options})
+    contexts = np.array([[0, 1, 2, 3, 4], [6, 6, 5, 0, 1], [3, 3, 3, 3, 3]])
+    expected = [written_out(given, tokens, inverse_layer=inverse_layer, scaled=scaled) for tokens in contexts]
+    assert np.abs(enclose_logits(model, contexts, precision=200).midpoint - expected).max() < 1e-12
+
+
+def test_a_prefix_and_masks_change_nothing():
+    plain = model_of(tensors(), CONFIG)
+    masks = {"transformer.h.0.attn.bias": np.ones((1, 1, 5, 5)), "transformer.h.1.attn.masked_bias": np.array(-1e4)}
+    assert model_of(tensors("transformer.") | masks, CONFIG).sha256() == plain.sha256()
+    assert all(map(is_mask, masks))
+
+
+@pytest.mark.parametrize(
+    ("config", "extra", "message"),
+    [
+        ({"activation_function": "tanh"}, {}, "activation_function is 'tanh', expected one of gelu_new"),
+        ({"add_cross_attention": True}, {}, "add_cross_attention is true"),
+        ({"n_head": 3}, {}, r"h\.0\.attn\.c_attn\.weight has shape \(4, 12\), expected \[d, 3 d\], 3 heads"),
+        ({"n_layer": 1}, {}, r"the tensors h\.1\.attn\.c_attn\.bias, .* \(12 in all\) belong to no block"),
+        ({}, {"score.weight": np.ones((2, 4))}, r"the tensors score\.weight \(1 in all\) belong to no block"),
+    ],
+)
+def test_what_is_no_gpt2_is_refused(config, extra, message):
+    with pytest.raises(InputError, match=message):
+        model_of(tensors() | extra, {**CONFIG, **config})
+
+
+def test_the_library_computes_the_same():
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers", reason="needs `pip install 'byheart[huggingface]'`")
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(n_layer=2, n_head=2, n_embd=8, vocab_size=11, n_positions=6)
+    with torch.random.fork_rng():
+        theirs = transformers.GPT2LMHeadModel(config).double().eval()
+    state = {name: tensor.numpy() for name, tensor in theirs.state_dict().items()}
+    model = model_of(state, config.to_dict())
+    contexts = np.array([[0, 1, 2, 3, 4, 5], [10, 9, 8, 7, 6, 5]])
+    with torch.inference_mode():
+        expected = theirs(torch.tensor(contexts)).logits[:, -1].numpy()
+    assert np.abs(enclose_logits(model, contexts, precision=200).midpoint - expected).max() < 1e-13

@@ -1,0 +1,187 @@
+"""Models of other people are read exactly, or refused."""
+
+import json
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from byheart.hosts.conversion import rounded_model
+from byheart.hosts.export import export, host_named
+from byheart.hosts.number_types import DTYPES
+from byheart.hosts.reading import as_float64, model_of, read_model
+from constructions.errors import FileFormatError, InputError
+from tests.exports import MODELS, task_of
+from verify.forward.logits import enclose_logits
+
+TOKENS = [name for name, model in MODELS.items() if model.reads_tokens]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("to", ["safetensors", "huggingface", "transformer-lens"])
+@pytest.mark.parametrize("name", TOKENS)
+def test_what_is_written_is_read_again_bit_by_bit(name, to, dtype, tmp_path):
+    host = host_named(to)
+    model = rounded_model(MODELS[name], dtype)
+    try:
+        converted = host.convert(model)
+    except InputError:
+        assert to == "transformer-lens"
+        return
+    host.write(converted, tmp_path, dtype)
+    assert read_model(tmp_path).sha256() == converted.sha256()
+    if to == "safetensors":
+        assert converted.sha256() == model.sha256()
+        assert read_model(tmp_path / "model.safetensors").sha256() == model.sha256()
+
+
+def test_a_model_of_vectors_is_read_again(tmp_path):
+    for to in ("safetensors", "huggingface"):
+        host_named(to).write(MODELS["layer of values"], tmp_path, "float64")
+        assert read_model(tmp_path).sha256() == MODELS["layer of values"].sha256()
+
+
+def test_a_folder_of_ours_is_read(tmp_path):
+    MODELS["gelu neurons"].save(tmp_path / "model.safetensors")
+    assert read_model(tmp_path).sha256() == MODELS["gelu neurons"].sha256()
+
+
+def lens(**changes):
+    """Tensors and configuration of a HookedTransformer with layer normalization."""
+    from byheart.hosts.transformer_lens import config_of
+
+    model = host_named("transformer-lens").convert(MODELS["layer normalization as in GPT-2"])
+    return dict(model.tensors()), {**config_of(model, "float64"), **changes}
+
+
+def test_the_scale_of_the_scores_is_that_of_the_configuration():
+    tensors, config = lens()
+    roots = {}
+    for changes in ({}, {"attn_scale": -1.0}, {"use_attn_scale": False}, {"attn_scale": 5.0}, {"attn_scale": 7**0.5}):
+        model = model_of(tensors, {**config, **changes})
+        roots[str(changes)] = model.blocks[0].score_root
+    assert list(roots.values()) == [3, 3, 1, 25, 7]
+    with pytest.raises(InputError, match=r"attn_scale is 1\.3, expected the root of an integer"):
+        model_of(tensors, {**config, "attn_scale": 1.3})
+
+
+def test_folded_normalizations_have_no_parameters():
+    tensors, config = lens(normalization_type="LNPre")
+    plain = {name: tensor for name, tensor in tensors.items() if "ln" not in name}
+    model = model_of(plain, config)
+    assert model.blocks[0].norm.b is None and (model.blocks[0].norm.w == 1.0).all() and model.blocks[-1].kind == "layer"
+    with pytest.raises(InputError, match=r"the tensors blocks\.0\.ln1\.b, .* belong to no block"):
+        model_of(tensors, config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"positional_embedding_type": "rotary"}, "positional_embedding_type is 'rotary', expected 'standard'"),
+        ({"gated_mlp": True}, "gated_mlp is True, expected False"),
+        ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is True"),
+        ({"attn_scores_soft_cap": 30.0}, r"attn_scores_soft_cap is 30\.0"),
+        ({"act_fn": "solu_ln"}, "act_fn is 'solu_ln', expected one of relu"),
+        ({"normalization_type": "BN"}, "normalization_type is 'BN', expected one of None, LN"),
+        ({"attn_only": True}, r"the tensors blocks\.0\.ln2\.b, .* belong to no block"),
+        ({"n_layers": 3}, r"the model has no 'blocks\.2\.attn\.W_Q', which its configuration asks for"),
+    ],
+)
+def test_another_configuration_is_refused(changes, message):
+    tensors, config = lens()
+    with pytest.raises(InputError, match=message):
+        model_of(tensors, {**config, **changes})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"score_root": True},
+        {"score_root": 1.0},
+        {"attends": "sideways"},
+        {"skip": 1},
+        {"unknown": 1},
+        {"norm": {"kind": "layer", "epsilon": "0x"}},
+        {"norm": 5},
+    ],
+    ids=str,
+)
+def test_options_that_are_not_ours_are_refused(change):
+    model = MODELS["stack of attention"]
+    options = model.options()
+    options["blocks"][0] |= change
+    with pytest.raises(InputError):
+        model_of(model.tensors(), options)
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_layers", "two"), ("d_head", None), ("eps", []), ("attn_scale", "x")])
+def test_a_configuration_of_other_types_is_refused(name, value):
+    tensors, config = lens(attn_scale=-1.0)
+    with pytest.raises(InputError):
+        model_of(tensors, {**config, name: value})
+
+
+def test_masks_are_left_out_and_other_integers_refused(tmp_path):
+    tensors, config = lens()
+    masked = {**tensors, "blocks.0.attn.mask": np.ones((4, 4), bool), "blocks.0.attn.IGNORE": np.float64(-1e5)}
+    assert model_of(masked, config).sha256() == model_of(tensors, config).sha256()
+    safetensors.numpy.save_file({k: np.ascontiguousarray(v) for k, v in masked.items()}, tmp_path / "m.safetensors")
+    assert read_model(tmp_path / "m.safetensors", config=config).sha256() == model_of(tensors, config).sha256()
+    with pytest.raises(InputError, match=r"unembed\.W_U has the type int64"):
+        model_of({**tensors, "unembed.W_U": np.ones((6, 7), dtype=np.int64)}, config)
+
+
+def test_a_configuration_is_needed_and_has_to_be_one(tmp_path):
+    tensors, config = lens()
+    path = tmp_path / "weights.safetensors"
+    safetensors.numpy.save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, path)
+    with pytest.raises(InputError, match=r"config\.json is no file, expected the configuration that says what"):
+        read_model(path)
+    with pytest.raises(InputError, match=r"the configuration has the fields \['a'\], expected one of TransformerLens"):
+        read_model(path, config={"a": 1})
+    (tmp_path / "config.json").write_text("[1")
+    with pytest.raises(FileFormatError, match="is not readable JSON"):
+        read_model(path)
+    (tmp_path / "config.json").write_text("[1]")
+    with pytest.raises(FileFormatError, match="holds list, expected an object"):
+        read_model(path)
+    (tmp_path / "other.json").write_text(json.dumps(config))
+    assert read_model(path, config=tmp_path / "other.json").sha256() == model_of(tensors, config).sha256()
+
+
+def test_a_state_dictionary_is_read_without_running_it(tmp_path):
+    torch = pytest.importorskip("torch")
+    tensors, config = lens()
+    state = {name: torch.tensor(tensor) for name, tensor in tensors.items()}
+    torch.save(state, tmp_path / "m.pt")
+    assert read_model(tmp_path / "m.pt", config=config).sha256() == model_of(tensors, config).sha256()
+    half = {name: tensor.to(torch.bfloat16) for name, tensor in state.items()}
+    torch.save(half, tmp_path / "h.pt")
+    found = read_model(tmp_path / "h.pt", config=config)
+    assert np.array_equal(found.W_U, half["unembed.W_U"].double().numpy())
+    torch.save([1, 2], tmp_path / "l.pt")
+    with pytest.raises(FileFormatError, match="holds list, expected a dictionary of tensors"):
+        read_model(tmp_path / "l.pt", config=config)
+    import pathlib
+
+    torch.save({"a": pathlib.Path("x")}, tmp_path / "p.pt")
+    with pytest.raises(FileFormatError, match="is not a readable state dictionary"):
+        read_model(tmp_path / "p.pt", config=config)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.complex128, np.longdouble])
+def test_numbers_that_float64_does_not_hold_are_refused(dtype):
+    if dtype is np.longdouble and np.dtype(dtype).itemsize == 8:
+        pytest.skip("extended precision is float64 here")
+    with pytest.raises(InputError, match=f"A has the type {np.dtype(dtype)}, expected a floating-point type"):
+        as_float64("A", np.ones(2, dtype=dtype))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_out_to_a_host_and_in_again_computes_the_same(tmp_path):
+    name = "network of one attention"
+    task = task_of(name)
+    export(MODELS[name], task=task, to="safetensors", out=tmp_path / "out")
+    models = (read_model(tmp_path / "out"), MODELS[name])
+    found, exact = (enclose_logits(model, task.contexts, precision=200) for model in models)
+    assert np.array_equal(found.midpoint, exact.midpoint)

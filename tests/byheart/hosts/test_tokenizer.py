@@ -1,0 +1,75 @@
+"""A tokenizer reads what a person types as the contexts of the task."""
+
+import json
+
+import pytest
+
+from byheart.hosts.tokenizer import tokenizer_json
+from constructions.tasks.table import table_task
+from constructions.tasks.text import text_task
+from constructions.tasks.vocabulary import typed
+
+TASKS = {
+    "cells": table_task("New York,is in,USA\nRome,is in,Italy\n", target="labels"),
+    "words in a table": table_task("France,capital,Paris\nPeru,capital,Lima\n", target="labels"),
+    "cells with every separator but tab": table_task('"a,b;c|d",x y,z\n', target="labels"),
+    "characters": text_task("to be or not to be\n\tthat is é", context=3, target="labels"),
+    "characters and others": text_task("aaabbbabcdefgh the quick brown fox", context=2, vocabulary=6, target="labels"),
+    "words": text_task("To be, or not to be: that!", unit="word", context=2, target="labels"),
+    "bytes": text_task("abc \n\\ é".encode(), unit="byte", context=2, target="labels"),
+}
+
+
+def reader(task):
+    tokenizers = pytest.importorskip("tokenizers", reason="needs `pip install 'byheart[huggingface]'`")
+    return tokenizers.Tokenizer.from_str(json.dumps(tokenizer_json(task)))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_context_that_can_be_typed_is_read_back(name):
+    task, read = TASKS[name], reader(TASKS[name])
+    texts = [typed(task, place) for place in range(task.n_contexts)]
+    assert any(text is not None for text in texts)
+    for tokens, text in zip(task.contexts.tolist(), texts, strict=True):
+        assert text is None or read.encode(text).ids == tokens
+
+
+@pytest.mark.parametrize("name", ["characters", "bytes"])
+def test_texts_are_put_together_again(name):
+    task, read = TASKS[name], reader(TASKS[name])
+    for tokens, place in zip(task.contexts.tolist(), range(task.n_contexts), strict=True):
+        text = typed(task, place)
+        assert text is None or read.decode(tokens) == text
+
+
+def test_the_ways_to_type_a_context_of_words_are_one():
+    read = reader(TASKS["words in a table"])
+    assert read.encode("France, capital").ids == read.encode("France capital").ids == read.encode("France ,capital").ids
+
+
+def test_an_unknown_character_is_other_where_there_is_one_and_else_an_error():
+    task = TASKS["characters and others"]
+    assert reader(task).encode("Z").ids == [task.vocabulary.index("<other>")]
+    with pytest.raises(Exception, match="UNK"):
+        reader(TASKS["characters"]).encode("Z")
+
+
+def test_what_cannot_be_typed_is_none():
+    task = TASKS["characters and others"]
+    other = task.vocabulary.index("<other>")
+    missing = [place for place, tokens in enumerate(task.contexts.tolist()) if other in tokens]
+    assert missing and all(typed(task, place) is None for place in missing)
+    task = TASKS["bytes"]
+    half = next(
+        place
+        for place, tokens in enumerate(task.contexts)
+        if task.vocabulary[tokens[0]] == "\\xa9" or task.vocabulary[tokens[1]] == "\\xc3"
+    )
+    assert typed(task, half) is None
+
+
+def test_the_vocabulary_keeps_its_numbers():
+    for task in TASKS.values():
+        vocabulary = tokenizer_json(task)["model"]["vocab"]
+        assert sorted(vocabulary.values()) == list(range(task.vocabulary_size))
+    assert tokenizer_json(TASKS["words"])["model"]["vocab"] == {n: i for i, n in enumerate(TASKS["words"].vocabulary)}

@@ -1,0 +1,57 @@
+"""What is written for TransformerLens below 4, without it; what it computes is in tests/contract/test_hosts.py."""
+
+import json
+
+import numpy as np
+import pytest
+
+from byheart.hosts.number_types import read_tensors
+from byheart.hosts.transformer_lens import HOST, config_of
+from tests.exports import MODELS
+
+
+def written(name, folder):
+    model = HOST.convert(MODELS[name])
+    HOST.write(model, folder, "float64")
+    return model, json.loads((folder / "config.json").read_text()), read_tensors(folder / "model.safetensors")[0]
+
+
+def test_the_state_has_the_names_and_shapes_of_the_library(tmp_path):
+    _, config, tensors = written("network of one attention", tmp_path)
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    assert shapes == {
+        "embed.W_E": (7, 6),
+        "pos_embed.W_pos": (4, 6),
+        **{f"blocks.0.attn.W_{letter}": (5, 6, 3) for letter in "QKV"},
+        "blocks.0.attn.W_O": (5, 3, 6),
+        **{f"blocks.0.attn.b_{letter}": (5, 3) for letter in "QKV"},
+        "blocks.0.attn.b_O": (6,),
+        "unembed.W_U": (6, 7),
+        "unembed.b_U": (7,),
+    }
+    assert config["attn_only"] and config["normalization_type"] is None and config["use_attn_scale"] is False
+    assert np.array_equal(tensors["blocks.0.attn.W_Q"][:, :, :2], MODELS["network of one attention"].W_Q)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gelu neurons", {"act_fn": "gelu_new", "d_mlp": 8, "n_layers": 2, "attn_only": False}),
+        ("layer normalization as in GPT-2", {"normalization_type": "LN", "eps": 1e-5, "use_attn_scale": True}),
+        ("root mean square normalization", {"normalization_type": "RMS", "attn_only": True}),
+        ("stack that sees everything", {"attention_dir": "bidirectional", "n_layers": 2}),
+        ("no residual stream", {"d_model": 10}),
+        ("embeddings alone", {"n_layers": 1, "n_heads": 1, "d_head": 1}),
+    ],
+)
+def test_the_configuration_says_what_the_blocks_are(name, expected, tmp_path):
+    model, config, _ = written(name, tmp_path)
+    assert {key: config[key] for key in expected} == expected
+    assert {**config_of(model, "float64")}.items() <= config.items()
+
+
+def test_the_scale_of_the_scores_is_left_to_the_library(tmp_path):
+    model, config, tensors = written("layer normalization as in GPT-2", tmp_path)
+    assert config["attn_scale"] == 3**0.5
+    assert np.array_equal(tensors["blocks.0.attn.W_Q"], MODELS["layer normalization as in GPT-2"].blocks[0].W_Q)
+    assert model.blocks[0].score_root == 3

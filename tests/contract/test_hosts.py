@@ -1,0 +1,142 @@
+"""What every host has to do with every model that it can hold: compute it, and say in one sentence which it cannot.
+
+A host that is not installed is skipped, with the line that installs it.
+"""
+
+from importlib.metadata import PackageNotFoundError
+
+import pytest
+
+from byheart.hosts.export import HOSTS, PARITY_FILE, export, host_named
+from constructions.errors import ByheartError, InputError
+from constructions.files import canonical_json
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
+from tests.exports import MODELS, TASKS, installed, neurons, of_tokens, task_of
+from verify.certificates.certificate import file_sha256
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the hosts' own libraries
+
+LENSES = {"transformer-lens", "transformer-bridge"}
+VECTORS = {"layer of values", "layer of classes"}
+NEURONS = {name for name in MODELS if "neurons" in name or name == "two activations"}
+NORMS = {"layer normalization as in GPT-2", "root mean square normalization", "a normalization here and there"}
+REFUSED = (
+    {(host, name): "vectors" for host in LENSES for name in VECTORS}
+    | {("onnx", "exact gelu neurons"): "Erf onnxruntime lacks in float64"}
+    | {(host, "two activations"): "activations" for host in LENSES}
+    | {(host, "a normalization here and there"): "normalizations" for host in LENSES}
+    | {("transformer-bridge", "root mean square normalization"): "in float32"}
+    | {("attention-layer", name): "attention blocks without normalization alone" for name in NEURONS | NORMS}
+)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("to", HOSTS)
+def test_a_host_computes_what_it_holds_and_refuses_the_rest_in_one_sentence(to, name, tmp_path):
+    installed(to)
+    task = task_of(name)
+    if (to, name) in REFUSED:
+        with pytest.raises(InputError, match=REFUSED[to, name]) as refusal:
+            export(MODELS[name], task=task, to=to, out=tmp_path / "out")
+        assert "\n" not in str(refusal.value)
+        assert not (tmp_path / "out").exists()
+        return
+    report = export(MODELS[name], task=task, to=to, out=tmp_path / "out")
+    assert report["agrees"] is True
+    for run in report["runs"].values():
+        assert run["relative_difference"] <= 1e-12
+        assert run["held"] == (None if name == "layer of values" else report["facts"])
+    if report["proved"] is not None and name not in VECTORS:
+        assert report["proved"] == {"right": report["facts"], "wrong": 0}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", ["network of one attention", "stack of attention", "layer of values"])
+@pytest.mark.parametrize("to", HOSTS)
+def test_a_host_computes_in_smaller_types(to, name, dtype, tmp_path):
+    host = installed(to)
+    if (to, name) in REFUSED:
+        return
+    if dtype not in host.dtypes:
+        with pytest.raises(InputError, match=f"dtype = '{dtype}', expected one of"):
+            export(MODELS[name], task=task_of(name), to=to, out=tmp_path / "out", dtype=dtype)
+        return
+    report = export(MODELS[name], task=task_of(name), to=to, out=tmp_path / "out", dtype=dtype)
+    judged = dtype == "float32" and name != "stack of attention" and report["exact_conversion"]
+    assert report["agrees"] is (True if judged else None)
+    # The unit roundoff, times some hundreds of roundings.
+    unit = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}[dtype]
+    for run in report["runs"].values():
+        assert 0 < run["relative_difference"] < 500 * unit
+
+
+@pytest.mark.parametrize("to", HOSTS)
+def test_the_report_names_the_files_and_is_kept_beside_them(to, tmp_path):
+    installed(to)
+    name = "network of one attention"
+    report = export(MODELS[name], task=task_of(name), to=to, out=tmp_path / "out")
+    assert (tmp_path / "out" / PARITY_FILE).read_text() == canonical_json(report) + "\n"
+    found = {path.name for path in (tmp_path / "out").iterdir()}
+    assert found == {*report["files"], PARITY_FILE}
+    assert all(file_sha256(tmp_path / "out" / file) == digest for file, digest in report["files"].items())
+    assert report["model"] == MODELS[name].sha256()
+
+
+def test_a_person_types_a_context_and_reads_the_fact(tmp_path):
+    installed("huggingface")
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from byheart import memorize
+
+    facts = {("France", "capital"): "Paris", ("Peru", "capital"): "Lima", ("New Zealand", "capital"): "Wellington"}
+    report = memorize(facts).export(to="huggingface", out=tmp_path / "out")
+    assert report["typed"] == 3
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "out", trust_remote_code=True)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    asked = tokenizer("New Zealand, capital", return_tensors="pt")
+    assert tokenizer.decode(model(asked.input_ids).logits[0, -1].argmax()) == "Wellington"
+    written = model.generate(asked.input_ids, max_new_tokens=1, do_sample=False)
+    assert tokenizer.decode(written[0, -1]) == "Wellington"
+
+
+@pytest.mark.parametrize("to", HOSTS)
+def test_a_host_that_is_missing_is_one_sentence_with_the_line_that_installs_it(to, tmp_path, monkeypatch):
+    def nothing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("byheart.hosts.host.version", nothing)
+    name = "network of one attention"
+    with pytest.raises(InputError, match=r"is not installed; `pip install '?byheart.*` brings it$"):
+        export(MODELS[name], task=task_of(name), to=to, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("version", "to"), [("4.3.0", "transformer-lens"), ("3.9.0", "transformer-bridge")])
+def test_the_other_generation_of_transformerlens_is_refused(version, to, monkeypatch):
+    monkeypatch.setattr("byheart.hosts.host.version", lambda name: version)
+    with pytest.raises(InputError, match=f"transformer-lens {version} is installed, {to} "):
+        host_named(to).versions()
+
+
+def test_an_unknown_host_and_an_unknown_type_are_refused(tmp_path):
+    name = "network of one attention"
+    with pytest.raises(InputError, match="to = 'jax', expected one of transformer-lens"):
+        export(MODELS[name], task=task_of(name), to="jax", out=tmp_path / "out")
+    with pytest.raises(InputError, match="dtype = 'int8', expected one of float64"):
+        export(MODELS[name], task=task_of(name), to="safetensors", out=tmp_path / "out", dtype="int8")
+
+
+def test_a_weight_beyond_the_range_of_the_type_is_refused(tmp_path):
+    large = of_tokens(neurons(shifts=False))
+    large = Model(large.blocks, W_U=large.W_U * 1e6, W_E=large.W_E, W_pos=large.W_pos)
+    with pytest.raises(ByheartError, match=r"unembed\.W_U has the entry .* beyond the range of float16"):
+        export(large, task=task_of("embeddings alone"), to="safetensors", out=tmp_path / "out", dtype="float16")
+
+
+def test_vectors_are_compared_on_the_examples_of_their_task(tmp_path):
+    name = "layer of values"
+    task = TASKS[name]
+    assert isinstance(task, VectorTask)
+    report = export(MODELS[name], task=task, to="safetensors", out=tmp_path / "out")
+    assert (report["facts"], report["proved"], report["typed"]) == (task.n_examples, None, None)

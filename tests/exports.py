@@ -1,0 +1,156 @@
+"""Models of every kind that a host may be given, with tasks that they hold, and what loads them without byheart."""
+
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from byheart.hosts.export import export, host_named
+from constructions.errors import InputError
+from constructions.models.blocks import Attention, FeedForward, Normalization
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
+from constructions.tasks.task import Counts, make_task
+from tests.layers import memory_layer, random_layer_task
+from verify.forward.logits import decide_argmax
+
+VOCABULARY, POSITIONS = 7, 4
+RNG = np.random.default_rng(20261122)
+
+
+def draw(*shape):
+    return RNG.standard_normal(shape) / 2
+
+
+def attention(d_model=6, heads=5, d_qk=2, d_head=3, d_out=None, *, shifts=False, norm=None, **options):
+    d_out = d_out or d_model
+    shift = {"b_Q": draw(heads, d_qk), "b_K": draw(heads, d_qk), "b_V": draw(heads, d_head), "b_O": draw(d_out)}
+    return Attention(
+        W_Q=3 * draw(heads, d_model, d_qk),
+        W_K=draw(heads, d_model, d_qk),
+        W_V=draw(heads, d_model, d_head),
+        W_O=draw(heads, d_head, d_out),
+        norm=norm,
+        **(shift if shifts else {}),
+        **options,
+    )
+
+
+def neurons(d_model=6, d_mlp=8, d_out=None, *, shifts=True, **options):
+    d_out = d_out or d_model
+    shift = {"b_in": draw(d_mlp), "b_out": draw(d_out)} if shifts else {}
+    return FeedForward(W_in=draw(d_model, d_mlp), W_out=draw(d_mlp, d_out), **shift, **options)
+
+
+def norm(kind="layer", d_model=6):
+    return Normalization(kind, w=1 + draw(d_model), b=draw(d_model) if kind == "layer" else None, epsilon=1e-5)
+
+
+def of_tokens(*blocks, d_model=6, d_out=6, shift=False):
+    return Model(
+        blocks=blocks,
+        W_U=draw(d_out, VOCABULARY),
+        b_U=draw(VOCABULARY) if shift else None,
+        W_E=draw(VOCABULARY, d_model),
+        W_pos=draw(POSITIONS, d_model),
+    )
+
+
+MODELS = {
+    "network of one attention": dana_network(
+        W_E=draw(VOCABULARY, 6),
+        W_pos=draw(POSITIONS, 6),
+        W_Q=3 * draw(5, 6, 2),
+        W_K=draw(5, 6, 2),
+        W_V=draw(5, 6, 3),
+        W_O=draw(5, 3, 6),
+        W_U=draw(6, VOCABULARY),
+    ),
+    "wide queries": of_tokens(attention(d_qk=5, d_head=2)),
+    "no residual stream": of_tokens(attention(d_out=4, skip=False), d_out=4),
+    "causal attention with shifts": of_tokens(attention(shifts=True, attends="causal", score_root=3), shift=True),
+    "stack of attention": of_tokens(
+        attention(attends="causal", heads=2, shifts=True),
+        attention(attends="causal", heads=3, d_qk=4),
+        attention(heads=1),
+    ),
+    "stack that sees everything": of_tokens(attention(attends="all"), attention(attends="all")),
+    "stack without residual streams": of_tokens(
+        attention(attends="causal", skip=False, d_out=3), attention(d_model=3, d_out=2, skip=False), d_out=2
+    ),
+    "gelu neurons": of_tokens(attention(attends="causal"), neurons(activation="gelu-tanh"), attention(), shift=True),
+    "exact gelu neurons": of_tokens(attention(), neurons(activation="gelu")),
+    "silu neurons alone": of_tokens(neurons(activation="silu"), neurons(activation="silu", d_mlp=3)),
+    "neurons without residual streams": of_tokens(attention(), neurons(skip=False, d_out=4, shifts=False), d_out=4),
+    "layer normalization as in GPT-2": of_tokens(
+        *(
+            block
+            for _ in range(2)
+            for block in (
+                attention(attends="causal", heads=2, d_qk=3, shifts=True, norm=norm(), score_root=3),
+                neurons(activation="gelu-tanh", norm=norm()),
+            )
+        ),
+        norm(),
+    ),
+    "root mean square normalization": of_tokens(attention(attends="causal", norm=norm("rms")), norm("rms")),
+    "two activations": of_tokens(attention(), neurons(activation="relu"), neurons(activation="silu")),
+    "a normalization here and there": of_tokens(attention(attends="causal", norm=norm()), attention()),
+    "embeddings alone": of_tokens(),
+    "layer of values": None,
+    "layer of classes": None,
+}
+TASKS: dict[str, object] = {}
+for NAME, KIND in (("layer of values", "regression"), ("layer of classes", "classification")):
+    TASKS[NAME] = random_layer_task(kind=KIND)
+    MODELS[NAME] = memory_layer(TASKS[NAME], heads=3)
+
+
+def task_of(name):
+    """Contexts of all lengths' longest, each with the token that the exact logits say."""
+    if name in TASKS:
+        return TASKS[name]
+    contexts = np.random.default_rng(1).permutation(VOCABULARY**POSITIONS)[:20]
+    contexts = np.stack(np.unravel_index(contexts, (VOCABULARY,) * POSITIONS), axis=1)
+    labels = decide_argmax(MODELS[name], contexts).place
+    assert (labels >= 0).all()
+    counts = Counts.from_rows([{int(label): 1} for label in labels])
+    return make_task(contexts, counts, vocabulary=tuple("abcdefg"), target="labels")
+
+
+def installed(name):
+    host = host_named(name)
+    try:
+        host.versions()
+    except InputError as error:
+        pytest.skip(str(error))
+    return host
+
+
+ISOLATED = """
+import sys, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, ".")
+{loader}
+import torch
+logits = read(torch.tensor({tokens}))
+assert not any(name.split(".")[0] in ("byheart", "constructions", "verify") for name in sys.modules)
+print("ARGMAX", logits[:, -1].argmax(dim=1).tolist())
+"""
+
+
+def argmaxes_without_byheart(to, name, folder, loader):
+    """The label that each context has in the host, in a process that knows the written folder alone; and the task."""
+    installed(to)
+    task = task_of(name)
+    with warnings.catch_warnings(action="ignore"):
+        export(MODELS[name], task=task, to=to, out=folder)
+    code = ISOLATED.format(loader=loader, tokens=task.contexts.tolist())
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    (shown,) = (line for line in run.stdout.splitlines() if line.startswith("ARGMAX "))
+    return json.loads(shown.removeprefix("ARGMAX ")), task

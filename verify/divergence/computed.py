@@ -1,0 +1,102 @@
+"""What logits that a machine has computed are worth: figures in float64, not proofs.
+
+Page: docs/run.md
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+
+Float64Array = NDArray[np.float64]
+
+
+def argmax_hits(logits: Float64Array, task: Task | VectorTask, rows: slice) -> NDArray[np.bool_]:
+    r"""Where the logit of the label, or of every mode of the law, is larger than every other, and all are finite.
+
+    Args:
+        logits: Logits, or outputs, of these contexts, `[rows, N]`.
+        task: The contexts and their targets.
+        rows: Which contexts.
+
+    Returns:
+        `[rows]`.
+
+    Page: docs/run.md
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("a,b\nb,a\n", target="labels")
+        >>> argmax_hits(np.array([[0.0, 1.0], [2.0, 2.0]]), task, slice(2)).tolist()
+        [True, False]
+    """
+    modes = task.modes(rows)
+    others = np.where(modes, -np.inf, logits).max(axis=1)
+    return (np.where(modes, logits, np.inf).min(axis=1) > others) & np.isfinite(logits).all(axis=1)
+
+
+def computed_losses(logits: Float64Array, task: Task | VectorTask, rows: slice) -> Float64Array:
+    r"""KL(target || softmax(logits)) of each context, nats; for values the largest distance from one.
+
+    Infinite where an output is not finite.
+
+    Tiny values keep their relative accuracy.
+
+    Args:
+        logits: Logits, or outputs, of these contexts, `[rows, N]`.
+        task: The contexts and their targets.
+        rows: Which contexts.
+
+    Returns:
+        `[rows]`.
+
+    Page: docs/run.md
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("a,b\nb,a\n", target="labels")
+        >>> computed_losses(np.array([[0.0, 0.0], [np.nan, 0.0]]), task, slice(2)).round(3).tolist()
+        [0.693, inf]
+    """
+    finite = np.isfinite(logits).all(axis=1)
+    result = np.full(len(logits), math.inf)
+    result[finite] = _losses(logits, task, rows)[finite]
+    return result
+
+
+def _losses(logits: Float64Array, task: Task | VectorTask, rows: slice) -> Float64Array:
+    with np.errstate(all="ignore"):
+        if isinstance(task, VectorTask):
+            if task.target == "values":
+                return np.abs(logits - task.labels[rows]).max(axis=1)
+            return _surprise(logits, task.classes[rows])
+        if task.laws is None:
+            return _surprise(logits, task.labels[rows])
+        laws = task.laws[rows]
+        laws = laws / laws.sum(axis=1, keepdims=True)
+        gap = logits - np.log(laws)
+        gap -= (laws * gap).sum(axis=1, keepdims=True)
+        # KL = log sum_i law_i e^{gap_i} for a gap of mean zero; e^g - 1 - g is what is left of it, all of one sign.
+        small = np.log1p((laws * _exponential_remainder(gap)).sum(axis=1))
+        top = gap.max(axis=1, keepdims=True)
+        large = np.log((laws * np.exp(gap - top)).sum(axis=1)) + top[:, 0]
+        return np.where(np.abs(gap).max(axis=1) < 1.0, small, large)
+
+
+def _exponential_remainder(x: Float64Array) -> Float64Array:
+    """e^x - 1 - x."""
+    series = x * x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5 * (1 + x / 6 * (1 + x / 7)))))
+    return np.where(np.abs(x) < 0.01, series, np.expm1(x) - x)
+
+
+def _surprise(logits: Float64Array, labels: NDArray[np.int64]) -> Float64Array:
+    """-log softmax(logits)[label] per context, nats."""
+    places = np.arange(len(labels))
+    others = logits - logits[places, labels][:, np.newaxis]
+    others[places, labels] = -np.inf
+    top = np.maximum(others.max(axis=1), 0.0)
+    rest = np.exp(others - top[:, np.newaxis]).sum(axis=1)
+    return np.where(top > 0.0, top + np.log(np.exp(-top) + rest), np.log1p(rest))
