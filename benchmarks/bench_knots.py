@@ -12,8 +12,9 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from constructions.errors import CapacityError  # noqa: E402
-from constructions.memories.knots import Precision, knots_memory  # noqa: E402
+from constructions.memories.knots import knots_memory  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
+from constructions.models.precision import Precision  # noqa: E402
 from constructions.tasks.arrays import array_task, enumerated_task  # noqa: E402
 from constructions.tasks.task import Task  # noqa: E402
 from constructions.tasks.text import text_task  # noqa: E402

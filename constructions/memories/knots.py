@@ -6,7 +6,7 @@ Page: docs/claims/knots.md
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,13 @@ from constructions.errors import CapacityError, InputError
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
+from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded_model
 from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
-Precision = Literal["float32", "float64"]
 
 _CLAIM = "The memory of knots"
-_SIGNIFICAND = {"float32": 24, "float64": 53}
 _ROOM = {"labels": 2.0**-2, "laws": 2.0**-3}  # what roundings may move an output by, as far as they are foreseen
 _STEEP, _MANY = 4.0, 2.0**-7  # measured: what the steepest slope, and what the jumps of T neurons do
 _MISS = 2.0**-3  # by which an output may miss its label where that saves a neuron
@@ -80,17 +79,17 @@ def knots_memory(
         >>> model.blocks[1].W_out.T.tolist(), model.parameters
         ([[-1.0, -1.0]], 26)
     """
-    if dtype not in get_args(Precision):
-        raise InputError(f"dtype = {dtype!r}, expected 'float32' or 'float64'")
+    require_precision(dtype)
     code = positional_code(task.contexts, task.vocabulary_size, seed=seed)
     order = np.argsort(code.codes)
     codes = code.codes[order]
-    precision = _SIGNIFICAND[dtype]
+    precision = SIGNIFICAND[dtype]
     if code.bits > precision - 1:
         raise _too_long(code, dtype)
     wanted = _wanted(task, code, order, precision, digits, dtype)
     knots = _knots(codes, wanted.outputs[order], precision, wanted.miss)
-    model = _model(code, wanted, knots, precision)
+    # Only scores, and logits of laws, are not numbers of this precision already.
+    model = rounded_model(_model(code, wanted, knots), dtype)
     summary = (
         f"{task.n_contexts} contexts by codes of {code.bits} bits and {len(knots.places)} ReLU neurons with "
         f"{wanted.outputs.shape[1]} outputs, {model.parameters} parameters"
@@ -195,7 +194,7 @@ def _rounded(n: int, bits: int) -> int:
     return n if excess <= 0 else (n + (1 << excess - 1) >> excess) << excess
 
 
-def _model(code: PositionalCode, wanted: _Wanted, knots: _Knots, precision: int) -> Model:
+def _model(code: PositionalCode, wanted: _Wanted, knots: _Knots) -> Model:
     size, length = len(code.values), len(code.weights)
     W_E, W_pos = np.zeros((size, 2)), np.zeros((length, 2))
     W_E[:, 0] = code.values
@@ -211,20 +210,7 @@ def _model(code: PositionalCode, wanted: _Wanted, knots: _Knots, precision: int)
         activation="relu",
         skip=False,
     )
-    model = Model(blocks=(attention, neurons), W_U=wanted.W_U, b_U=wanted.b_U, W_E=W_E, W_pos=W_pos)
-    return model if precision == 53 else _in_float32(model, attention, neurons)
-
-
-def _in_float32(model: Model, attention: Attention, neurons: FeedForward) -> Model:
-    """The same with every entry rounded; only scores, and logits of laws, are not float32 numbers already."""
-
-    def rounded(x: Float64Array) -> Float64Array:
-        return x.astype(np.float32).astype(np.float64)
-
-    b_out = neurons.b_out
-    assert b_out is not None
-    given = FeedForward(neurons.W_in, neurons.W_out, b_in=neurons.b_in, b_out=rounded(b_out), skip=False)
-    return Model(blocks=(attention, given), W_U=model.W_U, b_U=model.b_U, W_E=model.W_E, W_pos=rounded(model.W_pos))
+    return Model(blocks=(attention, neurons), W_U=wanted.W_U, b_U=wanted.b_U, W_E=W_E, W_pos=W_pos)
 
 
 def _too_long(code: PositionalCode, dtype: Precision) -> CapacityError:

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, InputError
-from constructions.memories.knots import Precision, knots_memory
+from constructions.memories.knots import knots_memory
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
+from constructions.models.precision import Precision
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.forward.logits import decide_argmax
@@ -216,7 +217,7 @@ def test_what_cannot_be_is_refused() -> None:
     task = random_facts(3000, 6, 90, seed=0)
     with pytest.raises(CapacityError, match=r"float32 tells apart, but 3000 contexts have codes of 2\d bits"):
         knots_memory(task, dtype="float32", digits=None)
-    with pytest.raises(InputError, match="dtype = 'float16', expected"):
+    with pytest.raises(InputError, match="dtype = 'float16', expected one of"):
         knots_memory(task, dtype="float16")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="digits = 0"):
         knots_memory(task, digits=0)
