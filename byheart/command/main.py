@@ -9,6 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verify.arithmetic.decimals import decimal_above, decimal_below
+
 if TYPE_CHECKING:
     from constructions.tasks.criterion import Criterion
     from constructions.tasks.task import Target, Task
@@ -740,7 +742,7 @@ def _subset_test(test: dict[str, Any]) -> str:
     if (sample := test["sample"]) is not None:
         text += (
             f"; {sample['dependent']} of {sample['samples']} random subsets are dependent, so with "
-            f"{100 * sample['confidence']:g} % confidence a share of at most {_number(sample['share_upper'])} is"
+            f"{100 * sample['confidence']:g} % confidence a share of at most {_above(sample['share_upper'])} is"
         )
     return text
 
@@ -772,11 +774,11 @@ def _memorize_tables(summary: dict[str, Any]) -> Rows:
         ("asked", summary["asked"]),
         ("targets", summary["origin"]),
         ("contexts held", f"{summary['held']} of {summary['memorized']}; {summary['wrong']} proved not to be"),
-        *([("least margin", f">= {_number(summary['margin_lower'])}")] if summary["margin_lower"] is not None else []),
-        (f"{loss}, mean", f"<= {_number(summary['mean_loss_upper'])}{unit}"),
-        (f"{loss}, worst", f"<= {_number(summary['max_loss_upper'])}{unit}"),
+        *([("least margin", f">= {_below(summary['margin_lower'])}")] if summary["margin_lower"] is not None else []),
+        (f"{loss}, mean", f"<= {_above(summary['mean_loss_upper'])}{unit}"),
+        (f"{loss}, worst", f"<= {_above(summary['max_loss_upper'])}{unit}"),
         *(
-            [("KL of a guess without the context", f">= {_number(summary['guess_kl_lower'])} nats")]
+            [("KL of a guess without the context", f">= {_below(summary['guess_kl_lower'])} nats")]
             if summary["guess_kl_lower"] is not None
             else []
         ),
@@ -785,17 +787,17 @@ def _memorize_tables(summary: dict[str, Any]) -> Rows:
             [
                 (
                     "KL of the raw counts, all contexts, mean",
-                    f"in [{_number(lower)}, {_number(upper)}] nats; memorized are smoothed counts",
+                    f"in [{_below(lower)}, {_above(upper)}] nats; memorized are smoothed counts",
                 )
             ]
             if lower is not None
             else []
         ),
-        *([("condition of the features", f"<= {_number(summary['condition'])}")] if summary["condition"] else []),
+        *([("condition of the features", f"<= {_above(summary['condition'])}")] if summary["condition"] else []),
         *(
             [
                 (
-                    f"attention above 1 - {_number(summary['saturation_delta'])}",
+                    f"attention above 1 - {_above(summary['saturation_delta'])}",
                     f"at least {summary['saturated_pairs']} of {summary['pairs']} pairs of a head and a context",
                 )
             ]
@@ -828,8 +830,8 @@ def _encoder_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     (lower, upper), (_, reached) = summary["unavoidable_kl"], summary["encoder_kl"]
     return [
-        ("KL, memorized, by frequency", f"<= {_number(reached)} nats"),
-        (f"of it unavoidable with d = {summary['dim']}", f"in [{_number(lower)}, {_number(upper)}] nats"),
+        ("KL, memorized, by frequency", f"<= {_above(reached)} nats"),
+        (f"of it unavoidable with d = {summary['dim']}", f"in [{_below(lower)}, {_above(upper)}] nats"),
     ]
 
 
@@ -900,13 +902,21 @@ def _layer_result(row: dict[str, Any]) -> str:
 
 
 def _check_tables(summary: dict[str, Any]) -> Rows:
-    rows = [("asked", summary["asked"])]
+    rows = [("asked", summary["asked"]), ("by", summary["path"])]
     rows += [(each["id"], f"{each['verdict']}: {each['reason']}") for each in summary["statements"]]
-    return [(f"By {summary['path']}", rows)]
+    return [("Proved again", rows)]
 
 
 def _run_tables(summary: dict[str, Any]) -> Rows:
     return [(f"{summary['dtype']} on {summary['device']}", [("replica", _torch_row(summary))])]
+
+
+def _below(value: float | None) -> str:
+    return "unknown" if value is None else decimal_below(value)
+
+
+def _above(value: float | None) -> str:
+    return "unknown" if value is None else decimal_above(value)
 
 
 def _number(value: float | None) -> str:

@@ -25,7 +25,8 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_tensors
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
-from verify.arithmetic.enclosure import Enclosure, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import up
 from verify.capacity.divergence_floor import DivergenceFloor, collinear_divergence_floor, one_head_divergence_floor
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization

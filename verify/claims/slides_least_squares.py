@@ -19,7 +19,8 @@ from constructions.encoders.truncated_laws import (
     truncated_laws,
 )
 from verify.arithmetic.decimals import decimal_above, decimal_below
-from verify.arithmetic.enclosure import Enclosure, largest, matmul, sqrt, total
+from verify.arithmetic.enclosure import Enclosure, largest, matmul, sqrt
+from verify.arithmetic.sums import total
 from verify.claims.evidence import Evidence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.encoders.truncation_bound import (

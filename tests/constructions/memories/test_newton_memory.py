@@ -36,7 +36,7 @@ def facts(contexts: object, labels: object, vocabulary: int) -> Task:
 
 def proved(network: Model, task: Task) -> np.ndarray:
     """Lower bounds of the margins in real arithmetic."""
-    return argmax_margin(enclose_logits(network, task.contexts), task.modes(0, task.n_contexts))
+    return argmax_margin(enclose_logits(network, task.contexts), task.modes())
 
 
 def require_held(found: NewtonMemory, task: Task) -> None:

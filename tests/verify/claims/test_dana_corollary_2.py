@@ -49,7 +49,7 @@ def test_a_wrong_formula_is_refuted(monkeypatch):
 def test_weights_that_forget_the_solved_contexts_are_refuted(monkeypatch):
     def forgetful(task, **sizes):
         built = build_memory(task, **sizes)
-        return type("Built", (), {"network": dana_network(**{**dana_tensors(built.model), "W_O": 0 * built.model.W_O})})
+        return type("Built", (), {"model": dana_network(**{**dana_tensors(built.model), "W_O": 0 * built.model.W_O})})
 
     monkeypatch.setattr(audit, "build_memory", forgetful)
     assert audit._mean("bigrams", all_contexts(2, 2), 2, 2, 1, 1).verdict is Verdict.REFUTED

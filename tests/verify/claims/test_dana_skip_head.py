@@ -13,7 +13,7 @@ import verify.claims.dana_skip_head as audit
 from constructions.features.exact_skip_connection import exact_change_of_basis
 from constructions.features.skip_head import identity_skip_head
 from constructions.models.exact_network import ExactNetwork
-from constructions.models.shapes import dana_tensors
+from constructions.models.shapes import dana_network, dana_tensors
 from verify.forward.rationals import exact_rank
 from verify.strategies import contexts, exact_front_ends, sizes
 from verify.verdict import Verdict
@@ -121,6 +121,6 @@ def test_a_network_below_its_capacity_is_not_confirmed(monkeypatch: pytest.Monke
     made = audit.CLAIM.construct(heads=2)
     wide = dana_tensors(made.model)
     padded = {name: np.concatenate([wide[name], 0 * wide[name][:1]]) for name in ("W_Q", "W_K", "W_V", "W_O")}
-    spoilt = replace(made, model=type(made.model)(**{**wide, **padded}))
+    spoilt = replace(made, model=dana_network(**{**wide, **padded}))
     monkeypatch.setattr(audit, "CLAIM", replace(audit.CLAIM, build=lambda **_: spoilt))
     assert audit._built().verdict is Verdict.REFUTED
