@@ -25,7 +25,7 @@ def proved(model: Model, task: Task) -> tuple[int, float]:
     """How many labels are proved to have the largest logit, and by how much at least; bounded memory."""
     right, least = 0, np.inf
     for start, part in logit_chunks(model, task.contexts):
-        margins = argmax_margin(part, task.modes(start, start + len(part)))
+        margins = argmax_margin(part, task.modes(slice(start, start + len(part))))
         right += int((margins > 0).sum())
         least = min(least, float(margins.min()))
     return right, least

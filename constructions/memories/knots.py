@@ -84,8 +84,6 @@ def knots_memory(
     order = np.argsort(code.codes)
     codes = code.codes[order]
     precision = SIGNIFICAND[dtype]
-    if code.bits > precision - 1:
-        raise _too_long(code, dtype)
     wanted = _wanted(task, code, order, precision, digits, dtype)
     knots = _knots(codes, wanted.outputs[order], precision, wanted.miss)
     # Only scores, and logits of laws, are not numbers of this precision already.

@@ -80,7 +80,7 @@ def prove_knots(model: Model, task: Task) -> KnotsProof:
         logits = stream[part] @ model.W_U
         if model.b_U is not None:
             logits = logits + model.b_U
-        margins[part] = argmax_margin(logits, task.modes(part.start, part.stop))
+        margins[part] = argmax_margin(logits, task.modes(part))
         if divergences is not None and task.laws is not None:
             divergences[part] = quadratic_divergence_bound(logits, task.laws[part])
     return KnotsProof(margins, divergences)

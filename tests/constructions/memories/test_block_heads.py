@@ -19,7 +19,7 @@ PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 
 def margin(task: Task, **options: object) -> float:
     model = block_heads_memory(task, **options).model  # pyright: ignore[reportArgumentType]
-    return float(argmax_margin(enclose_logits(model, task.contexts), task.modes(0, task.n_contexts)).min())
+    return float(argmax_margin(enclose_logits(model, task.contexts), task.modes()).min())
 
 
 @settings(max_examples=40, deadline=None)
@@ -60,7 +60,7 @@ def test_the_certificate_says_so() -> None:
 def test_one_changed_label_is_not_proved() -> None:
     task, other = bigram_task(8, "random", 2), bigram_task(8, "random", 2, changed=11)
     model = block_heads_memory(task).model
-    margins = argmax_margin(enclose_logits(model, task.contexts), other.modes(0, 64))
+    margins = argmax_margin(enclose_logits(model, task.contexts), other.modes())
     assert np.flatnonzero(margins <= 0).tolist() == [11]
 
 

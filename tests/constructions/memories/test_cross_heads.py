@@ -23,7 +23,7 @@ SIZES = [(2, 1), (3, 1), (4, 2), (4, 1), (6, 3), (6, 2), (8, 4)]
 
 
 def margins(model: Model, task: Task) -> np.ndarray:
-    return argmax_margin(enclose_logits(model, task.contexts), task.modes(0, task.n_contexts))
+    return argmax_margin(enclose_logits(model, task.contexts), task.modes())
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,5 +1,7 @@
 """The memory of knots holds whatever is distinct: proved by the judge in integers, over rationals, and by balls."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from flint import fmpq
@@ -7,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, InputError
-from constructions.memories.knots import knots_memory
+from constructions.memories.knots import _jumps, knots_memory
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from constructions.models.precision import Precision
@@ -199,6 +201,21 @@ def test_tokens_that_are_never_answers_are_far_behind() -> None:
         model = knots_memory(task, digits=digits).model
         found = in_float32(model, task.contexts)
         assert (found[np.arange(3), task.labels] - found[:, [0, 1, 2, 3, 4, 6, 8]].max(axis=1) > 0.8).all()
+
+
+@given(st.data())
+def test_rounded_jumps_miss_by_no_more_than_their_own_rounding(data: st.DataObject) -> None:
+    gaps = data.draw(st.lists(st.integers(1, 1000), min_size=1, max_size=40))
+    codes = np.cumsum([0, *gaps]).tolist()
+    scale = 2**80
+    outputs = [scale * data.draw(st.integers(-50, 50)) // 7 for _ in codes]
+    bits = data.draw(st.integers(2, 30))
+    jumps = _jumps(codes, outputs, bits, 0)
+    for i, (code, output) in enumerate(zip(codes, outputs, strict=True)):
+        value = outputs[0] + sum(jump * (code - codes[j]) for j, jump in jumps.items() if j < i)
+        own = abs(jumps.get(i - 1, 0)) * (code - codes[i - 1]) if i else 0
+        assert abs(value - output) <= Fraction(own, 2**bits) + (code - codes[i - 1] if i else 0)
+    assert all(jump % 2 ** max(0, jump.bit_length() - bits) == 0 for jump in jumps.values())
 
 
 def test_thousands_of_facts_lose_nothing_to_roundings() -> None:

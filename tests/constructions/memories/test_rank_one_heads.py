@@ -20,7 +20,7 @@ PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 
 def margins(task: Task, **options: object) -> np.ndarray:
     model = rank_one_heads_memory(task, **options).model  # pyright: ignore[reportArgumentType]
-    return argmax_margin(enclose_logits(model, task.contexts), task.modes(0, task.n_contexts))
+    return argmax_margin(enclose_logits(model, task.contexts), task.modes())
 
 
 @settings(max_examples=20, deadline=None)
@@ -78,7 +78,7 @@ def test_the_certificate_says_so_and_not_of_other_labels() -> None:
         assert (tensor.astype(np.float32) == tensor).all()
     judged = certify_memorization(built.model, built.task, built.criterion)
     assert judged.certificate.headline().startswith("HELD, PROVED")
-    found = argmax_margin(enclose_logits(built.model, task.contexts), other.modes(0, 64))
+    found = argmax_margin(enclose_logits(built.model, task.contexts), other.modes())
     assert np.flatnonzero(found <= 0).tolist() == [11]
 
 
