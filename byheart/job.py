@@ -15,8 +15,11 @@ from constructions.claims.claim import Claim
 from constructions.errors import CapacityError, InputError
 from constructions.features.full_rank_attention import FRONT_ENDS
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
+from constructions.memories.choice import SMALLEST, Offer, offers, smallest_of
 from constructions.memories.memory import TAILS, build_memory, default_heads, estimate_bytes
 from constructions.models.model import Model
+from constructions.models.precision import Precision
+from constructions.models.shapes import is_dana_network
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
@@ -155,6 +158,115 @@ def memorize(
         device=device,
         clock=clock,
     )
+
+
+def memorize_smallest(
+    task: Task,
+    *,
+    out: Path,
+    memory: str = SMALLEST,
+    dtype: Precision = "float32",
+    attention_only: bool = False,
+    tolerance: float = TOLERANCE,
+    seed: int = 0,
+    overwrite: bool = False,
+    device: str = "cpu",
+    source: str = "",
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    r"""Build the smallest memory that holds the task, or the one that is named, certify it, and write the folder `out`.
+
+    The folder is of the same kind as those of `memorize`; without a page to look at where the model is no network of
+    one attention.
+
+    Args:
+        task: What is to be memorized.
+        out: The folder to write.
+        memory: The name of a memory, or ``"smallest"``.
+        dtype: The precision that every weight is rounded to.
+        attention_only: Refuse models with neurons.
+        tolerance: What the divergence of a held law may be, nats.
+        seed: Seed of every random choice.
+        overwrite: Replace a folder that byheart wrote.
+        device: Where to run the replica beside the CPU, if torch is installed.
+        source: What the task was made from, for the report.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The figures, as plain JSON data: the fields of docs/commands.md; `memories` says what each of the memories that
+        were tried makes of the task.
+
+    Raises:
+        InputError: No such memory, or an existing folder.
+        CapacityError: No memory holds the task; says why.
+        ResourceError: The work would not fit into memory.
+
+    Page: docs/memories.md
+
+    Example:
+        >>> import tempfile
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("paris,france\nrome,italy\nbonn,germany\n", target="labels")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary = memorize_smallest(task, out=Path(folder) / "facts")
+        >>> summary["memory"], summary["headline"][:32]
+        ('newton', 'HELD, PROVED: 3 of 3 contexts; l')
+    """
+    out = Path(out)
+    refuse_existing(out, overwrite=overwrite)
+    if device != "cpu":
+        _require_device(device)
+    _require_seed(seed)
+    clock = _Clock(progress)
+    with clock.stage("weights"):
+        tried = offers(
+            task,
+            names=None if memory == SMALLEST else (memory,),
+            dtype=dtype,
+            attention_only=attention_only,
+            seed=seed,
+            progress=_within(progress, "weights"),
+        )
+        chosen = smallest_of(tried)
+    built = chosen.built
+    assert built is not None
+    model, needed = built.model, None
+    if is_dana_network(model) and model.n_heads and task.n_contexts <= _LARGEST_ELIMINATION:
+        with clock.stage("capacity"):
+            needed = _capacity(
+                task, d_model=model.d_model, d_head=model.d_head, n_heads=model.n_heads, seed=seed, progress=progress
+            )
+    return _certified_folder(
+        out,
+        task,
+        model,
+        needed,
+        criterion=Criterion(tolerance=tolerance),
+        figures={
+            "memory": chosen.memory.name,
+            "built": built.summary,
+            "memories": [_offer_figures(offer, task) for offer in tried],
+            "front_end": chosen.memory.name,
+            "route": chosen.memory.name,
+            "tail": "none",
+            "seed": seed,
+        },
+        source=source,
+        overwrite=overwrite,
+        device=device,
+        clock=clock,
+    )
+
+
+def _offer_figures(offer: Offer, task: Task) -> dict[str, Any]:
+    if offer.built is None:
+        return {"memory": offer.memory.name, "refused": offer.refused}
+    return {
+        "memory": offer.memory.name,
+        "parameters": offer.parameters,
+        "nonzero": offer.nonzero,
+        "facts_per_parameter": task.n_contexts / offer.parameters,
+    }
 
 
 def build_claim(
@@ -459,26 +571,27 @@ def _certified_folder(
     clock: _Clock,
 ) -> dict[str, Any]:
     """Certify the model, run it, and write the folder; the figures of all of it."""
+    classic = isinstance(task, VectorTask) or is_dana_network(model)  # what has features, a replica and a report
     size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
     with clock.stage("certificate"):
         proved = certify_memorization(
             model,
             task,
             criterion,
-            rank=True,
+            rank=classic,
             saturation=DELTA if isinstance(task, VectorTask) else None,
             witness=size <= _LARGEST_WITNESS,
             keep_outputs=size * model.d_vocab_out <= _KEPT_LOGITS,
             progress=_within(clock.progress, "certificate"),
         )
     summary = {**_task_figures(task), **_model_figures(model), **figures}
-    if isinstance(task, Task):
+    if isinstance(task, Task) and classic:
         with clock.stage("encoder"):
             summary |= _encoder_figures(model, task, proved.answers.outputs, _within(clock.progress, "encoder"))
     if needed is not None:
         summary |= _capacity_figures(needed, model.n_heads, proved.certificate)
     with clock.stage("torch"):
-        runs = _runs(model, task, device=device, outputs=proved.answers.outputs)
+        runs = _runs(model, task, device=device, outputs=proved.answers.outputs) if classic else None
     summary |= {**_certified_figures(proved, criterion), "torch": runs}
     with clock.stage("files"), new_folder(out, overwrite=overwrite) as folder:
         summary["seconds"] = {**clock.seconds}
@@ -534,6 +647,9 @@ def _task_figures(task: Task | VectorTask) -> dict[str, Any]:
 
 
 def _model_figures(model: Model) -> dict[str, Any]:
+    if model.reads_tokens and not is_dana_network(model):
+        kinds = [str(block.options()["kind"]) for block in model.blocks]
+        return {"dim": model.d_model, "blocks": kinds, "outputs": model.d_vocab_out, "parameters": model.parameters}
     return {
         "dim": model.d_model,
         "heads": model.n_heads,
