@@ -29,7 +29,7 @@ _MOST = {"newton": 600, "rank-one-heads": 4096}
 """Facts up to which a memory is tried without being asked for by name: beyond it, it takes minutes to hours."""
 
 
-class Memory(NamedTuple):
+class Kind(NamedTuple):
     """A way to build weights that hold a task.
 
     Args:
@@ -53,14 +53,14 @@ class Offer(NamedTuple):
     """What one memory makes of a task.
 
     Args:
-        memory: The memory.
+        kind: The kind of memory.
         built: The weights; none where it refuses.
         refused: Why it does; empty otherwise.
 
     Page: docs/memories.md
     """
 
-    memory: Memory
+    kind: Kind
     built: Construction[Task] | None
     refused: str
 
@@ -108,17 +108,17 @@ def offers(
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
         >>> found = offers(enumerated_task(50, 2), names=("knots", "one-head", "cross-heads"))
-        >>> [(offer.memory.name, offer.parameters) for offer in found]
+        >>> [(offer.kind.name, offer.parameters) for offer in found]
         [('knots', 7646), ('cross-heads', 9128), ('one-head', 10608)]
     """
     require_precision(dtype)
     if names is not None and (unknown := [name for name in names if name not in BY_NAME]):
         raise InputError(f"memory is {unknown[0]!r}, expected one of {', '.join(map(repr, BY_NAME))}")
     found = []
-    for memory in MEMORIES if names is None else [BY_NAME[name] for name in names]:
+    for kind in MEMORIES if names is None else [BY_NAME[name] for name in names]:
         show = progress or _silent
-        show(memory.name, None, "")
-        found.append(_offer(task, memory, dtype, seed, show, attention_only=attention_only, named=names is not None))
+        show(kind.name, None, "")
+        found.append(_offer(task, kind, dtype, seed, show, attention_only=attention_only, named=names is not None))
     return tuple(sorted(found, key=lambda offer: offer.parameters))
 
 
@@ -140,7 +140,7 @@ def smallest_memory(task: Task, **options: object) -> Offer:
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> smallest_memory(enumerated_task(50, 2), attention_only=True).memory.name
+        >>> smallest_memory(enumerated_task(50, 2), attention_only=True).kind.name
         'block-heads'
     """
     return smallest_of(offers(task, **options))  # pyright: ignore[reportArgumentType]
@@ -155,7 +155,7 @@ def smallest_of(found: tuple[Offer, ...]) -> Offer:
     Page: docs/memories.md
     """
     if found[0].built is None:
-        reasons = "; ".join(f"{offer.memory.name}: {offer.refused}" for offer in found)
+        reasons = "; ".join(f"{offer.kind.name}: {offer.refused}" for offer in found)
         raise CapacityError(_CLAIM, "a memory that holds the task", f"none of those that were tried does. {reasons}")
     return found[0]
 
@@ -185,17 +185,17 @@ def information_limit(task: Task, bits: int) -> int:
 
 
 def _offer(
-    task: Task, memory: Memory, dtype: Precision, seed: int, progress: Progress, *, attention_only: bool, named: bool
+    task: Task, kind: Kind, dtype: Precision, seed: int, progress: Progress, *, attention_only: bool, named: bool
 ) -> Offer:
-    most = _MOST.get(memory.name, math.inf)
-    if attention_only and not memory.attention_only:
-        return Offer(memory, None, "it has neurons")
+    most = _MOST.get(kind.name, math.inf)
+    if attention_only and not kind.attention_only:
+        return Offer(kind, None, "it has neurons")
     if task.n_contexts > most and not named:
-        return Offer(memory, None, f"{task.n_contexts} facts are more than {most}: it is tried where it is named")
+        return Offer(kind, None, f"{task.n_contexts} facts are more than {most}: it is tried where it is named")
     try:
-        return Offer(memory, memory.build(task, dtype, seed, progress), "")
+        return Offer(kind, kind.build(task, dtype, seed, progress), "")
     except (HypothesisError, InputError, ResourceError) as error:
-        return Offer(memory, None, str(error))
+        return Offer(kind, None, str(error))
 
 
 def _silent(stage: str, share: float | None, detail: str) -> None:
@@ -221,8 +221,8 @@ def _newton(task: Task, dtype: Precision, seed: int, progress: Progress) -> Cons
     )
 
 
-MEMORIES: tuple[Memory, ...] = (
-    Memory(
+MEMORIES: tuple[Kind, ...] = (
+    Kind(
         "knots",
         "any distinct contexts, labels or laws",
         "3 a fact for labels; N + 1 a law",
@@ -230,7 +230,7 @@ MEMORIES: tuple[Memory, ...] = (
         "docs/claims/knots.md",
         lambda task, dtype, seed, progress: knots_memory(task, dtype=dtype, seed=seed),
     ),
-    Memory(
+    Kind(
         "one-head",
         "bigrams with labels",
         "4 (N + 2)^2 for all N^2",
@@ -238,7 +238,7 @@ MEMORIES: tuple[Memory, ...] = (
         "docs/claims/corollary_1.md",
         _one_head,
     ),
-    Memory(
+    Kind(
         "block-heads",
         "bigrams with labels",
         "2.3 to 3.5 a fact for all of 64 to 1024 tokens",
@@ -246,7 +246,7 @@ MEMORIES: tuple[Memory, ...] = (
         "docs/claims/bigram_heads.md",
         lambda task, dtype, seed, progress: block_heads_memory(task, dtype=dtype),
     ),
-    Memory(
+    Kind(
         "cross-heads",
         "bigrams with labels",
         "1.8 a fact for all of 1024 tokens, 1 in the limit",
@@ -254,7 +254,7 @@ MEMORIES: tuple[Memory, ...] = (
         "docs/claims/bigram_heads.md",
         lambda task, dtype, seed, progress: cross_heads_memory(task, dtype=dtype),
     ),
-    Memory(
+    Kind(
         "rank-one-heads",
         "labels; features of full rank; two tokens or more",
         "4 a fact, found by one linear system",
@@ -262,7 +262,7 @@ MEMORIES: tuple[Memory, ...] = (
         "docs/claims/rank_one_heads.md",
         lambda task, dtype, seed, progress: rank_one_heads_memory(task, dtype=dtype, seed=seed),
     ),
-    Memory(
+    Kind(
         "newton",
         "labels; up to 2^14 contexts",
         "0.7 to 1.7 a fact, found by a search of seconds to hours",
@@ -273,4 +273,4 @@ MEMORIES: tuple[Memory, ...] = (
 )
 """All memories that are tried, the fastest first."""
 
-BY_NAME = {memory.name: memory for memory in MEMORIES}
+BY_NAME = {kind.name: kind for kind in MEMORIES}

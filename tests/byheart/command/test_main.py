@@ -1,6 +1,7 @@
 """The command line as a person or a program meets it."""
 
 import csv
+import io
 import json
 import signal
 import subprocess
@@ -229,7 +230,7 @@ def written(path, data):
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--facts", "1000000"], "1000000"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--facts", "0"], "facts = 0"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--mass", "1.5"], "mass"),
-        (lambda p: [written(p / "a.txt", TEXT.encode()), "--mass", "0.5", "--facts", "3"], "--facts 3"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--mass", "0.5", "--facts", "3"], "facts = 3"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--context", "0"], "context = 0"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--vocabulary", "0"], "vocabulary = 0"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--dim", "8", "--head-dim", "9"], "head-dim = 9"),
@@ -238,7 +239,7 @@ def written(path, data):
         (lambda p: ["--table", written(p / "t.csv", b"a,b,c\na,b,c\n")], "repeats line 1"),
         (lambda p: ["--table", written(p / "t.csv", b"")], "empty"),
         (lambda p: ["--table", written(p / "t.csv", b"a,b,nan\n"), "--weights"], "weight 'nan'"),
-        (lambda p: ["--table", written(p / "t.csv", b"a,b,c\n"), "--context", "2"], "--context 2"),
+        (lambda p: ["--table", written(p / "t.csv", b"a,b,c\n"), "--context", "2"], "context = 2"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--table", str(p / "t.csv")], "one of them"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--seed", "-1"], "seed = -1"),
     ],
@@ -460,3 +461,91 @@ def test_an_interruption_while_modules_load_is_one_sentence(monkeypatch, capsys)
     monkeypatch.setattr(cli, "_judged", interrupted)
     assert main(["check", "somewhere"]) == 130
     assert capsys.readouterr().err == "byheart: interrupted; nothing was written\n"
+
+
+FACTS = b"subject;relation;answer\nFrance;capital;Paris\nFrance;river;Seine\nPeru;capital;Lima\n"
+
+
+def test_a_file_that_is_a_table_is_read_as_one_and_what_was_found_is_said(tmp_path, capsys):
+    table = written(tmp_path / "facts.csv", FACTS)
+    assert main(["memorize", table, "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("HELD, PROVED: 3 of 3 contexts") and "semicolon" in shown and "--no-header" in shown
+    assert f'byheart ask {tmp_path / "out"} "France, capital"' in shown
+    assert main(["memorize", table, "--no-header", "--out", str(tmp_path / "four"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["memorized"] == 4
+    tabs = written(tmp_path / "facts.txt", FACTS.replace(b";", b"\t"))
+    assert main(["memorize", "--table", tabs, "--delimiter", "tab", "--out", str(tmp_path / "tabs"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["memorized"] == 3
+
+
+def test_what_of_a_text_is_not_told_apart_is_said(tmp_path, capsys):
+    text = written(tmp_path / "a.txt", b"abcabdabcabdaaa")
+    assert main(["memorize", text, "--vocabulary", "3", "--context", "1", "--out", str(tmp_path / "out")]) in (0, 1)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "of which 4 (26.67%) are not told apart" in shown and "--vocabulary 4 keeps all" in shown
+
+
+def test_a_context_that_is_typed_is_answered(tmp_path, capsys, monkeypatch):
+    table = written(tmp_path / "facts.csv", FACTS)
+    assert main(["memorize", table, "--out", str(tmp_path / "out"), "--json"]) == 0
+    capsys.readouterr()
+    assert main(["ask", str(tmp_path / "out"), "France, river", "Peru,river"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "'Seine'" in first and first.endswith("(held)") and second.endswith("(not one of the facts)")
+    monkeypatch.setattr("sys.stdin", io.StringIO("Peru, capital\n"))
+    assert main(["ask", str(tmp_path / "out"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["token"] == "Lima"
+    assert main(["ask", str(tmp_path / "out"), "Frence, river"]) == 2
+    assert "did you mean 'France'" in capsys.readouterr().err
+
+
+@pytest.fixture
+def facts_table(tmp_path):
+    path = tmp_path / "facts.csv"
+    path.write_text(
+        "".join(f"{a},{b},{'xyz'[(a + a * b) % 3]}\n" for a in range(4) for b in range(4)), encoding="utf-8"
+    )
+    return path
+
+
+def test_a_memory_is_asked_for_by_name_and_all_are_listed(facts_table, tmp_path, capsys):
+    out = tmp_path / "out"
+    code = main(["memorize", "--table", str(facts_table), *words("--memory knots --json --out"), str(out)])
+    summary = json.loads(capsys.readouterr().out)
+    assert code == 0 and summary["memory"] == "knots" and summary["held"] == 16
+    assert main(["check", str(out)]) == 0
+    capsys.readouterr()
+    assert main(["memories", "--json"]) == 0
+    listed = [memory["memory"] for memory in json.loads(capsys.readouterr().out)]
+    assert summary["memory"] in listed and len(set(listed)) == 6
+    assert main(["memories"]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in listed)
+
+
+def test_the_smallest_memory_without_neurons_is_printed_beside_the_others(facts_table, tmp_path, capsys):
+    options = [*words("--memory smallest --attention-only --dtype float64 --out"), str(tmp_path / "out")]
+    assert main(["memorize", "--table", str(facts_table), *options]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "HELD, PROVED: 16 of 16" in printed
+    assert "refuses: it has neurons" in printed and "facts for each" in printed
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--memory knots --heads 3", "both --memory knots and --heads 3 are given, expected one of them"),
+        ("--memory knots --dim 3", "both --memory knots and --dim 3 are given"),
+        ("--memory knots --tail fit", "both --memory knots and --tail fit are given"),
+        ("--memory knots --front-end table", "both --memory knots and --front-end table are given"),
+        ("--dtype float64", "--dtype is given, but no --memory"),
+        ("--attention-only", "--attention-only is given, but no --memory"),
+        ("--memory nothing", "memory is 'nothing', expected one of 'knots'"),
+    ],
+)
+def test_a_memory_and_sizes_exclude_each_other(options, message, facts_table, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["memorize", "--table", str(facts_table), *words(options), "--out", str(out)]) == 2
+    assert message in capsys.readouterr().err
+    assert not out.exists()

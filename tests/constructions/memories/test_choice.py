@@ -19,15 +19,15 @@ QUICK = ("knots", "one-head", "block-heads", "cross-heads", "rank-one-heads")
 def test_every_offer_holds_the_task_and_the_smallest_comes_first(dtype: str) -> None:
     task = enumerated_task(7, 2, seed=1)
     found = offers(task, dtype=dtype)  # pyright: ignore[reportArgumentType]
-    assert {offer.memory.name for offer in found} == set(BY_NAME)
+    assert {offer.kind.name for offer in found} == set(BY_NAME)
     sizes = [offer.parameters for offer in found]
     assert sizes == sorted(sizes) and sizes[-1] < math.inf
-    assert found[0].memory.name == "newton"
+    assert found[0].kind.name == "newton"
     for offer in found:
         assert offer.built is not None and offer.refused == ""
         assert offer.nonzero <= offer.parameters == offer.built.model.parameters
         held = certify_memorization(offer.built.model, offer.built.task, offer.built.criterion)
-        assert held.certificate.headline().startswith("HELD, PROVED"), offer.memory.name
+        assert held.certificate.headline().startswith("HELD, PROVED"), offer.kind.name
         if dtype == "float32":
             assert all((x.astype(np.float32) == x).all() for x in offer.built.model.tensors().values())
 
@@ -38,7 +38,7 @@ def long_task() -> Task:
 
 
 def test_what_does_not_fit_the_task_refuses_and_says_why() -> None:
-    found = {offer.memory.name: offer for offer in offers(long_task())}
+    found = {offer.kind.name: offer for offer in offers(long_task())}
     assert found["knots"].built is not None and found["rank-one-heads"].built is not None
     assert "expected 2" in found["one-head"].refused
     for name in ("block-heads", "cross-heads"):
@@ -50,23 +50,23 @@ def test_what_does_not_fit_the_task_refuses_and_says_why() -> None:
 def test_what_is_named_is_tried_whatever_the_number_of_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "_MOST", {"knots": 3})
     task = enumerated_task(3, 2)
-    assert "more than 3" in next(offer for offer in offers(task) if offer.memory.name == "knots").refused
+    assert "more than 3" in next(offer for offer in offers(task) if offer.kind.name == "knots").refused
     assert offers(task, names=("knots",))[0].built is not None
 
 
 def test_without_neurons_only_attention_is_offered() -> None:
     task = enumerated_task(30, 2)
     names = tuple(name for name in QUICK if name != "rank-one-heads")
-    assert smallest_memory(task, names=names).memory.name == "knots"
+    assert smallest_memory(task, names=names).kind.name == "knots"
     chosen = smallest_memory(task, names=names, attention_only=True)
-    assert chosen.memory.attention_only and chosen.memory.name == "block-heads"
+    assert chosen.kind.attention_only and chosen.kind.name == "block-heads"
     assert [offer.refused for offer in offers(task, names=("knots",), attention_only=True)] == ["it has neurons"]
 
 
 def test_laws_are_for_knots_alone() -> None:
     task = enumerated_task(3, 2, target="laws")
     found = offers(task)
-    assert [offer.memory.name for offer in found if offer.built] == ["knots"]
+    assert [offer.kind.name for offer in found if offer.built] == ["knots"]
     assert all("laws" in offer.refused for offer in found[1:])
     with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*one-head: .*'laws'"):
         smallest_memory(task, names=("one-head", "cross-heads"))
