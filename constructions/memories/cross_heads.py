@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.features.token_blocks import TokenBlocks
+from constructions.memories.token_blocks import TokenBlocks
 from constructions.models.construction import Construction
 from constructions.models.precision import Precision, rounded_model
 from constructions.tasks.task import Task

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.features.token_blocks import TokenBlocks
+from constructions.memories.token_blocks import TokenBlocks
 from constructions.models.attention import logits
 from constructions.tasks.arrays import array_task, enumerated_task
 
