@@ -10,8 +10,8 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from constructions.memories.block_heads import block_heads_memory  # noqa: E402
-from constructions.memories.cross_heads import cross_heads_memory  # noqa: E402
+from constructions.bigrams.block_heads import block_heads_memory  # noqa: E402
+from constructions.bigrams.cross_heads import cross_heads_memory  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
 from constructions.tasks.arrays import enumerated_task  # noqa: E402
 from constructions.tasks.task import Task  # noqa: E402

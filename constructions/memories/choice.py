@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from constructions.bigrams.block_heads import block_heads_memory
+from constructions.bigrams.cross_heads import cross_heads_memory
+from constructions.bigrams.one_head import one_head_memory
 from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError
-from constructions.memories.block_heads import block_heads_memory
-from constructions.memories.cross_heads import cross_heads_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Progress
 from constructions.memories.newton_memory import newton_memory
-from constructions.memories.one_head import one_head_memory
 from constructions.memories.rank_one_heads import rank_one_heads_memory
 from constructions.models.construction import Construction
 from constructions.models.precision import Precision, require_precision, rounded_model
@@ -109,7 +109,7 @@ def offers(
         >>> from constructions.tasks.arrays import enumerated_task
         >>> found = offers(enumerated_task(50, 2), names=("knots", "one-head", "cross-heads"))
         >>> [(offer.kind.name, offer.parameters) for offer in found]
-        [('knots', 7646), ('cross-heads', 9128), ('one-head', 10608)]
+        [('knots', 7646), ('cross-heads', 9128), ('one-head', 10200)]
     """
     require_precision(dtype)
     if names is not None and (unknown := [name for name in names if name not in BY_NAME]):
@@ -233,7 +233,7 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         "one-head",
         "bigrams with labels",
-        "4 (N + 2)^2 for all N^2",
+        "4 N^2 + 4 N for all N^2",
         True,
         "docs/claims/corollary_1.md",
         _one_head,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.bigrams.token_blocks import TokenBlocks
 from constructions.errors import HypothesisError, InputError
-from constructions.memories.token_blocks import TokenBlocks
 from constructions.models.attention import logits
 from constructions.tasks.arrays import array_task, enumerated_task
 

@@ -5,7 +5,7 @@ Page: docs/claims/bigram_heads.md
 
 import numpy as np
 
-from constructions.memories.token_blocks import TokenBlocks
+from constructions.bigrams.token_blocks import TokenBlocks
 from constructions.models.construction import Construction
 from constructions.models.precision import Precision, rounded_model
 from constructions.tasks.task import Task

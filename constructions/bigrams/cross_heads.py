@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.bigrams.token_blocks import TokenBlocks
 from constructions.errors import InputError
-from constructions.memories.token_blocks import TokenBlocks
 from constructions.models.construction import Construction
 from constructions.models.precision import Precision, rounded_model
 from constructions.tasks.task import Task

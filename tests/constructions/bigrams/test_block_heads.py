@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from constructions.bigrams.block_heads import block_heads_memory
 from constructions.errors import HypothesisError, InputError
-from constructions.memories.block_heads import block_heads_memory
 from constructions.models.precision import Precision
 from constructions.tasks.task import Task
 from tests.bigrams import KINDS, bigram_task, heads_that_are_open

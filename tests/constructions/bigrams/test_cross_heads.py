@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from constructions.bigrams.cross_heads import cross_heads_memory
 from constructions.errors import HypothesisError, InputError
-from constructions.memories.cross_heads import cross_heads_memory
 from constructions.models.model import Model
 from constructions.models.precision import Precision
 from constructions.tasks.arrays import enumerated_task
