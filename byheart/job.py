@@ -15,8 +15,11 @@ from constructions.claims.claim import Claim
 from constructions.errors import CapacityError, InputError
 from constructions.features.full_rank_attention import FRONT_ENDS
 from constructions.files import refuse_existing
+from constructions.memories.choice import SMALLEST, Offer, offers, smallest_of
 from constructions.memories.memory import TAILS, build_memory, default_heads, estimate_bytes
 from constructions.models.model import Model
+from constructions.models.precision import Precision
+from constructions.models.shapes import is_dana_network
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
@@ -137,6 +140,104 @@ def hold(
         device=device,
         clock=clock,
     )
+
+
+def hold_smallest(
+    task: Task,
+    *,
+    memory: str = SMALLEST,
+    dtype: Precision = "float32",
+    attention_only: bool = False,
+    tolerance: float = TOLERANCE,
+    seed: int = 0,
+    device: str = "cpu",
+    source: str = "",
+    progress: Progress = silent,
+) -> Memory:
+    r"""Build the kind of memory that holds the task in the fewest parameters, or the one that is named; certify it.
+
+    Where the model is no network of one attention there is no replica in torch and no page to look at.
+
+    Args:
+        task: What is to be memorized.
+        memory: The name of a kind of memory, or ``"smallest"``.
+        dtype: The precision that every weight is rounded to.
+        attention_only: Refuse models with neurons.
+        tolerance: What the divergence of a held law may be, nats.
+        seed: Seed of every random choice.
+        device: Where to run the replica beside the CPU, if torch is installed.
+        source: What the task was made from, for the report.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The weights with their certificate and all figures; `memories` among these says what each kind that was tried
+        makes of the task.
+
+    Raises:
+        InputError: No such memory.
+        CapacityError: No memory holds the task; says why.
+        ResourceError: The work would not fit into memory.
+
+    Page: docs/memories.md
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("paris,france\nrome,italy\nbonn,germany\n", target="labels")
+        >>> memory = hold_smallest(task)
+        >>> memory.summary["memory"], str(memory)[:32]
+        ('newton', 'HELD, PROVED: 3 of 3 contexts; l')
+    """
+    if device != "cpu":
+        _require_device(device)
+    _require_seed(seed)
+    clock = _Clock(progress)
+    with clock.stage("weights"):
+        tried = offers(
+            task,
+            names=None if memory == SMALLEST else (memory,),
+            dtype=dtype,
+            attention_only=attention_only,
+            seed=seed,
+            progress=_within(progress, "weights"),
+        )
+        chosen = smallest_of(tried)
+    built = chosen.built
+    assert built is not None
+    model, needed = built.model, None
+    if is_dana_network(model) and model.n_heads and task.n_contexts <= _LARGEST_ELIMINATION:
+        with clock.stage("capacity"):
+            needed = _capacity(
+                task, d_model=model.d_model, d_head=model.d_head, n_heads=model.n_heads, seed=seed, progress=progress
+            )
+    return _certified(
+        task,
+        model,
+        needed,
+        criterion=Criterion(tolerance=tolerance),
+        figures={
+            "memory": chosen.kind.name,
+            "built": built.summary,
+            "memories": [_offer_figures(offer, task) for offer in tried],
+            "front_end": chosen.kind.name,
+            "route": chosen.kind.name,
+            "tail": "none",
+            "seed": seed,
+        },
+        source=source,
+        device=device,
+        clock=clock,
+    )
+
+
+def _offer_figures(offer: Offer, task: Task) -> dict[str, Any]:
+    if offer.built is None:
+        return {"memory": offer.kind.name, "refused": offer.refused}
+    return {
+        "memory": offer.kind.name,
+        "parameters": offer.parameters,
+        "nonzero": offer.nonzero,
+        "facts_per_parameter": task.n_contexts / offer.parameters,
+    }
 
 
 def memorize_into(out: Path, task: Task, *, overwrite: bool = False, **options: Any) -> dict[str, Any]:
@@ -465,26 +566,27 @@ def _certified(
     clock: _Clock,
 ) -> Memory:
     """Certify the model and run it; the figures of all of it."""
+    classic = isinstance(task, VectorTask) or is_dana_network(model)  # what has features, a replica and a report
     size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
     with clock.stage("certificate"):
         proved = certify_memorization(
             model,
             task,
             criterion,
-            rank=True,
+            rank=classic,
             saturation=DELTA if isinstance(task, VectorTask) else None,
             witness=size <= _LARGEST_WITNESS,
             keep_outputs=size * model.d_vocab_out <= _KEPT_LOGITS,
             progress=_within(clock.progress, "certificate"),
         )
     summary = {**_task_figures(task), **_model_figures(model), **figures}
-    if isinstance(task, Task):
+    if isinstance(task, Task) and classic:
         with clock.stage("encoder"):
             summary |= _encoder_figures(model, task, proved.answers.outputs, _within(clock.progress, "encoder"))
     if needed is not None:
         summary |= _capacity_figures(needed, model.n_heads, proved.certificate)
     with clock.stage("torch"):
-        runs = _runs(model, task, device=device, outputs=proved.answers.outputs)
+        runs = _runs(model, task, device=device, outputs=proved.answers.outputs) if classic else None
     summary |= {**_certified_figures(proved, criterion), "torch": runs, "seconds": {**clock.seconds}}
     return Memory(task, model, proved, needed, summary, source)
 
@@ -531,6 +633,9 @@ def _task_figures(task: Task | VectorTask) -> dict[str, Any]:
 
 
 def _model_figures(model: Model) -> dict[str, Any]:
+    if model.reads_tokens and not is_dana_network(model):
+        kinds = [str(block.options()["kind"]) for block in model.blocks]
+        return {"dim": model.d_model, "blocks": kinds, "outputs": model.d_vocab_out, "parameters": model.parameters}
     return {
         "dim": model.d_model,
         "heads": model.n_heads,

@@ -1,4 +1,4 @@
-"""The `byheart` command: memorize, ask, capacity, check, run, export, certify, claims, audit, build, assumptions."""
+"""The `byheart` command: what a person types, as arguments, tables and exit codes."""
 
 import argparse
 import json
@@ -123,6 +123,19 @@ def _parser() -> argparse.ArgumentParser:
         "memorized, without disturbing those that are (default: fit for laws, none for labels)",
     )
     memorize.add_argument(
+        "--memory",
+        default=None,
+        metavar="NAME",
+        help="build this memory instead, see `byheart memories`, or 'smallest': the one of fewest parameters",
+    )
+    memorize.add_argument(
+        "--dtype",
+        choices=("float32", "float64"),
+        default=None,
+        help="round the weights of a --memory to this type (default: float32)",
+    )
+    memorize.add_argument("--attention-only", action="store_true", help="take no --memory with neurons")
+    memorize.add_argument(
         "--tolerance",
         type=_bound,
         default=None,
@@ -142,6 +155,10 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("contexts", nargs="*", metavar="CONTEXT", help="contexts (default: the lines of standard input)")
     _add_common_options(ask)
     ask.set_defaults(command=_ask)
+
+    memories = commands.add_parser("memories", help="list the memories, what they need and what they cost")
+    _add_common_options(memories)
+    memories.set_defaults(command=_memories)
 
     capacity = commands.add_parser("capacity", help="how many heads a text or a table really needs")
     _add_task_options(capacity)
@@ -452,10 +469,11 @@ def _progress(enabled: bool) -> Iterator[Callable[[str, float | None, str], None
 
 
 def _memorize(options: argparse.Namespace) -> int:
-    from byheart.job import hold
+    from byheart.job import hold, hold_smallest
     from constructions.files import refuse_existing
     from constructions.tasks.criterion import TOLERANCE
 
+    sizes = _memory_options(options)
     out = _folder_of(options)
     refuse_existing(out, overwrite=options.overwrite)
     with _progress(not options.json) as progress:
@@ -463,13 +481,9 @@ def _memorize(options: argparse.Namespace) -> int:
         given = _read_facts(options, options.target)
         task = given.task
         progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
-        memory = hold(
+        memory = (hold if options.memory is None else hold_smallest)(
             task,
-            d_model=options.dim,
-            d_head=options.head_dim,
-            n_heads=options.heads,
-            front_end=options.front_end,
-            tail=options.tail,
+            **sizes,
             tolerance=TOLERANCE if options.tolerance is None else options.tolerance,
             seed=options.seed,
             device=options.device,
@@ -530,6 +544,61 @@ def _answer_line(line: str, answer: "Answer") -> str:
         "" if answer.runner_up is None else f", at least {_below(answer.margin_lower)} nats before {answer.runner_up!r}"
     )
     return f"{line!r}: {answer.token!r}{lead}, probability {answer.probability:.4g} ({known})"
+
+
+def _memory_options(options: argparse.Namespace) -> dict[str, Any]:
+    """What says how large the model is: sizes, or the name of a memory; one excludes the other."""
+    from constructions.errors import InputError
+
+    sizes = {"dim": None, "head_dim": None, "heads": None, "front_end": "auto", "tail": None}
+    if options.memory is None:
+        for name, default in (("dtype", None), ("attention_only", False)):
+            if getattr(options, name) != default:
+                raise InputError(f"--{name.replace('_', '-')} is given, but no --memory")
+        names = {"dim": "d_model", "head_dim": "d_head", "heads": "n_heads"}
+        return {names.get(name, name): getattr(options, name) for name in sizes}
+    for name, default in sizes.items():
+        if getattr(options, name) != default:
+            given = f"--{name.replace('_', '-')} {getattr(options, name)}"
+            raise InputError(f"both --memory {options.memory} and {given} are given, expected one of them")
+    return {
+        "memory": options.memory,
+        "dtype": options.dtype or "float32",
+        "attention_only": options.attention_only,
+    }
+
+
+def _memories(options: argparse.Namespace) -> int:
+    from constructions.memories.choice import MEMORIES
+
+    listed = [
+        {
+            "memory": memory.name,
+            "needs": memory.needs,
+            "parameters": memory.cost,
+            "attention_only": memory.attention_only,
+            "page": memory.page,
+        }
+        for memory in MEMORIES
+    ]
+    if options.json:
+        sys.stdout.write(json.dumps(listed) + "\n")
+        return PROVED
+    _print_tables(
+        [
+            (
+                memory["memory"],
+                [
+                    ("needs", memory["needs"]),
+                    ("parameters", memory["parameters"]),
+                    ("layers", "one attention" if memory["attention_only"] else "one attention, one of neurons"),
+                    ("page", _file_of_page(memory["page"])),
+                ],
+            )
+            for memory in listed
+        ]
+    )
+    return PROVED
 
 
 def _capacity(options: argparse.Namespace) -> int:
@@ -930,24 +999,38 @@ def _memorize_tables(summary: dict[str, Any]) -> Rows:
             if summary["pairs"] is not None
             else []
         ),
-        (
-            "weights",
-            f"{summary['heads']} heads, d_qk {summary['query_dim']}, d_head {summary['head_dim']}, "
-            f"{summary['parameters']} parameters, {summary['front_end']}",
-        ),
+        ("weights", f"{_shape(summary)}, {summary['parameters']} parameters, {summary['front_end']}"),
     ]
     return [
         *([("Built", [(summary["claim"], summary["built"])])] if "claim" in summary else []),
+        *(
+            [("Memories", [*map(_offer_row, summary["memories"]), ("built", summary["built"])])]
+            if "memories" in summary
+            else []
+        ),
         *([("Capacity", _capacity_rows(summary))] if "rank_lower" in summary else []),
         ("Certified, of the weights as written", certified),
         (
             "Replica in torch",
             [(name, _torch_row(row)) for name, row in (summary["torch"] or {}).items()]
-            or [("torch", "not installed: the replica was not run")],
+            or [("torch", "not run: torch is not installed, or there is no replica of such a model")],
         ),
         ("Files", list(summary["files"].items())),
         ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in summary["seconds"].items()]),
     ]
+
+
+def _shape(summary: dict[str, Any]) -> str:
+    if "blocks" in summary:
+        return f"d_model {summary['dim']}, {', '.join(summary['blocks'])}"
+    return f"{summary['heads']} heads, d_qk {summary['query_dim']}, d_head {summary['head_dim']}"
+
+
+def _offer_row(offer: dict[str, Any]) -> tuple[str, str]:
+    if "refused" in offer:
+        return offer["memory"], f"refuses: {offer['refused']}"
+    rate = f"{offer['facts_per_parameter']:.3f} facts for each"
+    return offer["memory"], f"{offer['parameters']} parameters, {offer['nonzero']} of them not 0, {rate}"
 
 
 def _encoder_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:

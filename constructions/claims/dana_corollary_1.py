@@ -48,7 +48,7 @@ CLAIM = Claim(
     truth=(
         "For S >= 2 some weights with d = 2 memorize max(j, min(T, H + min(2, j))) of any T contexts, j the number of "
         "distinct last tokens; all N^S contexts if N^S <= H d_h + 2, d_h <= 2. One head of any width does not hold "
-        "XOR. Rank is no upper limit: one head with d = N + 2, d_h = 1 holds any labels of all N^2 bigrams."
+        "XOR. Rank is no upper limit: one head with d = N >= 2, d_h = 1 holds any labels of all N^2 bigrams."
     ),
     page="docs/claims/corollary_1.md",
     hypotheses=(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from byheart import job, memory
-from byheart.job import capacity_summary, dimensions, memorize_into, run_summary
+from byheart.job import capacity_summary, dimensions, hold_smallest, memorize_into, run_summary
 from constructions.errors import ByheartError, CapacityError, InputError, ResourceError
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
@@ -193,3 +193,43 @@ def test_default_dimensions_suit_the_target():
         np.array([[0]]), Counts.from_rows([{199: 1}]), vocabulary=tuple(map(str, range(200))), target="labels"
     )
     assert dimensions(wide, d_model=None, d_head=None) == (64, 16)
+
+
+def facts_of_three_columns() -> Task:
+    rows = [f"{a},{b},{'xyz'[(a * b + a) % 3]}" for a in range(5) for b in range(5)]
+    return table_task("\n".join(rows) + "\n", target="labels")
+
+
+@pytest.mark.parametrize("memory", ["knots", "newton", "one-head", "block-heads", "cross-heads", "rank-one-heads"])
+def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory, tmp_path):
+    summary = hold_smallest(facts_of_three_columns(), memory=memory).save(tmp_path / "out")
+    assert summary["memory"] == summary["route"] == memory
+    assert [offer["memory"] for offer in summary["memories"]] == [memory]
+    assert summary["headline"].startswith("HELD, PROVED: 25 of 25")
+    assert summary["parameters"] == summary["memories"][0]["parameters"]
+    assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
+    assert (tmp_path / "out" / "report.html").exists() == (memory != "knots")
+    assert ("blocks" in summary) == (memory == "knots")
+
+
+def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
+    summary = hold_smallest(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
+    sizes = [offer["parameters"] for offer in summary["memories"] if "parameters" in offer]
+    assert len(sizes) == 5 and summary["parameters"] == min(sizes)
+    assert summary["memories"][-1] == {"memory": "knots", "refused": "it has neurons"}
+    model = Model.load(tmp_path / "out" / "model.safetensors")
+    assert all((x.astype(np.float32) == x).all() for x in model.tensors().values())
+
+
+def test_no_memory_leaves_no_folder(tmp_path):
+    with pytest.raises(CapacityError, match="a memory that holds the task, but none of those that were tried does"):
+        hold_smallest(small_text(), memory="one-head")
+    with pytest.raises(InputError, match="memory is 'heads', expected one of"):
+        hold_smallest(small_text(), memory="heads")
+    assert not (tmp_path / "out").exists()
+
+
+def test_laws_of_a_text_are_held_by_knots(tmp_path):
+    summary = hold_smallest(small_text(), dtype="float64").save(tmp_path / "out")
+    assert summary["memory"] == "knots" and summary["max_loss_upper"] < 1e-12
+    assert summary["verdict"] == "PROVED"

@@ -10,11 +10,11 @@ from itertools import product
 import numpy as np
 from flint import fmpq
 
+from constructions.bigrams.one_head import one_head_memory
 from constructions.capacity.expected_accuracy import guaranteed_number
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
 from constructions.memories.lookup_table import exact_lookup_table, lookup_front_end, lookup_table
 from constructions.memories.memory import build_memory
-from constructions.memories.one_head import one_head_memory
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
@@ -262,8 +262,8 @@ def _one_head(n_tokens: int, *, draws: int) -> Evidence:
     margin = min(_one_head_margin(n_tokens, rng.integers(0, n_tokens, size)) for _ in range(draws))
     return Evidence(
         role="repair",
-        statement=f"One head with d = {n_tokens + 2}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
-        promised=f"{size} > H d_h + d = {n_tokens + 3} memorized, by the margin 1/2 before rounding",
+        statement=f"One head with d = {n_tokens}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
+        promised=f"{size} > H d_h + d = {n_tokens + 1} memorized, by the margin 1/2 before rounding",
         certified=f"margin >= {margin:.6f} nats",
         verdict=proved(margin > 0.4999),
         method="enclosure of the logits",
@@ -272,7 +272,7 @@ def _one_head(n_tokens: int, *, draws: int) -> Evidence:
 
 def _one_head_margin(n_tokens: int, labels: np.ndarray) -> float:
     task = enumerated_task(n_tokens, 2, labels=labels)
-    return _margin(one_head_memory(task), task, sizes=(n_tokens + 2, 1, 1))
+    return _margin(one_head_memory(task), task, sizes=(n_tokens, 1, 1))
 
 
 def _margin(network: Model, task: Task, *, sizes: tuple[int, int, int]) -> float:

@@ -498,3 +498,54 @@ def test_a_context_that_is_typed_is_answered(tmp_path, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["token"] == "Lima"
     assert main(["ask", str(tmp_path / "out"), "Frence, river"]) == 2
     assert "did you mean 'France'" in capsys.readouterr().err
+
+
+@pytest.fixture
+def facts_table(tmp_path):
+    path = tmp_path / "facts.csv"
+    path.write_text(
+        "".join(f"{a},{b},{'xyz'[(a + a * b) % 3]}\n" for a in range(4) for b in range(4)), encoding="utf-8"
+    )
+    return path
+
+
+def test_a_memory_is_asked_for_by_name_and_all_are_listed(facts_table, tmp_path, capsys):
+    out = tmp_path / "out"
+    code = main(["memorize", "--table", str(facts_table), *words("--memory knots --json --out"), str(out)])
+    summary = json.loads(capsys.readouterr().out)
+    assert code == 0 and summary["memory"] == "knots" and summary["held"] == 16
+    assert main(["check", str(out)]) == 0
+    capsys.readouterr()
+    assert main(["memories", "--json"]) == 0
+    listed = [memory["memory"] for memory in json.loads(capsys.readouterr().out)]
+    assert summary["memory"] in listed and len(set(listed)) == 6
+    assert main(["memories"]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in listed)
+
+
+def test_the_smallest_memory_without_neurons_is_printed_beside_the_others(facts_table, tmp_path, capsys):
+    options = [*words("--memory smallest --attention-only --dtype float64 --out"), str(tmp_path / "out")]
+    assert main(["memorize", "--table", str(facts_table), *options]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "HELD, PROVED: 16 of 16" in printed
+    assert "refuses: it has neurons" in printed and "facts for each" in printed
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--memory knots --heads 3", "both --memory knots and --heads 3 are given, expected one of them"),
+        ("--memory knots --dim 3", "both --memory knots and --dim 3 are given"),
+        ("--memory knots --tail fit", "both --memory knots and --tail fit are given"),
+        ("--memory knots --front-end table", "both --memory knots and --front-end table are given"),
+        ("--dtype float64", "--dtype is given, but no --memory"),
+        ("--attention-only", "--attention-only is given, but no --memory"),
+        ("--memory nothing", "memory is 'nothing', expected one of 'knots'"),
+    ],
+)
+def test_a_memory_and_sizes_exclude_each_other(options, message, facts_table, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["memorize", "--table", str(facts_table), *words(options), "--out", str(out)]) == 2
+    assert message in capsys.readouterr().err
+    assert not out.exists()

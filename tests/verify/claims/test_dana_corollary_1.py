@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from constructions.bigrams.one_head import one_head_memory
 from constructions.memories.lookup_table import lookup_front_end, lookup_table
 from constructions.memories.memory import build_memory
-from constructions.memories.one_head import one_head_memory
 from constructions.models.shapes import dana_network, dana_tensors
 from verify.claims import dana_corollary_1 as audit
 from verify.claims.audit import audit_claims

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.bigrams.one_head import one_head_memory
 from constructions.errors import InputError
-from constructions.memories.one_head import one_head_memory
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import array_task, enumerated_task
 from verify.certificates.memorization import certify_memorization
@@ -34,7 +34,7 @@ def test_every_labelling_of_all_bigrams_of_two_tokens_is_held():
 
 def test_one_token_is_held():
     network = one_head_memory(enumerated_task(1, 2))
-    assert (network.d_model, network.d_qk, network.d_head, network.n_heads) == (3, 1, 1, 1)
+    assert (network.d_model, network.d_qk, network.d_head, network.n_heads) == (2, 2, 1, 1)
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32), st.floats(0.1, 50))
@@ -53,7 +53,18 @@ def test_the_stream_holds_the_number_of_the_label(n_tokens, seed):
             query = mpmath.matrix([x[1]]) * mpmath.matrix(network.W_Q[0].tolist())
             scores = [(query * (mpmath.matrix([row]) * mpmath.matrix(network.W_K[0].tolist())).T)[0] for row in x]
             attention = 1 / (1 + mpmath.exp(scores[1] - scores[0]))
-            assert abs((n_tokens + 1) * attention - (label + 1)) < 1e-13
+            value = sum(a * row[0] for a, row in zip((attention, 1 - attention), x, strict=True)) * network.W_V[0, 0, 0]
+            stream = [x[1][j] + value * network.W_O[0, 0, j] for j in range(2)]
+            assert stream[0] == 1
+            number = stream[1] / 4 + mpmath.mpf(n_tokens + 1) / 2
+            assert abs(number - (label - mpmath.mpf(n_tokens - 1) / 2)) < 1e-12
+
+
+def test_the_width_is_the_number_of_tokens():
+    for n_tokens in (2, 5, 11):
+        network = one_head_memory(enumerated_task(n_tokens, 2))
+        assert (network.d_model, network.d_qk, network.d_head, network.n_heads) == (n_tokens, n_tokens, 1, 1)
+        assert network.parameters == 4 * n_tokens**2 + 4 * n_tokens
 
 
 def test_the_features_have_few_columns_that_are_not_zero():
@@ -67,7 +78,7 @@ def test_a_corrupted_weight_is_refuted():
     task = enumerated_task(4, 2, labels=np.arange(16) % 4)
     good = one_head_memory(task)
     W_K = good.W_K.copy()
-    W_K[0, 1, 0] += 3.0  # the token 1, seen from the last token 0
+    W_K[0, 2, 0] += 3.0  # the token 1, for all queries
     spoiled = certify_memorization(dana_network(**{**dana_tensors(good), "W_K": W_K}), task)
     assert spoiled.certificate.verdict is Verdict.REFUTED
 

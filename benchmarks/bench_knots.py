@@ -1,0 +1,113 @@
+"""The memory of knots: parameters, time to build and to prove, and what float32 arithmetic makes of the weights."""
+
+import argparse
+import os
+import sysconfig
+import time
+from pathlib import Path
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # before numpy is imported
+
+import numpy as np  # noqa: E402
+
+from constructions.errors import CapacityError  # noqa: E402
+from constructions.memories.knots import knots_memory  # noqa: E402
+from constructions.models.model import Model  # noqa: E402
+from constructions.models.precision import Precision  # noqa: E402
+from constructions.tasks.arrays import array_task, enumerated_task  # noqa: E402
+from constructions.tasks.task import Task  # noqa: E402
+from constructions.tasks.text import text_task  # noqa: E402
+from verify.memories.knots import prove_knots  # noqa: E402
+
+TABLES = (
+    "bigrams 50", "8 of 50, 256", "10 of 5, 1000", "3 of 350, 600", "200 of 50, 500", "4 of 1000, 10000",
+    "4 of 1000, 100000", "laws", "text 100000", "text 1000000",
+)  # fmt: skip
+RUN = 1000  # contexts of which the float32 arithmetic is looked at
+
+
+def table(name: str, seed: int) -> Task:
+    """A table by its name: S of N, T are T random contexts of S of N tokens; a text is Python's own library."""
+    rng = np.random.default_rng(seed)
+    if name == "bigrams 50":
+        return enumerated_task(50, 2, seed=seed)
+    if name == "laws":
+        contexts = np.unique(rng.integers(0, 50, (256, 8)), axis=0)
+        laws = rng.standard_exponential((len(contexts), 50)) + 2.0**-60
+        return array_task(contexts, laws=laws / laws.sum(axis=1, keepdims=True), vocabulary=50)
+    if name.startswith("text"):
+        library = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
+        text = "".join(path.read_text(encoding="utf-8", errors="ignore").replace("\0", "") for path in library)
+        return text_task(text, vocabulary=100, context=12, facts=int(name.split()[1]), target="labels")
+    length, size, count = (int(number) for number in name.replace(" of ", ",").split(","))
+    contexts = np.unique(rng.integers(0, size, (count, length)), axis=0)
+    return array_task(contexts, next_tokens=rng.integers(0, size, len(contexts)), vocabulary=size, target="labels")
+
+
+def right_when_run(model: Model, task: Task, kind: type[np.floating]) -> str:
+    """Of how many contexts the argmax is right if every operation is one of NumPy in this type."""
+    chosen = np.linspace(0, task.n_contexts - 1, min(RUN, task.n_contexts)).astype(np.int64)
+    head, neurons = model.blocks
+    x = model.W_E.astype(kind)[task.contexts[chosen]] + model.W_pos.astype(kind)
+    scores = (x[:, -1:] @ head.W_Q[0].astype(kind)) * (x @ head.W_K[0].astype(kind))
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares = powers / powers.sum(axis=1, keepdims=True)
+    number = (shares * (x @ head.W_V[0].astype(kind))).sum(axis=1) @ head.W_O[0].astype(kind)
+    right = 0
+    for start in range(0, len(chosen), 50):
+        part = slice(start, start + 50)
+        fired = np.maximum(number[part] @ neurons.W_in.astype(kind) + neurons.b_in.astype(kind), 0)
+        stream = fired @ neurons.W_out.astype(kind) + neurons.b_out.astype(kind)
+        logits = stream @ model.W_U.astype(kind) + model.b_U.astype(kind)
+        right += int((logits.argmax(axis=1) == task.labels[chosen[part]]).sum())
+    return f"{right} of {len(chosen)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", nargs="+", default=TABLES[:-1], choices=TABLES)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    columns = (
+        "S of N, T", "weights", "facts", "code bits", "neurons", "outputs", "parameters", "nonzero",
+        "facts per parameter", "seconds to build", "seconds to prove", "PROVED", "least margin",
+        "largest divergence", "right when run",
+    )  # fmt: skip
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    precisions: tuple[Precision, ...] = ("float64", "float32")
+    for name in options.tables:
+        task = table(name, options.seed)
+        for dtype in precisions:
+            start = time.process_time()
+            try:
+                built = knots_memory(task, dtype=dtype)
+            except CapacityError as error:
+                print(f"| {name} | {dtype} | {task.n_contexts} | refused: {error} |", flush=True)
+                continue
+            model, middle = built.model, time.process_time()
+            proof = prove_knots(model, task)
+            end = time.process_time()
+            neurons = model.blocks[1]
+            row = (
+                name,
+                dtype,
+                task.n_contexts,
+                built.summary.split(" bits")[0].split()[-1],
+                neurons.W_in.shape[1],
+                neurons.W_out.shape[1],
+                model.parameters,
+                sum(int(np.count_nonzero(tensor)) for tensor in model.tensors().values()),
+                f"{task.n_contexts / model.parameters:.3f}",
+                f"{middle - start:.2f}",
+                f"{end - middle:.2f}",
+                f"{proof.right} of {task.n_contexts}",
+                f"{proof.margin_lower.min():.3f}",
+                "" if proof.divergence_upper is None else f"{proof.divergence_upper.max():.1e}",
+                right_when_run(model, task, np.float32 if dtype == "float32" else np.float64),
+            )
+            print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What is built for contexts of two tokens, in closed form."""

@@ -1,0 +1,220 @@
+r"""Attention that numbers the contexts, and one layer of ReLU neurons through whatever is wanted of each number.
+
+Page: docs/claims/knots.md
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.encoders.mixed_radix_code import mixed_radix_code
+from constructions.encoders.positional_code import PositionalCode, positional_code
+from constructions.encoders.scalar_label_code import MOST
+from constructions.errors import CapacityError, InputError
+from constructions.models.blocks import Attention, FeedForward
+from constructions.models.construction import Construction
+from constructions.models.model import Model
+from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded_model
+from constructions.tasks.task import Task
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+
+_CLAIM = "The memory of knots"
+_ROOM = {"labels": 2.0**-2, "laws": 2.0**-3}  # what roundings may move an output by, as far as they are foreseen
+_STEEP, _MANY = 4.0, 2.0**-7  # measured: what the steepest slope, and what the jumps of T neurons do
+_MISS = 2.0**-3  # by which an output may miss its label where that saves a neuron
+_GUARD = 64  # bits of an output beyond those of a code
+
+
+class _Wanted(NamedTuple):
+    """What the neurons have to write for each context, `[T, D]`, and how it is read out."""
+
+    outputs: Float64Array
+    W_U: Float64Array
+    b_U: Float64Array
+    room: float
+    miss: float
+
+
+def knots_memory(
+    task: Task, *, dtype: Precision = "float64", digits: int | None = None, seed: int = 0
+) -> Construction[Task]:
+    r"""Hold any distinct contexts, labels or laws, by one head that looks at positions alone and T - 1 ReLU neurons.
+
+    The head gives the position s the attention $A_s / \sum_r A_r$, so that the stream becomes the integer
+    $z(t) = \sum_s A_s e(t_s)$ of `positional_code`. Sort the codes. From the middle one on to the right, the
+    neuron i is off up to the code $z_i$ and from there on adds $c_i (z - z_i)$, the change of slope that makes the sum
+    go through the next context's output; and in the same way to the left. Outputs are points of a grid that name the
+    label (`mixed_radix_code`), or the logits of a law, of which the last is 0.
+
+    The jumps $c_i$ are chosen one after the other, in integers, each rounded to the precision that is asked for and the
+    next corrected for it; so in real arithmetic the outputs miss what is wanted by next to nothing, however many
+    contexts there are. A neuron that would change an output by at most 1/8 of a label is left out.
+
+    Args:
+        task: Contexts and labels, or laws.
+        dtype: The precision that every weight is rounded to, and that the codes are long enough for.
+        digits: Coordinates that name a label; by default as few as leave room for the rounding of the codes.
+        seed: Seed of the codes; equal arguments give equal bits.
+
+    Returns:
+        The model. `W_E`, `W_pos` have two columns, the stream has one coordinate after the head, D after the neurons.
+
+    Raises:
+        InputError: A precision or a number of digits that is none.
+        CapacityError: The codes are too long for the precision.
+
+    Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1, reconstructed; Madden, Fox, Thrampoulidis (2024) for
+    laws. Page: docs/claims/knots.md
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> xor = enumerated_task(2, 2, labels=np.array([0, 1, 1, 0]))
+        >>> model = knots_memory(xor).model
+        >>> model.blocks[1].W_out.T.tolist(), model.parameters
+        ([[-1.0, -1.0]], 26)
+    """
+    require_precision(dtype)
+    code = positional_code(task.contexts, task.vocabulary_size, seed=seed)
+    order = np.argsort(code.codes)
+    codes = code.codes[order]
+    precision = SIGNIFICAND[dtype]
+    wanted = _wanted(task, code, order, precision, digits, dtype)
+    knots = _knots(codes, wanted.outputs[order], precision, wanted.miss)
+    # Only scores, and logits of laws, are not numbers of this precision already.
+    model = rounded_model(_model(code, wanted, knots), dtype)
+    summary = (
+        f"{task.n_contexts} contexts by codes of {code.bits} bits and {len(knots.places)} ReLU neurons with "
+        f"{wanted.outputs.shape[1]} outputs, {model.parameters} parameters"
+    )
+    return Construction(task, model, summary)
+
+
+def _wanted(
+    task: Task, code: PositionalCode, order: Int64Array, precision: int, digits: int | None, dtype: Precision
+) -> _Wanted:
+    gaps = np.diff(code.codes[order])[:, None]
+
+    def fits(wanted: _Wanted) -> bool:
+        # Roundings of the attention move a code by a few units, and those of sums over the neurons move an output by
+        # more the more neurons there are. The two factors are measured: they choose the digits and prove nothing.
+        slopes = np.diff(wanted.outputs[order], axis=0) / gaps
+        jumps = np.diff(slopes, axis=0)
+        typical = math.sqrt(float((jumps**2).mean(axis=0).max(initial=0.0))) if jumps.size else 0.0
+        moved = _STEEP * float(np.abs(slopes).max(initial=0.0)) + _MANY * typical * task.n_contexts
+        return moved * 2.0 ** (code.bits - precision) <= wanted.room
+
+    if task.laws is not None:
+        if digits is not None:
+            raise InputError(f"digits = {digits}, expected none for a task of laws")
+        logarithms = np.log(task.laws)
+        size = task.vocabulary_size
+        outputs = logarithms[:, :-1] - logarithms[:, -1:] if size > 1 else np.zeros((len(logarithms), 1))
+        W_U = np.eye(max(1, size - 1), size) if size > 1 else np.zeros((1, 1))
+        choices = [_Wanted(outputs, W_U, np.zeros(size), _ROOM["laws"], 0.0)]
+    else:
+        answers, labels = np.unique(task.labels, return_inverse=True)
+        fewest = 1 if len(answers) <= MOST else 2
+        most = max(1, (len(answers) - 1).bit_length())
+        if digits is not None:
+            return _named(task, answers, labels, digits)
+        choices = (_named(task, answers, labels, count) for count in range(fewest, most + 1))
+    for wanted in choices:
+        if fits(wanted):
+            return wanted
+    raise _too_long(code, dtype)
+
+
+def _named(task: Task, answers: Int64Array, labels: Int64Array, digits: int) -> _Wanted:
+    grid = mixed_radix_code(len(answers), digits)
+    W_U, b_U = np.zeros((digits, task.vocabulary_size)), np.full(task.vocabulary_size, -float(digits))
+    W_U[:, answers], b_U[answers] = grid.columns, grid.shifts  # of the nearest point the logit is -digits / 8 or more
+    return _Wanted(grid.points[labels], W_U, b_U, _ROOM["labels"], _MISS)
+
+
+class _Knots(NamedTuple):
+    """Neurons: at which numbers they set in, whether to the right (1) or to the left (-1) of them, and their jumps."""
+
+    places: Int64Array
+    signs: Int64Array
+    jumps: Float64Array
+    middle: Float64Array
+
+
+def _knots(codes: Int64Array, outputs: Float64Array, precision: int, miss: float) -> _Knots:
+    """Neurons for sorted codes: from the middle one to both sides, so that fewer are on, and less far."""
+    middle = len(codes) // 2
+    scale = int(codes[-1]).bit_length() + _GUARD
+    parts = []
+    for sign, chosen in ((1, slice(middle, None)), (-1, slice(middle, None, -1))):
+        numbers = (sign * codes[chosen]).tolist()
+        columns = [_jumps(numbers, _integers(y, scale), precision, int(miss * 2**scale)) for y in outputs[chosen].T]
+        places = sorted({i for column in columns for i in column})
+        jumps = [[math.ldexp(column.get(i, 0), -scale) for column in columns] for i in places]
+        parts += [(sign * numbers[i], sign, row) for i, row in zip(places, jumps, strict=True)]
+    parts = parts or [(int(codes[middle]), 1, [0.0] * outputs.shape[1])]
+    places, signs, jumps = zip(*parts, strict=True)
+    return _Knots(np.array(places), np.array(signs), np.array(jumps), outputs[middle])
+
+
+def _integers(column: Float64Array, scale: int) -> list[int]:
+    known: dict[float, int] = {}
+    for y in column.tolist():
+        if y not in known:
+            known[y] = round(Fraction(y) * 2**scale)
+    return [known[y] for y in column.tolist()]
+
+
+def _jumps(codes: Sequence[int], outputs: list[int], precision: int, miss: int) -> dict[int, int]:
+    """The jumps of one output, as integers, by the contexts at which they are."""
+    value, slope = outputs[0], 0
+    found: dict[int, int] = {}
+    for i in range(len(codes) - 1):
+        gap = codes[i + 1] - codes[i]
+        lacking = outputs[i + 1] - value - slope * gap
+        if abs(lacking) > miss:
+            jump = _rounded((2 * lacking + gap) // (2 * gap), precision)
+            if jump:
+                found[i] = jump
+                slope += jump
+        value += slope * gap
+    return found
+
+
+def _rounded(n: int, bits: int) -> int:
+    """An integer of so many significant bits that is nearest to n."""
+    excess = n.bit_length() - bits
+    return n if excess <= 0 else (n + (1 << excess - 1) >> excess) << excess
+
+
+def _model(code: PositionalCode, wanted: _Wanted, knots: _Knots) -> Model:
+    size, length = len(code.values), len(code.weights)
+    W_E, W_pos = np.zeros((size, 2)), np.zeros((length, 2))
+    W_E[:, 0] = code.values
+    W_pos[:, 1] = 1.0 + np.log(code.weights / code.weights[-1])  # 1 at the last position, which asks with it
+    score, value = np.array([[[0.0], [1.0]]]), np.array([[[1.0], [0.0]]])
+    total = np.array([[[float(code.weights.sum())]]])
+    attention = Attention(W_Q=score, W_K=score, W_V=value, W_O=total, skip=False, attends="last")
+    neurons = FeedForward(
+        W_in=knots.signs[None].astype(np.float64),
+        b_in=-(knots.signs * knots.places).astype(np.float64),
+        W_out=knots.jumps,
+        b_out=knots.middle,
+        activation="relu",
+        skip=False,
+    )
+    return Model(blocks=(attention, neurons), W_U=wanted.W_U, b_U=wanted.b_U, W_E=W_E, W_pos=W_pos)
+
+
+def _too_long(code: PositionalCode, dtype: Precision) -> CapacityError:
+    wider = "take float64" if dtype == "float32" else "take fewer contexts"
+    return CapacityError(
+        _CLAIM,
+        f"codes and slopes that {dtype} tells apart",
+        f"{len(code.codes)} contexts have codes of {code.bits} bits: {wider}, or other contexts",
+    )

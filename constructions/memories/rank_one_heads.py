@@ -1,0 +1,139 @@
+r"""Heads with one query direction and one value each, and one linear system: labels of contexts in general position.
+
+Page: docs/claims/rank_one_heads.md
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.encoders.scalar_label_code import scalar_label_code
+from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.features.minimum_norm import right_inverse
+from constructions.models.attention import features, last, logits
+from constructions.models.construction import Construction
+from constructions.models.model import Model
+from constructions.models.precision import Precision, rounded_model
+from constructions.models.shapes import dana_network, dana_tensors
+from constructions.tasks.task import Task
+
+Float64Array = NDArray[np.float64]
+
+_CLAIM = "The memory of heads of rank one"
+_ENOUGH = 0.1  # margin, in float64 arithmetic, of weights that count; a half is what exact ones have
+_WORST = 1e9  # condition of the features; beyond it the solution means little
+_MORE = (1.0, 1.05, 1.1, 1.25)  # heads that are tried, in multiples of those that the rank asks for
+_DRAWS = 3
+_AWAY = 2.0**-7  # by which the number y may miss, where the skip connection would otherwise carry nothing of it
+
+
+def rank_one_heads_memory(
+    task: Task, *, d_model: int = 4, n_heads: int | None = None, dtype: Precision = "float64", seed: int = 0
+) -> Construction[Task]:
+    r"""Hold any labels of contexts whose features have full rank, with `d_qk` = `d_head` = 1 and one linear system.
+
+    Let F be the matrix with a row for each context: the last input $x_S$, then what each of the H heads would read with
+    $W_V = 1$, the mean $A^h$ of the inputs. It has (H + 1) d columns. If its rank is T, then $F z = i$ for the points i
+    of the labels on a line has a solution $z = (f, w_1, \dots, w_H)$. The head h gets the value map $w_h$, all write
+    along one vector o with $f \cdot o = 1$, and $y = f \cdot (x_S + \sum_h (w_h \cdot A^h) o)$ is the label's point.
+
+    Embeddings and attention are random, with the constant coordinate that the label code needs: 0 for tokens, 1 at the
+    last position.
+
+    Args:
+        task: Contexts of two tokens or more, and labels.
+        d_model: d, at least 2.
+        n_heads: H; by default as few as reach a margin of 0.1 in float64 arithmetic, from $\lceil T / d \rceil - 1$ on.
+        dtype: The precision that every weight is rounded to; what is drawn is rounded before the system is solved.
+        seed: Seed of the draws; on one machine equal arguments give equal bits.
+
+    Returns:
+        The network.
+
+    Raises:
+        InputError: A width below 2, or a precision that is none.
+        HypothesisError: A task of laws, or contexts of one token.
+        CapacityError: Features of full rank were not found, or are too nearly dependent.
+
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/rank_one_heads.md
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> rank_one_heads_memory(enumerated_task(10, 2), d_model=3).summary
+        '100 contexts by 33 heads of rank one, d = 3, 462 parameters'
+    """
+    if d_model < 2:
+        raise InputError(f"d_model = {d_model}, expected at least 2")
+    if task.target != "labels":
+        raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
+    if task.context_length < 2:
+        raise HypothesisError(_CLAIM, "contexts of two tokens or more", f"they have {task.context_length}")
+    fewest = max(1, -(-task.n_contexts // d_model) - 1)
+    tried = sorted({math.ceil(more * fewest) for more in _MORE}) if n_heads is None else [n_heads]
+    best = -math.inf
+    for heads in tried:
+        for draw in range(_DRAWS):
+            model = _solved(task, _front_end(task, d_model, heads, dtype, (seed, draw)), dtype)
+            if model is None:
+                continue
+            found = logits(model, task.contexts)
+            at_label = np.arange(task.n_contexts), task.labels
+            right = found[at_label]
+            found[at_label] = -np.inf
+            best = max(best, float((right - found.max(axis=1)).min()))
+            if best >= _ENOUGH:
+                summary = f"{task.n_contexts} contexts by {heads} heads of rank one, d = {d_model}, "
+                return Construction(task, model, f"{summary}{model.parameters} parameters")
+    reached = "no draw has" if best == -math.inf else f"the best draw leaves a margin of {best:.2g} with"
+    raise CapacityError(
+        _CLAIM, f"features of rank T = {task.n_contexts}", f"{reached} it; {tried[-1]} heads, d = {d_model}"
+    )
+
+
+def _front_end(task: Task, width: int, heads: int, dtype: Precision, seed: tuple[int, int]) -> Model:
+    """Random embeddings and attention, with heads that read all there is and write nothing."""
+    rng = np.random.default_rng(seed)
+    size, length = task.vocabulary_size, task.context_length
+    W_E, W_pos = rng.standard_normal((size, width)), rng.standard_normal((length, width))
+    W_E[:, 0], W_pos[:, 0], W_pos[-1, 0] = 0.0, -1.0, 1.0
+    network = dana_network(
+        W_E=W_E,
+        W_pos=W_pos,
+        W_Q=rng.standard_normal((heads, width, 1)),
+        W_K=rng.standard_normal((heads, width, 1)),
+        W_V=np.broadcast_to(np.eye(width), (heads, width, width)).copy(),
+        W_O=np.zeros((heads, width, width)),
+        W_U=np.zeros((width, size)),
+    )
+    return rounded_model(network, dtype)
+
+
+def _solved(task: Task, front_end: Model, dtype: Precision) -> Model | None:
+    """The network whose number y is the point of each label; none where the features do not have full rank."""
+    width, heads = front_end.d_model, front_end.n_heads
+    inputs = last(front_end, task.contexts)
+    read = np.concatenate([inputs, features(front_end, task.contexts)], axis=1)
+    if read.shape[1] < task.n_contexts:
+        return None
+    answers, labels = np.unique(task.labels, return_inverse=True)
+    code = scalar_label_code(len(answers))
+    try:
+        inverse = right_inverse(read)
+    except HypothesisError:
+        return None
+    if not inverse.condition <= _WORST:
+        return None
+    numbers = inverse.solve(code.points[labels][:, None])[:, 0]
+    along, values = numbers[:width].copy(), numbers[width:].reshape(heads, width, 1)
+    reach = float(np.abs(inputs[:, 1:]).max())
+    if np.linalg.norm(along[1:]) * reach < _AWAY:  # then y would not be seen through the skip connection
+        along[1] += _AWAY / max(1.0, reach)
+    output = np.zeros(width)
+    output[1:] = along[1:] / (along[1:] @ along[1:])
+    W_U = np.zeros((width, task.vocabulary_size))
+    W_U[0] = -1.0  # tokens that are never answers; a label that y is within a half of has the logit -1/8 or more
+    W_U[:, answers] = np.outer(along, code.points)
+    W_U[0, answers] += code.columns[0]
+    W_O = np.broadcast_to(output, (heads, 1, width)).copy()
+    return rounded_model(dana_network(**dana_tensors(front_end) | {"W_V": values, "W_O": W_O, "W_U": W_U}), dtype)

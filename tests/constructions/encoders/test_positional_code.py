@@ -1,0 +1,57 @@
+"""Codes of contexts: the sums that they are said to be, distinct, and short."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.encoders import positional_code as module
+from constructions.encoders.positional_code import positional_code
+from constructions.errors import CapacityError, InputError
+from constructions.tasks.arrays import all_contexts
+
+
+@given(st.integers(1, 40), st.integers(1, 30), st.integers(1, 60), st.integers(0, 2**32))
+def test_the_codes_of_any_contexts_differ_and_are_the_sums(tokens: int, length: int, count: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    contexts = np.unique(rng.integers(0, tokens, (count, length)), axis=0)
+    code = positional_code(contexts, tokens + 2, seed=seed)
+    assert len(np.unique(code.codes)) == len(contexts)
+    assert (code.codes == (code.weights * code.values[contexts]).sum(axis=1)).all()
+    assert code.weights.min() >= 1 and code.values.min() >= 0
+    assert code.bits <= 2 * len(contexts).bit_length() + 8
+
+
+@pytest.mark.parametrize(("tokens", "length"), [(50, 2), (7, 3), (1, 4), (9, 1)])
+def test_all_contexts_have_consecutive_codes(tokens: int, length: int) -> None:
+    code = positional_code(all_contexts(tokens, length), tokens)
+    assert code.codes.tolist() == list(range(tokens**length))
+
+
+def test_only_tokens_that_are_read_count() -> None:
+    code = positional_code(100 + all_contexts(5, 2), 1000)
+    assert code.codes.tolist() == list(range(25))
+    assert not code.values[:100].any() and not code.values[105:].any()
+
+
+def test_256_sequences_of_8_of_50_tokens_have_codes_of_13_bits() -> None:
+    for seed in range(3):
+        contexts = np.random.default_rng(seed).integers(0, 50, (256, 8))
+        assert positional_code(contexts, 50).bits <= 14
+
+
+def test_equal_seeds_give_equal_codes() -> None:
+    contexts = np.unique(np.random.default_rng(0).integers(0, 9, (50, 6)), axis=0)
+    first, second, third = (positional_code(contexts, 9, seed=seed) for seed in (0, 0, 1))
+    assert (first.codes == second.codes).all() and (first.codes != third.codes).any()
+
+
+def test_what_cannot_be_coded_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="more than once"):
+        positional_code(np.array([[0, 1], [0, 1]]), 2)
+    for contexts in ([[0, 2]], [[0, -1]], [0, 1]):
+        with pytest.raises(InputError, match="expected tokens"):
+            positional_code(np.array(contexts), 2)
+    monkeypatch.setattr(module, "_MOST_BITS", 5)
+    with pytest.raises(CapacityError, match="at most 5 bits, but none tells 40 contexts apart"):
+        positional_code(np.arange(40)[:, None] + np.zeros((1, 3), dtype=int), 40)

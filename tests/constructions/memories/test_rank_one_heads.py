@@ -1,0 +1,93 @@
+"""Heads of rank one hold contexts in general position: proved on the weights as they are rounded."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.memories.rank_one_heads import rank_one_heads_memory
+from constructions.models.precision import Precision
+from constructions.tasks.arrays import array_task, enumerated_task
+from constructions.tasks.task import Task
+from tests.bigrams import KINDS, bigram_task
+from verify.certificates.memorization import certify_memorization
+from verify.divergence.kullback_leibler import argmax_margin
+from verify.forward.logits import enclose_logits
+
+PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
+
+
+def margins(task: Task, **options: object) -> np.ndarray:
+    model = rank_one_heads_memory(task, **options).model  # pyright: ignore[reportArgumentType]
+    return argmax_margin(enclose_logits(model, task.contexts), task.modes())
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 9), st.sampled_from(KINDS), st.sampled_from(PRECISIONS), st.integers(3, 6), st.integers(0, 2**32))
+def test_any_labels_of_bigrams_are_held(tokens: int, kind: str, dtype: Precision, width: int, seed: int) -> None:
+    task = bigram_task(tokens, kind, seed % 2**31)
+    assert margins(task, d_model=width, dtype=dtype, seed=seed % 2**31).min() > 0
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(2, 5), st.integers(5, 12), st.integers(0, 2**32))
+def test_random_contexts_of_any_length_are_held(length: int, tokens: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    contexts = np.unique(rng.integers(0, tokens, (40, length)), axis=0)
+    labels = rng.integers(0, tokens, len(contexts))
+    task = array_task(contexts, next_tokens=labels, vocabulary=tokens + 1, target="labels")
+    assert margins(task, dtype="float32").min() > 0
+
+
+@pytest.mark.parametrize(("tokens", "length", "width"), [(10, 2, 3), (10, 2, 4), (4, 3, 3), (5, 3, 4), (8, 2, 6)])
+def test_the_fewest_heads_of_the_rank_are_enough_for_all_contexts(tokens: int, length: int, width: int) -> None:
+    task = enumerated_task(tokens, length, seed=3)
+    heads = max(1, -(-(tokens**length) // width) - 1)
+    model = rank_one_heads_memory(task, d_model=width).model
+    assert (model.n_heads, model.d_qk, model.d_head) == (heads, 1, 1)
+    assert model.parameters == width * (length + 2 * tokens) + 4 * width * heads
+    assert (margins(task, d_model=width) > 0.45).all()
+
+
+def test_one_head_fewer_than_the_rank_asks_for_is_refused() -> None:
+    task = enumerated_task(6, 2, seed=0)
+    assert rank_one_heads_memory(task, d_model=4, n_heads=8).model.n_heads == 8
+    with pytest.raises(CapacityError, match="needs features of rank T = 36, but no draw has it; 7 heads, d = 4"):
+        rank_one_heads_memory(task, d_model=4, n_heads=7)
+
+
+def test_contexts_whose_features_are_dependent_are_refused() -> None:
+    contexts = np.array([[a, b, 2] for a in range(2) for b in range(2)])
+    task = array_task(contexts, next_tokens=np.array([0, 1, 1, 0]), vocabulary=3, target="labels")
+    with pytest.raises(CapacityError, match="features of rank T = 4"):
+        rank_one_heads_memory(task, n_heads=1, d_model=3)
+    assert margins(task, n_heads=3, d_model=3).min() > 0
+
+
+def test_labels_that_the_heads_alone_write_are_held() -> None:
+    for label in (0, 2, 4):  # one label: f is 0 but for the constant coordinate
+        task = enumerated_task(5, 2, labels=np.full(25, label))
+        assert margins(task, dtype="float32").min() > 0.4
+
+
+def test_the_certificate_says_so_and_not_of_other_labels() -> None:
+    task, other = bigram_task(8, "random", 2), bigram_task(8, "random", 2, changed=11)
+    built = rank_one_heads_memory(task, dtype="float32")
+    for tensor in built.model.tensors().values():
+        assert (tensor.astype(np.float32) == tensor).all()
+    judged = certify_memorization(built.model, built.task, built.criterion)
+    assert judged.certificate.headline().startswith("HELD, PROVED")
+    found = argmax_margin(enclose_logits(built.model, task.contexts), other.modes())
+    assert np.flatnonzero(found <= 0).tolist() == [11]
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(InputError, match="d_model = 1, expected at least 2"):
+        rank_one_heads_memory(enumerated_task(2, 2), d_model=1)
+    with pytest.raises(HypothesisError, match="needs labels, but the target is 'laws'"):
+        rank_one_heads_memory(enumerated_task(2, 2, target="laws"))
+    with pytest.raises(HypothesisError, match="contexts of two tokens or more, but they have 1"):
+        rank_one_heads_memory(enumerated_task(2, 1))
+    with pytest.raises(InputError, match="dtype = 'half'"):
+        rank_one_heads_memory(enumerated_task(2, 2), dtype="half")  # pyright: ignore[reportArgumentType]
