@@ -47,7 +47,7 @@ CLAIM = Claim(
     title="Two-layer ReLU networks memorize no more",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 3",
     printed=(
-        "Reconstructed from a copy without formulas: "
+        ""
         "For T > (m (d + 1 + d_out) + d_out) / d_out there are T examples with Assumptions 1 and 2, and labels that no "
         "ReLU network with one hidden layer of m neurons memorizes."
     ),
@@ -57,6 +57,7 @@ CLAIM = Claim(
         "one context, almost all labels are out of reach, and which is decided exactly. If m < d_out, T = m + 2 is "
         "enough."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/relu_barrier.md",
     hypotheses=(
         Hypothesis("m >= 1", lambda neurons, **_: neurons >= 1),

@@ -10,7 +10,7 @@ CLAIM = Claim(
     title="Tokens that sum to a constant lose rank",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 5",
     printed=(
-        "Reconstructed from a copy without formulas: "
+        ""
         "If the entries of every token sum to one constant c, rank Z <= H (d - 1) + 1 for all weights. All tokens can "
         "be in general position."
     ),
@@ -20,5 +20,6 @@ CLAIM = Claim(
         "nonzero queries, rank Z = min(T, H (d - 1) + 1) if c is not 0. If c = 0 tokens span d - 1 dimensions only, "
         "and it is min(T, H (d - 1))."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
 )

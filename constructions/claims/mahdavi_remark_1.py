@@ -10,7 +10,6 @@ CLAIM = Claim(
     title="Queries of a Kruskal rank below n",
     source="Mahdavi, Liao, Thrampoulidis (2024), Remark 1",
     printed=(
-        "Reconstructed from a copy without formulas: "
         "If the queries have Kruskal rank k < n only, there are weights with rank Z >= min(T, H (min(k, d_h) - 1) + 1)."
     ),
     judgement="holds",
@@ -20,5 +19,6 @@ CLAIM = Claim(
         "largest rank is min(H + 1, rank G), with one row (1, +-1 at the class of +-e) of G for a query e: one pair "
         "e, -e is harmless, two are not."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
 )

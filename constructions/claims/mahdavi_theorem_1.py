@@ -137,7 +137,7 @@ CLAIM = Claim(
     title="H (min(n, d_h) - 1) + 1 labels are memorized",
     source="Mahdavi, Liao, Thrampoulidis (2024), Theorem 1",
     printed=(
-        "Reconstructed from a copy without formulas: "
+        ""
         "Under Assumptions 1 and 2, with n < d and r = min(n, d_h), a layer of H heads memorizes any labels in "
         "R^d_out of any T <= H (r - 1) + 1 examples."
     ),
@@ -147,6 +147,7 @@ CLAIM = Claim(
         "Without that condition outputs have rank at most min(H d_v, d_o): false for one head with d_v = 1 and the two "
         "labels (1, 0), (0, 1). Classes need min(d_v, d_o) >= 2 only, however many there are."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
     hypotheses=(
         Hypothesis(

@@ -18,7 +18,7 @@ from constructions.saturated.saturated_heads import SaturatedHeads, combinations
 from constructions.saturated.single_direction_heads import single_direction_heads
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.claims.evidence import Evidence, Role
+from verify.claims.evidence import Evidence, Means, Role
 from verify.forward.layer_balls import mixed_inputs_in_balls
 from verify.forward.layer_forward import LayerForward, enclose_layer, enclose_theta
 from verify.linear_algebra.ball_rank import ball_rank
@@ -119,7 +119,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
             yield _saturation(sizes, built)
     for sizes in _SINGLE + (_SINGLE_FULL if full else ()):
         built = _built(sizes, partial(single_direction_heads, margin=_MARGIN), 1)
-        yield _rank("repair", "Theorem A", "heads of width 1", sizes, built)
+        yield _rank("sharper", "Theorem A", "heads of width 1", sizes, built)
     for sizes in _LIMIT + (_LIMIT_FULL if full else ()):
         yield _finite_strength(sizes, near)
     yield _no_more_on_a_shared_context(heads=3, tokens=4, width=5)
@@ -159,6 +159,7 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
         f"rank Z {'= T =' if rank == sizes.examples else '>='} {rank}, largest kappa {heads.strengths.max():.3g}",
         proved(as_said and rank >= promised),
         method,
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -198,6 +199,7 @@ def _finite_strength(sizes: Sizes, build: _Builder) -> Evidence:
         f"by the rate and Weyl's inequality in {good} of {total} heads; enclosed directly, at least {least:.6f} of it",
         proved(good == total > 0),
         "enclosed scores and singular values",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -229,6 +231,7 @@ def _saturation(sizes: Sizes, built: _Built) -> Evidence:
         f"ones; {open_heads} of {sizes.examples} examples have a head below it",
         proved(share >= _SURE and open_heads == sizes.examples),
         "enclosed attention weights",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -253,6 +256,7 @@ def _no_more_on_a_shared_context(*, heads: int, tokens: int, width: int) -> Evid
         f"rank Z = {rank}",
         decided(rank == bound and context.rank() == tokens),
         "exact rationals",
+        means=(Means.EXACT,),
     )
 
 
@@ -273,4 +277,5 @@ def _more_on_other_contexts() -> Evidence:
         proved(proof.verdict is Verdict.PROVED and bound == 1),
         proof.method,
         {"contexts": contexts.tolist()},
+        means=(Means.ENCLOSURES,),
     )

@@ -14,11 +14,13 @@ from constructions.models.exact_network import as_rationals
 from constructions.saturated.generic_contexts import IntegerLayer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
 from constructions.tasks.vectors import VectorTask
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import MIXED_RANK
 from verify.forward.exact_layer_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.forward.layer_forward import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.saturated.affine_hull import token_hull
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
@@ -59,7 +61,7 @@ def _tight(layer: IntegerLayer) -> Evidence:
     heads, width, head_width = layer.W_Q.shape
     tokens, examples = layer.contexts.shape[1], len(layer.queries)
     printed = heads * (tokens - 1) + 1
-    ceiling = token_hull(layer.contexts).ceiling(heads, examples)
+    ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
     rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
     as_said = as_rationals(layer.queries).rank() == 1 and len(layer.contexts) == 1
     return Evidence(
@@ -67,9 +69,15 @@ def _tight(layer: IntegerLayer) -> Evidence:
         f"{examples} parallel queries on one context of n = {tokens} tokens in R^{width}, H = {heads}, "
         f"d_h = {head_width}",
         f"rank Z <= H (n - 1) + 1 = {printed} for all weights, and reached",
-        f"rank Z <= {ceiling} for all weights; rank Z >= {rank.lower} for integer weights",
-        proved(as_said and ceiling == printed == rank.lower),
+        f"rank Z <= {ceiling.value}; rank Z >= {rank.lower} for integer weights",
+        proved(as_said),
         f"exact rank of the tokens, and rank over GF({rank.prime})",
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(ceiling, "=", printed), Comparison(rank.lower, "=", printed)),
     )
 
 
@@ -77,17 +85,20 @@ def _built(made: Construction[VectorTask]) -> Evidence:
     layer, task = made.model, made.task
     heads, examples = layer.n_heads, task.n_examples
     # One more example would have to be dependent: the ceiling counts as if there were any number.
-    ceiling = token_hull(task.contexts).ceiling(heads, examples + 1)
+    ceiling = MIXED_RANK.at(contexts=task.contexts, n_heads=heads, n_examples=examples + 1)
+    printed = heads * (task.n_tokens - 1) + 1
     proof = certify_full_row_rank(enclose_mixed_inputs(layer, task))
     return Evidence(
         "claim",
         f"Float64 weights for {made.summary}",
         f"rank Z <= H (n - 1) + 1 = {heads * (task.n_tokens - 1) + 1} for all weights, and reached",
-        f"rank Z <= {ceiling} for all weights; rank Z {'>=' if proof.verdict is Verdict.PROVED else '? '} {examples} "
-        "for these",
-        proved(proof.verdict is Verdict.PROVED and ceiling == examples == heads * (task.n_tokens - 1) + 1),
+        f"rank Z <= {ceiling.value}; rank Z {'>=' if proof.verdict is Verdict.PROVED else '? '} {examples} for these",
+        proved(proof.verdict is Verdict.PROVED),
         f"exact rank of the tokens, and {proof.method}",
         {"sha256": layer.sha256()},
+        means=(Means.EXACT, Means.ENCLOSURES),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(ceiling, "=", printed), Comparison(examples, "=", printed)),
     )
 
 
@@ -98,15 +109,18 @@ def _more_labels_than_rank() -> Evidence:
     W_Q, W_K = np.array([2, -1, 3])[None, :, None], unit[None, :, :1] * one  # scores (k, 0) log 2, k = 2, -1, 3
     labels = [fmpq(4, 5), fmpq(1, 3), fmpq(8, 9)]
     outputs = [row[0] for row in exact_mixed_inputs(contexts, queries, W_Q, W_K).tolist()]
-    hull, kruskal = token_hull(contexts), kruskal_rank(queries).lower
-    ceiling = hull.ceiling(1, len(labels))
+    kruskal = kruskal_rank(queries).lower
+    ceiling = MIXED_RANK.at(contexts=contexts, n_heads=1, n_examples=len(labels))
     return Evidence(
         "claim",
         "The bound is one of the rank, not of labels: n = 2, H = 1, three queries that are independent "
         f"(Kruskal rank {kruskal}), labels {', '.join(map(str, labels))} that the choice of W_Q sees",
         "rank Z <= 2, three labels",
-        f"rank Z <= {ceiling} for all weights; outputs {', '.join(map(str, outputs))}",
-        proved(outputs == labels and ceiling == 2 < kruskal == len(labels)),
+        f"rank Z <= {ceiling.value}; outputs {', '.join(map(str, outputs))}",
+        proved(outputs == labels and kruskal == len(labels)),
         "exact rationals",
         {"queries": queries.tolist(), "W_Q": W_Q.tolist(), "W_K in units of log 2": W_K.tolist()},
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(ceiling, "=", 2), Comparison(ceiling, "<", kruskal)),
     )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from constructions.claims.dana_skip_head import CLAIM, integer_front_end, label_targets
 from constructions.errors import HypothesisError
 from constructions.models.construction import Construction
+from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 from verify.forward.float64 import enclose_logits
@@ -45,7 +46,7 @@ def test_as_many_labels_as_width_and_heads_together_are_proved_to_be_held(given_
 
 def test_a_corrupted_weight_is_refuted() -> None:
     made = CLAIM.construct()
-    silent = replace(made, model=replace(made.model, W_O=np.zeros_like(made.model.W_O)))
+    silent = replace(made, model=dana_network(**{**dana_tensors(made.model), "W_O": np.zeros_like(made.model.W_O)}))
     assert set(verdicts(silent)) != {Verdict.PROVED}
     logits = enclose_logits(silent.model, made.task.contexts)
     own = logits.upper()[np.arange(len(made.task.labels)), made.task.labels]

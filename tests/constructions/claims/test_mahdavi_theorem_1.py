@@ -50,7 +50,7 @@ def test_the_default_parameters_are_allowed_and_cover_the_construction() -> None
 
 def test_one_seed_is_one_layer_and_another_is_another() -> None:
     sizes = {"heads": 3, "tokens": 3, "width": 4, "head_width": 2, "examples": 4, "shared": 1}
-    hashes = [build(**sizes, seed=seed).layer.sha256() for seed in (0, 0, 1)]
+    hashes = [build(**sizes, seed=seed).model.sha256() for seed in (0, 0, 1)]
     assert hashes[0] == hashes[1] != hashes[2]
 
 

@@ -31,9 +31,9 @@ def test_a_layer_for_the_labels_themselves_proves_nothing():
     assert isinstance(made, Construction) and audit._memorized(made, PARAMETERS).verdict is Verdict.PROVED
     tensors = mahdavi_tensors(made.model)
     swapped = mahdavi_layer(**{**tensors, "W_D": tensors["W_D"][::-1].copy()})  # the skip connection adds other entries
-    assert audit._memorized(replace(made, layer=swapped), PARAMETERS).verdict is Verdict.UNDECIDED
+    assert audit._memorized(replace(made, model=swapped), PARAMETERS).verdict is Verdict.UNDECIDED
     quiet = mahdavi_layer(**{**tensors, "W_V": 0.0 * tensors["W_V"]})
-    assert audit._memorized(replace(made, layer=quiet), PARAMETERS).verdict is Verdict.UNDECIDED
+    assert audit._memorized(replace(made, model=quiet), PARAMETERS).verdict is Verdict.UNDECIDED
 
 
 def test_other_examples_prove_nothing():

@@ -50,7 +50,7 @@ def test_attention_that_misses_a_label_proves_nothing():
     assert isinstance(made, Construction) and audit._memorized(made, made.task).verdict is Verdict.PROVED
     tensors = mahdavi_tensors(made.model)
     louder = mahdavi_layer(**{**tensors, "W_D": 1.001 * tensors["W_D"]})
-    assert audit._memorized(replace(made, layer=louder), made.task).verdict is Verdict.UNDECIDED
+    assert audit._memorized(replace(made, model=louder), made.task).verdict is Verdict.UNDECIDED
 
 
 def test_labels_on_a_line_are_not_too_many_for_one_neuron():
