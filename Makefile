@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 # Its notice of newer releases is no finding.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: run test lint docs slow gpu mutants bench clean
+.PHONY: run test lint docs formal slow gpu mutants bench clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/installed
@@ -28,6 +28,10 @@ lint: $(VENV)/installed-dev
 
 docs: $(VENV)/installed-dev
 	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going --fresh-env --builder html docs site
+
+# Needs coqc and nothing of .venv: check.py uses the standard library only.
+formal:
+	@$(PYTHON) formal/check.py
 
 slow: $(VENV)/installed-dev
 	@$(BIN)/pytest -m "slow and not gpu" --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
@@ -46,7 +50,7 @@ bench: $(VENV)/installed
 
 clean:
 	@rm -rf $(VENV) build dist out site .hypothesis .import_linter_cache .pytest_cache .ruff_cache
-	@find benchmarks constructions docs tests verify -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find benchmarks constructions docs formal tests verify -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # torch comes first and alone, at the version of constraints.txt, so that nothing else decides which build of it to take.
 $(VENV)/installed: pyproject.toml constraints.txt

@@ -9,41 +9,41 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from byheart.layer_job import is_layer_folder, run_layer_summary, write_layer_folder
 from byheart.report.page import Details, write_report
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.claims.claim import Claim
-from constructions.errors import CapacityError, InputError, TamperedError
+from constructions.errors import CapacityError, InputError
 from constructions.features.full_rank_attention import FRONT_ENDS
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.memories.memory import TAILS, build_memory, default_heads, estimate_bytes
 from constructions.models.model import Model
+from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.certificates.certificate import (
-    ALL_CONTEXTS_DIVERGENCE,
-    ARGMAX,
+    ANSWERS,
     CERTIFICATE_FILE,
-    DIVERGENCE,
     FEATURE_RANK,
-    NETWORK_FILE,
+    MODEL_FILE,
+    REPORT_FILE,
+    SATURATION,
+    SUMMARY_FILE,
     TASK_FILE,
+    TEXT_DIVERGENCE,
     WITNESS_FILE,
     Certificate,
     file_sha256,
+    plain_number,
 )
-from verify.certificates.memorization import MemorizationCertificate, certify_memorization
+from verify.certificates.memorization import MemorizationCertificate, certify_memorization, load_subject
 from verify.certificates.memory_budget import require_memory
+from verify.certificates.saturation import DELTA
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.progress import Progress
-from verify.verdict import Verdict
 
 if TYPE_CHECKING:
     from verify.arithmetic.enclosure import Enclosure
-
-REPORT_FILE = "report.html"
-SUMMARY_FILE = "summary.json"
 
 
 _LARGEST_ELIMINATION = 4096  # contexts; beyond it the number of heads is bounded from below only
@@ -64,6 +64,7 @@ def memorize(
     n_heads: int | None = None,
     front_end: str = "auto",
     tail: str | None = None,
+    tolerance: float = TOLERANCE,
     seed: int = 0,
     overwrite: bool = False,
     device: str = "cpu",
@@ -86,6 +87,7 @@ def memorize(
         n_heads: $H$; by default what the task needs and a margin.
         front_end: The family of attention patterns, see `constructions.features.full_rank_attention.front_end`.
         tail: ``"fit"`` or ``"none"``; by default ``"fit"`` for laws if there is a tail and `n_heads` is not given.
+        tolerance: What the divergence of a held law may be, nats.
         seed: Seed of every random choice.
         overwrite: Replace a folder that byheart wrote.
         device: Where to run the replica beside the CPU, if torch is installed.
@@ -108,8 +110,8 @@ def memorize(
         >>> task = table_task("paris,is,in,france\nrome,is,in,italy\nbonn,is,in,germany\n", target="labels")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     summary = memorize(task, out=Path(folder) / "facts")
-        >>> summary["verdict"], summary["argmax_proved"], summary["accuracy"]
-        ('PROVED', 3, 1.0)
+        >>> summary["headline"][:32]
+        'HELD, PROVED: 3 of 3 contexts; l'
     """
     out = Path(out)
     refuse_existing(out, overwrite=overwrite)
@@ -146,6 +148,7 @@ def memorize(
         task,
         built.model,
         needed,
+        criterion=Criterion(tolerance=tolerance),
         figures={"front_end": built.front_end, "route": built.route, "tail": tail, "seed": seed},
         source=source,
         overwrite=overwrite,
@@ -165,7 +168,7 @@ def build_claim(
 ) -> dict[str, Any]:
     r"""Build the weights that a claim of the literature promises, certify them, run them, and write the folder `out`.
 
-    The folder is of the same kind as those of `memorize`, or one of a layer (docs/layer.md). The certificate is about
+    The folder is of the same kind as those of `memorize`. The certificate asks what the claim promises, and is about
     the float64 weights that are written, whatever the construction was exact about.
 
     Args:
@@ -203,35 +206,28 @@ def build_claim(
     with clock.stage("weights"):
         built = claim.construct(**given)
         progress("weights", None, built.summary)
-    origin = {"claim": claim.id, "built": built.summary, "construction": {**claim.parameters, **given}}
-    if isinstance(built.task, VectorTask):
-        return write_layer_folder(
-            out,
-            built,
-            figures=origin,
-            stage=clock.stage,
-            seconds=clock.seconds,
-            overwrite=overwrite,
-            device=device,
-            progress=_within(progress, "certificate"),
-        )
-    task, network = built.task, built.model
-    with clock.stage("capacity"):
-        needed = _capacity(
-            task,
-            d_model=network.d_model,
-            d_head=min(network.d_head, network.d_model),
-            n_heads=network.n_heads,
-            seed=0,
-            progress=progress,
-        )
+    model, task = built.model, built.task
+    needed = None
+    if isinstance(task, Task):
+        with clock.stage("capacity"):
+            needed = _capacity(
+                task,
+                d_model=model.d_model,
+                d_head=min(model.d_head, model.d_model),
+                n_heads=model.n_heads,
+                seed=0,
+                progress=progress,
+            )
     return _certified_folder(
         out,
         task,
-        network,
+        model,
         needed,
+        criterion=built.criterion,
         figures={
-            **origin,
+            "claim": claim.id,
+            "built": built.summary,
+            "construction": {**claim.parameters, **given},
             "front_end": claim.id,
             "route": claim.id,
             "tail": "none",
@@ -314,23 +310,39 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
 
     Page: docs/run.md
     """
-    if is_layer_folder(folder):
-        return run_layer_summary(folder, device=device, dtype=dtype)
     if importlib.util.find_spec("torch") is None:
         raise InputError("torch is not installed; `pip install byheart[torch]` to run the weights")
-    from verify.replica.run import run
-
-    folder = Path(folder)
     certificate = Certificate.load(folder)
-    network, task = Model.load(folder / NETWORK_FILE), Task.load(folder / TASK_FILE)
-    for name, found, named in (
-        (NETWORK_FILE, network.sha256(), certificate.subject.network),
-        (TASK_FILE, task.sha256(), certificate.subject.task),
-    ):
-        if found != named:
-            raise TamperedError(f"{folder / name} is not the file that the certificate names: its hash differs")
-    result = run(network, task, device=device, dtype=dtype)
-    return {"dtype": result.dtype, **result.summary()}
+    model, task = load_subject(folder, certificate)
+    if isinstance(task, VectorTask):
+        from verify.replica.layer_run import run_layer
+
+        result = run_layer(model, task, device=device, dtype=dtype)
+    else:
+        from verify.replica.run import run
+
+        result = run(model, task, device=device, dtype=dtype)
+    summary: dict[str, Any] = {"dtype": result.dtype, **result.summary()}
+    near = summary["max_label_error"] if isinstance(task, VectorTask) else summary["max_kl"]
+    right = summary["accuracy"] is None or summary["accuracy"] == 1.0
+    close = task.target == "labels" or (near is not None and near <= certificate.criterion.tolerance)
+    summary["all_held"] = right and close
+    return {"headline": _run_headline(summary, task), **summary}
+
+
+def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask) -> str:
+    """What the run showed, in one line."""
+    word = "HELD" if summary["all_held"] else "NOT HELD"
+    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    parts = [f"{summary['dtype']} on {summary['device']}, measured"]
+    if summary["accuracy"] is not None:
+        parts.append(f"{round(summary['accuracy'] * size)} of {size} contexts right")
+    elif isinstance(task, VectorTask):
+        parts.append(f"{size} contexts, largest distance from a value {summary['max_label_error']}")
+    if not isinstance(task, VectorTask):
+        parts.append(f"worst KL {summary['max_kl']} nats")
+    judged = {True: "within the proved bounds", False: "OUTSIDE THE PROVED BOUNDS", None: "not judged"}
+    return f"{word}: {'; '.join(parts)}; {judged[summary['within_bound']]}"
 
 
 def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[int, int]:
@@ -435,44 +447,42 @@ def _distinct_last_tokens(task: Task) -> bool:
 
 def _certified_folder(
     out: Path,
-    task: Task,
-    network: Model,
-    needed: Capacity,
+    task: Task | VectorTask,
+    model: Model,
+    needed: Capacity | None,
     *,
+    criterion: Criterion,
     figures: dict[str, Any],
     source: str,
     overwrite: bool,
     device: str,
     clock: _Clock,
 ) -> dict[str, Any]:
-    """Certify the network, run it, and write the folder; the figures of all of it."""
+    """Certify the model, run it, and write the folder; the figures of all of it."""
+    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
     with clock.stage("certificate"):
         proved = certify_memorization(
-            network,
+            model,
             task,
-            witness=task.n_contexts <= _LARGEST_WITNESS,
-            keep_logits=task.n_contexts * task.vocabulary_size <= _KEPT_LOGITS,
+            criterion,
+            rank=True,
+            saturation=DELTA if isinstance(task, VectorTask) else None,
+            witness=size <= _LARGEST_WITNESS,
+            keep_outputs=size * model.d_vocab_out <= _KEPT_LOGITS,
             progress=_within(clock.progress, "certificate"),
         )
-    with clock.stage("encoder"):
-        encoder = _encoder_figures(network, task, proved.logits, _within(clock.progress, "encoder"))
+    summary = {**_task_figures(task), **_model_figures(model), **figures}
+    if isinstance(task, Task):
+        with clock.stage("encoder"):
+            summary |= _encoder_figures(model, task, proved.answers.outputs, _within(clock.progress, "encoder"))
+    if needed is not None:
+        summary |= _capacity_figures(needed, model.n_heads, proved.certificate)
     with clock.stage("torch"):
-        runs = _runs(network, task, device=device, logits=proved.logits)
-    summary = {
-        **_task_figures(task),
-        "dim": network.d_model,
-        "head_dim": network.d_head,
-        "heads": network.n_heads,
-        **figures,
-        **_capacity_figures(needed, network.n_heads, proved.certificate),
-        "parameters": network.parameters,
-        **_certified_figures(proved),
-        **encoder,
-        "torch": runs,
-    }
+        runs = _runs(model, task, device=device, outputs=proved.answers.outputs)
+    summary |= {**_certified_figures(proved, criterion), "torch": runs}
     with clock.stage("files"), new_folder(out, overwrite=overwrite) as folder:
         summary["seconds"] = {**clock.seconds}
-        _write(folder, out, summary, network, task, proved, needed, source)
+        _write(folder, out, summary, model, task, proved, needed, source)
     summary["seconds"]["files"] = clock.seconds["files"]
     return summary
 
@@ -484,26 +494,53 @@ def _bytes_needed(task: Task, *, d_model: int, d_head: int, n_heads: int, front_
     return max(building, certifying)
 
 
-def _runs(network: Model, task: Task, *, device: str, logits: "Enclosure | None") -> dict[str, Any] | None:
+def _runs(model: Model, task: Task | VectorTask, *, device: str, outputs: "Enclosure | None") -> dict[str, Any] | None:
     if importlib.util.find_spec("torch") is None:
         return None
-    from verify.replica.run import run_all
 
-    chunks = None if logits is None else [(0, logits)]
-    runs = run_all(network, task, logits=chunks)
+    def everywhere(device: str) -> dict[str, Any]:
+        if isinstance(task, VectorTask):
+            from verify.replica.layer_run import run_layer_in_all
+
+            return run_layer_in_all(model, task, device=device, outputs=outputs)
+        from verify.replica.run import run_all
+
+        return run_all(model, task, device=device, logits=None if outputs is None else [(0, outputs)])
+
+    runs = everywhere("cpu")
     if device != "cpu":
-        there = run_all(network, task, device=device, logits=chunks)
-        runs |= {f"{dtype} on {device}": figures for dtype, figures in there.items()}
+        runs |= {f"{dtype} on {device}": figures for dtype, figures in everywhere(device).items()}
     return runs
 
 
-def _task_figures(task: Task) -> dict[str, Any]:
+def _task_figures(task: Task | VectorTask) -> dict[str, Any]:
+    if isinstance(task, VectorTask):
+        return {
+            "target": task.target,
+            "origin": "own",
+            "contexts": task.n_examples,
+            "memorized": task.n_examples,
+            "context_length": task.n_tokens,
+            "shared_context": task.shared,
+        }
     return {
         "target": task.target,
+        "origin": task.origin,
         "vocabulary": task.vocabulary_size,
         "contexts": task.n_all,
         "memorized": task.n_contexts,
         "context_length": task.context_length,
+    }
+
+
+def _model_figures(model: Model) -> dict[str, Any]:
+    return {
+        "dim": model.d_model,
+        "heads": model.n_heads,
+        "query_dim": model.d_qk,
+        "head_dim": model.d_head,
+        "outputs": model.d_vocab_out,
+        "parameters": model.parameters,
     }
 
 
@@ -514,7 +551,7 @@ def _capacity_figures(needed: Capacity, heads: int, certificate: Certificate | N
         ranks, limits = needed.heads.ranks, needed.ranks_upper
         lower = int(ranks[min(heads, len(ranks) - 1)])
         upper = int(limits[heads]) if heads < len(limits) else needed.n_contexts
-    if certificate is not None and certificate.claim(FEATURE_RANK).verdict is Verdict.PROVED:
+    if certificate is not None and certificate.statement(FEATURE_RANK) is not None:
         lower = needed.n_contexts  # the weights are there
     return {
         "rank_heads": heads,
@@ -528,22 +565,29 @@ def _capacity_figures(needed: Capacity, heads: int, certificate: Certificate | N
     }
 
 
-def _certified_figures(proved: MemorizationCertificate) -> dict[str, Any]:
+def _certified_figures(proved: MemorizationCertificate, criterion: Criterion) -> dict[str, Any]:
     certificate = proved.certificate
-    values = {id: certificate.claim(id).values for id in (FEATURE_RANK, ARGMAX, DIVERGENCE, ALL_CONTEXTS_DIVERGENCE)}
 
-    def bound(id: str, name: str) -> float | None:
-        return float(values[id][name]) if name in values[id] else None
+    def figure(id: str, name: str) -> int | float | None:
+        found = certificate.statement(id)
+        return None if found is None or name not in found.values else plain_number(found.values[name])
 
-    contexts, right = int(values[ARGMAX]["contexts"]), int(values[ARGMAX]["proved"])
     return {
-        "condition": bound(FEATURE_RANK, "condition_upper"),
         "verdict": certificate.verdict.value,
-        "accuracy": right / contexts,
-        "argmax_proved": right,
-        "mean_kl_upper": bound(DIVERGENCE, "mean_upper"),
-        "max_kl_upper": bound(DIVERGENCE, "max_upper"),
-        "all_contexts_kl": [bound(ALL_CONTEXTS_DIVERGENCE, "lower"), bound(ALL_CONTEXTS_DIVERGENCE, "upper")],
+        "headline": certificate.headline(),
+        "asked": criterion.describe(certificate.subject.target),
+        "held": figure(ANSWERS, "held"),
+        "wrong": figure(ANSWERS, "wrong"),
+        "margin_lower": figure(ANSWERS, "margin_lower"),
+        "mean_loss_upper": figure(ANSWERS, "mean_upper"),
+        "max_loss_upper": figure(ANSWERS, "max_upper"),
+        "guess_kl_lower": figure(ANSWERS, "guess_lower"),
+        "text_kl": [figure(TEXT_DIVERGENCE, "lower"), figure(TEXT_DIVERGENCE, "upper")],
+        "condition": figure(FEATURE_RANK, "condition_upper"),
+        "rank_proved": certificate.statement(FEATURE_RANK) is not None,
+        "pairs": figure(SATURATION, "pairs"),
+        "saturated_pairs": figure(SATURATION, "saturated_lower"),
+        "saturation_delta": figure(SATURATION, "delta"),
     }
 
 
@@ -566,29 +610,33 @@ def _write(
     folder: Path,
     out: Path,
     summary: dict[str, Any],
-    network: Model,
-    task: Task,
+    model: Model,
+    task: Task | VectorTask,
     proved: MemorizationCertificate,
-    needed: Capacity,
+    needed: Capacity | None,
     source: str,
 ) -> None:
-    network.save(folder / NETWORK_FILE)
+    model.save(folder / MODEL_FILE)
     task.save(folder / TASK_FILE)
     proved.save(folder)
-    names = [NETWORK_FILE, TASK_FILE, CERTIFICATE_FILE]
+    names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE]
     if proved.witness is not None:
         names.append(WITNESS_FILE)
-    details = Details(
-        source=source,
-        claims=[(claim.verdict.value, claim.statement) for claim in proved.certificate.claims],
-        divergence_upper=proved.divergence_upper,
-        margin_lower=proved.margin_lower,
-        empirical_divergence=proved.empirical_divergence.midpoint,
-        ranks_lower=needed.heads.ranks,
-        ranks_upper=needed.ranks_upper,
-        digests={name: file_sha256(folder / name) for name in names},
-        provenance=proved.certificate.provenance,
-    )
-    summary["files"] = {name.split(".")[0]: str(out / name) for name in [*names, REPORT_FILE, SUMMARY_FILE]}
-    write_report(folder / REPORT_FILE, summary, network, task, details)
+    certificate = proved.certificate
+    written = [*names, SUMMARY_FILE]
+    if isinstance(task, Task) and needed is not None and proved.empirical_divergence is not None:
+        written.insert(-1, REPORT_FILE)
+        details = Details(
+            source=source,
+            statements=[statement.words(task.target) for statement in certificate.statements],
+            divergence_upper=proved.answers.loss_upper,
+            margin_lower=proved.answers.margin_lower,
+            empirical_divergence=proved.empirical_divergence.midpoint,
+            ranks_lower=needed.heads.ranks,
+            ranks_upper=needed.ranks_upper,
+            digests={name: file_sha256(folder / name) for name in names},
+            provenance=certificate.provenance,
+        )
+        write_report(folder / REPORT_FILE, summary, model, task, details)
+    summary["files"] = {name.split(".")[0]: str(out / name) for name in written}
     write_atomically(folder / SUMMARY_FILE, (canonical_json(summary) + "\n").encode())

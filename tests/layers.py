@@ -11,8 +11,9 @@ from constructions.models.layer_attention import mixed_matrix
 from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.tasks.vectors import VectorTask
-from verify.certificates.layer_certificate import LAYER_FILE, LAYER_TASK_FILE
-from verify.certificates.layer_memorization import certify_layer
+from verify.certificates.certificate import MODEL_FILE, TASK_FILE
+from verify.certificates.memorization import certify_memorization
+from verify.certificates.saturation import DELTA
 
 BITS = 1500  # of the truth: radii of saturated heads reach down to 2^-1022
 
@@ -60,12 +61,12 @@ def changed_layer(layer: Model, **tensors) -> Model:
     return mahdavi_layer(**{**mahdavi_tensors(layer), **tensors})
 
 
-def write_layer(folder: Path, layer: Model, task: VectorTask, **options):
+def write_layer(folder: Path, layer: Model, task: VectorTask, *, rank=True, saturation=DELTA, **options):
     """The folder of a certified layer, without the summary."""
     folder.mkdir(exist_ok=True)
-    layer.save(folder / LAYER_FILE)
-    task.save(folder / LAYER_TASK_FILE)
-    certified = certify_layer(layer, task, **options)
+    layer.save(folder / MODEL_FILE)
+    task.save(folder / TASK_FILE)
+    certified = certify_memorization(layer, task, rank=rank, saturation=saturation, **options)
     certified.save(folder)
     return certified
 

@@ -69,10 +69,12 @@ def changed(network: Model, **tensors: np.ndarray) -> Model:
     return dana_network(**{**dana_tensors(network), **tensors})
 
 
-def write_memory(folder: Path, network: Model, task: Task, **options: bool) -> MemorizationCertificate:
+def write_memory(
+    folder: Path, network: Model, task: Task, *, rank: bool = True, **options: Any
+) -> MemorizationCertificate:
     """The files of a certified memory, as `byheart memorize` writes them."""
     folder.mkdir(parents=True, exist_ok=True)
-    certified = certify_memorization(network, task, **options)
+    certified = certify_memorization(network, task, rank=rank, **options)
     network.save(folder / "model.safetensors")
     task.save(folder / "task.npz")
     certified.save(folder)

@@ -29,7 +29,9 @@ CLAIM_HEADINGS = ["Statement", "Derivation", "Construction", "Certificate", "Err
 FENCE = re.compile(r"^ *(```|~~~).*?^ *\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)
-FILE_PLACE = re.compile(r"`((?:byheart|constructions|verify|tests|benchmarks|docs)/[\w./-]+)(?:::?([\w.]+))?(?:\(\))?`")
+FILE_PLACE = re.compile(
+    r"`((?:byheart|constructions|verify|tests|benchmarks|docs|formal)/[\w./-]+)(?:::?([\w.]+))?(?:\(\))?`"
+)
 DOTTED_PLACE = re.compile(r"`((?:byheart|constructions|verify)(?:\.\w+)+)(?:\(\))?`")
 
 
@@ -69,7 +71,10 @@ def anchors(path: Path) -> set[str]:
 
 
 def definitions(path: Path) -> set[str]:
-    """The functions, classes, methods and constants that a Python file defines, methods as `Class.method`."""
+    """The functions, classes, methods and constants that a Python file defines, methods as `Class.method`; the
+    theorems of a file of Coq."""
+    if path.suffix == ".v":
+        return set(re.findall(r"^Theorem (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
 
     def names(nodes: list[ast.stmt], prefix: str) -> Iterator[str]:
         for node in nodes:
@@ -222,6 +227,8 @@ def test_missing_places_are_noticed() -> None:
     assert missing_places("`verify/verdict.py:Verdict.all_of` `verify.verdict.Verdict.PROVED` `tests/verify/`") == []
     wrong = "`verify/nothing.py` `verify/verdict.py:Nothing` `verify.verdict.Nothing` `constructions.nothing`"
     assert len(missing_places(wrong)) == 4
+    assert missing_places("`formal/rank.v:dependent_rank` `formal/check.py:check`") == []
+    assert len(missing_places("`formal/rank.v:nothing` `formal/nothing.v`")) == 2
 
 
 def test_dead_links_are_noticed(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 WINGS = ("byheart", "constructions", "verify")
-ROOMS = (".ci", "benchmarks", "byheart", "constructions", "docs", "tests", "verify")
+ROOMS = (".ci", "benchmarks", "byheart", "constructions", "docs", "formal", "tests", "verify")
 FILES = sorted(
     path
     for path in [*ROOT.iterdir(), *(path for room in ROOMS for path in (ROOT / room).rglob("*"))]

@@ -1,26 +1,42 @@
-r"""Hypothesis strategies for what theorems about attention speak of: sizes, contexts, laws, networks, tasks.
+r"""Hypothesis strategies for what theorems about attention speak of: sizes, contexts, laws, models, tasks.
 
 Page: docs/strategies.md
 """
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
-from flint import fmpq_mat
+from flint import fmpq, fmpq_mat
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
+from constructions.models.blocks import (
+    Activation,
+    Attends,
+    Attention,
+    Block,
+    FeedForward,
+    Normalization,
+    NormalizationKind,
+    Tensor,
+)
 from constructions.models.exact_network import ExactFrontEnd
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Target, Task
+from constructions.tasks.vectors import VectorTask
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
+
+_TAME = (0.0, 1.0, -1.0, 0.5, 2.0, -1.5, 0.1, -1 / 3)
+_HOSTILE = (1e12, -1e30, 1e60, 1e-30, -(2.0**-52), 5e-324, -700.25, 1.0 + 2.0**-52)
+_WHOLE = (0, 1, -1, 2)
+_FRACTIONS = (*_WHOLE, fmpq(1, 2), fmpq(-1, 3), fmpq(5, 7))
 
 
 @dataclass(frozen=True)
@@ -344,6 +360,199 @@ def tasks(
         given = {"laws": draw(laws(n_tokens=n_tokens, rows=len(rows), smallest=smallest))}
     facts = draw(st.integers(1, len(rows)))
     return array_task(rows, weights=weights, vocabulary=n_tokens, target=target, facts=facts, **given)
+
+
+@st.composite
+def models(
+    draw: st.DrawFn, *, rational: bool = False, hostile: bool = False, max_blocks: int = 3, max_width: int = 3
+) -> Model:
+    """Models of every kind of block and of stacks of them, that read tokens or vectors, with and without shifts.
+
+    Rational models are ones whose values are rational: attention and ReLU blocks without normalization, and scores that
+    are integers. Queries and keys read all coordinates but the last, which hold integers throughout; attention and
+    neurons write fractions into the last one.
+
+    Args:
+        rational: Whether the tensors are rationals.
+        hostile: Whether float64 entries may be huge, tiny, or nearly equal, and epsilons extreme.
+        max_blocks: Largest number of blocks, at least 1.
+        max_width: Largest dimension of the stream, of heads and of neurons, at least 1.
+
+    Returns:
+        A strategy for `Model`.
+
+    Raises:
+        InputError: Limits below 1.
+
+    Page: docs/strategies.md
+
+    Example:
+        >>> from hypothesis import find
+        >>> find(models(), lambda model: model.reads_tokens).parameters
+        3
+    """
+    for name, value in (("max_blocks", max_blocks), ("max_width", max_width)):
+        _require_at_least(name, value, 1)
+    pen = _Pen(draw, rational=rational, hostile=hostile, max_width=max_width)
+    reads_tokens = draw(st.booleans())
+    first = width = draw(st.integers(1, max_width))
+    blocks: list[Block] = []
+    for place in range(draw(st.integers(0 if reads_tokens else 1, max_blocks))):
+        kind = draw(st.sampled_from(("feed-forward", "attention") if rational else _KINDS))
+        if kind == "normalization":
+            blocks.append(pen.normalization(width))
+            continue
+        record = pen.attention if kind == "attention" else pen.feed_forward
+        block = record(width, may_ask_the_task=not (place or reads_tokens))
+        blocks.append(block)
+        width = block.d_out
+    outputs = draw(st.integers(1, max_width))
+    read: dict[str, Any] = {}
+    if reads_tokens:
+        read = {name: pen.rows(draw(st.integers(1, 3)), first) for name in ("W_E", "W_pos")}
+    return Model(
+        blocks=tuple(blocks),
+        W_U=pen.tensor((width, outputs)),
+        b_U=pen.tensor((outputs,)) if draw(st.booleans()) else None,
+        **read,
+    )
+
+
+@st.composite
+def inputs(draw: st.DrawFn, *, model: Model, hostile: bool = False) -> Int64Array | VectorTask:
+    """What a model reads: contexts of tokens, of any length that it knows, or a task of vectors, shared or not.
+
+    Args:
+        model: The model; for one of `models(rational=True)` scores are integers on these inputs.
+        hostile: Whether vectors may have huge, tiny or nearly equal entries.
+
+    Returns:
+        A strategy for token arrays `[T, S]`, or for `VectorTask`.
+
+    Page: docs/strategies.md
+
+    Example:
+        >>> from hypothesis import find
+        >>> one = np.ones((1, 1))
+        >>> find(inputs(model=Model(blocks=(), W_U=one, W_E=one, W_pos=one)), lambda contexts: True)
+        array([[0]])
+    """
+    if model.reads_tokens:
+        return draw(contexts(n_tokens=model.d_vocab, length=draw(st.integers(1, model.n_ctx)), max_size=4))
+    pen = _Pen(draw, rational=model.is_rational, hostile=hostile, max_width=1)
+    examples, length, width = draw(st.integers(1, 3)), draw(st.integers(1, 3)), model.d_model
+    return VectorTask(
+        contexts=pen.tensor((draw(st.sampled_from((1, examples))), length, width), scoring=True).astype(np.float64),
+        queries=pen.tensor((examples, width), scoring=True).astype(np.float64),
+        labels=np.zeros((examples, model.d_vocab_out)),
+    )
+
+
+_KINDS = ("feed-forward", "attention", "normalization")
+
+
+class _Pen:
+    """Draws the tensors and the blocks of models."""
+
+    def __init__(self, draw: st.DrawFn, *, rational: bool, hostile: bool, max_width: int) -> None:
+        self._draw = draw
+        self._rational = rational
+        self._hostile = hostile
+        self._widths = st.integers(1, max_width)
+        floats = (*_TAME, *_HOSTILE) if hostile else _TAME
+        self._numbers: tuple[Any, ...] = _FRACTIONS if rational else floats
+        self._scoring: tuple[Any, ...] = _WHOLE if rational else floats
+
+    def tensor(self, shape: tuple[int, ...], *, scoring: bool = False) -> Tensor:
+        """Entries of any kind, or those of which scores are made, in a rational model integers."""
+        count, pool = int(np.prod(shape)), self._scoring if scoring else self._numbers
+        entries = np.empty(count, dtype=object if self._rational else np.float64)
+        entries[:] = self._draw(st.lists(st.sampled_from(pool), min_size=count, max_size=count))
+        return entries.reshape(shape)
+
+    def rows(self, count: int, width: int) -> Tensor:
+        """Rows of the stream: of a rational model integers, but for the last coordinate."""
+        return self._last_free(self.tensor((count, width)))
+
+    def attention(self, width: int, *, may_ask_the_task: bool) -> Attention:
+        draw = self._draw
+        of_task = may_ask_the_task and draw(st.booleans())
+        skip = not of_task and draw(st.booleans())
+        heads, d_qk, d_head = draw(st.integers(0, 2)), draw(self._widths), draw(self._widths)
+        d_out = width if skip else draw(self._widths)
+        root = draw(st.sampled_from((1, 4) if self._rational else (1, 2, 3, 4)))
+        W_Q, b_Q = self._reading((heads, width, d_qk)), self._shift((heads, d_qk), scoring=True)
+        if self._rational and root == 4:
+            W_Q, b_Q = 2 * W_Q, None if b_Q is None else 2 * b_Q
+        output = self._writing((heads, d_head, d_out))
+        b_O = self._shift((d_out,))
+        return Attention(
+            W_Q=W_Q,
+            W_K=self._reading((heads, width, d_qk)),
+            W_V=self.tensor((heads, width, d_head)),
+            W_O=output,
+            b_Q=b_Q,
+            b_K=self._shift((heads, d_qk), scoring=True),
+            b_V=self._shift((heads, d_head)),
+            b_O=None if b_O is None else self._last_free(b_O),
+            norm=None if of_task else self._norm(width),
+            skip=skip,
+            attends="last" if of_task else draw(st.sampled_from(get_args(Attends))),
+            queries="task" if of_task else "stream",
+            score_root=root,
+        )
+
+    def feed_forward(self, width: int, *, may_ask_the_task: bool) -> FeedForward:
+        draw = self._draw
+        skip, d_mlp = draw(st.booleans()), draw(self._widths)
+        d_out = width if skip else draw(self._widths)
+        b_out = self._shift((d_out,))
+        return FeedForward(
+            W_in=self.tensor((width, d_mlp)),
+            W_out=self._writing((d_mlp, d_out)),
+            b_in=self._shift((d_mlp,)),
+            b_out=None if b_out is None else self._last_free(b_out),
+            activation="relu" if self._rational else draw(st.sampled_from(get_args(Activation))),
+            norm=self._norm(width),
+            skip=skip,
+        )
+
+    def normalization(self, width: int) -> Normalization:
+        epsilons = (1e-5, 1.0, 5e-324, 1e300) if self._hostile else (1e-5, 1.0)
+        return Normalization(
+            kind=self._draw(st.sampled_from(get_args(NormalizationKind))),
+            w=self.tensor((width,)),
+            b=self._shift((width,)),
+            epsilon=self._draw(st.sampled_from(epsilons)),
+        )
+
+    def _norm(self, width: int) -> Normalization | None:
+        return None if self._rational or self._draw(st.booleans()) else self.normalization(width)
+
+    def _shift(self, shape: tuple[int, ...], *, scoring: bool = False) -> Tensor | None:
+        return self.tensor(shape, scoring=scoring) if self._draw(st.booleans()) else None
+
+    def _reading(self, shape: tuple[int, ...]) -> Tensor:
+        """Query or key maps: of a rational model integers, which do not read the last coordinate."""
+        tensor = self.tensor(shape, scoring=True)
+        if self._rational:
+            tensor[:, -1] = 0
+        return tensor
+
+    def _writing(self, shape: tuple[int, ...]) -> Tensor:
+        """Output maps: those of a rational model write into the last coordinate alone."""
+        tensor = self.tensor(shape)
+        if self._rational:
+            tensor[..., :-1] = 0
+        return tensor
+
+    def _last_free(self, tensor: Tensor) -> Tensor:
+        """The tensor, in a rational model with all coordinates but the last made integers."""
+        if self._rational:
+            for place in np.ndindex(tensor[..., :-1].shape):
+                entry: Any = tensor[place]
+                tensor[place] = fmpq(entry).floor()
+        return tensor
 
 
 def _distinct(elements: st.SearchStrategy, least: int, most: int) -> st.SearchStrategy[list]:

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from constructions.tasks.criterion import Criterion
     from constructions.tasks.task import Target, Task
     from verify.certificates.certificate import CheckReport
-    from verify.certificates.layer_certificate import LayerCheckReport
 
 # The exit codes of `check`, and of every other command where they apply.
 PROVED, REFUTED, BAD_USAGE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
+EXIT_CODES = {"PROVED": PROVED, "REFUTED": REFUTED, "UNDECIDED": UNDECIDED}
 
 FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
 DEFAULT_CONTEXT = 4
@@ -26,7 +27,7 @@ LARGEST_COUNT = 10**9
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0 proved or done; 1 refuted, tampered or corrupt; 2 bad usage or bad input; 3 undecided; 130 interrupted. An error
+    0 yes, proved, or done; 1 no, tampered or corrupt; 2 bad usage or bad input; 3 undecided; 130 interrupted. An error
     is one sentence on standard error, never a traceback.
 
     Args:
@@ -111,6 +112,13 @@ def _parser() -> argparse.ArgumentParser:
         "memorized, without disturbing those that are (default: fit for laws, none for labels)",
     )
     memorize.add_argument(
+        "--tolerance",
+        type=_bound,
+        default=None,
+        metavar="NATS",
+        help="what the divergence of a held law may be (default: 0.001)",
+    )
+    memorize.add_argument(
         "--out", type=_path, default=None, metavar="FOLDER", help="where to write (default: out/NAME)"
     )
     memorize.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
@@ -130,6 +138,15 @@ def _parser() -> argparse.ArgumentParser:
         "--independent",
         action="store_true",
         help="with integers and balls alone, sharing no numerical code with the prover (slower)",
+    )
+    check.add_argument(
+        "--at-least", type=_count, default=None, metavar="K", help="ask whether at least K contexts are held"
+    )
+    check.add_argument(
+        "--at-most", type=_bound, default=None, metavar="NATS", help="ask whether the mean divergence is at most this"
+    )
+    check.add_argument(
+        "--tolerance", type=_bound, default=None, metavar="NATS", help="what the divergence of a held law may be"
     )
     _add_common_options(check)
     check.set_defaults(command=_check)
@@ -270,6 +287,16 @@ def _count(text: str) -> int:
     return number
 
 
+def _bound(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no bound, expected a number above 0")
+    return number
+
+
 def _path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("the path is empty, expected a file or a folder")
@@ -389,6 +416,7 @@ def _progress(enabled: bool) -> Iterator[Callable[[str, float | None, str], None
 def _memorize(options: argparse.Namespace) -> int:
     from byheart.job import memorize
     from constructions.files import refuse_existing
+    from constructions.tasks.criterion import TOLERANCE
 
     out = options.out if options.out is not None else Path("out") / _source_name(options)
     refuse_existing(out, overwrite=options.overwrite)
@@ -404,6 +432,7 @@ def _memorize(options: argparse.Namespace) -> int:
             n_heads=options.heads,
             front_end=options.front_end,
             tail=options.tail,
+            tolerance=TOLERANCE if options.tolerance is None else options.tolerance,
             seed=options.seed,
             overwrite=options.overwrite,
             device=options.device,
@@ -411,7 +440,7 @@ def _memorize(options: argparse.Namespace) -> int:
             progress=progress,
         )
     _print(options, summary, _memorize_tables)
-    return {"PROVED": PROVED, "REFUTED": REFUTED}.get(summary["verdict"], UNDECIDED)
+    return EXIT_CODES[summary["verdict"]]
 
 
 def _capacity(options: argparse.Namespace) -> int:
@@ -436,21 +465,33 @@ def _capacity(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     _require_folder(options.folder)
     with _progress(not options.json) as progress:
-        report = _checker(options)(options.folder, progress=progress)
+        report = _checker(options)(options.folder, _asked(options), progress=progress)
     _print(options, report.summary(), _check_tables)
-    return {"PROVED": PROVED, "REFUTED": REFUTED}.get(report.verdict.value, UNDECIDED)
+    return EXIT_CODES[report.verdict.value]
 
 
-def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport | LayerCheckReport]":
-    """The checker for what is in the folder, loaded alone: the independent one shares no arithmetic with the other."""
-    if (options.folder / "layer.safetensors").exists():
-        if options.independent:
-            from verify.independent.layer_checker import check_layer_independently
+def _asked(options: argparse.Namespace) -> "Criterion | None":
+    """What is asked on the command line; nothing: what the certificate asks."""
+    from constructions.errors import InputError
+    from constructions.tasks.criterion import Criterion
+    from verify.certificates.certificate import Certificate
 
-            return check_layer_independently
-        from verify.certificates.layer_memorization import check_layer
+    if options.at_least is None and options.at_most is None and options.tolerance is None:
+        return None
+    if options.at_least is not None and options.at_most is not None:
+        raise InputError(f"both --at-least {options.at_least} and --at-most {options.at_most} are given, expected one")
+    tolerance = Certificate.load(options.folder).criterion.tolerance if options.tolerance is None else options.tolerance
+    if options.at_most is not None:
+        return Criterion.at_most(options.at_most)
+    return (
+        Criterion(tolerance=tolerance)
+        if options.at_least is None
+        else Criterion.at_least(options.at_least, tolerance=tolerance)
+    )
 
-        return check_layer
+
+def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
+    """The checker, loaded alone: the independent one shares no arithmetic with the other."""
     if options.independent:
         from verify.independent.checker import check_independently
 
@@ -471,7 +512,11 @@ def _run(options: argparse.Namespace) -> int:
         return UNDECIDED
     summary = run_summary(options.folder, device=options.device, dtype=options.dtype)
     _print(options, summary, _run_tables)
-    return REFUTED if summary["within_bound"] is False else PROVED
+    if summary["within_bound"] is False:
+        return REFUTED
+    if summary["within_bound"] is None:
+        return UNDECIDED
+    return PROVED if summary["all_held"] else REFUTED
 
 
 def _claims(options: argparse.Namespace) -> int:
@@ -545,8 +590,8 @@ def _build(options: argparse.Namespace) -> int:
             device=options.device,
             progress=progress,
         )
-    _print(options, summary, _layer_tables if "examples" in summary else _memorize_tables)
-    return {"PROVED": PROVED, "REFUTED": REFUTED}.get(summary["verdict"], UNDECIDED)
+    _print(options, summary, _memorize_tables)
+    return EXIT_CODES[summary["verdict"]]
 
 
 def _assumptions(options: argparse.Namespace) -> int:
@@ -606,6 +651,8 @@ def _print(options: argparse.Namespace, summary: dict[str, Any], tables: Callabl
     if options.json:
         sys.stdout.write(json.dumps(summary) + "\n")
         return
+    if "headline" in summary:
+        sys.stdout.write(f"{summary['headline']}\n\n")
     _print_tables(tables(summary))
 
 
@@ -719,34 +766,66 @@ def _capacity_tables(summary: dict[str, Any]) -> Rows:
 
 
 def _memorize_tables(summary: dict[str, Any]) -> Rows:
-    lower, upper = summary["all_contexts_kl"]
+    unit = "" if summary["target"] == "values" else " nats"
+    loss = "distance from the values" if summary["target"] == "values" else "KL, memorized"
+    lower, upper = summary["text_kl"]
     certified = [
-        ("verdict", summary["verdict"]),
-        ("argmax proved", f"{summary['argmax_proved']} of {summary['memorized']} contexts"),
-        ("KL, memorized, mean", f"<= {_number(summary['mean_kl_upper'])} nats"),
-        ("KL, memorized, worst", f"<= {_number(summary['max_kl_upper'])} nats"),
+        ("asked", summary["asked"]),
+        ("targets", summary["origin"]),
+        ("contexts held", f"{summary['held']} of {summary['memorized']}; {summary['wrong']} proved not to be"),
+        *([("least margin", f">= {_number(summary['margin_lower'])}")] if summary["margin_lower"] is not None else []),
+        (f"{loss}, mean", f"<= {_number(summary['mean_loss_upper'])}{unit}"),
+        (f"{loss}, worst", f"<= {_number(summary['max_loss_upper'])}{unit}"),
+        *(
+            [("KL of a guess without the context", f">= {_number(summary['guess_kl_lower'])} nats")]
+            if summary["guess_kl_lower"] is not None
+            else []
+        ),
         *_encoder_rows(summary),
-        ("KL, all contexts, mean", f"in [{_number(lower)}, {_number(upper)}] nats"),
-        ("condition of the features", f"<= {_number(summary['condition'])}"),
-        ("weights", f"{summary['heads']} heads, {summary['parameters']} parameters, front end {summary['front_end']}"),
+        *(
+            [
+                (
+                    "KL of the raw counts, all contexts, mean",
+                    f"in [{_number(lower)}, {_number(upper)}] nats; memorized are smoothed counts",
+                )
+            ]
+            if lower is not None
+            else []
+        ),
+        *([("condition of the features", f"<= {_number(summary['condition'])}")] if summary["condition"] else []),
+        *(
+            [
+                (
+                    f"attention above 1 - {_number(summary['saturation_delta'])}",
+                    f"at least {summary['saturated_pairs']} of {summary['pairs']} pairs of a head and a context",
+                )
+            ]
+            if summary["pairs"] is not None
+            else []
+        ),
+        (
+            "weights",
+            f"{summary['heads']} heads, d_qk {summary['query_dim']}, d_head {summary['head_dim']}, "
+            f"{summary['parameters']} parameters, {summary['front_end']}",
+        ),
     ]
-    files = [(name, path) for name, path in summary["files"].items()]
     return [
-        ("Capacity", _capacity_rows(summary)),
+        *([("Built", [(summary["claim"], summary["built"])])] if "claim" in summary else []),
+        *([("Capacity", _capacity_rows(summary))] if "rank_lower" in summary else []),
         ("Certified, of the weights as written", certified),
         (
             "Replica in torch",
             [(name, _torch_row(row)) for name, row in (summary["torch"] or {}).items()]
             or [("torch", "not installed: the replica was not run")],
         ),
-        ("Files", files),
+        ("Files", list(summary["files"].items())),
         ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in summary["seconds"].items()]),
     ]
 
 
 def _encoder_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """What a stream of d dimensions cannot avoid; nothing for labels."""
-    if summary["unavoidable_kl"] is None:
+    if summary.get("unavoidable_kl") is None:
         return []
     (lower, upper), (_, reached) = summary["unavoidable_kl"], summary["encoder_kl"]
     return [
@@ -826,34 +905,10 @@ def _layer_result(row: dict[str, Any]) -> str:
     return f"largest label error {_number(row['max_label_error'])}"
 
 
-def _layer_tables(summary: dict[str, Any]) -> Rows:
-    pairs = f"at least {summary['saturated_pairs']} of {summary['pairs']}"
-    certified = [
-        ("verdict", summary["verdict"]),
-        ("rank of Z", f"{summary['examples']}: {summary['rank_verdict']}"),
-        ("condition of Z", f"<= {_number(summary['condition'])}"),
-        ("label error", f"<= {_number(summary['label_error_upper'])}")
-        if summary["kind"] == "regression"
-        else ("margin of the class", f">= {_number(summary['margin_lower'])}"),
-        (f"attention above 1 - {_number(summary['saturation_delta'])}", f"{pairs} pairs of a head and an example"),
-        ("weights", f"{summary['heads']} heads, {summary['parameters']} parameters"),
-    ]
-    return [
-        ("Built", [(summary["claim"], summary["built"])]),
-        ("Certified, of the weights as written", certified),
-        (
-            "Replica in torch",
-            [(name, _torch_row(row)) for name, row in (summary["torch"] or {}).items()]
-            or [("torch", "not installed: the replica was not run")],
-        ),
-        ("Files", list(summary["files"].items())),
-        ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in summary["seconds"].items()]),
-    ]
-
-
 def _check_tables(summary: dict[str, Any]) -> Rows:
-    rows = [(claim["id"], f"{claim['verdict']}: {claim['reason']}") for claim in summary["claims"]]
-    return [(f"{summary['verdict']}, by {summary['path']}", rows)]
+    rows = [("asked", summary["asked"])]
+    rows += [(each["id"], f"{each['verdict']}: {each['reason']}") for each in summary["statements"]]
+    return [(f"By {summary['path']}", rows)]
 
 
 def _run_tables(summary: dict[str, Any]) -> Rows:

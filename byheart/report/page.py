@@ -35,7 +35,7 @@ class Details:
 
     Args:
         source: What the task was made from, in a few words.
-        claims: Verdict and statement of each claim of the certificate.
+        statements: What the certificate states, each proved.
         divergence_upper: Certified upper bounds of the divergence of each memorized context, nats, `[T]`.
         margin_lower: Certified lower bounds of the margin of the argmax, nats, `[T]`.
         empirical_divergence: Divergence of the raw counts of every context, memorized ones first, nats, `[M]`.
@@ -48,7 +48,7 @@ class Details:
     """
 
     source: str = ""
-    claims: Sequence[tuple[str, str]] = ()
+    statements: Sequence[str] = ()
     divergence_upper: Float64Array | None = None
     margin_lower: Float64Array | None = None
     empirical_divergence: Float64Array | None = None
@@ -95,6 +95,7 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
     Page: docs/report.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> from constructions.tasks.task import Counts, make_task
         >>> task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("<a>", "b"))
         >>> one = np.ones((1, 2, 1))
@@ -117,7 +118,7 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
         _section("All contexts", _rest(summary, task, details)),
         _section("Files, and how to check them again", _files(summary, details)),
     ]
-    title = f"byheart: {task.n_contexts} contexts in {network.n_heads} heads"
+    title = f"byheart: {str(summary.get('headline') or 'a memory').split(':')[0]}, {task.n_contexts} contexts"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -136,9 +137,9 @@ def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: D
             _count(task.n_contexts),
             f"of {_count(task.n_all)}; {_share(task.prior.sum())} of all occurrences",
         ),
-        ("argmax proved", _of(summary.get("argmax_proved"), task.n_contexts), "contexts whose prediction is certain"),
-        ("mean divergence", _at_most(summary.get("mean_kl_upper")), "nats, over the memorized contexts"),
-        ("largest divergence", _at_most(summary.get("max_kl_upper")), "nats, in any memorized context"),
+        ("held", _of(summary.get("held"), task.n_contexts), "contexts that meet what is asked of each"),
+        ("mean divergence", _at_most(summary.get("mean_loss_upper")), "nats, over the memorized contexts"),
+        ("largest divergence", _at_most(summary.get("max_loss_upper")), "nats, in any memorized context"),
         ("heads", _count(network.n_heads), _heads_note(summary)),
         ("parameters", _count(network.parameters), f"d = {network.d_model}, d<sub>h</sub> = {network.d_head}"),
     ]
@@ -147,10 +148,10 @@ def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: D
         for name, value, note in figures
         if value
     )
+    title = str(summary.get("headline") or "").split(";")[0]
     badge = f'<span class="verdict {_verdict_class(verdict)}">{_text(verdict)}</span>' if verdict else ""
     return (
-        f"<header><p class='brand'>byheart</p><h1>{_count(task.n_contexts)} contexts, held by "
-        f"{_count(network.n_heads)} attention heads {badge}</h1>"
+        f"<header><p class='brand'>byheart</p><h1>{_text(title)} {badge}</h1>"
         f"<p>The {kind} after {_count(task.n_contexts)} contexts of {task.context_length} "
         f"{_plural('token', task.context_length)}{source}, in handcrafted weights: nothing was trained, and every "
         f"bound on this page marked ≤ or ≥ is proved about the very float64 numbers in "
@@ -160,9 +161,8 @@ def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: D
 
 def _claims(details: Details) -> str:
     rows = "".join(
-        f'<tr><td><span class="verdict {_verdict_class(verdict)}">{_text(verdict)}</span></td>'
-        f"<td>{_text(statement)}</td></tr>"
-        for verdict, statement in details.claims
+        f'<tr><td><span class="verdict {_verdict_class("PROVED")}">PROVED</span></td><td>{_text(statement)}</td></tr>'
+        for statement in details.statements
     )
     return f"<table class='claims'><tbody>{rows}</tbody></table>" if rows else ""
 
@@ -263,7 +263,7 @@ def _divergences(summary: Mapping[str, Any], task: Task, details: Details) -> st
                 f"One value per memorized context.{note}",
             )
         )
-    mean, largest = summary.get("mean_kl_upper"), summary.get("max_kl_upper")
+    mean, largest = summary.get("mean_loss_upper"), summary.get("max_loss_upper")
     if mean is not None and largest is not None and parts:
         parts.insert(0, f"<p>Proved: mean {_at_most(mean)}, maximum {_at_most(largest)} nats.</p>")
         parts.insert(1, _unavoidable(summary, task))
@@ -413,12 +413,13 @@ def _judgement(run: Mapping[str, Any]) -> str:
 
 def _rest(summary: Mapping[str, Any], task: Task, details: Details) -> str:
     parts = []
-    both = summary.get("all_contexts_kl")
+    both = summary.get("text_kl")
     if both is not None and None not in both:
         low, high = (float(end) for end in both)
         parts.append(
             f"<p>Proved: over all {_count(task.n_all)} contexts, each weighted by how often it occurs, the mean "
-            f"divergence of the raw counts from the model lies between {number(low, digits=6, bound='lower')} and "
+            f"divergence of the raw counts (not of the smoothed laws that are memorized) from the model lies "
+            f"between {number(low, digits=6, bound='lower')} and "
             f"{number(high, digits=6, bound='upper')} nats.</p>"
         )
     if task.n_all == task.n_contexts:

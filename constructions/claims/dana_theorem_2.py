@@ -6,9 +6,11 @@ Page: docs/claims/theorem_2.md
 import numpy as np
 
 from constructions.claims.claim import Claim, Hypothesis
+from constructions.encoders.low_entropy_encoder import missing_mass, strength
 from constructions.memories.low_entropy_memory import low_entropy_memory
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import all_contexts, array_task
+from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.unembeddings.unembedding import best
 from constructions.unembeddings.unembedding_families import families
@@ -29,7 +31,7 @@ def build(
         seed: Seed of the contexts, the laws and the weights.
 
     Returns:
-        The network, and its laws as the task.
+        The network, its laws as the task, and the bound (A1) of the mean divergence as what is asked.
 
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2. Page: docs/claims/theorem_2.md
 
@@ -52,7 +54,10 @@ def build(
         f"{contexts} laws over {tokens} tokens in d = {d_model} dimensions, 1/{noise} of each beside its token: "
         f"{unembedding.family}, kappa = {unembedding.kappa}"
     )
-    return Construction(task, network, summary)
+    missing, kappa = missing_mass(laws, labels), float(unembedding.kappa)
+    lead = strength(missing, least=1.0, kappa=kappa, n_tokens=tokens)
+    promised = np.log1p((tokens - 1) * np.exp(-lead)) + kappa * missing * lead + (laws * np.log(laws)).sum(axis=1)
+    return Construction(task, network, summary, Criterion.at_most(float(promised.mean())))
 
 
 def _held(tokens: int, noise: int, d_model: int, **_: object) -> bool:

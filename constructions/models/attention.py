@@ -135,6 +135,7 @@ def logits(network: Model, contexts: Int64Array, *, rows: int = 4096) -> Float64
     Source: Dana, Pydi, Chevaleyre (2024), equation (2). Page: docs/conventions.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> zero, one = np.zeros, np.ones
         >>> network = dana_network(W_E=np.eye(2), W_pos=zero((3, 2)), W_Q=zero((1, 2, 1)), W_K=zero((1, 2, 1)),
         ...                   W_V=one((1, 2, 1)), W_O=one((1, 1, 2)), W_U=np.eye(2))

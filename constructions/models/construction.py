@@ -1,10 +1,11 @@
 """Weights that are built to hold a task."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from constructions.errors import InputError
 from constructions.models.model import Model
+from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 
@@ -19,6 +20,7 @@ class Construction(Generic[TaskT]):
         task: What the weights are to hold.
         model: The weights, as they are shipped: rounded to float64.
         summary: What was built and how large it is, in one sentence.
+        criterion: What is promised of them; by default that every context is held.
 
     Raises:
         InputError: The model does not read or does not answer the contexts of the task.
@@ -29,6 +31,7 @@ class Construction(Generic[TaskT]):
     task: TaskT
     model: Model
     summary: str
+    criterion: Criterion = field(default_factory=Criterion)
 
     def __post_init__(self) -> None:
         require_fit(self.model, self.task)

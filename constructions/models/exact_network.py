@@ -4,7 +4,7 @@ Page: docs/claims/generic_embeddings.md
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +13,7 @@ from flint import fmpq, fmpq_mat, fmpz
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
+from constructions.models.blocks import Attention, Block, Normalization, Tensor, tensor_fields
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 
@@ -131,10 +132,7 @@ class ExactNetwork:
         _require(self.W_U.nrows() == front_end.d_model, "W_U", self.W_U, f"[{front_end.d_model}, N]")
 
     def rounded(self) -> Model:
-        r"""The float64 network nearest to this one, with the $\ln 2$ of the scores put into W_Q.
-
-        Every entry is rounded once; those of W_Q are then multiplied by the float64 nearest to ln 2, and rounded again.
-        What the rounded weights do has to be certified anew.
+        r"""The float64 network nearest to this one, as `rounded` makes it.
 
         Returns:
             The network, with one silent head (all its weights zero) if this one has none.
@@ -147,15 +145,68 @@ class ExactNetwork:
         front_end = self.front_end
         nothing = fmpq_mat(front_end.d_model, 1)
         W_Q, W_K, W_V = (heads or (nothing,) for heads in (front_end.W_Q, front_end.W_K, front_end.W_V))
-        return dana_network(
-            W_E=as_floats(front_end.W_E),
-            W_pos=as_floats(front_end.W_pos),
-            W_Q=np.stack([as_floats(query) for query in W_Q]) * math.log(2.0),
-            W_K=np.stack([as_floats(key) for key in W_K]),
-            W_V=np.stack([as_floats(value) for value in W_V]),
-            W_O=np.stack([as_floats(output) for output in self.W_O or (nothing.transpose(),)]),
-            W_U=as_floats(self.W_U),
+        network = dana_network(
+            W_E=_array(front_end.W_E),
+            W_pos=_array(front_end.W_pos),
+            W_Q=np.stack([_array(query) for query in W_Q]),
+            W_K=np.stack([_array(key) for key in W_K]),
+            W_V=np.stack([_array(value) for value in W_V]),
+            W_O=np.stack([_array(output) for output in self.W_O or (nothing.transpose(),)]),
+            W_U=_array(self.W_U),
         )
+        return rounded(network)
+
+
+def rounded(model: Model) -> Model:
+    r"""The float64 model nearest to a rational one, with the $\ln 2$ of the scores put into W_Q and b_Q.
+
+    Every entry is rounded once; those of W_Q and b_Q are then multiplied by the float64 nearest to ln 2, and rounded
+    again. What the rounded weights do has to be certified anew.
+
+    Args:
+        model: A rational model of any blocks.
+
+    Returns:
+        The float64 model.
+
+    Raises:
+        InputError: A model of float64 tensors, or an entry beyond the range of float64.
+
+    Page: docs/claims/generic_embeddings.md
+
+    Example:
+        >>> third = np.array([[[fmpq(1, 3)]]])
+        >>> block = Attention(third, third, third, third)
+        >>> model = rounded(Model(blocks=(block,), W_U=third[0], W_E=third[0], W_pos=third[0]))
+        >>> float(model.W_K[0, 0, 0]), float(model.W_Q[0, 0, 0]) == 1 / 3 * math.log(2)
+        (0.3333333333333333, True)
+    """
+    if not model.is_rational:
+        raise InputError("the model has float64 tensors, expected rationals")
+    tensors = {name: _nearest(getattr(model, name)) for name in ("W_E", "W_pos", "W_U", "b_U")}
+    return Model(blocks=tuple(_rounded_block(block) for block in model.blocks), **tensors)
+
+
+def _rounded_block(block: Block) -> Block:
+    changes: dict[str, Any] = {name: _nearest(tensor) for name, tensor in tensor_fields(block)}
+    if isinstance(block, Attention):
+        changes |= {name: changes[name] * math.log(2.0) for name in ("W_Q", "b_Q") if name in changes}
+    if not isinstance(block, Normalization) and block.norm is not None:
+        changes["norm"] = _rounded_block(block.norm)
+    return replace(block, **changes)
+
+
+def _nearest(tensor: Tensor | None) -> Any:
+    """The nearest float64 of every entry, or none."""
+    if tensor is None:
+        return None
+    return as_floats(fmpq_mat(1, tensor.size, tensor.ravel().tolist())).reshape(tensor.shape)
+
+
+def _array(matrix: fmpq_mat) -> Tensor:
+    entries = np.empty(matrix.nrows() * matrix.ncols(), dtype=object)
+    entries[:] = matrix.entries()
+    return entries.reshape(_shape(matrix))
 
 
 def as_floats(matrix: fmpq_mat) -> Float64Array:

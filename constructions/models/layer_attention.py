@@ -110,6 +110,7 @@ def outputs(layer: Model, task: VectorTask) -> Float64Array:
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> outputs(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).tolist()

@@ -255,7 +255,7 @@ class Model:
         if {"format": FORMAT, "version": VERSION, **model.options()} != metadata:
             raise FileFormatError(f"{path} is not a readable model: its metadata are not those of its blocks")
         if unknown := sorted(set(tensors) - set(model.tensors())):
-            raise FileFormatError(f"{path} holds the tensors {unknown}, which belong to no block")
+            raise FileFormatError(f"{path} is not a readable model: the tensors {unknown} belong to no block")
         return model
 
     def _require_float64(self) -> None:

@@ -75,6 +75,11 @@ def dana_tensors(network: Model) -> dict[str, Tensor]:
     }
 
 
+def require_dana_network(model: Model) -> None:
+    """Raise `InputError` unless the model is a network of one attention: nothing else is read as one."""
+    dana_tensors(model)
+
+
 def is_dana_network(model: Model) -> bool:
     """Whether the model reads tokens and is one attention from the last position, with a skip connection and no shifts.
 
@@ -111,8 +116,8 @@ def mahdavi_layer(W_Q: Tensor, W_K: Tensor, W_V: Tensor, W_O: Tensor, W_D: Tenso
     Example:
         >>> one = np.ones
         >>> layer = mahdavi_layer(one((3, 4, 2)), one((3, 4, 2)), one((3, 4, 1)), one((3, 5)), one((5, 1)))
-        >>> layer.n_heads, layer.d_model, layer.d_qk, layer.d_head, layer.d_inner, layer.d_vocab_out, layer.parameters
-        (3, 4, 2, 1, 5, 1, 80)
+        >>> layer.n_heads, layer.d_model, layer.d_qk, layer.d_head, layer.attention.d_out, layer.parameters
+        (3, 4, 2, 1, 5, 80)
     """
     W_V, W_O = frozen("W_V", W_V, 3), frozen("W_O", W_O, 2)
     n_heads, _, d_value = W_V.shape
@@ -138,6 +143,11 @@ def mahdavi_tensors(layer: Model) -> dict[str, Tensor]:
     block = layer.attention
     W_O = block.W_O.reshape(-1, block.d_out)
     return {"W_Q": block.W_Q, "W_K": block.W_K, "W_V": block.W_V, "W_O": W_O, "W_D": layer.W_U}
+
+
+def require_mahdavi_layer(model: Model) -> None:
+    """Raise `InputError` unless the model is a layer that reads vectors: nothing else is read as one."""
+    mahdavi_tensors(model)
 
 
 def is_mahdavi_layer(model: Model) -> bool:

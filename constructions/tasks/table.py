@@ -128,6 +128,7 @@ def table_task(
         target=target,
         facts=facts,
         mass=mass,
+        origin="table" if target == "labels" and all(len(each) == 1 for each in follows.values()) else None,
     )
 
 

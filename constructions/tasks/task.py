@@ -18,6 +18,8 @@ from constructions.files import canonical_json, read_regular_file, write_atomica
 Int64Array = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
 Target = Literal["laws", "labels"]
+Origin = Literal["smoothed counts", "most frequent", "table", "own"]
+"""Where targets come from: the smoothed counts, the most frequent next tokens, the rows of a table, or elsewhere."""
 
 _END_OF_ARCHIVE = b"\0\0"  # the length of a comment that is not there
 _LARGEST_COUNT = 2**53  # counts stay exact in float64
@@ -149,9 +151,13 @@ class Task:
         prior: Frequency of each memorized context among all contexts of the text, `[T]`.
         tail_contexts: The contexts that are not memorized, `[M - T, S]`.
         tail_counts: Counts of the next token after each of those, $M - T$ rows.
+        origin: Where the targets come from; empty: what the counts say of them. It is checked: ``smoothed counts`` are
+            `smoothed_laws`, ``most frequent`` the first maxima of the counts, a ``table`` has one next token for each
+            context.
 
     Raises:
-        InputError: A field of a wrong shape or range, or a context that occurs twice; names it.
+        InputError: A field of a wrong shape or range, a context that occurs twice, or targets that are not what
+            `origin` says; names it.
         HypothesisError: A law without full support.
 
     Source: Dana, Pydi, Chevaleyre (2024), Section 2. Page: docs/task.md
@@ -172,6 +178,7 @@ class Task:
     prior: Float64Array
     tail_contexts: Int64Array
     tail_counts: Counts
+    origin: Origin | Literal[""] = ""
 
     def __post_init__(self) -> None:
         if self.target not in ("laws", "labels"):
@@ -184,6 +191,7 @@ class Task:
                 object.__setattr__(self, name, _frozen_floats(name, getattr(self, name), dimensions=dimensions))
         self._check_contexts()
         self._check_target()
+        self._check_origin()
 
     def _check_contexts(self) -> None:
         n_contexts, context_length = self.contexts.shape
@@ -240,6 +248,18 @@ class Task:
         if (self.labels != self.laws.argmax(axis=1)).any():
             raise InputError("labels must be the first mode of each law for the target 'laws'")
 
+    def _check_origin(self) -> None:
+        found: Origin = "own"
+        if self.laws is None:
+            if (self.labels == self.counts.first_maxima()).all():
+                found = "most frequent"
+        elif _are_smoothed(self.laws, self.counts, self.vocabulary_size):
+            found = "smoothed counts"
+        one_each = found == "most frequent" and len(self.counts.indices) == len(self.counts)
+        if self.origin not in ("", found, "own", *(["table"] if one_each else [])):
+            raise InputError(f"origin is {self.origin!r}, but by the counts it is {found!r}")
+        object.__setattr__(self, "origin", self.origin or found)
+
     @property
     def n_contexts(self) -> int:
         """Number of memorized contexts, T."""
@@ -277,6 +297,7 @@ class Task:
         """The arrays of ``task.npz`` by name, in the order in which they are hashed."""
         arrays: dict[str, NDArray] = {
             "target": np.array(self.target),
+            "origin": np.array(self.origin),
             "vocabulary": np.array(self.vocabulary),
             "contexts": self.contexts,
             "counts_indptr": self.counts.indptr,
@@ -294,14 +315,14 @@ class Task:
         return arrays
 
     def sha256(self) -> str:
-        """Hash of the target, the vocabulary and the numeric arrays, in hexadecimal.
+        """Hash of the target, its origin, the vocabulary and the numeric arrays, in hexadecimal.
 
-        First the canonical JSON of ``[target, [token, ..]]``; then for each numeric array in the order of `arrays` the
-        ASCII text ``name:d1,d2,..;`` and its little-endian 8-byte entries (int64 or float64).
+        First the canonical JSON of ``[target, origin, [token, ..]]``; then for each numeric array in the order of
+        `arrays` the ASCII text ``name:d1,d2,..;`` and its little-endian 8-byte entries (int64 or float64).
         """
-        digest = hashlib.sha256(canonical_json([self.target, list(self.vocabulary)]).encode("ascii"))
+        digest = hashlib.sha256(canonical_json([self.target, self.origin, list(self.vocabulary)]).encode("ascii"))
         for name, array in self.arrays().items():
-            if name not in ("target", "vocabulary"):
+            if name not in ("target", "origin", "vocabulary"):
                 digest.update(f"{name}:{','.join(map(str, array.shape))};".encode("ascii"))
                 digest.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data)
         return digest.hexdigest()
@@ -319,15 +340,28 @@ class Task:
         Raises:
             FileFormatError: The file is missing, truncated, or not such a task.
         """
-        path = Path(path)
-        arrays = read_stored_arrays(path)
+        return cls.from_arrays(Path(path), read_stored_arrays(path))
+
+    @classmethod
+    def from_arrays(cls, path: Path, arrays: dict[str, NDArray]) -> "Task":
+        """The task of the arrays that were read from `path`.
+
+        Raises:
+            FileFormatError: They are not such a task.
+        """
         try:
             laws = arrays.pop("laws", None)
-            target, vocabulary = arrays.pop("target"), arrays.pop("vocabulary")
-            if (target.ndim, target.dtype.kind, vocabulary.ndim, vocabulary.dtype.kind) != (0, "U", 1, "U"):
-                raise FileFormatError(f"{path} is not a task: target must be one text and vocabulary a list of texts")
+            target, origin, vocabulary = (arrays.pop(name) for name in ("target", "origin", "vocabulary"))
+            texts = [(each.ndim, each.dtype.kind) for each in (target, origin, vocabulary)]
+            if texts != [(0, "U"), (0, "U"), (1, "U")]:
+                raise FileFormatError(
+                    f"{path} is not a task: target and origin must be one text, and vocabulary a list of texts"
+                )
+            if not origin.item():
+                raise FileFormatError(f"{path} is not a task: origin is empty")
             task = cls(
                 target=target.item(),  # type: ignore[arg-type]
+                origin=origin.item(),  # type: ignore[arg-type]
                 vocabulary=tuple(vocabulary.tolist()),
                 counts=Counts(*(arrays.pop(f"counts_{part}") for part in ("indptr", "indices", "data"))),
                 tail_counts=Counts(*(arrays.pop(f"tail_counts_{part}") for part in ("indptr", "indices", "data"))),
@@ -387,6 +421,13 @@ def smoothed_laws(counts: Counts, vocabulary_size: int) -> Float64Array:
     return laws
 
 
+def _are_smoothed(laws: Float64Array, counts: Counts, vocabulary_size: int) -> bool:
+    try:
+        return bool((laws == smoothed_laws(counts, vocabulary_size)).all())
+    except InputError:  # counts too large for exact laws
+        return False
+
+
 def make_task(
     contexts: Int64Array,
     counts: Counts,
@@ -397,6 +438,7 @@ def make_task(
     mass: Fraction | float | None = None,
     at_most: int | None = None,
     laws: Float64Array | None = None,
+    origin: Origin | None = None,
 ) -> Task:
     r"""Sort contexts by frequency, and cut the most frequent ones out to be memorized.
 
@@ -413,6 +455,7 @@ def make_task(
         mass: Instead of `facts`, the share of the text that the memorized contexts must hold, in (0, 1].
         at_most: Memorize no more than this many, if neither `facts` nor `mass` says how many.
         laws: Laws to memorize instead of the smoothed empirical ones, `[M, N]`.
+        origin: Where the targets come from, as in `Task`; by default what the counts say.
 
     Returns:
         The task.
@@ -455,6 +498,7 @@ def make_task(
         prior=totals[:memorized] / totals.sum(),
         tail_contexts=contexts[memorized:],
         tail_counts=counts.rows(memorized, len(counts)),
+        origin=origin or "",
     )
 
 

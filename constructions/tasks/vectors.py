@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json, write_atomically
-from constructions.tasks.task import read_stored_arrays
+from constructions.tasks.task import Task, read_stored_arrays
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
@@ -64,6 +64,16 @@ class VectorTask:
             unique = (self.labels == self.labels.max(axis=1, keepdims=True)).sum(axis=1) == 1
             if not unique.all():
                 raise InputError(f"labels: the largest entry of row {int(unique.argmin())} is not unique")
+
+    @property
+    def target(self) -> Literal["values", "labels"]:
+        """What the outputs must meet: the ``values`` of a regression, or the ``labels`` of a classification."""
+        return "values" if self.kind == "regression" else "labels"
+
+    def modes(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Where the label of the examples `start .. stop - 1` is largest, `[stop - start, d_out]`."""
+        part = self.labels[start:stop]
+        return part == part.max(axis=1, keepdims=True)
 
     @property
     def n_examples(self) -> int:
@@ -132,8 +142,15 @@ class VectorTask:
         Raises:
             FileFormatError: The file is missing, truncated, or not such a task.
         """
-        path = Path(path)
-        arrays = read_stored_arrays(path)
+        return cls.from_arrays(Path(path), read_stored_arrays(path))
+
+    @classmethod
+    def from_arrays(cls, path: Path, arrays: dict[str, NDArray]) -> "VectorTask":
+        """The task of the arrays that were read from `path`.
+
+        Raises:
+            FileFormatError: They are not such a task.
+        """
         if set(arrays) != {"kind", "contexts", "queries", "labels"}:
             raise FileFormatError(f"{path} is not a task of vectors: it holds the arrays {sorted(arrays)}")
         kind = arrays.pop("kind")
@@ -143,6 +160,22 @@ class VectorTask:
             return cls(**arrays, kind=kind.item())
         except InputError as error:
             raise FileFormatError(f"{path} is not a task of vectors: {error}") from error
+
+
+def load_task(path: Path) -> Task | VectorTask:
+    """Read the task in a file, whichever kind it is.
+
+    Args:
+        path: What `Task.save` or `VectorTask.save` wrote.
+
+    Raises:
+        FileFormatError: The file is missing, truncated, or not such a task.
+
+    Page: docs/task.md
+    """
+    path = Path(path)
+    arrays = read_stored_arrays(path)
+    return (VectorTask if "kind" in arrays else Task).from_arrays(path, arrays)
 
 
 def _digest(arrays: dict[str, Float64Array], digest: "hashlib._Hash") -> str:

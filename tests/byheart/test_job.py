@@ -9,6 +9,7 @@ from byheart import job
 from byheart.job import capacity_summary, dimensions, memorize, run_summary
 from constructions.errors import ByheartError, CapacityError, InputError, ResourceError
 from constructions.models.model import Model
+from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Counts, Task, make_task
 from constructions.tasks.text import default_text, text_task
@@ -19,8 +20,9 @@ from verify.verdict import Verdict
 
 FIELDS = {
     "target", "vocabulary", "contexts", "memorized", "paper_rank", "rank_lower", "rank_upper", "paper_heads",
-    "fewest_heads", "heads", "parameters", "condition", "verdict", "accuracy", "mean_kl_upper", "max_kl_upper",
-    "argmax_proved", "all_contexts_kl", "encoder_kl", "unavoidable_kl", "torch", "seconds", "files",
+    "fewest_heads", "heads", "parameters", "condition", "verdict", "mean_loss_upper", "max_loss_upper",
+    "held", "wrong", "headline", "asked", "origin", "guess_kl_lower", "text_kl",
+    "encoder_kl", "unavoidable_kl", "torch", "seconds", "files",
 }  # fmt: skip
 
 
@@ -33,9 +35,10 @@ def test_the_folder_holds_what_the_figures_say(tmp_path):
     summary = memorize(task, out=tmp_path / "out", d_model=16, d_head=4)
     assert set(summary) >= FIELDS
     assert summary["verdict"] == "PROVED"
-    assert summary["accuracy"] == 1.0 and summary["argmax_proved"] == summary["memorized"] == 60
-    assert summary["mean_kl_upper"] <= summary["max_kl_upper"] <= 1e-13
-    lower, upper = summary["all_contexts_kl"]
+    assert summary["wrong"] == 0 and summary["held"] == summary["memorized"] == 60
+    assert summary["headline"].startswith("HELD, PROVED: 60 of 60")
+    assert summary["mean_loss_upper"] <= summary["max_loss_upper"] <= 1e-13 < summary["guess_kl_lower"]
+    lower, upper = summary["text_kl"]
     assert 0 < lower <= upper
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "model.safetensors", "task.npz", "certificate.json", "witness.npz", "report.html", "summary.json",
@@ -59,8 +62,8 @@ def test_a_fitted_tail_lowers_the_divergence_of_all_contexts_and_leaves_the_memo
     plain = memorize(small_text(), out=tmp_path / "plain", tail="none", n_heads=None)
     fitted = memorize(small_text(), out=tmp_path / "fitted", tail="fit")
     assert fitted["verdict"] == plain["verdict"] == "PROVED"
-    assert fitted["max_kl_upper"] <= 1e-13
-    assert fitted["all_contexts_kl"][1] < plain["all_contexts_kl"][0]
+    assert fitted["max_loss_upper"] <= 1e-13
+    assert fitted["text_kl"][1] < plain["text_kl"][0]
 
 
 @pytest.mark.parametrize("front_end", ["table", "random", "base2", "rank-one"])
@@ -75,7 +78,7 @@ def test_labels_of_a_table_are_held_in_any_dimension(tmp_path, d_model):
     rows = {tuple(rng.integers(0, 15, 2)): int(rng.integers(0, 30)) for _ in range(80)}
     table = "".join(f"s{a},r{b},o{c}\n" for (a, b), c in rows.items())
     summary = memorize(table_task(table), out=tmp_path / "out", d_model=d_model)
-    assert summary["verdict"] == "PROVED" and summary["argmax_proved"] == len(rows)
+    assert summary["verdict"] == "PROVED" and summary["held"] == len(rows)
     assert summary["torch"]["float32"]["accuracy"] == 1.0
     assert summary["torch"]["float64"]["within_bound"] is summary["torch"]["float32"]["within_bound"] is True
     assert summary["torch"]["bfloat16"]["within_bound"] is None
@@ -154,11 +157,12 @@ def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
     page = (tmp_path / "out" / "report.html").read_text()
     assert "A stream of 5 dimensions cannot hold every law over 12 tokens" in page
     certificate = Certificate.load(tmp_path / "out")
-    assert {claim.verdict for claim in certificate.claims} == {Verdict.PROVED}
-    assert certificate.claim("argmax").values["proved"] == summary["argmax_proved"]
+    assert certificate.answers.values["held"] == summary["held"] < 60
+    assert summary["headline"].startswith("NOT HELD") and f"{summary['held']} of 60" in summary["headline"]
+    assert check_memorization(tmp_path / "out", Criterion.at_most(summary["mean_loss_upper"])).verdict is Verdict.PROVED
     # The weighted divergence lies below the largest one, by the bounds of the certificate too.
-    assert reached <= summary["max_kl_upper"]
-    assert summary["verdict"] == "PROVED" and 50 <= summary["argmax_proved"] <= 60
+    assert reached <= summary["max_loss_upper"]
+    assert summary["verdict"] == "REFUTED"
 
 
 def test_laws_that_fit_have_nothing_unavoidable_and_labels_have_no_laws(tmp_path):

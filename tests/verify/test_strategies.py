@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 from flint import fmpz_mat
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
+from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.exact_attention import exact_features
 from constructions.models.shapes import dana_tensors
 from verify import strategies
+from verify.forward.in_balls import logits_in_balls
+from verify.forward.rationals import exact_network_logits
 from verify.strategies import Sizes
 
 
@@ -154,8 +157,48 @@ def test_a_task_with_a_tail_is_found():
         (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 0)), "heads = 0, expected an integer of at least 1"),
         (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 1), largest=float("nan")), "largest = nan"),
         (lambda: strategies.exact_front_ends(size=Sizes(2, 2, 2, 1, 1), query_width=0), "query_width = 0"),
+        (lambda: strategies.models(max_blocks=0), "max_blocks = 0, expected"),
+        (lambda: strategies.models(max_width=0), "max_width = 0, expected"),
     ],
 )
 def test_limits_between_which_there_is_nothing_are_refused(strategy, message):
     with pytest.raises(InputError, match=message):
         find(strategy(), lambda found: True)
+
+
+@given(data=st.data(), rational=st.booleans(), hostile=st.booleans())
+def test_models_stay_within_their_limits_and_read_their_inputs(data, rational, hostile):
+    model = data.draw(strategies.models(rational=rational, hostile=hostile, max_blocks=2, max_width=2))
+    given_inputs = data.draw(strategies.inputs(model=model, hostile=hostile))
+    assert model.is_rational == rational and len(model.blocks) <= 2 and model.d_model <= 2
+    if rational:
+        assert logits_in_balls(model, given_inputs, 64).nrows() == exact_network_logits(model, given_inputs).nrows()
+    elif not hostile:
+        assert all(abs(tensor).max(initial=0) <= 2 for tensor in model.tensors().values())
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        lambda model: {type(block) for block in model.blocks} == {Attention, FeedForward, Normalization},
+        lambda model: any(getattr(block, "queries", "") == "task" and block.n_heads for block in model.blocks),
+        lambda model: not model.reads_tokens and any(getattr(block, "attends", "") == "all" for block in model.blocks),
+        lambda model: any(getattr(block, "score_root", 1) > 1 and block.b_Q is not None for block in model.blocks),
+        lambda model: any(getattr(block, "activation", "") == "gelu-tanh" for block in model.blocks),
+        lambda model: any(getattr(block, "norm", None) is not None for block in model.blocks),
+    ],
+    ids=["all kinds", "queries of the task", "all positions", "scaled and shifted", "gelu-tanh", "a norm"],
+)
+def test_models_with_every_option_are_found(wanted):
+    search = settings(max_examples=2000, database=None, phases=[Phase.generate])
+    assert find(strategies.models(), wanted, settings=search)
+
+
+def test_hostile_models_with_huge_and_tiny_entries_are_found():
+    search = settings(max_examples=2000, database=None, phases=[Phase.generate])
+
+    def wanted(model):
+        entries = np.concatenate([tensor.ravel() for tensor in model.tensors().values()])
+        return (abs(entries) > 1e20).any() and ((entries != 0) & (abs(entries) < 1e-300)).any()
+
+    assert find(strategies.models(hostile=True), wanted, settings=search)

@@ -125,7 +125,7 @@ def require_text(name: str, value: object) -> None:
         raise InputError(f"{name} is {str(value)[:40]!r}, expected a text of at most {_LARGEST_TEXT} characters")
 
 
-BOUND_BITS = 12
+BOUND_BITS = 24
 """Significant bits of a bound that is stored."""
 
 

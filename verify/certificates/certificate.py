@@ -1,69 +1,64 @@
-"""Certificates: statements about weights, as data that anybody can re-prove."""
+"""Certificates: statements about a model and a task, and the question that they answer, as data to be proved again."""
 
 import hashlib
-import json
 import math
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.files import canonical_json, require_regular_file, write_atomically
+from constructions.tasks.criterion import Criterion
 from verify.arithmetic.decimals import decimal_above, decimal_below
+from verify.arithmetic.exact_json import (
+    Number,
+    decode_number,
+    encode_number,
+    expect,
+    expect_fields,
+    parse_object,
+    require_sha256,
+    require_text,
+)
 from verify.verdict import Verdict
 
 FORMAT = "byheart-certificate"
-VERSION = 1
+VERSION = 2
 
 CERTIFICATE_FILE = "certificate.json"
-NETWORK_FILE = "model.safetensors"
+MODEL_FILE = "model.safetensors"
 TASK_FILE = "task.npz"
 WITNESS_FILE = "witness.npz"
+REPORT_FILE = "report.html"
+SUMMARY_FILE = "summary.json"
 
+ANSWERS = "answers"
+TEXT_DIVERGENCE = "text-divergence"
 FEATURE_RANK = "feature-rank"
-ARGMAX = "argmax"
-DIVERGENCE = "divergence"
-ALL_CONTEXTS_DIVERGENCE = "all-contexts-divergence"
-MEMORIZATION_CLAIMS = (FEATURE_RANK, ARGMAX, DIVERGENCE, ALL_CONTEXTS_DIVERGENCE)
+SATURATION = "saturation"
+STATEMENTS = (ANSWERS, TEXT_DIVERGENCE, FEATURE_RANK, SATURATION)
+"""The kinds of statement, in the order in which a certificate holds them; the first is in every one."""
 
-SIZE_NAMES = (
-    "n_contexts",
-    "context_length",
-    "vocabulary_size",
-    "n_all",
-    "n_ctx",
-    "d_vocab",
-    "d_model",
-    "n_heads",
-    "d_qk",
-    "d_head",
-    "d_vocab_out",
-)
+TARGETS = ("labels", "laws", "values")
+SIZES = ("contexts", "context_length", "outputs", "all_contexts", "parameters")
 
-Number = int | float | Fraction
-
-_FIELDS = {"format", "version", "subject", "claims", "provenance", "witness", "digest"}
-_LARGEST_FILE = 2**20  # bytes
-_LARGEST_TEXT = 2**12  # characters
+_LARGEST_FILE = 2**24  # bytes
 _LARGEST_COUNT = 2**63
 _LARGEST_BITS = 4096  # of an integer, a numerator or a denominator
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_RATIONAL = re.compile(r"-?[0-9]{1,1300}/[1-9][0-9]{0,1299}")
-_HEXADECIMAL_FLOAT = re.compile(r"-?0x[01]\.[0-9a-f]+p[+-][0-9]+")
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a certificate is about: one network and one task, by the hashes of their exact contents.
+    """What a certificate is about: one model and one task, by the hashes of their exact contents.
 
     Args:
-        network: `Model.sha256()`.
-        task: `Task.sha256()`.
-        target: ``"laws"`` or ``"labels"``.
-        sizes: The integers named by `SIZE_NAMES`.
+        model: `Model.sha256()`.
+        task: `Task.sha256()` or `VectorTask.sha256()`.
+        target: ``"labels"``, ``"laws"`` or ``"values"``.
+        origin: Where the targets come from, `Task.origin`; ``"own"`` where the task brings vectors.
+        sizes: The integers named by `SIZES`.
 
     Raises:
         InputError: A hash that is none, an unknown target, a missing, unknown or negative size.
@@ -71,58 +66,49 @@ class Subject:
     Page: docs/rigour/certificate.md
     """
 
-    network: str
+    model: str
     task: str
     target: str
+    origin: str
     sizes: Mapping[str, int]
 
     def __post_init__(self) -> None:
-        for name in ("network", "task"):
-            _check_sha256(f"subject.{name}", getattr(self, name))
-        if self.target not in ("laws", "labels"):
-            raise InputError(f"subject.target is {self.target!r}, expected 'laws' or 'labels'")
-        if set(self.sizes) != set(SIZE_NAMES):
-            raise InputError(f"subject.sizes has the names {sorted(self.sizes)}, expected {sorted(SIZE_NAMES)}")
+        require_sha256("subject.model", self.model)
+        require_sha256("subject.task", self.task)
+        if self.target not in TARGETS:
+            raise InputError(f"subject.target is {self.target!r}, expected one of {', '.join(map(repr, TARGETS))}")
+        require_text("subject.origin", self.origin)
+        if set(self.sizes) != set(SIZES):
+            raise InputError(f"subject.sizes has the names {sorted(self.sizes)}, expected {sorted(SIZES)}")
         for name, size in self.sizes.items():
             if type(size) is not int or not 0 <= size < _LARGEST_COUNT:
                 raise InputError(f"subject.sizes: {name} is {size!r}, expected an integer from 0 to 2**63 - 1")
 
-    @property
-    def feature_columns(self) -> int:
-        """Number of attention features of a context: n_heads * d_head."""
-        return self.sizes["n_heads"] * self.sizes["d_head"]
-
-    @property
-    def approximates_laws(self) -> bool:
-        """Whether the laws are more than the dimensions can hold: d < N - 1 (Proposition 2)."""
-        return self.target == "laws" and self.sizes["d_model"] < self.sizes["d_vocab_out"] - 1
-
 
 @dataclass(frozen=True)
-class Claim:
-    r"""One quantified statement, what was established about it, and the numbers in it.
+class Statement:
+    r"""One quantified statement about these weights, with the numbers in it; what stands here was proved.
 
-    The kinds of claim, with the numbers each carries (the *bounds* are present exactly when it is PROVED):
+    The kinds, with their numbers (those in brackets only where they were proved):
 
-    - ``feature-rank``: the features of the memorized contexts, a matrix of `rows` rows, have full row rank; bounds
-      `smallest_singular_value_lower` > 0 and `condition_upper`. With `columns` $= H d_h$ the matrix is $Y$, whose rows
-      are the concatenated outputs of the heads before $W_O$; with $d + H d_h$ it is $[X_S, Y]$, the last embedded token
-      beside them. Full row rank of $Y$ implies that of $[X_S, Y]$.
-    - ``argmax``: in each of `contexts` memorized contexts the logit of every mode of the target is strictly larger than
-      all others, which was established for `proved` of them; bound `margin_lower` > 0, a lower bound of the least gap.
-      For laws and $d < N - 1$, where no weights hold all laws, it is claimed for `proved` of the contexts only.
-    - ``divergence``: bounds `mean_upper` and `max_upper` of $d_{KL}(\pi_t \| \mathrm{softmax}(\mathrm{logits}_t))$ in
-      nats over the `contexts` memorized contexts, each of the same weight.
-    - ``all-contexts-divergence``: bounds `lower` and `upper` of the mean of
-      $d_{KL}(c_t / n_t \| \mathrm{softmax}(\mathrm{logits}_t))$ in nats over all `contexts` contexts of the text, each
-      weighted by the number $n_t$ of its `occurrences`.
+    - ``answers``: of the `contexts` of the task at least `held` are held (`Criterion`), and at least `wrong` are not;
+      [`margin_lower`] > 0 is a lower bound of the gap between the logits of the modes and the others over those that
+      are held; [`mean_upper`, `max_upper`] bound the mean and the largest over *all* contexts of the divergence, nats
+      (for values: of the largest distance of an output from its value); [`guess_lower`] is a lower bound of the mean
+      divergence of the best guess that does not look at the context.
+    - ``text-divergence``: `lower` and `upper` of the mean of $d_{KL}(c_t / n_t \Vert \mathrm{softmax}(z_t))$ in nats
+      over all `contexts` of the text, each weighted by the number $n_t$ of its `occurrences`.
+    - ``feature-rank``: the features of the contexts, a matrix of `rows` rows and `columns` columns, have full row rank;
+      [`smallest_singular_value_lower`, `condition_upper`].
+    - ``saturation``: of the `pairs` of a head and a context at least `saturated_lower` have an attention weight above
+      $1 - \delta$, with `delta`.
 
     Args:
         id: The kind.
-        statement: The claim in words with its quantifier; in a certificate it must be the one of `statement`.
-        verdict: What was established.
         method: How, in a few words; information only, since nothing is ever concluded from it.
         values: The numbers: `int`, finite `float` or `Fraction`.
+        held: For ``answers`` where some but not all contexts are held: which, in hexadecimal, the first context being
+            the most significant bit of the first digit; otherwise empty.
 
     Raises:
         InputError: An unknown kind, or a missing, unknown or impossible number.
@@ -130,35 +116,28 @@ class Claim:
     Page: docs/rigour/certificate.md
 
     Example:
-        >>> values = {"contexts": 3, "proved": 3, "margin_lower": 0.1234567}
-        >>> claim = Claim.of(ARGMAX, "laws", Verdict.PROVED, "an example", values)
-        >>> print(claim.statement[-74:])
-        every mode of its law is larger than every other logit by at least 0.1234.
+        >>> print(Statement(ANSWERS, "", {"contexts": 3, "held": 3, "wrong": 0, "margin_lower": 0.5}).words("labels"))
+        Of 3 contexts 3 are held; the logit of the label exceeds every other by at least 0.5.
     """
 
     id: str
-    statement: str
-    verdict: Verdict
     method: str
     values: Mapping[str, Number]
-
-    @classmethod
-    def of(cls, id: str, target: str, verdict: Verdict, method: str, values: Mapping[str, Number]) -> "Claim":
-        """The claim with the statement that its numbers make."""
-        _check_values(id, verdict, values)
-        return cls(id, statement(id, target, values), verdict, method, dict(values))
+    held: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.verdict, Verdict):
-            raise InputError(f"claim {self.id!r}: the verdict is {self.verdict!r}, expected a Verdict")
-        _check_values(self.id, self.verdict, self.values)
-        _check_text(f"claim {self.id!r}: method", self.method)
+        require_text(f"statement {self.id!r}: method", self.method)
+        _check_values(self.id, self.values)
+        contexts, held = int(self.values.get("contexts", 0)), self.values.get("held", 0)
+        partial = self.id == ANSWERS and 0 < held < contexts
+        if not partial and self.held != "":
+            raise InputError(f"statement {self.id!r}: held is given, expected it where some but not all contexts are")
+        if partial and len(held_mask(self.held, contexts)) != held:
+            raise InputError(f"statement {self.id!r}: held does not name {held} contexts")
 
-    @property
-    def bounds(self) -> dict[str, Number]:
-        """The numbers that are claimed rather than counted; empty unless the claim is PROVED."""
-        names = _KINDS[self.id].bounds
-        return {name: value for name, value in self.values.items() if name in names}
+    def words(self, target: str) -> str:
+        """The statement in words, a function of its numbers; decimals are rounded in the direction that is true."""
+        return _WORDS[self.id](self.values, target)
 
 
 @dataclass(frozen=True)
@@ -176,7 +155,7 @@ class Witness:
     def __post_init__(self) -> None:
         if self.file != WITNESS_FILE:
             raise InputError(f"witness.file is {self.file!r}, expected {WITNESS_FILE!r}")
-        _check_sha256("witness.sha256", self.sha256)
+        require_sha256("witness.sha256", self.sha256)
 
     @classmethod
     def of(cls, data: bytes) -> "Witness":
@@ -186,7 +165,7 @@ class Witness:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Claims about one network and one task, with all that is needed to prove them again.
+    """An answer to the question whether a model holds a task, with all that is needed to prove it again.
 
     A certificate is data, not evidence: who receives one re-proves it from the weights and the task
     (`verify.certificates.memorization.check_memorization`, `verify.independent.checker.check_independently`) and never
@@ -194,53 +173,68 @@ class Certificate:
 
     Args:
         subject: What it is about.
-        claims: The claims, in the order of `MEMORIZATION_CLAIMS`, each kind at most once.
+        criterion: What was asked.
+        statements: What was proved, in the order of `STATEMENTS`, each kind at most once, ``answers`` always.
         provenance: Names and versions of the software and the machine that made it.
-        witness: The witness file, if there is one.
+        witness: The witness file of the rank, if there is one.
 
     Raises:
-        InputError: Claims that do not fit the subject or each other.
+        InputError: Statements that do not fit the subject or each other.
 
     Page: docs/rigour/certificate.md
     """
 
     subject: Subject
-    claims: tuple[Claim, ...]
+    criterion: Criterion
+    statements: tuple[Statement, ...]
     provenance: Mapping[str, str]
     witness: Witness | None = None
     digest: str = field(init=False, compare=False, default="")
 
     def __post_init__(self) -> None:
-        ids = [claim.id for claim in self.claims]
-        if ids != [name for name in MEMORIZATION_CLAIMS if name in ids]:
-            raise InputError(f"claims are {ids}, expected each at most once in the order {list(MEMORIZATION_CLAIMS)}")
-        for claim in self.claims:
-            _check_claim_fits(claim, self.subject)
+        ids = [statement.id for statement in self.statements]
+        if ids != [name for name in STATEMENTS if name in ids] or ANSWERS not in ids:
+            raise InputError(
+                f"statements are {ids}, expected {ANSWERS!r} and each at most once, in the order {STATEMENTS}"
+            )
+        for statement in self.statements:
+            _check_fits(statement, self.subject)
+        if self.witness is not None and FEATURE_RANK not in ids:
+            raise InputError(f"a witness is named, but no statement {FEATURE_RANK!r}")
         for name, text in self.provenance.items():
-            _check_text("provenance", name)
-            _check_text(f"provenance.{name}", text)
-        object.__setattr__(self, "digest", _digest(_as_data(self)))
+            require_text("provenance", name)
+            require_text(f"provenance.{name}", text)
+        object.__setattr__(self, "digest", _digest(self._data()))
+
+    @property
+    def answers(self) -> Statement:
+        """The statement about the answers to the contexts."""
+        return self.statements[0]
 
     @property
     def verdict(self) -> Verdict:
-        """PROVED if all claims of `MEMORIZATION_CLAIMS` are there and PROVED, REFUTED if one is, else UNDECIDED."""
-        missing = [Verdict.UNDECIDED for name in MEMORIZATION_CLAIMS if name not in {claim.id for claim in self.claims}]
-        return Verdict.all_of([*(claim.verdict for claim in self.claims), *missing])
+        """The answer to the question: PROVED for yes, REFUTED for no, UNDECIDED."""
+        return answer(self.criterion, self.answers.values)
 
-    def claim(self, id: str) -> Claim:
-        """The claim of the kind `id`.
+    def statement(self, id: str) -> Statement | None:
+        """The statement of the kind `id`, if it was proved."""
+        return next((statement for statement in self.statements if statement.id == id), None)
 
-        Raises:
-            TamperedError: There is none; a certificate without one of its claims was not written by byheart.
-        """
-        for claim in self.claims:
-            if claim.id == id:
-                return claim
-        raise TamperedError(f"{CERTIFICATE_FILE} lacks the claim {id!r}; a certificate of memorization holds it")
+    def asking(self, criterion: Criterion) -> "Certificate":
+        """The certificate of the same statements for another question of the same tolerance."""
+        if criterion.tolerance != self.criterion.tolerance and criterion.asked != "at-most":
+            raise InputError(
+                f"tolerance is {criterion.tolerance}, the certificate counts contexts for {self.criterion.tolerance}"
+            )
+        return replace(self, criterion=criterion)
+
+    def headline(self) -> str:
+        """The answer in one line, with the figures."""
+        return headline(self.subject, self.criterion, self.verdict, self.answers.values)
 
     def to_json(self) -> str:
         """The one text of this certificate: canonical JSON (sorted keys, no spaces, ASCII) and a final newline."""
-        return canonical_json({**_as_data(self), "digest": self.digest}) + "\n"
+        return canonical_json({**self._data(), "digest": self.digest}) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
@@ -248,24 +242,31 @@ class Certificate:
 
         Raises:
             FileFormatError: Not JSON, too long, a field missing or unknown, a number that is not exact, or a text that
-                is not the canonical one.
+                is not the canonical one; or a certificate of another version.
             TamperedError: The digest is not the hash of the contents.
         """
-        data = _parse_json(text)
-        _expect_keys("the certificate", data, _FIELDS)
-        if data["format"] != FORMAT or type(data["version"]) is not int or data["version"] != VERSION:
+        if len(text) > _LARGEST_FILE:
+            raise FileFormatError(f"{CERTIFICATE_FILE} is longer than {_LARGEST_FILE} bytes")
+        data = parse_object(CERTIFICATE_FILE, text)
+        if data.get("format") != FORMAT or type(data.get("version")) is not int or data["version"] != VERSION:
             raise FileFormatError(
-                f"{CERTIFICATE_FILE} has format {data['format']!r} version {data['version']!r}, "
-                f"expected {FORMAT!r} version {VERSION}"
+                f"{CERTIFICATE_FILE} has format {data.get('format')!r} version {data.get('version')!r}, expected "
+                f"{FORMAT!r} version {VERSION}: build the folder again with this version of byheart"
             )
+        expect_fields(
+            CERTIFICATE_FILE,
+            data,
+            {"format", "version", "subject", "criterion", "statements", "provenance", "witness", "digest"},
+        )
         try:
             digest = _digest({key: value for key, value in data.items() if key != "digest"})
             if data["digest"] != digest:
                 raise TamperedError(f"{CERTIFICATE_FILE} has the digest {data['digest']!r}, its contents {digest}")
             certificate = cls(
                 subject=_parse_subject(data["subject"]),
-                claims=tuple(_parse_claim(claim) for claim in _expect("claims", data["claims"], list)),
-                provenance=_expect("provenance", data["provenance"], dict),
+                criterion=parse_criterion(data["criterion"]),
+                statements=tuple(_parse_statement(each) for each in expect("statements", data["statements"], list)),
+                provenance=expect("provenance", data["provenance"], dict),
                 witness=_parse_witness(data["witness"]),
             )
         except InputError as error:
@@ -280,13 +281,15 @@ class Certificate:
 
     @classmethod
     def load(cls, folder: Path) -> "Certificate":
-        """Read ``certificate.json`` of `folder`, and require that the witness file is the one it names.
+        """Read ``certificate.json`` of `folder`; require that the witness is the one it names, and nothing foreign.
 
         Raises:
-            FileFormatError: A file is missing or unreadable, or as `from_json`.
+            FileFormatError: A file is missing or unreadable, or as `from_json`; or the folder holds a file that belongs
+                to no certificate.
             TamperedError: As `from_json`; or the witness has another hash.
         """
-        path = Path(folder) / CERTIFICATE_FILE
+        folder = Path(folder)
+        path = folder / CERTIFICATE_FILE
         require_regular_file(path)
         try:
             with path.open("rb") as file:
@@ -294,22 +297,50 @@ class Certificate:
         except (OSError, UnicodeDecodeError) as error:
             raise FileFormatError(f"{path} is not a readable certificate: {error}") from error
         certificate = cls.from_json(text)
+        require_own_files(folder, witness=certificate.witness is not None)
         if certificate.witness is not None:
-            witness = Path(folder) / certificate.witness.file
+            witness = folder / certificate.witness.file
             if file_sha256(witness) != certificate.witness.sha256:
                 raise TamperedError(f"{witness} is not the witness that the certificate names: its hash differs")
         return certificate
 
+    def _data(self) -> dict[str, Any]:
+        subject, witness = self.subject, self.witness
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "subject": {
+                "model": subject.model,
+                "task": subject.task,
+                "target": subject.target,
+                "origin": subject.origin,
+                "sizes": dict(subject.sizes),
+            },
+            "criterion": self.criterion.data(),
+            "statements": [
+                {
+                    "id": each.id,
+                    "statement": each.words(subject.target),
+                    "method": each.method,
+                    "values": {name: encode_number(value) for name, value in each.values.items()},
+                    "held": each.held,
+                }
+                for each in self.statements
+            ],
+            "provenance": dict(self.provenance),
+            "witness": None if witness is None else {"file": witness.file, "sha256": witness.sha256},
+        }
+
 
 @dataclass(frozen=True)
-class ClaimCheck:
-    """What a checker established about one claim, without trusting the certificate.
+class StatementCheck:
+    """What a checker established about one statement, without trusting the certificate.
 
     Args:
-        id: The claim.
-        verdict: PROVED: the claim, with the bounds as stored, holds. REFUTED: it is false. UNDECIDED: neither.
+        id: The statement.
+        verdict: PROVED: the statement, with the bounds as stored, holds. REFUTED: it is false. UNDECIDED: neither.
         reason: One sentence for a person.
-        values: Bounds of the same names that the checker itself obtained, where it did.
+        values: Numbers of the same names that the checker itself obtained, where it did.
     """
 
     id: str
@@ -324,105 +355,164 @@ class CheckReport:
 
     Args:
         certificate: What was checked.
-        checks: One per claim of `MEMORIZATION_CLAIMS`, in that order.
+        criterion: What was asked: that of the certificate, or another.
+        checks: One for each statement, in its order.
         path: The arithmetic that was used, in words.
     """
 
     certificate: Certificate
-    checks: tuple[ClaimCheck, ...]
+    criterion: Criterion
+    checks: tuple[StatementCheck, ...]
     path: str
 
     @property
     def verdict(self) -> Verdict:
-        """PROVED if every claim is, REFUTED if one is, else UNDECIDED."""
-        return Verdict.all_of([check.verdict for check in self.checks])
+        """The answer to the question by the checker's own numbers, if every stored statement was proved again.
+
+        REFUTED if a stored statement is false or the answer is no, UNDECIDED if neither is known.
+        """
+        return Verdict.all_of(
+            [answer(self.criterion, self.checks[0].values), *(check.verdict for check in self.checks)]
+        )
+
+    def headline(self) -> str:
+        """The answer in one line, with the checker's own figures."""
+        false = [check.id for check in self.checks if check.verdict is Verdict.REFUTED]
+        if false:
+            return f"THE CERTIFICATE IS FALSE: {', '.join(false)}"
+        subject, values = self.certificate.subject, self.checks[0].values
+        return headline(subject, self.criterion, self.verdict, values)
 
     def summary(self) -> dict[str, Any]:
         """What a person or a program wants to know, as data for JSON; the numbers are rounded to float64."""
+        subject = self.certificate.subject
         return {
             "verdict": self.verdict.value,
+            "headline": self.headline(),
+            "asked": self.criterion.describe(subject.target),
             "path": self.path,
-            "network_sha256": self.certificate.subject.network,
-            "task_sha256": self.certificate.subject.task,
-            "claims": [
+            "model_sha256": subject.model,
+            "task_sha256": subject.task,
+            "statements": [
                 {
                     "id": check.id,
-                    "statement": self.certificate.claim(check.id).statement,
+                    "statement": stored.words(subject.target),
                     "verdict": check.verdict.value,
                     "reason": check.reason,
-                    "values": {name: _plain(value) for name, value in check.values.items()},
+                    "values": {name: plain_number(value) for name, value in check.values.items()},
                 }
-                for check in self.checks
+                for stored, check in zip(self.certificate.statements, self.checks, strict=True)
             ],
         }
 
 
-def _plain(value: Number) -> float | None:
-    """A number for JSON, which has no infinity."""
-    try:
-        return float(value) if math.isfinite(value) else None
-    except OverflowError:
-        return None
-
-
-def statement(id: str, target: str, values: Mapping[str, Number]) -> str:
-    """The words of a claim, a function of its numbers; decimals are rounded in the direction that keeps them true.
+def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
+    """The answer to a question, from proved numbers of an ``answers`` statement.
 
     Args:
-        id: The kind of claim.
-        target: ``"laws"`` or ``"labels"``.
-        values: Its numbers; without the bounds the statement is the qualitative one.
+        criterion: The question.
+        values: `contexts`, `held` and `wrong`, and the bounds that there are; `mean_lower` refutes.
 
     Returns:
-        One or two sentences.
+        PROVED for yes, REFUTED for no, UNDECIDED where the numbers decide neither.
 
     Page: docs/rigour/certificate.md
 
     Example:
-        >>> print(statement(DIVERGENCE, "labels", {"contexts": 8, "mean_upper": 1e-14, "max_upper": 2e-14}))
-        For each of the 8 memorized contexts the divergence KL(point mass at the label || softmax(logits)) is at most \
-2e-14 nats; their mean is at most 1e-14 nats.
+        >>> answer(Criterion(), {"contexts": 3, "held": 2, "wrong": 0}).value
+        'UNDECIDED'
     """
-    mode = "every mode of its law" if target == "laws" else "its label"
-    law = "its law" if target == "laws" else "point mass at the label"
-    if id == FEATURE_RANK:
-        text = (
-            f"The {values['rows']} x {values['columns']} matrix of the features of the memorized contexts "
-            f"has full row rank {values['rows']}"
-        )
-        if "condition_upper" not in values:
-            return f"{text}."
-        return (
-            f"{text}: its smallest singular value is at least "
-            f"{decimal_below(values['smallest_singular_value_lower'])} and its condition number at most "
-            f"{decimal_above(values['condition_upper'])}."
-        )
-    if id == ARGMAX:
-        contexts = f"{values['contexts']} memorized contexts"
-        some = "margin_lower" in values and values["proved"] < values["contexts"]
-        text = (
-            f"In at least {values['proved']} of the {contexts}, " if some else f"For each of the {contexts} "
-        ) + f"the logit of {mode} is larger than every other logit"
-        if "margin_lower" not in values:
-            return f"{text}."
-        return f"{text} by at least {decimal_below(values['margin_lower'])}."
-    if id == DIVERGENCE:
-        text = f"For each of the {values['contexts']} memorized contexts the divergence KL({law} || softmax(logits))"
-        if "max_upper" not in values:
-            return f"{text} is at most a bound that was not established."
-        return (
-            f"{text} is at most {decimal_above(values['max_upper'])} nats; "
-            f"their mean is at most {decimal_above(values['mean_upper'])} nats."
-        )
-    text = (
-        f"Over all {values['contexts']} contexts of the text, weighted by their {values['occurrences']} occurrences, "
-        "the mean divergence KL(empirical law || softmax(logits))"
-    )
-    if "upper" not in values:
-        return f"{text} is in an interval that was not established."
-    return (
-        f"{text} is at least {decimal_below(values['lower'], 8)} and at most {decimal_above(values['upper'], 8)} nats."
-    )
+    if "contexts" not in values:
+        return Verdict.UNDECIDED
+    if criterion.asked == "at-most":
+        bound = Fraction(criterion.bound or 0.0)
+        if "mean_upper" in values and values["mean_upper"] <= bound:
+            return Verdict.PROVED
+        return Verdict.REFUTED if "mean_lower" in values and values["mean_lower"] > bound else Verdict.UNDECIDED
+    asked = values["contexts"] if criterion.contexts is None else criterion.contexts
+    if values["held"] >= asked:
+        return Verdict.PROVED
+    return Verdict.REFUTED if values["contexts"] - values["wrong"] < asked else Verdict.UNDECIDED
+
+
+def headline(subject: Subject, criterion: Criterion, verdict: Verdict, values: Mapping[str, Number]) -> str:
+    """The answer to a question in one line, with the figures.
+
+    Page: docs/rigour/certificate.md
+
+    Example:
+        >>> subject = Subject("0" * 64, "0" * 64, "labels", "table", dict.fromkeys(SIZES, 3))
+        >>> headline(subject, Criterion(), Verdict.PROVED, {"contexts": 3, "held": 3, "wrong": 0, "margin_lower": 0.5})
+        'HELD, PROVED: 3 of 3 contexts; least margin >= 0.5'
+    """
+    contexts = values.get("contexts", subject.sizes["contexts"])
+    held, wrong = values.get("held", 0), values.get("wrong", 0)
+    whole = criterion.asked == "held"
+    words = {
+        Verdict.PROVED: "HELD, PROVED" if whole else "AS ASKED, PROVED",
+        Verdict.REFUTED: "NOT HELD" if whole else "NOT AS ASKED",
+        Verdict.UNDECIDED: "NOT DECIDED",
+    }[verdict]
+    parts = [f"{held} of {contexts} contexts" + ("" if held == contexts else f" held, {wrong} proved not to be")]
+    if not whole:
+        parts.append(f"asked: {criterion.describe(subject.target)}")
+    if "margin_lower" in values:
+        parts.append(f"least margin >= {decimal_below(values['margin_lower'])}")
+    unit = "" if subject.target == "values" else " nats"
+    name = "distance" if subject.target == "values" else "KL"
+    if "max_upper" in values and "mean_upper" in values:
+        worst, mean = decimal_above(values["max_upper"]), decimal_above(values["mean_upper"])
+        parts.append(f"{name} worst <= {worst}{unit}, mean <= {mean}{unit}")
+    if "guess_lower" in values and held != contexts:
+        parts.append(f"a guess without the context >= {decimal_below(values['guess_lower'])} nats")
+    if subject.origin == "own" and subject.target != "values":
+        parts.append("targets of one's own, not from counts")
+    return f"{words}: {'; '.join(parts)}"
+
+
+def held_mask(text: str, contexts: int) -> set[int]:
+    """The contexts that a hexadecimal mask names.
+
+    Args:
+        text: Four contexts a digit, the first the most significant bit of the first.
+        contexts: How many there are.
+
+    Raises:
+        InputError: Another number of digits, other characters, or bits beyond the contexts.
+
+    Example:
+        >>> sorted(held_mask("a8", 5))
+        [0, 2, 4]
+    """
+    if len(text) != -(-contexts // 4) or set(text) - set("0123456789abcdef"):
+        raise InputError(f"held is {text[:20]!r}, expected {-(-contexts // 4)} hexadecimal digits")
+    bits = "".join(f"{int(digit, 16):04b}" for digit in text)
+    if "1" in bits[contexts:]:
+        raise InputError("held names contexts that there are not")
+    return {i for i, bit in enumerate(bits[:contexts]) if bit == "1"}
+
+
+def mask_text(held: list[bool]) -> str:
+    """The hexadecimal mask of the contexts that are held; empty if all or none are.
+
+    Example:
+        >>> mask_text([True, False, True, False, True])
+        'a8'
+    """
+    if all(held) or not any(held):
+        return ""
+    bits = "".join("1" if each else "0" for each in held).ljust(4 * -(-len(held) // 4), "0")
+    return "".join(f"{int(bits[i : i + 4], 2):x}" for i in range(0, len(bits), 4))
+
+
+def plain_number(value: Number) -> int | float | None:
+    """A number for JSON, which has no infinity: floats and fractions as float64, `None` where there is none."""
+    if isinstance(value, int):
+        return value
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
 
 
 def file_sha256(path: Path) -> str:
@@ -431,176 +521,201 @@ def file_sha256(path: Path) -> str:
     Raises:
         FileFormatError: The file cannot be read.
     """
-    require_regular_file(Path(path))
+    require_regular_file(path)
+    digest = hashlib.sha256()
     try:
         with Path(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            while block := file.read(2**20):
+                digest.update(block)
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error}") from error
+    return digest.hexdigest()
+
+
+def require_own_files(folder: Path, *, witness: bool) -> None:
+    """Refuse a folder that holds anything a person could take for a part of it and that no certificate names.
+
+    Raises:
+        FileFormatError: Names the file.
+
+    Page: docs/rigour/certificate.md
+    """
+    own = {CERTIFICATE_FILE, MODEL_FILE, TASK_FILE, REPORT_FILE, SUMMARY_FILE} | ({WITNESS_FILE} if witness else set())
+    foreign = sorted(path.name for path in Path(folder).iterdir() if path.name not in own)
+    if foreign:
+        raise FileFormatError(f"{folder} holds {foreign[0]!r}, which the certificate does not name; remove it to check")
+
+
+def parse_criterion(data: Any) -> Criterion:
+    """The criterion that `Criterion.data` wrote.
+
+    Raises:
+        FileFormatError: It is no such data.
+    """
+    expect_fields("criterion", data, {"asked", "tolerance", "contexts", "bound"})
+
+    def number(name: str) -> float:
+        value = decode_number(f"criterion.{name}", data[name])
+        if not isinstance(value, float):
+            raise FileFormatError(f"criterion.{name} is {data[name]!r}, expected a float in hexadecimal")
+        return value
+
+    try:
+        return Criterion(
+            asked=data["asked"],
+            tolerance=number("tolerance"),
+            contexts=data["contexts"],
+            bound=None if data["bound"] is None else number("bound"),
+        )
+    except (InputError, TypeError) as error:
+        raise FileFormatError(f"criterion: {error}") from error
 
 
 @dataclass(frozen=True)
 class _Kind:
     counts: tuple[str, ...]
-    bounds: tuple[str, ...]
+    given: tuple[str, ...]
+    bounds: tuple[tuple[str, ...], ...]  # each of these groups is there as a whole, or not at all
 
 
 _KINDS = {
-    FEATURE_RANK: _Kind(("rows", "columns"), ("smallest_singular_value_lower", "condition_upper")),
-    ARGMAX: _Kind(("contexts", "proved"), ("margin_lower",)),
-    DIVERGENCE: _Kind(("contexts",), ("mean_upper", "max_upper")),
-    ALL_CONTEXTS_DIVERGENCE: _Kind(("contexts", "occurrences"), ("lower", "upper")),
+    ANSWERS: _Kind(
+        ("contexts", "held", "wrong"), (), (("margin_lower",), ("mean_upper", "max_upper"), ("guess_lower",))
+    ),
+    TEXT_DIVERGENCE: _Kind(("contexts", "occurrences"), ("lower", "upper"), ()),
+    FEATURE_RANK: _Kind(("rows", "columns"), (), (("smallest_singular_value_lower", "condition_upper"),)),
+    SATURATION: _Kind(("pairs", "saturated_lower"), ("delta",), ()),
 }
-_POSITIVE = ("smallest_singular_value_lower", "margin_lower")
+_POSITIVE = ("smallest_singular_value_lower", "margin_lower", "delta")
 
 
-def _check_values(id: str, verdict: Verdict, values: Mapping[str, Number]) -> None:
+def _check_values(id: str, values: Mapping[str, Number]) -> None:
     if not isinstance(id, str) or id not in _KINDS:
-        raise InputError(f"claim {id!r} is unknown, expected one of {list(_KINDS)}")
+        raise InputError(f"statement {id!r} is unknown, expected one of {list(_KINDS)}")
     kind = _KINDS[id]
-    expected = set(kind.counts) | (set(kind.bounds) if verdict is Verdict.PROVED else set())
-    if set(values) != expected:
-        raise InputError(f"claim {id!r} is {verdict.value} with {sorted(values)}, expected {sorted(expected)}")
+    needed = {*kind.counts, *kind.given}
+    optional = {name for group in kind.bounds for name in group}
+    whole = all(len(set(group) & set(values)) in (0, len(group)) for group in kind.bounds)
+    if not needed <= set(values) <= needed | optional or not whole:
+        raise InputError(f"statement {id!r} has the numbers {sorted(values)}, expected {sorted(needed)}")
     for name, value in values.items():
-        if name in kind.counts and (type(value) is not int or not 0 <= value < _LARGEST_COUNT):
-            raise InputError(f"claim {id!r}: {name} is {value!r}, expected a non-negative integer")
-        if name in kind.bounds:
-            if type(value) not in (int, float, Fraction) or (type(value) is float and not math.isfinite(value)):
-                raise InputError(f"claim {id!r}: {name} is {value!r}, expected a finite exact number")
-            if max(part.bit_length() for part in Fraction(value).as_integer_ratio()) > _LARGEST_BITS:
-                raise InputError(f"claim {id!r}: {name} has more than {_LARGEST_BITS} bits")
-            if not (value > 0 if name in _POSITIVE else value >= 0):
-                raise InputError(f"claim {id!r}: {name} is {value!r}, which no statement of this kind can have")
-    if id == ARGMAX and not values["proved"] <= values["contexts"]:
-        raise InputError(f"claim {id!r}: {values['proved']} of {values['contexts']} contexts cannot be proved")
+        if name in kind.counts:
+            if type(value) is not int or not 0 <= value < _LARGEST_COUNT:
+                raise InputError(f"statement {id!r}: {name} is {value!r}, expected a non-negative integer")
+            continue
+        if type(value) not in (int, float, Fraction) or (type(value) is float and not math.isfinite(value)):
+            raise InputError(f"statement {id!r}: {name} is {value!r}, expected a finite exact number")
+        if max(part.bit_length() for part in Fraction(value).as_integer_ratio()) > _LARGEST_BITS:
+            raise InputError(f"statement {id!r}: {name} has more than {_LARGEST_BITS} bits")
+        if not (value > 0 if name in _POSITIVE else value >= 0):
+            raise InputError(f"statement {id!r}: {name} is {value!r}, which no statement of this kind can have")
+    if id == ANSWERS and not values["held"] + values["wrong"] <= values["contexts"]:
+        raise InputError(f"statement {id!r}: {dict(values)} counts more contexts than there are")
+    if id == ANSWERS and "margin_lower" in values and not values["held"]:
+        raise InputError(f"statement {id!r}: a margin is given, but no context is held")
+    if id == TEXT_DIVERGENCE and not values["lower"] <= values["upper"]:
+        raise InputError(f"statement {id!r}: lower is above upper")
+    if id == SATURATION and not (values["delta"] < 1 and values["saturated_lower"] <= values["pairs"]):
+        raise InputError(f"statement {id!r}: {dict(values)} cannot be")
 
 
-def _check_claim_fits(claim: Claim, subject: Subject) -> None:
-    sizes, values = subject.sizes, claim.values
-    if claim.statement != statement(claim.id, subject.target, values):
-        raise InputError(f"claim {claim.id!r}: the statement is not the one its numbers and the target make")
-    if claim.id == FEATURE_RANK:
-        allowed = (subject.feature_columns, sizes["d_model"] + subject.feature_columns)
-        fits = values["rows"] == sizes["n_contexts"] and values["columns"] in allowed
-    elif claim.id == ALL_CONTEXTS_DIVERGENCE:
-        fits = values["contexts"] == sizes["n_all"]
-    else:
-        fits = values["contexts"] == sizes["n_contexts"]
-    if claim.id == ARGMAX and claim.verdict is Verdict.PROVED:
-        fits = fits and (values["proved"] == values["contexts"] or (0 < values["proved"] and subject.approximates_laws))
-    if not fits:
-        raise InputError(f"claim {claim.id!r} has the values {dict(values)}, which do not fit the sizes {dict(sizes)}")
+def _check_fits(statement: Statement, subject: Subject) -> None:
+    sizes, values = subject.sizes, statement.values
+    expected = {
+        ANSWERS: {"contexts": sizes["contexts"]},
+        TEXT_DIVERGENCE: {"contexts": sizes["all_contexts"]},
+        FEATURE_RANK: {"rows": sizes["contexts"]},
+        SATURATION: {},
+    }[statement.id]
+    if any(values[name] != size for name, size in expected.items()):
+        raise InputError(f"statement {statement.id!r} has {dict(values)}, which do not fit the sizes {dict(sizes)}")
+    if subject.target == "values" and (
+        statement.id == TEXT_DIVERGENCE or set(values) & {"margin_lower", "guess_lower"}
+    ):
+        raise InputError(f"statement {statement.id!r} has {sorted(values)}, which values have not")
 
 
-def _check_sha256(name: str, value: object) -> None:
-    if not isinstance(value, str) or not _SHA256.fullmatch(value):
-        raise InputError(f"{name} is {value!r}, expected 64 hexadecimal digits")
+def _answers_words(values: Mapping[str, Number], target: str) -> str:
+    text = f"Of {values['contexts']} contexts {values['held']} are held"
+    if values["wrong"]:
+        text += f" and {values['wrong']} are not"
+    parts = [text]
+    if "margin_lower" in values:
+        held = "" if values["held"] == values["contexts"] else ", where it is held,"
+        mode = "the label" if target == "labels" else "every mode of the law"
+        parts.append(
+            f"the logit of {mode}{held} exceeds every other by at least {decimal_below(values['margin_lower'])}"
+        )
+    if "max_upper" in values:
+        loss = "distance from the values" if target == "values" else "divergence of the prediction"
+        unit = "" if target == "values" else " nats"
+        parts.append(
+            f"the {loss} is at most {decimal_above(values['max_upper'])}{unit} in every context and at most "
+            f"{decimal_above(values['mean_upper'])}{unit} on average"
+        )
+    if "guess_lower" in values:
+        parts.append(f"that of any guess without the context is at least {decimal_below(values['guess_lower'])} nats")
+    return "; ".join(parts) + "."
 
 
-def _check_text(name: str, value: object) -> None:
-    if not isinstance(value, str) or len(value) > _LARGEST_TEXT:
-        raise InputError(f"{name} is {str(value)[:40]!r}, expected a text of at most {_LARGEST_TEXT} characters")
-
-
-def _encode(value: Number) -> int | str:
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float):
-        return value.hex()
-    return f"{value.numerator}/{value.denominator}"
-
-
-def _decode(name: str, value: object) -> Number:
-    if type(value) is int:
-        return value
-    if isinstance(value, str) and _HEXADECIMAL_FLOAT.fullmatch(value):
-        try:
-            return float.fromhex(value)
-        except OverflowError:
-            raise FileFormatError(f"{CERTIFICATE_FILE}: {name} is {value!r}, beyond the range of float64") from None
-    if isinstance(value, str) and _RATIONAL.fullmatch(value):
-        return Fraction(value)
-    raise FileFormatError(
-        f"{CERTIFICATE_FILE}: {name} is {value!r}, expected an integer, a hexadecimal float or a rational 'p/q'"
+def _text_words(values: Mapping[str, Number], target: str) -> str:
+    return (
+        f"Over all {values['contexts']} contexts of the text, weighted by their {values['occurrences']} occurrences, "
+        f"the mean divergence KL(empirical law || softmax(logits)) is at least {decimal_below(values['lower'], 8)} "
+        f"and at most {decimal_above(values['upper'], 8)} nats."
     )
 
 
-def _as_data(certificate: Certificate) -> dict[str, Any]:
-    subject, witness = certificate.subject, certificate.witness
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "subject": {
-            "network": subject.network,
-            "task": subject.task,
-            "target": subject.target,
-            "sizes": dict(subject.sizes),
-        },
-        "claims": [
-            {
-                "id": claim.id,
-                "statement": claim.statement,
-                "verdict": claim.verdict.value,
-                "method": claim.method,
-                "values": {name: _encode(value) for name, value in claim.values.items()},
-            }
-            for claim in certificate.claims
-        ],
-        "provenance": dict(certificate.provenance),
-        "witness": None if witness is None else {"file": witness.file, "sha256": witness.sha256},
-    }
+def _rank_words(values: Mapping[str, Number], target: str) -> str:
+    text = f"The {values['rows']} x {values['columns']} matrix of the features of the contexts has full row rank"
+    if "condition_upper" not in values:
+        return f"{text}."
+    return (
+        f"{text}: its smallest singular value is at least {decimal_below(values['smallest_singular_value_lower'])} "
+        f"and its condition number at most {decimal_above(values['condition_upper'])}."
+    )
+
+
+def _saturation_words(values: Mapping[str, Number], target: str) -> str:
+    # A smaller delta would be a stronger statement, so delta is printed rounded up.
+    return (
+        f"Of the {values['pairs']} pairs of a head and a context at least {values['saturated_lower']} have an "
+        f"attention weight above 1 - {decimal_above(values['delta'])}."
+    )
+
+
+_WORDS = {
+    ANSWERS: _answers_words,
+    TEXT_DIVERGENCE: _text_words,
+    FEATURE_RANK: _rank_words,
+    SATURATION: _saturation_words,
+}
 
 
 def _digest(data: dict[str, Any]) -> str:
     return hashlib.sha256(canonical_json(data).encode("ascii")).hexdigest()
 
 
-def _parse_json(text: str) -> dict[str, Any]:
-    if len(text) > _LARGEST_FILE:
-        raise FileFormatError(f"{CERTIFICATE_FILE} is longer than {_LARGEST_FILE} bytes")
-    try:
-        data = json.loads(text, parse_float=_refuse_number, parse_constant=_refuse_number)
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{CERTIFICATE_FILE} is not JSON: {error}") from error
-    return _expect("the certificate", data, dict)
-
-
-def _refuse_number(text: str) -> float:
-    raise FileFormatError(f"{CERTIFICATE_FILE} holds the number {text}, expected integers and exact numbers as texts")
-
-
-def _expect(name: str, value: Any, kind: type) -> Any:
-    if type(value) is not kind:
-        raise FileFormatError(f"{CERTIFICATE_FILE}: {name} is a {type(value).__name__}, expected a {kind.__name__}")
-    return value
-
-
-def _expect_keys(name: str, value: Any, keys: set[str]) -> None:
-    if set(_expect(name, value, dict)) != keys:
-        raise FileFormatError(f"{CERTIFICATE_FILE}: {name} has the fields {sorted(value)}, expected {sorted(keys)}")
-
-
 def _parse_subject(data: Any) -> Subject:
-    _expect_keys("subject", data, {"network", "task", "target", "sizes"})
-    return Subject(data["network"], data["task"], data["target"], _expect("subject.sizes", data["sizes"], dict))
+    expect_fields("subject", data, {"model", "task", "target", "origin", "sizes"})
+    target = expect("subject.target", data["target"], str)
+    sizes = expect("subject.sizes", data["sizes"], dict)
+    return Subject(data["model"], data["task"], target, expect("subject.origin", data["origin"], str), sizes)
 
 
-def _parse_claim(data: Any) -> Claim:
-    _expect_keys("a claim", data, {"id", "statement", "verdict", "method", "values"})
-    if not isinstance(data["verdict"], str) or data["verdict"] not in Verdict.__members__:
-        raise FileFormatError(f"{CERTIFICATE_FILE}: unknown verdict {data['verdict']!r}")
-    values = _expect("values", data["values"], dict)
-    return Claim(
-        id=data["id"],
-        statement=data["statement"],
-        verdict=Verdict[data["verdict"]],
-        method=data["method"],
-        values={name: _decode(name, value) for name, value in values.items()},
+def _parse_statement(data: Any) -> Statement:
+    expect_fields("a statement", data, {"id", "statement", "method", "values", "held"})
+    values = expect("values", data["values"], dict)
+    return Statement(
+        id=expect("id", data["id"], str),
+        method=expect("method", data["method"], str),
+        values={name: decode_number(f"{CERTIFICATE_FILE}: {name}", value) for name, value in values.items()},
+        held=expect("held", data["held"], str),
     )
 
 
 def _parse_witness(data: Any) -> Witness | None:
     if data is None:
         return None
-    _expect_keys("witness", data, {"file", "sha256"})
+    expect_fields("witness", data, {"file", "sha256"})
     return Witness(data["file"], data["sha256"])

@@ -1,10 +1,11 @@
-"""What a network does with the contexts of a task, proved about the weights as they are, and proved again."""
+"""Certify what a model does with a task, and prove it again."""
 
 import io
 import math
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -14,74 +15,66 @@ from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.files import write_atomically
+from constructions.models.construction import require_fit
 from constructions.models.model import Model
+from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask, load_task
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, down, lower_sum, matmul, sqrt, total, up
+from verify.arithmetic.enclosure import Enclosure, total
+from verify.arithmetic.exact_json import Number, lowered, raised
+from verify.certificates.answers import Answers, guess_divergence, judge_answers
 from verify.certificates.certificate import (
-    ALL_CONTEXTS_DIVERGENCE,
-    ARGMAX,
-    DIVERGENCE,
+    ANSWERS,
     FEATURE_RANK,
-    MEMORIZATION_CLAIMS,
-    NETWORK_FILE,
+    MODEL_FILE,
+    SATURATION,
     TASK_FILE,
+    TEXT_DIVERGENCE,
     WITNESS_FILE,
     Certificate,
     CheckReport,
-    Claim,
-    ClaimCheck,
-    Number,
+    Statement,
+    StatementCheck,
     Subject,
     Witness,
+    held_mask,
+    mask_text,
 )
+from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
 from verify.certificates.memory_budget import require_memory
-from verify.divergence.kullback_leibler import (
-    argmax_margin,
-    divergence,
-    empirical_divergence,
-    label_divergence,
-    mean_upper_bound,
-    quadratic_divergence_bound,
-)
-from verify.forward.float64 import enclose_features, enclose_last, logit_chunks
-from verify.linear_algebra.gram import GramWitness
-from verify.linear_algebra.norms import float_above, frobenius, radius_norm
-from verify.linear_algebra.row_rank import RankCertificate, certify_full_row_rank
+from verify.certificates.saturation import check_saturation, prove_saturation
+from verify.divergence.kullback_leibler import empirical_divergence
+from verify.forward.float64 import enclose_features, logit_chunks
+from verify.forward.layer_forward import LayerForward, enclose_layer
 from verify.progress import Progress
 from verify.verdict import Verdict
 
 Float64Array = NDArray[np.float64]
 
-_PATH = "float64 with proved error bounds"
-_SLACK = 2.0**-10  # relative; what a stored bound gives away so that another BLAS proves it too
-_DIVERGENCE_SLACK = 2.0**-2  # the same for divergences, which are squares of radii of enclosures
-_RANK_SLACK = 2.0**-5  # the same for singular values, whose proved bounds depend more on the order of summation
-_BITS = 12  # of a stored bound
-_SMALL_DIVERGENCE = 2.0**-20  # nats; the quadratic bound of less is sharp enough
+_PATH = "float64 with proved error bounds, and balls where they do not suffice"
+_SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BLAS proves it too: nobody sees it
+_TINY = 2.0**-30  # of laws and values: losses below it come from radii of enclosures, which depend on the machine
+_TINY_SLACK = 2.0**-2
 _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
 
 @dataclass(frozen=True, eq=False)
 class MemorizationCertificate:
-    """A certificate of memorization, with the proved bounds of each context that are not stored in it.
+    """A certificate, with the proved bounds of each context that are not stored in it.
 
     Args:
-        certificate: The claims; what is written to ``certificate.json``.
+        certificate: What is written to ``certificate.json``.
         witness: The bytes of ``witness.npz``, or `None`.
-        divergence_upper: Upper bound of the divergence of each memorized context, nats, `[T]`.
-        margin_lower: Lower bound of the gap between the modes' logits and the others, `[T]`; infinite where every token
-            is a mode, and not positive where the argmax was not proved.
-        empirical_divergence: Enclosure of KL(counts || softmax) of every context, memorized ones first, nats, `[M]`.
-        logits: Enclosure of the logits of the memorized contexts, `[T, N]`, if it was asked for.
+        answers: The bounds of each context.
+        empirical_divergence: Enclosure of KL(counts || softmax) of every context of a text, memorized ones first, nats,
+            `[M]`; none for vectors.
     """
 
     certificate: Certificate
     witness: bytes | None
-    divergence_upper: Float64Array
-    margin_lower: Float64Array
-    empirical_divergence: Enclosure
-    logits: Enclosure | None
+    answers: Answers
+    empirical_divergence: Enclosure | None
 
     def save(self, folder: Path) -> None:
         """Write ``certificate.json`` and, if there is one, ``witness.npz`` into `folder`, each atomically."""
@@ -91,186 +84,224 @@ class MemorizationCertificate:
 
 
 def certify_memorization(
-    network: Model,
-    task: Task,
+    model: Model,
+    task: Task | VectorTask,
+    criterion: Criterion | None = None,
     *,
-    progress: Progress | None = None,
-    rank: bool = True,
+    rank: bool = False,
+    saturation: Fraction | float | None = None,
     witness: bool = True,
-    keep_logits: bool = False,
+    keep_outputs: bool = False,
+    progress: Progress | None = None,
 ) -> MemorizationCertificate:
-    r"""Prove what the network with these very float64 weights does, in real arithmetic, with the contexts of the task.
+    r"""Prove what the model with these very float64 weights does, in real arithmetic, with the contexts of the task.
 
-    The four claims of `verify.certificates.certificate.Claim`, in this order: the features have full row rank; the
-    modes of the target have the largest logits; the divergence of each memorized context and the mean of them; the mean
-    divergence over all contexts of the text. For laws the divergence is bounded by $\frac18 \mathrm{range}(z_t - \log
-    \pi_t)^2$, which is quadratic in the error of the logits and blind to a shift; for labels it is $\log(1 + \sum_{j
-    \ne l} e^{z_j - z_l})$.
+    The certificate answers the question of the criterion: how many contexts are held and how many are not, with bounds
+    of the margins and losses. For a text with contexts beside the memorized ones it also bounds the mean divergence
+    over all of them. Only what is asked for is stated beside that: the rank of the features, the saturation of the
+    heads; and only what is proved is stated.
 
-    Every number comes from an enclosure, so it holds for the network in real arithmetic. A bound is stored only with
-    slack (divergences raised by $2^{-2}$ of themselves, singular values lowered by $2^{-5}$, the interval widened by
-    its own width on either side, all rounded outward to 12 bits), so that a proof on another machine, whose roundings
-    differ, proves the stored bound too. What could not be proved is stored as UNDECIDED and without a bound.
+    Every number comes from an enclosure. For laws the divergence is bounded by $\frac18 \mathrm{range}(z_t - \log
+    \pi_t)^2$ where that is small, and enclosed elsewhere; for labels it is $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$. A
+    bound is stored with a slack that nobody sees ($2^{-14}$ of itself; a quarter where it is a loss below $10^{-9}$,
+    which is the square of a radius), so that a proof on another machine, whose roundings differ, proves it too.
 
     Args:
-        network: The weights.
-        task: The contexts, the target and the counts.
+        model: The weights.
+        task: The contexts and their targets.
+        criterion: What is asked; by default that every context is held.
+        rank: State that the features of the contexts are linearly independent, if they are proved to be.
+        saturation: State how many pairs of a head and a context have an attention weight above 1 minus this.
+        witness: Keep what lets the independent reader prove the rank with integers; 4 to 8 T^2 bytes.
+        keep_outputs: Return the enclosed outputs; 16 T N bytes.
         progress: Called with the stage and the finished share of it.
-        rank: Prove the rank; without it that claim is UNDECIDED, and work of order T^3 is saved.
-        witness: Keep the factor that lets `verify.independent.checker` re-prove the rank with integers; 4 T^2 bytes.
-        keep_logits: Return the logits of the memorized contexts; 8 to 16 T N bytes.
 
     Returns:
         The certificate, with the bounds of each context.
 
     Raises:
-        InputError: The network cannot read the contexts of the task, or its logits are not over its vocabulary.
+        InputError: The model cannot read the contexts of the task, or has other outputs.
+        ResourceError: There is too little memory.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorems 1 and 2, for what is claimed. Page: docs/rigour/certificate.md
+    Page: docs/rigour/certificate.md
+
+    Example:
+        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("a,x\nb,y\n", target="labels")  # the tokens are a, x, b, y
+        >>> nothing = np.zeros((0, 4, 1))
+        >>> network = dana_network(W_E=np.eye(4), W_pos=np.zeros((1, 4)), W_Q=nothing, W_K=nothing, W_V=nothing,
+        ...                        W_O=np.zeros((0, 1, 4)), W_U=np.eye(4)[:, [1, 0, 3, 2]])
+        >>> certify_memorization(network, task).certificate.headline()[:12]
+        'HELD, PROVED'
     """
-    _require_fit(network, task)
+    require_fit(model, task)
+    asked = criterion or Criterion()
+    limit = None if saturation is None else Fraction(saturation)
+    if limit is not None and not (isinstance(task, VectorTask) and 0 < limit < 1):
+        raise InputError(f"saturation = {saturation}, expected a number in (0, 1), for a task of vectors")
+    require_memory(_estimated_bytes(model, task), purpose=f"a certificate for {_size(task)} contexts")
     blas.probe()
     show = progress or _silent
-    show("features", None, f"{task.n_contexts} x {network.n_heads * network.d_head}")
-    features = enclose_features(network, task.contexts)
-    ranked, factor = _claim_rank(network, task, features, rank=rank, witness=witness, progress=show)
-    judged = _judge_memorized(network, task, features, progress=show, keep_logits=keep_logits)
-    del features
-    empirical = _concatenated(judged.empirical, _judge_tail(network, task, progress=show))
-    subject = _subject(network, task)
-    claims = (
-        ranked,
-        _claim_argmax(subject, judged),
-        _claim_divergence(task, judged),
-        _claim_all_contexts(task, empirical),
+    seen = _see(model, task, show)
+    answers = judge_answers(model, task, asked, features=seen.features, keep_outputs=keep_outputs, progress=show)
+    subject = subject_of(model, task)
+    statements = [_state_answers(subject, asked, answers, task)]
+    empirical = None
+    if isinstance(task, Task) and answers.empirical is not None:
+        empirical = _concatenated(answers.empirical, _judge_tail(model, task, progress=show))
+        if len(task.tail_contexts):
+            statements += _state_text(task, empirical)
+    arrays = None
+    if rank and seen.features is not None:
+        ranked, arrays = prove_feature_rank(model, task, seen.features, witness=witness, progress=show)
+        statements += [] if ranked is None else [ranked]
+    if limit is not None and seen.heads is not None:
+        statements.append(prove_saturation(seen.heads, limit))
+    data = None if arrays is None else _npz(arrays)
+    certificate = Certificate(
+        subject=subject,
+        criterion=asked,
+        statements=tuple(statements),
+        provenance=_provenance(),
+        witness=None if data is None else Witness.of(data),
     )
-    data = None if factor is None else _npz(factor)
-    return MemorizationCertificate(
-        certificate=Certificate(
-            subject=subject,
-            claims=claims,
-            provenance=_provenance(),
-            witness=None if data is None else Witness.of(data),
-        ),
-        witness=data,
-        divergence_upper=judged.divergence_upper,
-        margin_lower=judged.margin_lower,
-        empirical_divergence=empirical,
-        logits=judged.logits,
-    )
+    return MemorizationCertificate(certificate, data, answers, empirical)
 
 
-def check_memorization(folder: Path, *, progress: Progress | None = None) -> CheckReport:
-    """Prove the claims of the certificate in `folder` again, from the weights and the task alone.
+def check_memorization(
+    folder: Path, criterion: Criterion | None = None, *, progress: Progress | None = None
+) -> CheckReport:
+    """Answer the question of the certificate in `folder` again, or another, from the weights and the task alone.
 
-    The hashes are compared first; then every claim is proved anew by the same methods that `certify_memorization` uses,
-    and its stored bounds must follow. Nothing that is stored is used in a proof. Somebody who changes the files and all
-    hashes with them is left with a true certificate about other files, or with one that fails here.
+    The hashes are compared first; then every statement is proved anew by the same methods that `certify_memorization`
+    uses, and its stored bounds must follow. Nothing that is stored is used in a proof. Somebody who changes the files
+    and all hashes with them is left with a true certificate about other files, or with one that fails here.
 
     Args:
         folder: A folder with ``certificate.json``, ``model.safetensors`` and ``task.npz``.
+        criterion: What is asked; by default what the certificate asks.
         progress: Called with the stage and the finished share of it.
 
     Returns:
-        The verdict on each claim: PROVED with the bounds as stored, REFUTED if the opposite was proved, or UNDECIDED.
+        The answer, and the verdict on each statement: PROVED with the bounds as stored, REFUTED if the opposite was
+        proved, or UNDECIDED.
 
     Raises:
-        FileFormatError: A file is missing or is not what it should be.
-        TamperedError: A hash or a digest differs, or the certificate lacks a claim.
-        ResourceError: There is too little memory for the features of so many contexts.
+        FileFormatError: A file is missing or is not what it should be, or is named by no certificate.
+        TamperedError: A hash or a digest differs.
+        ResourceError: There is too little memory.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Page: docs/rigour/certificate.md
     """
     folder = Path(folder)
     certificate = Certificate.load(folder)
-    claims = {id: certificate.claim(id) for id in MEMORIZATION_CLAIMS}
-    network, task = _load(folder)
-    _require_subject(certificate.subject, network, task)
-    require_memory(_estimated_bytes(network, task), purpose=f"checking {task.n_contexts} contexts")
+    model, task = load_subject(folder, certificate)
+    require_memory(_estimated_bytes(model, task), purpose=f"checking {_size(task)} contexts")
     blas.probe()
     show = progress or _silent
-    show("features", None, f"{task.n_contexts} x {network.n_heads * network.d_head}")
-    features = enclose_features(network, task.contexts)
-    checks = [_check_rank(claims[FEATURE_RANK], network, task, features, show)]
-    judged = _judge_memorized(network, task, features, progress=show, keep_logits=False)
-    checks.append(_check_argmax(claims[ARGMAX], judged))
-    checks.append(_check_divergence(claims[DIVERGENCE], network, task, features, judged))
-    del features
-    claim = claims[ALL_CONTEXTS_DIVERGENCE]
-    if claim.verdict is Verdict.PROVED:
-        empirical = _concatenated(judged.empirical, _judge_tail(network, task, progress=show))
-        checks.append(_check_all_contexts(claim, task, empirical))
-    else:
-        checks.append(_not_claimed(claim))
-    return CheckReport(certificate, tuple(checks), _PATH)
+    asked = criterion or certificate.criterion
+    seen = _see(model, task, show)
+    # Bounds from below are wanted for a question about the mean, whichever of the two asks it.
+    either = asked if asked.asked == "at-most" else certificate.criterion
+    answers = judge_answers(model, task, either, features=seen.features, progress=show)
+    checks = []
+    for statement in certificate.statements:
+        if statement.id == ANSWERS:
+            checks.append(_check_answers(statement, certificate, asked, answers, task))
+        elif statement.id == TEXT_DIVERGENCE:
+            checks.append(_check_text(statement, model, task, answers, show))
+        elif statement.id == FEATURE_RANK:
+            if seen.features is None:
+                checks.append(StatementCheck(FEATURE_RANK, Verdict.REFUTED, "the model has no such features", {}))
+            else:
+                checks.append(check_feature_rank(statement, model, task, seen.features, progress=show))
+        elif statement.id == SATURATION:
+            checks.append(check_saturation(statement, seen.heads))
+    return CheckReport(certificate, asked, tuple(checks), _PATH)
+
+
+def subject_of(model: Model, task: Task | VectorTask) -> Subject:
+    """What a certificate about this model and this task is about.
+
+    Page: docs/rigour/certificate.md
+    """
+    vectors = isinstance(task, VectorTask)
+    sizes = {
+        "contexts": task.n_examples if vectors else task.n_contexts,
+        "context_length": task.n_tokens if vectors else task.context_length,
+        "outputs": model.d_vocab_out,
+        "all_contexts": task.n_examples if vectors else task.n_all,
+        "parameters": model.parameters,
+    }
+    return Subject(model.sha256(), task.sha256(), task.target, "own" if vectors else task.origin, sizes)
+
+
+def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Task | VectorTask]:
+    """The model and the task in `folder`, if they are those that the certificate is about.
+
+    Raises:
+        FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two
+            do not fit each other.
+        TamperedError: A hash or a size differs.
+
+    Page: docs/rigour/certificate.md
+    """
+    folder = Path(folder)
+    try:
+        model, task = Model.load(folder / MODEL_FILE), load_task(folder / TASK_FILE)
+    except MemoryError as error:
+        raise FileFormatError(f"{folder} holds arrays that ask for more memory than there is") from error
+    found, named = subject_of(model, task), certificate.subject
+    if found.model != named.model:
+        raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
+    if found.task != named.task:
+        raise TamperedError(f"{TASK_FILE} is not the task that the certificate is about: its hash differs")
+    if found != named:
+        raise TamperedError(
+            f"the certificate is about {named.target} ({named.origin}) and the sizes {dict(named.sizes)}, the files "
+            f"have {found.target} ({found.origin}) and {dict(found.sizes)}"
+        )
+    try:
+        require_fit(model, task)
+    except InputError as error:
+        raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {error}") from error
+    return model, task
 
 
 def _silent(stage: str, share: float | None, detail: str) -> None:
     pass
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The files and what they must agree on.
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What the heads of a model of one attention make of the contexts."""
+
+    features: Enclosure | None
+    heads: LayerForward | None
 
 
-def _load(folder: Path) -> tuple[Model, Task]:
-    """The model and the task, or a typed error, whatever the files hold."""
-    try:
-        return Model.load(folder / NETWORK_FILE), Task.load(folder / TASK_FILE)
-    except MemoryError as error:
-        raise FileFormatError(f"{folder} holds arrays that ask for more memory than there is") from error
+def _see(model: Model, task: Task | VectorTask, progress: Progress) -> _Seen:
+    if isinstance(task, VectorTask):
+        heads = enclose_layer(model, task, progress=progress)
+        return _Seen(heads.mixed, heads)
+    progress("features", None, f"{task.n_contexts} x {model.n_heads * model.d_head}")
+    return _Seen(enclose_features(model, task.contexts), None)
 
 
-def _sizes(network: Model, task: Task) -> dict[str, int]:
-    return {
-        "n_contexts": task.n_contexts,
-        "context_length": task.context_length,
-        "vocabulary_size": task.vocabulary_size,
-        "n_all": task.n_all,
-        "n_ctx": network.n_ctx,
-        "d_vocab": network.d_vocab,
-        "d_model": network.d_model,
-        "n_heads": network.n_heads,
-        "d_qk": network.d_qk,
-        "d_head": network.d_head,
-        "d_vocab_out": network.d_vocab_out,
-    }
+def _size(task: Task | VectorTask) -> int:
+    return task.n_examples if isinstance(task, VectorTask) else task.n_contexts
 
 
-def _subject(network: Model, task: Task) -> Subject:
-    return Subject(network.sha256(), task.sha256(), task.target, _sizes(network, task))
-
-
-def _require_fit(network: Model, task: Task) -> None:
-    if task.context_length > network.n_ctx:
-        raise InputError(f"task has contexts of {task.context_length} tokens, the network reads {network.n_ctx}")
-    if task.vocabulary_size != network.d_vocab_out:
-        raise InputError(f"task has {task.vocabulary_size} tokens, the network {network.d_vocab_out} logits")
-    most = max(int(tokens.max(initial=0)) for tokens in (task.contexts, task.tail_contexts))
-    if not most < network.d_vocab:
-        raise InputError(f"task has the token {most}, the network knows 0 .. {network.d_vocab - 1}")
-
-
-def _require_subject(subject: Subject, network: Model, task: Task) -> None:
-    found = _subject(network, task)
-    if found.network != subject.network:
-        raise TamperedError(f"{NETWORK_FILE} is not the network that the certificate is about: its hash differs")
-    if found.task != subject.task:
-        raise TamperedError(f"{TASK_FILE} is not the task that the certificate is about: its hash differs")
-    if found != subject:
-        raise TamperedError(f"the certificate is about the sizes {dict(subject.sizes)}, the files have {found.sizes}")
-    try:
-        _require_fit(network, task)
-    except InputError as error:
-        raise FileFormatError(f"{NETWORK_FILE} and {TASK_FILE} do not fit each other: {error}") from error
-
-
-def _estimated_bytes(network: Model, task: Task) -> int:
-    """Estimated peak of a check: three copies of the features, five square matrices, and what is done in chunks."""
-    features = task.n_contexts * network.n_heads * network.d_head
-    return 8 * (3 * features + 5 * task.n_contexts**2) + 2**28
+def _estimated_bytes(model: Model, task: Task | VectorTask) -> int:
+    """Estimated peak: copies of the features, five square matrices, and what is done in chunks."""
+    size = _size(task)
+    if isinstance(task, VectorTask):
+        columns = model.n_heads * model.d_model
+        return 8 * (6 * size * columns + 5 * size**2 + 8 * model.d_vocab_out * (columns + size)) + 2**28
+    return 8 * (3 * size * model.n_heads * model.d_head + 5 * size**2) + 2**28
 
 
 def _npz(arrays: Mapping[str, NDArray]) -> bytes:
@@ -297,76 +328,110 @@ def _provenance() -> dict[str, str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Bounds of each context.
+# The answers.
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """What was proved about the memorized contexts, one entry each."""
-
-    divergence_upper: Float64Array
-    divergence_lower: Float64Array  # for laws, where it costs more, 0
-    margin_lower: Float64Array
-    margin_upper: Float64Array
-    empirical: Enclosure
-    logits: Enclosure | None
-
-
-def _judge_memorized(
-    network: Model, task: Task, features: Enclosure, *, progress: Progress, keep_logits: bool
-) -> _Judged:
-    size = task.n_contexts
-    above, below, lower, upper, middle, radius = (np.zeros(size) for _ in range(6))
-    kept = [np.empty((size if keep_logits else 0, network.d_vocab_out)) for _ in range(2)]
-    for start, logits in logit_chunks(network, task.contexts, features=features):
-        rows = slice(start, start + len(logits))
-        modes = task.modes(rows.start, rows.stop)
-        lower[rows], upper[rows] = argmax_margin(logits, modes), _margin_upper(logits, modes)
-        if task.laws is None:
-            exact = label_divergence(logits, task.labels[rows])
-            above[rows], below[rows] = exact.upper(), exact.lower()
-        else:
-            above[rows] = _law_divergence_upper(logits, task.laws[rows])
-        empirical = empirical_divergence(logits, task.counts.rows(rows.start, rows.stop))
-        middle[rows], radius[rows] = empirical.midpoint, empirical.radius
-        if keep_logits:
-            kept[0][rows], kept[1][rows] = logits.midpoint, logits.radius
-        progress("divergence", rows.stop / size, f"{rows.stop} of {size} contexts")
-    return _Judged(
-        divergence_upper=above,
-        divergence_lower=below,
-        margin_lower=lower,
-        margin_upper=upper,
-        empirical=Enclosure(middle, radius),
-        logits=Enclosure(*kept) if keep_logits else None,
-    )
+def _figures(task: Task | VectorTask, criterion: Criterion, answers: Answers) -> dict[str, Number]:
+    """What was proved about the answers, without slack."""
+    held, wrong = answers.held(task.target, criterion.tolerance), answers.wrong(task.target, criterion.tolerance)
+    values: dict[str, Number] = {"contexts": len(held), "held": int(held.sum()), "wrong": int(wrong.sum())}
+    if held.any() and task.target != "values":
+        values["margin_lower"] = float(answers.margin_lower[held].min())
+        if not 0.0 < values["margin_lower"] < _LARGEST:  # where every token is a mode of every context, there is none
+            del values["margin_lower"]
+    lower, upper = answers.mean_loss()
+    most = float(answers.loss_upper.max())
+    values["mean_lower"] = lower
+    if upper < _LARGEST and most < _LARGEST:
+        values |= {"mean_upper": upper, "max_upper": most}
+    if task.target != "values":
+        guess = max(0.0, float(guess_divergence(task).lower()))
+        if guess < _LARGEST:
+            values["guess_lower"] = guess
+    return values
 
 
-def _judge_tail(network: Model, task: Task, *, progress: Progress) -> Enclosure:
+def _state_answers(subject: Subject, criterion: Criterion, answers: Answers, task: Task | VectorTask) -> Statement:
+    values = _figures(task, criterion, answers)
+    values.pop("mean_lower")
+    if "margin_lower" in values:
+        values["margin_lower"] = lowered(float(values["margin_lower"]), _SLACK)
+        if not values["margin_lower"] > 0.0:
+            del values["margin_lower"]
+    for name in ("mean_upper", "max_upper"):
+        if name in values:
+            values[name] = _loss_above(float(values[name]), subject.target)
+    if criterion.asked == "at-most" and "mean_upper" in values:
+        # A slack that nobody sees must not turn a yes into a no.
+        exact = _figures(task, criterion, answers)["mean_upper"]
+        if exact <= Fraction(criterion.bound or 0.0) < values["mean_upper"]:
+            values["mean_upper"] = float(criterion.bound or 0.0)
+    if "guess_lower" in values:
+        values["guess_lower"] = lowered(float(values["guess_lower"]), _SLACK)
+    held = answers.held(task.target, criterion.tolerance)
+    return Statement(ANSWERS, "enclosure of the outputs", values, mask_text(held.tolist()))
+
+
+def _loss_above(bound: float, target: str) -> float:
+    return raised(bound, _TINY_SLACK if target != "labels" and bound < _TINY else _SLACK)
+
+
+def _check_answers(
+    statement: Statement, certificate: Certificate, asked: Criterion, answers: Answers, task: Task | VectorTask
+) -> StatementCheck:
+    """The stored numbers follow from the enclosures; the checker's own numbers are returned for the question asked."""
+    stored, own = statement.values, _figures(task, certificate.criterion, answers)
+    target, tolerance = task.target, certificate.criterion.tolerance
+    held, wrong = answers.held(target, tolerance), answers.wrong(target, tolerance)
+    figures = _figures(task, asked, answers)
+    named = held_mask(statement.held, len(held)) if statement.held else set(range(len(held)) if stored["held"] else [])
+
+    def checked(verdict: Verdict, reason: str) -> StatementCheck:
+        return StatementCheck(ANSWERS, verdict, reason, figures)
+
+    false = [i for i in named if wrong[i]]
+    if false:
+        return checked(Verdict.REFUTED, f"{len(false)} contexts that it names are not held, first context {false[0]}")
+    if len(held) - int(held.sum()) < stored["wrong"]:
+        return checked(Verdict.REFUTED, f"at least {int(held.sum())} contexts are held, more than it leaves")
+    missing = [i for i in named if not held[i]]
+    if missing:
+        return checked(Verdict.UNDECIDED, f"context {missing[0]}, which it names, was not decided")
+    if int(wrong.sum()) < stored["wrong"]:
+        return checked(Verdict.UNDECIDED, f"only {int(wrong.sum())} contexts were proved not to be held")
+    if "margin_lower" in stored:
+        places = sorted(named)
+        if float(answers.margin_upper[places].min()) < stored["margin_lower"]:
+            return checked(Verdict.REFUTED, "the stored margin is larger than the least one")
+        if not stored["margin_lower"] <= float(answers.margin_lower[places].min()):
+            return checked(Verdict.UNDECIDED, "the stored margin does not follow from the enclosure")
+    if "max_upper" in stored:
+        lower, _ = answers.mean_loss()
+        if float(answers.loss_lower.max()) > stored["max_upper"] or lower > stored["mean_upper"]:
+            return checked(Verdict.REFUTED, "a loss is larger than the stored bound")
+        known = (
+            "max_upper" in own and own["max_upper"] <= stored["max_upper"] and own["mean_upper"] <= stored["mean_upper"]
+        )
+        if not known:
+            return checked(Verdict.UNDECIDED, "the stored bounds of the loss do not follow from the enclosure")
+    if "guess_lower" in stored and not ("guess_lower" in own and stored["guess_lower"] <= own["guess_lower"]):
+        return checked(Verdict.UNDECIDED, "the stored divergence of a guess does not follow")
+    return checked(Verdict.PROVED, f"{figures['held']} of {figures['contexts']} contexts")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The divergence over all contexts of a text.
+
+
+def _judge_tail(model: Model, task: Task, *, progress: Progress) -> Enclosure:
     size = len(task.tail_contexts)
     middle, radius = np.zeros(size), np.zeros(size)
-    for start, logits in logit_chunks(network, task.tail_contexts) if size else ():
-        rows = slice(start, start + len(logits))
-        part = empirical_divergence(logits, task.tail_counts.rows(rows.start, rows.stop))
+    for start, outputs in logit_chunks(model, task.tail_contexts) if size else ():
+        rows = slice(start, start + len(outputs))
+        part = empirical_divergence(outputs, task.tail_counts.rows(rows.start, rows.stop))
         middle[rows], radius[rows] = part.midpoint, part.radius
         progress("all contexts", rows.stop / size, f"{rows.stop} of {size} contexts")
     return Enclosure(middle, radius)
-
-
-def _law_divergence_upper(logits: Enclosure, laws: Float64Array) -> Float64Array:
-    """The quadratic bound, which is sharp for small divergences, and an enclosure where that bound is large."""
-    above = quadratic_divergence_bound(logits, laws)
-    return above if bool((above < _SMALL_DIVERGENCE).all()) else np.minimum(above, divergence(logits, laws).upper())
-
-
-def _margin_upper(logits: Enclosure, modes: NDArray[np.bool_]) -> Float64Array:
-    """Upper bound of the least logit of a mode minus the largest of the others; infinite where there are no others."""
-    least_mode = np.where(modes, logits.upper(), np.inf).min(axis=1)
-    largest_other = np.where(modes, -np.inf, logits.lower()).max(axis=1)
-    with np.errstate(all="ignore"):
-        gap = up(least_mode - largest_other)
-    # A difference of float64 is 0 only if they are equal, so the comparison itself is exact.
-    return np.where(least_mode <= largest_other, np.minimum(0.0, gap), gap)
 
 
 def _concatenated(a: Enclosure, b: Enclosure) -> Enclosure:
@@ -384,23 +449,17 @@ def _mean_over_occurrences(task: Task, empirical: Enclosure) -> tuple[float, flo
     return max(0.0, float(mean.lower())), float(mean.upper())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Claims, stored with slack.
-
-
-def _raised(bound: float, slack: float = _SLACK) -> float:
-    """A float64 of few bits that is at least `bound` by a relative `slack`; for bounds >= 0."""
-    return _few_bits(bound * (1.0 + slack), math.ceil)
-
-
-def _lowered(bound: float, slack: float = _SLACK) -> float:
-    """A float64 of few bits that is at most `bound` by a relative `slack`; for bounds >= 0."""
-    return _few_bits(bound * (1.0 - slack), math.floor)
-
-
-def _few_bits(bound: float, rounding: Callable[[float], int]) -> float:
-    mantissa, exponent = math.frexp(bound)
-    return math.ldexp(rounding(math.ldexp(mantissa, _BITS)), exponent - _BITS)
+def _state_text(task: Task, empirical: Enclosure) -> list[Statement]:
+    lower, upper = _widened(*_mean_over_occurrences(task, empirical))
+    if not 0.0 <= lower <= upper < _LARGEST:
+        return []
+    values: dict[str, Number] = {
+        "contexts": task.n_all,
+        "occurrences": _occurrences(task),
+        "lower": lower,
+        "upper": upper,
+    }
+    return [Statement(TEXT_DIVERGENCE, "enclosure of the divergence", values)]
 
 
 def _widened(lower: float, upper: float) -> tuple[float, float]:
@@ -412,228 +471,23 @@ def _widened(lower: float, upper: float) -> tuple[float, float]:
     return max(0.0, math.floor((lower - width) / grid) * grid), math.ceil((upper + width) / grid) * grid
 
 
-def _claim_argmax(subject: Subject, judged: _Judged) -> Claim:
-    right = judged.margin_lower > 0.0
-    contexts, proved = len(right), int(right.sum())
-    values: dict[str, Number] = {"contexts": contexts, "proved": proved}
-    verdict = Verdict.UNDECIDED
-    if bool((judged.margin_upper <= 0.0).any()) and not subject.approximates_laws:
-        verdict = Verdict.REFUTED
-    elif proved == contexts or (proved > 0 and subject.approximates_laws):
-        # Where every token is a mode of every context any margin is true.
-        margin = _lowered(min(float(judged.margin_lower[right].min()), _LARGEST))
-        if margin > 0.0:
-            verdict, values = Verdict.PROVED, {**values, "margin_lower": margin}
-    return Claim.of(ARGMAX, subject.target, verdict, "enclosure of the logits", values)
-
-
-def _claim_divergence(task: Task, judged: _Judged) -> Claim:
-    values: dict[str, Number] = {"contexts": task.n_contexts}
-    mean = mean_upper_bound(judged.divergence_upper)
-    most = float(judged.divergence_upper.max())
-    verdict = Verdict.UNDECIDED
-    if mean < _LARGEST and most < _LARGEST:
-        verdict, values = (
-            Verdict.PROVED,
-            {
-                **values,
-                "mean_upper": _raised(mean, _DIVERGENCE_SLACK),
-                "max_upper": _raised(most, _DIVERGENCE_SLACK),
-            },
-        )
-    method = (
-        "log(1 + sum of exp(z_j - z_label))"
-        if task.laws is None
-        else "range(z - log law)^2 / 8, or an enclosure of the divergence"
+def _check_text(
+    statement: Statement, model: Model, task: Task | VectorTask, answers: Answers, progress: Progress
+) -> StatementCheck:
+    stored = statement.values
+    if not isinstance(task, Task) or answers.empirical is None:
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, "vectors have no text", {})
+    if stored["occurrences"] != _occurrences(task):
+        reason = f"the text has {_occurrences(task)} occurrences of contexts, not {stored['occurrences']}"
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, {})
+    lower, upper = _mean_over_occurrences(
+        task, _concatenated(answers.empirical, _judge_tail(model, task, progress=progress))
     )
-    return Claim.of(DIVERGENCE, task.target, verdict, method, values)
-
-
-def _claim_all_contexts(task: Task, empirical: Enclosure) -> Claim:
-    values: dict[str, Number] = {"contexts": task.n_all, "occurrences": _occurrences(task)}
-    lower, upper = _widened(*_mean_over_occurrences(task, empirical))
-    verdict = Verdict.UNDECIDED
-    if 0.0 <= lower <= upper < _LARGEST:
-        verdict, values = Verdict.PROVED, {**values, "lower": lower, "upper": upper}
-    return Claim.of(ALL_CONTEXTS_DIVERGENCE, task.target, verdict, "enclosure of the divergence", values)
-
-
-def _claim_rank(
-    network: Model, task: Task, features: Enclosure, *, rank: bool, witness: bool, progress: Progress
-) -> tuple[Claim, dict[str, NDArray] | None]:
-    size, columns = features.shape
-    widest = columns + network.d_model
-    values: dict[str, Number] = {"rows": size, "columns": columns if size <= columns else widest}
-    if size > widest:
-        return Claim.of(FEATURE_RANK, task.target, Verdict.REFUTED, "more rows than columns", values), None
-    if not rank:
-        return Claim.of(FEATURE_RANK, task.target, Verdict.UNDECIDED, "not attempted", values), None
-    for width in (columns, widest):
-        if size > width:
-            continue
-        progress("feature rank", None, f"{size} x {width}")
-        matrix = _rank_matrix(network, task, features, width)
-        found = certify_full_row_rank(matrix, witness=witness)
-        smallest, condition = _rank_bounds(matrix, found)
-        if smallest > 0.0 and condition < _LARGEST:
-            values = {
-                "rows": size,
-                "columns": width,
-                "smallest_singular_value_lower": _lowered(smallest, _RANK_SLACK),
-                "condition_upper": _raised(condition, 2 * _RANK_SLACK),
-            }
-            claim = Claim.of(FEATURE_RANK, task.target, Verdict.PROVED, found.method, values)
-            return claim, _witness_arrays(found)
-    return Claim.of(FEATURE_RANK, task.target, Verdict.UNDECIDED, "no method proved it", values), None
-
-
-def _rank_matrix(network: Model, task: Task, features: Enclosure, columns: int) -> Enclosure:
-    """The features Y, or [X_S, Y] with the embedded last token beside them, as `columns` says."""
-    if columns == features.shape[1]:
-        return features
-    last = enclose_last(network, task.contexts)
-    radii = [np.broadcast_to(part.radius, part.shape) for part in (last, features)]
-    return Enclosure(np.hstack([last.midpoint, features.midpoint]), np.hstack(radii))
-
-
-def _rank_bounds(matrix: Enclosure, found: RankCertificate) -> tuple[float, float]:
-    """Lower bound of the smallest singular value (0 if none was proved), upper bound of the condition number."""
-    if found.verdict is not Verdict.PROVED or not found.smallest_singular_value > 0.0:
-        return 0.0, math.inf
-    norm = float_above(frobenius(matrix.midpoint) + radius_norm(matrix))
-    return float(found.smallest_singular_value), math.nextafter(norm / found.smallest_singular_value, math.inf)
-
-
-def _witness_arrays(found: RankCertificate) -> dict[str, NDArray] | None:
-    """The arrays of the witness, a triangular factor packed row after row without its zeros."""
-    if found.witness is None:
-        return None
-    arrays: dict[str, NDArray] = dict(found.witness.arrays())
-    if isinstance(found.witness, GramWitness):
-        arrays["mantissas"] = arrays["mantissas"][np.tri(len(arrays["mantissas"]), dtype=bool)]
-    return arrays
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Claims, proved again.
-
-
-def _not_claimed(claim: Claim, values: dict[str, Number] | None = None) -> ClaimCheck:
-    reason = f"the certificate itself says {claim.verdict.value} and states no bound to prove"
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, reason, values or {})
-
-
-def _check_rank(claim: Claim, network: Model, task: Task, features: Enclosure, progress: Progress) -> ClaimCheck:
-    size, columns = task.n_contexts, int(claim.values["columns"])
-    if size > columns:
-        return ClaimCheck(claim.id, Verdict.REFUTED, f"{size} rows of {columns} entries are linearly dependent", {})
-    if claim.verdict is not Verdict.PROVED:
-        return _not_claimed(claim)
-    progress("feature rank", None, f"{size} x {columns}")
-    matrix = _rank_matrix(network, task, features, columns)
-    found = certify_full_row_rank(matrix)
-    smallest, condition = _rank_bounds(matrix, found)
-    values: dict[str, Number] = {}
-    if smallest > 0.0:
-        values = {"smallest_singular_value_lower": smallest, "condition_upper": condition}
-        if claim.values["smallest_singular_value_lower"] <= smallest and condition <= claim.values["condition_upper"]:
-            return ClaimCheck(claim.id, Verdict.PROVED, found.method, values)
-    if _is_beyond(matrix, claim):
-        reason = "the stored bounds are better than any that hold: a vector shows it"
-        return ClaimCheck(claim.id, Verdict.REFUTED, reason, values)
-    reason = (
-        "the rank is full, but the stored bounds do not follow" if smallest > 0.0 else "the rank was not proved full"
-    )
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, reason, values)
-
-
-def _is_beyond(matrix: Enclosure, claim: Claim) -> bool:
-    r"""Whether a vector v shows a stored bound false: $\sigma_{\min} \le \|v^T A\| / \|v\| \le \sigma_{\max}$."""
-    try:
-        with np.errstate(all="ignore"):
-            _, vectors = np.linalg.eigh(matrix.midpoint @ matrix.midpoint.T)
-    except np.linalg.LinAlgError:
-        return False
-    ends = Enclosure.exact(vectors[:, [0, -1]].T)
-    images = matmul(ends, matrix)
-    gains = sqrt(total(images * images, 1) / total(ends * ends, 1))
-    smallest_upper, largest_lower = float(gains.upper()[0]), float(gains.lower()[1])
-    if smallest_upper < claim.values["smallest_singular_value_lower"]:
-        return True
-    return float(down(largest_lower / smallest_upper)) > claim.values["condition_upper"]
-
-
-def _check_argmax(claim: Claim, judged: _Judged) -> ClaimCheck:
-    least = float(judged.margin_lower.min())
-    values: dict[str, Number] = {"proved": int((judged.margin_lower > 0.0).sum())}
-    if claim.verdict is Verdict.PROVED and claim.values["proved"] < claim.values["contexts"]:
-        return _check_argmax_of_some(claim, judged, values)
-    wrong = np.flatnonzero(judged.margin_upper <= 0.0)
-    if len(wrong):
-        reason = f"in {len(wrong)} contexts another token is at least as likely as a mode, first in context {wrong[0]}"
-        return ClaimCheck(claim.id, Verdict.REFUTED, reason, values)
-    if claim.verdict is not Verdict.PROVED:
-        return _not_claimed(claim, values)
-    if 0.0 < least < math.inf:
-        values["margin_lower"] = least
-    stored = claim.values["margin_lower"]
-    if stored <= least:
-        return ClaimCheck(claim.id, Verdict.PROVED, f"{values['proved']} contexts", values)
-    if float(judged.margin_upper.min()) < stored:
-        return ClaimCheck(claim.id, Verdict.REFUTED, "the stored margin is larger than the least one", values)
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, "the stored margin does not follow from the enclosure", values)
-
-
-def _check_argmax_of_some(claim: Claim, judged: _Judged, values: dict[str, Number]) -> ClaimCheck:
-    """The claim that so many contexts, not said which, have so large a margin."""
-    claimed, stored = claim.values["proved"], claim.values["margin_lower"]
-    reached = sum(lower >= stored for lower in judged.margin_lower.tolist())
-    if reached >= claimed:
-        return ClaimCheck(claim.id, Verdict.PROVED, f"{reached} contexts", values)
-    if sum(upper >= stored for upper in judged.margin_upper.tolist()) < claimed:
-        return ClaimCheck(claim.id, Verdict.REFUTED, f"fewer than {claimed} contexts have the stored margin", values)
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, f"the stored margin was found in {reached} contexts only", values)
-
-
-def _check_divergence(claim: Claim, network: Model, task: Task, features: Enclosure, judged: _Judged) -> ClaimCheck:
-    most = float(judged.divergence_upper.max())
-    mean = mean_upper_bound(judged.divergence_upper)
-    values: dict[str, Number] = {}
-    if most < math.inf and mean < math.inf:
-        values = {"mean_upper": mean, "max_upper": most}
-    if claim.verdict is not Verdict.PROVED:
-        return _not_claimed(claim, values)
-    if mean <= claim.values["mean_upper"] and most <= claim.values["max_upper"]:
-        return ClaimCheck(claim.id, Verdict.PROVED, f"{task.n_contexts} contexts", values)
-    least = judged.divergence_lower
-    if task.laws is not None:
-        least = _law_divergence_lower(network, task, task.laws, features)
-    if float(least.max()) > claim.values["max_upper"] or _mean_lower(least) > claim.values["mean_upper"]:
-        return ClaimCheck(claim.id, Verdict.REFUTED, "a divergence is larger than the stored bound", values)
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, "the stored bounds do not follow from the enclosure", values)
-
-
-def _mean_lower(bounds: Float64Array) -> float:
-    """Lower bound of the mean of numbers that are each known from below."""
-    return float(down(lower_sum(bounds) / len(bounds)))
-
-
-def _law_divergence_lower(network: Model, task: Task, laws: Float64Array, features: Enclosure) -> Float64Array:
-    least = np.zeros(task.n_contexts)
-    for start, logits in logit_chunks(network, task.contexts, features=features):
-        rows = slice(start, start + len(logits))
-        least[rows] = divergence(logits, laws[rows]).lower()
-    return least
-
-
-def _check_all_contexts(claim: Claim, task: Task, empirical: Enclosure) -> ClaimCheck:
-    if claim.values["occurrences"] != _occurrences(task):
-        reason = f"the text has {_occurrences(task)} occurrences of contexts, not {claim.values['occurrences']}"
-        return ClaimCheck(claim.id, Verdict.REFUTED, reason, {})
-    lower, upper = _mean_over_occurrences(task, empirical)
     values: dict[str, Number] = {"lower": lower, "upper": upper} if lower <= upper < math.inf else {}
-    if claim.values["lower"] <= lower and upper <= claim.values["upper"]:
-        return ClaimCheck(claim.id, Verdict.PROVED, f"{task.n_all} contexts", values)
-    if upper < claim.values["lower"] or lower > claim.values["upper"]:
-        return ClaimCheck(claim.id, Verdict.REFUTED, "the mean divergence is outside of the stored interval", values)
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, "the stored interval does not follow from the enclosure", values)
+    if stored["lower"] <= lower and upper <= stored["upper"]:
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.PROVED, f"{task.n_all} contexts", values)
+    if upper < stored["lower"] or lower > stored["upper"]:
+        reason = "the mean divergence is outside of the stored interval"
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, values)
+    reason = "the stored interval does not follow from the enclosure"
+    return StatementCheck(TEXT_DIVERGENCE, Verdict.UNDECIDED, reason, values)

@@ -21,7 +21,6 @@ from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
-from verify.certificates.certificate import ARGMAX
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
@@ -351,6 +350,6 @@ def _margin(network: Model, task: Task, *, sizes: tuple[int, int, int]) -> float
     """By how much every label is proved to be in front; minus infinity without proof, or for other d, d_h and H."""
     if (network.d_model, network.d_head, network.n_heads) != sizes:
         return -math.inf
-    found = certify_memorization(network, task, rank=False)
-    certified = found.certificate.claim(ARGMAX).verdict is Verdict.PROVED
-    return float(found.margin_lower.min()) if certified else -math.inf
+    found = certify_memorization(network, task)
+    certified = found.certificate.verdict is Verdict.PROVED
+    return float(found.answers.margin_lower.min()) if certified else -math.inf

@@ -12,7 +12,7 @@ from constructions.claims.dana_lemma_1 import CLAIM, laws_with_a_mode
 from constructions.encoders.sequence_encoder import best_encoder
 from verify.arithmetic.decimals import number
 from verify.arithmetic.enclosure import Enclosure, exp, log1p, total
-from verify.certificates.certificate import DIVERGENCE, FEATURE_RANK
+from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.encoder_bracket import bracketed
@@ -143,17 +143,17 @@ def _built() -> Evidence:
     made = CLAIM.construct()
     task, network = made.task, made.model
     laws = task.laws if task.laws is not None else np.zeros((1, 1))
-    certified = certify_memorization(network, task)
+    certified = certify_memorization(network, task, made.criterion, rank=True)
     lower, upper = network_divergence(network, task)
     floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=network.d_model, prior=task.prior)
-    kinds = [certified.certificate.claim(id).verdict for id in (FEATURE_RANK, DIVERGENCE)]
+    ranked = proved(certified.certificate.statement(FEATURE_RANK) is not None)
     return Evidence(
         "claim",
         f"weights built: {made.summary}; their mean divergence is that of the best encoder found",
         "divergence of the best encoder",
         f"KL in [{number(lower, digits=6, bound='lower')}, {number(upper, digits=6, bound='upper')}], rank "
         f"{network.d_model} not below {number(floor.value, digits=4, bound='lower')} nats",
-        Verdict.all_of([*kinds, proved(upper < np.inf)]),
+        Verdict.all_of([ranked, certified.certificate.verdict, proved(upper < np.inf)]),
         f"certificate of the float64 weights, {_FLOATS}",
         means=(Means.ENCLOSURES,),
         quantifier=Quantifier.ALL_ENCODERS,

@@ -20,7 +20,6 @@ from constructions.claims.dana_lemma_2 import CLAIM, Counterexample, counterexam
 from constructions.tasks.arrays import all_contexts
 from verify.capacity.independent_windows import partition_holds
 from verify.capacity.linear_relations import indicator_relation, rank_upper_bound_for_all_weights
-from verify.certificates.certificate import ARGMAX
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
@@ -233,7 +232,7 @@ def _holds(contexts: Int64Array, found: Partition, width: int, head_width: int) 
 def _built(parameters: dict[str, int]) -> Evidence:
     construction = CLAIM.construct(**parameters)
     task, network, asked = construction.task, construction.model, {**CLAIM.parameters, **parameters}
-    claims = {claim.id: claim for claim in certify_memorization(network, task, rank=False).certificate.claims}
+    certificate = certify_memorization(network, task).certificate
     sizes: dict[str, Any] = {"d_model": network.d_model, "d_head": network.d_head}
     fewer = max(0, network.n_heads - 1)
     ceiling = RANK.at("rank", contexts=task.contexts, **sizes, n_heads=fewer, with_skip=True)
@@ -249,11 +248,11 @@ def _built(parameters: dict[str, int]) -> Evidence:
         ),
         promised=f"{task.n_contexts} labels with the fewest heads",
         certified=(
-            f"argmax of {claims[ARGMAX].values['proved']} contexts, for the network in real arithmetic; rank <= "
+            f"argmax of {certificate.answers.values['held']} contexts, for the network in real arithmetic; rank <= "
             f"{ceiling.value} with {fewer} heads"
         ),
-        verdict=Verdict.all_of([claims[ARGMAX].verdict, decided(as_asked)]),
-        method=f"{claims[ARGMAX].method}; {_UPPER}",
+        verdict=Verdict.all_of([certificate.verdict, decided(as_asked)]),
+        method=f"{certificate.answers.method}; {_UPPER}",
         data=asked,
         means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,

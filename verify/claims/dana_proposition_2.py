@@ -183,7 +183,7 @@ def _sandwich(count: int) -> Evidence:
 def _built() -> Evidence:
     made = CLAIM.construct()
     certificate = certify_memorization(made.model, made.task)
-    worst = float(certificate.divergence_upper.max())
+    worst = float(certificate.answers.loss_upper.max())
     return Evidence(
         "claim",
         f"weights built: {made.summary}",

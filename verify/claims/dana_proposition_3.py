@@ -14,7 +14,6 @@ from constructions.claims.dana_proposition_3 import CLAIM
 from constructions.encoders.circle import SIGNIFICANDS, arc, circle, rounded, strength
 from constructions.encoders.one_dimension import multi_scale_line
 from constructions.encoders.parabola import MOST, parabola, power_for, stream
-from verify.certificates.certificate import ARGMAX
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
@@ -101,7 +100,7 @@ def _strength_suffices(sizes: tuple[int, ...]) -> Evidence:
 def _built() -> Evidence:
     made = CLAIM.construct()
     certificate = certify_memorization(made.model, made.task).certificate
-    margin = certificate.claim(ARGMAX).values.get("margin_lower", 0)
+    margin = certificate.answers.values.get("margin_lower", 0)
     return Evidence(
         "claim",
         f"a transformer on the circle: {made.summary}",

@@ -13,6 +13,7 @@ from constructions.features.exact_skip_connection import exact_change_of_basis, 
 from constructions.features.skip_head import SkipHead, identity_skip_head, long_last_position, rank_one_skip_head
 from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
 from constructions.tasks.arrays import all_contexts
+from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
@@ -438,16 +439,22 @@ def _special_targets(contexts: Int64Array, width: int) -> list[fmpq_mat]:
 
 def _built() -> Evidence:
     made = CLAIM.construct()
-    found = certify_memorization(made.model, made.task)
+    found = certify_memorization(made.model, made.task, rank=True)
     rank = made.model.n_heads * made.model.d_head
     at_capacity = made.task.n_contexts == made.model.d_model + rank
-    lead = _below(float(found.margin_lower.min()))
+    lead = _below(float(found.answers.margin_lower.min()))
     return Evidence(
         "repair",
         f"rounded to float64: {made.summary}; every label wins",
         f"{made.task.n_contexts} labels with T_0 = d + H d_h",
         f"rank [X, Y] = {made.task.n_contexts} > {rank}, every label ahead by {lead} or more",
-        Verdict.all_of([*(claim.verdict for claim in found.certificate.claims), decided(at_capacity)]),
+        Verdict.all_of(
+            [
+                found.certificate.verdict,
+                proved(found.certificate.statement(FEATURE_RANK) is not None),
+                decided(at_capacity),
+            ]
+        ),
         "rounding-rigorous float64 (verify.certificates.memorization)",
         {"parameters": dict(CLAIM.parameters)},
         means=(Means.ENCLOSURES,),

@@ -22,7 +22,7 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure, up
-from verify.certificates.certificate import DIVERGENCE, FEATURE_RANK
+from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
@@ -258,13 +258,13 @@ def _rounded(tokens: int, length: int, width: int, head_width: int, facts: int) 
 
 def _certified(network: Model, task: Task, *, width: int, head_width: int) -> tuple[float, Verdict]:
     """The largest divergence, and whether it, the rank of the features and the sizes are proved."""
-    found = certify_memorization(network, task, witness=False)
-    worst = float(found.divergence_upper.max())
+    found = certify_memorization(network, task, rank=True, witness=False)
+    worst = float(found.answers.loss_upper.max())
     certificate = found.certificate
     return worst, Verdict.all_of(
         [
-            certificate.claim(FEATURE_RANK).verdict,
-            certificate.claim(DIVERGENCE).verdict,
+            proved(certificate.statement(FEATURE_RANK) is not None),
+            certificate.verdict,
             proved(worst <= _TINY),
             decided(_has_sizes(network, width=width, head_width=head_width)),
         ]

@@ -19,7 +19,7 @@ from constructions.saturated.single_direction_heads import single_direction_head
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.claims.evidence import Evidence, Means, Role
-from verify.forward.layer_balls import mixed_inputs_in_balls
+from verify.forward.in_balls import mixed_inputs_in_balls
 from verify.forward.layer_forward import LayerForward, enclose_layer, enclose_theta
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank

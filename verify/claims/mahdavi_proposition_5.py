@@ -11,7 +11,7 @@ from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
-from verify.forward.exact_layer_rank import exact_mixed_rank
+from verify.forward.exact_mixed_rank import exact_mixed_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import proved
 

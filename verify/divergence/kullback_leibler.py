@@ -318,6 +318,7 @@ def mean_empirical_divergence(
     Page: docs/rigour/divergence.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.zeros((2, 2)))

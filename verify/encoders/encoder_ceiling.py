@@ -74,6 +74,7 @@ def network_divergence(
     Source: Dana, Pydi, Chevaleyre (2024), Proposition 1. Page: docs/claims/sequence_encoder.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> from constructions.tasks.task import Counts, make_task
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),

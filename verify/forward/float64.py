@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from constructions.errors import InputError
 from constructions.models.model import Model
+from constructions.models.shapes import require_dana_network
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, exp, gamma, total
 from verify.forward.in_balls import (
@@ -69,6 +70,7 @@ def enclose_last(network: Model, contexts: Int64Array, *, precision: int | None 
     Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.ones((1, 2)), W_Q=np.ones((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -105,6 +107,7 @@ def enclose_attention(network: Model, contexts: Int64Array, head: int, *, precis
     Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -144,6 +147,7 @@ def enclose_features(network: Model, contexts: Int64Array, *, precision: int | N
     Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2). Page: docs/rigour/divergence.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -182,6 +186,7 @@ def enclose_logits(
     Source: Dana, Pydi, Chevaleyre (2024), equation (2). Page: docs/rigour/divergence.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -220,6 +225,7 @@ def logit_chunks(
     Page: docs/rigour/divergence.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -365,6 +371,7 @@ class _Lookup:
 
 
 def _checked_contexts(network: Model, contexts: Int64Array) -> Int64Array:
+    require_dana_network(network)
     blas.probe()
     return checked_contexts(network, contexts)
 

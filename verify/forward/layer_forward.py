@@ -6,7 +6,7 @@ terms of size $10^4$ cancel to nothing, are enclosed near the last bit of the re
 block of examples at a time, so that beside the result the memory is bounded.
 
 That is the float64 rung, the default. With a `precision` in bits the work is done in balls
-(`verify/forward/layer_balls.py`), at a much higher cost, and rounded outwards once at the end.
+(`verify/forward/in_balls.py`), at a much higher cost, and rounded outwards once at the end.
 
 Page: docs/rigour/layer.md proves every bound used here; the lemmas are named in the comments.
 """
@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from constructions.errors import InputError
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
-from constructions.models.shapes import mahdavi_tensors
+from constructions.models.shapes import mahdavi_tensors, require_mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, largest, matmul, residual, upper_product
 from verify.forward.float64 import enclose_softmax
-from verify.forward.in_balls import rounded_outwards
-from verify.forward.layer_balls import mixed_inputs_in_balls, outputs_in_balls, theta_in_balls
+from verify.forward.in_balls import attention_in_balls, logits_in_balls, mixed_inputs_in_balls, rounded_outwards
 from verify.progress import Progress
 
 Float64Array = NDArray[np.float64]
@@ -69,6 +68,7 @@ def enclose_theta(layer: Model, task: VectorTask, *, precision: int | None = Non
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> theta = enclose_theta(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))))
@@ -76,10 +76,14 @@ def enclose_theta(layer: Model, task: VectorTask, *, precision: int | None = Non
         ([[[0.5, 0.5]]], True)
     """
     shape = (task.n_examples, layer.n_heads, task.n_tokens)
-    if precision is not None:
-        return rounded_outwards(theta_in_balls(layer, task, precision)).reshape(*shape)
+    require_mahdavi_layer(layer)
     require_fit(layer, task)
     midpoint, radius = np.empty(shape), np.empty(shape)
+    if precision is not None:
+        for head in range(layer.n_heads):
+            theta = rounded_outwards(attention_in_balls(layer, task, head, precision))
+            midpoint[:, head], radius[:, head] = theta.midpoint, theta.radius
+        return Enclosure(midpoint, radius)
     for head, rows, theta in _theta_blocks(layer, task):
         midpoint[rows, head], radius[rows, head] = theta.midpoint, theta.radius
     return Enclosure(midpoint, radius)
@@ -105,6 +109,7 @@ def enclose_mixed_inputs(layer: Model, task: VectorTask, *, precision: int | Non
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4. Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> enclose_mixed_inputs(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).midpoint
@@ -133,11 +138,13 @@ def enclose_layer(layer: Model, task: VectorTask, *, progress: Progress | None =
     Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> enclose_layer(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).top.midpoint
         array([[0.5]])
     """
+    require_mahdavi_layer(layer)
     require_fit(layer, task)
     shape = (task.n_examples, layer.n_heads, layer.d_model)
     mixed, top = np.empty((2, *shape)), np.empty((2, *shape[:2]))
@@ -176,6 +183,7 @@ def enclose_outputs(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> enclose_outputs(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).midpoint
@@ -184,7 +192,8 @@ def enclose_outputs(
     if precision is not None:
         if mixed is not None:
             raise InputError("mixed is given beside a precision, expected one of them")
-        return rounded_outwards(outputs_in_balls(layer, task, precision))
+        return rounded_outwards(logits_in_balls(layer, task, precision))
+    require_mahdavi_layer(layer)
     require_fit(layer, task)
     mixed = enclose_mixed_inputs(layer, task) if mixed is None else mixed
     expected = (task.n_examples, layer.n_heads * layer.d_model)

@@ -1,17 +1,25 @@
-r"""What a rational network computes, judged in exact integers, and the rank of its features over a prime field.
+r"""What a rational model computes, in exact rationals and integers, and the rank of its features over a prime field.
 
 Page: docs/rigour/exact.md
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from flint import fmpq_mat, fmpz, fmpz_mat, nmod_mat
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, nmod_mat
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError, ResourceError
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
+from constructions.models.blocks import Attention, Block, FeedForward, Normalization, Tensor
+from constructions.models.construction import require_fit
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import is_masked
+from verify.forward.in_balls import checked_contexts
+from verify.forward.looks import Cells, distinct_pairs, looks_of, only_last_is_read
 
 Int64Array = NDArray[np.int64]
 
@@ -86,21 +94,23 @@ def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
     return _side_by_side(blocks)
 
 
-def exact_network_logits(network: ExactNetwork, contexts: Int64Array) -> fmpq_mat:
-    r"""The logits of a rational network at the last position, exactly: `[T, N]`, in nats.
+def exact_network_logits(network: ExactNetwork | Model, inputs: Int64Array | VectorTask) -> fmpq_mat:
+    r"""The logits of a rational network or model, exactly: `[T, d_vocab_out]`, in nats.
 
-    The product of `exact_outputs` with the matrix of the identity and all W_O, then with W_U.
+    Of an `ExactNetwork` it is the product of `exact_outputs` with the matrix of the identity and all W_O, then with
+    W_U. A `Model` is any stack of attention and ReLU blocks; its scores $\frac{1}{\sqrt m} \langle q, k \rangle$ are
+    in units of $\ln 2$ and have to be integers where they are looked at.
 
     Args:
-        network: The rational network.
-        contexts: Tokens, `[T, S]`.
+        network: The rational network or model.
+        inputs: Tokens, `[T, S]`, or the task that brings vectors, whose float64 numbers are dyadic rationals.
 
     Returns:
         A row for each context.
 
     Raises:
-        InputError: Contexts that are not tokens of this network.
-        HypothesisError: A score that is no integer multiple of ln 2.
+        InputError: Inputs that the model cannot read, or a model of float64 tensors.
+        HypothesisError: A score that is no integer multiple of ln 2, or a block whose values are not rational.
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
 
     Page: docs/rigour/exact.md
@@ -111,12 +121,23 @@ def exact_network_logits(network: ExactNetwork, contexts: Int64Array) -> fmpq_ma
         >>> front_end = ExactFrontEnd(line, line, (one,), (one,), (one,))
         >>> exact_network_logits(ExactNetwork(front_end, (one,), as_rationals([[5, 0]])), np.array([[0, 1]]))
         [330/17, 0]
+        >>> outputs = np.array([[fmpq(2)], [fmpq(1, 3)]])
+        >>> neurons = FeedForward(np.array([[fmpq(1), fmpq(-1)]]), outputs, skip=False)
+        >>> embeddings, one = np.array([[fmpq(-1)], [fmpq(2)]]), np.array([[fmpq(1)]])
+        >>> model = Model(blocks=(neurons,), W_U=one, W_E=embeddings, W_pos=0 * one)
+        >>> exact_network_logits(model, np.array([[0], [1]]))
+        [1/3]
+        [  4]
     """
+    if isinstance(network, Model):
+        return _model_logits(network, inputs)
+    if isinstance(inputs, VectorTask):
+        raise InputError("inputs is a task of vectors, the network reads tokens")
     width = network.front_end.d_model
     identity = [[int(i == j) for j in range(width)] for i in range(width)]
     rows = [*identity, *(row for output in network.W_O for row in output.tolist())]
     stream = fmpq_mat(len(rows), width, [entry for row in rows for entry in row])
-    return exact_outputs(network.front_end, contexts) * (stream * network.W_U)
+    return exact_outputs(network.front_end, inputs) * (stream * network.W_U)
 
 
 def exact_rank(
@@ -205,6 +226,117 @@ def order_of_two(prime: int) -> int:
         while order % int(factor) == 0 and pow(2, order // int(factor), prime) == 1:
             order //= int(factor)
     return order
+
+
+def _model_logits(model: Model, inputs: Int64Array | VectorTask) -> fmpq_mat:
+    if not model.is_rational:
+        raise InputError("the model has float64 tensors, expected rationals: balls enclose what float64 tensors do")
+    for place, block in enumerate(model.blocks):
+        _require_rational(place, block)
+    rows, cells = _input(model, inputs)
+    if only_last_is_read(model.blocks, -1):
+        rows, cells = _last(rows, cells), [(t,) for t in range(len(cells))]
+    for place, block in enumerate(model.blocks):
+        if isinstance(block, Attention):
+            asked = as_rationals(inputs.queries) if isinstance(inputs, VectorTask) else rows
+            only_last = only_last_is_read(model.blocks, place)
+            rows, cells = _attended(block, rows, cells, asked, only_last=only_last)
+        elif isinstance(block, FeedForward):
+            rows = _fed_forward(block, rows)
+    return _shifted(_last(rows, cells) * _matrix(model.W_U), model.b_U)
+
+
+def _require_rational(place: int, block: Block) -> None:
+    """Raise a `HypothesisError` where rational rows do not become rational rows."""
+    found = None
+    if isinstance(block, Normalization) or block.norm is not None:
+        found = "has a normalization"
+    elif isinstance(block, FeedForward) and block.activation != "relu":
+        found = f"has the activation {block.activation!r}"
+    if found:
+        raise HypothesisError(
+            "exact evaluation", "attention and ReLU blocks without normalization", f"block {place} {found}"
+        )
+
+
+def _input(model: Model, inputs: Int64Array | VectorTask) -> tuple[fmpq_mat, Cells]:
+    """The distinct rows of the stream before any block, and where each context has them."""
+    if isinstance(inputs, VectorTask):
+        require_fit(model, inputs)
+        stored, length, width = inputs.contexts.shape
+        firsts = [0 if inputs.shared else t * length for t in range(inputs.n_examples)]
+        rows = as_rationals(inputs.contexts.reshape(stored * length, width))
+        return rows, [tuple(range(first, first + length)) for first in firsts]
+    positions, tokens, cells = distinct_pairs(checked_contexts(model, inputs))
+    return _matrix(model.W_E[tokens]) + _matrix(model.W_pos[positions]), cells
+
+
+def _attended(
+    block: Attention, rows: fmpq_mat, cells: Cells, asked: fmpq_mat, *, only_last: bool
+) -> tuple[fmpq_mat, Cells]:
+    """The stream after an attention; `asked` are the queries of the task, where it takes those."""
+    looks = looks_of(block, cells, only_last=only_last)
+    asking = asked if block.queries == "task" else rows
+    features: list[list[fmpq]] = [[] for _ in looks.queries]
+    for head in range(block.n_heads):
+        queries = _shifted(asking * _matrix(block.W_Q[head]), None if block.b_Q is None else block.b_Q[head]).tolist()
+        keys = _shifted(rows * _matrix(block.W_K[head]), None if block.b_K is None else block.b_K[head]).tolist()
+        values = _shifted(rows * _matrix(block.W_V[head]), None if block.b_V is None else block.b_V[head]).tolist()
+        for read, numbers in looks.groups.items():
+            queried = _chosen(queries, [looks.queries[number] for number in numbers], block.d_qk)
+            scores = queried * _chosen(keys, read, block.d_qk).transpose()
+            weights = [weight for row in scores.tolist() for weight in _weights(row, block.score_root)]
+            means = fmpq_mat(len(numbers), len(read), weights) * _chosen(values, read, block.d_head)
+            for number, row in zip(numbers, means.tolist(), strict=True):
+                features[number] += row
+    columns = block.n_heads * block.d_head
+    output = fmpq_mat(len(features), columns, [x for row in features for x in row])
+    output = output * _matrix(block.W_O.reshape(columns, block.d_out))
+    if block.skip:
+        output = output + _chosen(rows.tolist(), looks.queries, block.d_model)
+    return _shifted(output, block.b_O), looks.cells
+
+
+def _weights(scores: list[fmpq], root: int) -> list[fmpq]:
+    """The softmax of scores in units of ln 2, before they are divided by the square root of the given integer."""
+    exponents = [_exponent(score, root) for score in scores]
+    least = min(exponents)
+    powers = [1 << _bounded(exponent - least) for exponent in exponents]
+    return [fmpq(power, sum(powers)) for power in powers]
+
+
+def _exponent(score: fmpq, root: int) -> int:
+    square = score * score / root
+    size = math.isqrt(int(square.p))
+    if square.q != 1 or size * size != int(square.p):
+        found = f"one is {score} ln 2" if root == 1 else f"one is {score} / sqrt({root}) ln 2"
+        raise HypothesisError("exact attention", "scores that are integer multiples of ln 2", found)
+    return size if score > 0 else -size
+
+
+def _fed_forward(block: FeedForward, rows: fmpq_mat) -> fmpq_mat:
+    neurons = _shifted(rows * _matrix(block.W_in), block.b_in)
+    fired = fmpq_mat(neurons.nrows(), neurons.ncols(), [max(u, fmpq(0)) for u in neurons.entries()])
+    output = fired * _matrix(block.W_out)
+    return _shifted(rows + output if block.skip else output, block.b_out)
+
+
+def _last(rows: fmpq_mat, cells: Cells) -> fmpq_mat:
+    return _chosen(rows.tolist(), [cell[-1] for cell in cells], rows.ncols())
+
+
+def _chosen(table: list[list[fmpq]], chosen: Sequence[int], columns: int) -> fmpq_mat:
+    return fmpq_mat(len(chosen), columns, [entry for i in chosen for entry in table[i]])
+
+
+def _shifted(matrix: fmpq_mat, shift: Tensor | None) -> fmpq_mat:
+    """The matrix with one vector added to each row."""
+    return matrix if shift is None else matrix + _chosen([shift.tolist()], [0] * matrix.nrows(), len(shift))
+
+
+def _matrix(tensor: Tensor) -> fmpq_mat:
+    rows, columns = tensor.shape
+    return fmpq_mat(rows, columns, tensor.ravel().tolist())
 
 
 class _Given:

@@ -1,7 +1,8 @@
-"""Re-proves a stored certificate with integers and balls alone, sharing no numerical code with the prover."""
+"""Answers the question of a stored certificate with integers and balls alone, sharing no code with the prover."""
 
 import math
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -9,25 +10,28 @@ from pathlib import Path
 from flint import arb, ctx
 
 from constructions.errors import FileFormatError, TamperedError
+from constructions.tasks.criterion import Criterion
 from verify.arithmetic.integers import Integers, dyadic, power_of_two
 from verify.certificates.certificate import (
-    ALL_CONTEXTS_DIVERGENCE,
-    ARGMAX,
-    DIVERGENCE,
+    ANSWERS,
     FEATURE_RANK,
-    MEMORIZATION_CLAIMS,
-    NETWORK_FILE,
+    MODEL_FILE,
+    SATURATION,
     TASK_FILE,
+    TEXT_DIVERGENCE,
     Certificate,
     CheckReport,
-    Claim,
-    ClaimCheck,
     Number,
+    Statement,
+    StatementCheck,
     Subject,
+    held_mask,
 )
 from verify.independent.integer_forward import BITS, IntegerForward, NoInformationError, Outputs
+from verify.independent.integer_layer import IntegerLayer, integer_layer
 from verify.independent.integer_rank import NonsingularCheck, rank_bounds, recheck_nonsingular
 from verify.independent.plain_files import PlainNetwork, PlainTask, read_npz
+from verify.independent.plain_layer_files import PlainLayer, PlainLayerTask
 from verify.progress import Progress
 from verify.verdict import Verdict
 
@@ -41,124 +45,451 @@ _MORE_BITS = 120  # of the features, where 60 do not suffice
 _LARGEST_EXPONENT = 1100  # beyond it float64 has no number
 
 
-def check_independently(folder: Path, *, full: bool = False, progress: Progress | None = None) -> CheckReport:
-    r"""Prove the claims of the certificate in `folder` again, on a path that shares no numerical code with the prover.
+def check_independently(
+    folder: Path, criterion: Criterion | None = None, *, full: bool = False, progress: Progress | None = None
+) -> CheckReport:
+    r"""Answer the question of the certificate in `folder` again, or another, on a path of its own.
 
-    The files are read and hashed by the standard library alone. Weights are dyadic rationals, hence exact integers over
-    a power of two; so are all products of them. The only real functions are the exponential and the logarithm, taken in
-    balls (Arb) of 128 bits and more; attention weights are then integers over $2^{128}$ with one explicit error bound
-    for each array, so that features and logits are integers with an absolute error below about $2^{-100}$ of their
-    size. An argmax is a comparison of integers; a divergence is a ball; the rank is an inequality between integer
-    matrices,
+    It shares no numerical code with the prover. The files are read and hashed by the standard library alone. Weights
+    are dyadic rationals, hence exact integers over a power of two; so are all products of them. The only real functions
+    are the exponential and the logarithm, taken in balls (Arb) of 128 bits and more; attention weights are then
+    integers over $2^{128}$ with one explicit error bound for each array, so that features and outputs are integers with
+    an absolute error below about $2^{-100}$ of their size. An argmax is a comparison of integers; a divergence is a
+    ball; the rank is an inequality between integer matrices,
 
-    $$ \sigma_{\min}(A)^2 \ge c - \| A A^T - c I - L L^T \|_\infty, $$
+    $$ \sigma_{\min}(A)^2 \ge c - \Vert A A^T - c I - L L^T \Vert_\infty, $$
 
     with the factor $L$ and the shift $c$ of the witness file, which need not be believed: any $L$ proves what it
     proves. Nothing is inverted, factored or solved, and no stored number is used as anything but a bound to be proved.
 
     Args:
         folder: A folder with ``certificate.json``, ``model.safetensors``, ``task.npz`` and perhaps ``witness.npz``.
+        criterion: What is asked; by default what the certificate asks.
         full: Also re-prove the divergence over all contexts of the text when that takes longer than about five
-            minutes; without it that claim is then UNDECIDED.
+            minutes; without it that statement is then UNDECIDED.
         progress: Called with the stage and the finished share of it.
 
     Returns:
-        The verdict on each claim: PROVED with the bounds as stored, REFUTED if the opposite was proved, or UNDECIDED.
+        The answer, and the verdict on each statement: PROVED with the bounds as stored, REFUTED if the opposite was
+        proved, or UNDECIDED.
 
     Raises:
-        FileFormatError: A file is missing or is not what it should be.
-        TamperedError: A hash or a digest differs, or the certificate lacks a claim.
+        FileFormatError: A file is missing or is not what it should be, or is named by no certificate.
+        TamperedError: A hash or a digest differs.
 
     Source: the statement about $L$ is Weyl's inequality with $L L^T \succeq 0$. Page: docs/rigour/certificate.md
     """
     folder = Path(folder)
     certificate = Certificate.load(folder)
-    checks: dict[str, ClaimCheck] = {}
-    claims = {id: certificate.claim(id) for id in MEMORIZATION_CLAIMS}
-    network = PlainNetwork.read(folder / NETWORK_FILE)
-    task = PlainTask.read(folder / TASK_FILE)
-    _require_subject(certificate.subject, network, task)
-    show = progress or _silent
-    claimed = claims[ALL_CONTEXTS_DIVERGENCE]
+    asked = criterion or certificate.criterion
+    reader = _Vectors if certificate.subject.origin == "own" and _holds_vectors(folder) else _Tokens
     with ctx.workprec(BITS):
         try:
-            forward = IntegerForward(network)
-            memorized = forward.run(task.contexts, keep_features=True, label="memorized", progress=show)
-            rank = _check_rank(claims[FEATURE_RANK], folder, certificate, memorized, show)
-            if rank.verdict is Verdict.UNDECIDED and certificate.witness is not None and claims[FEATURE_RANK].bounds:
-                # Features of very different sizes need more digits than the others.
-                memorized.features.clear()
-                memorized = forward.run(
-                    task.contexts, keep_features=True, label="memorized", progress=show, feature_bits=_MORE_BITS
-                )
-                rank = _check_rank(claims[FEATURE_RANK], folder, certificate, memorized, show)
-            checks = {FEATURE_RANK: rank}
-            memorized.features.clear()
-            judged = _judge_memorized(memorized, task, show)
-            checks[ARGMAX] = _check_argmax(claims[ARGMAX], judged)
-            checks[DIVERGENCE] = _check_divergence(claims[DIVERGENCE], judged)
-            if full or _microseconds(network, task) <= _AFFORDABLE:
-                checks[claimed.id] = _check_all_contexts(claimed, forward, task, judged, show)
-            else:
-                reason = f"not attempted: {len(task.tail_contexts)} more contexts take long; ask for the full check"
-                checks[claimed.id] = ClaimCheck(claimed.id, Verdict.UNDECIDED, reason, {})
+            read = reader.of(folder, certificate, full=full, progress=progress or _silent)
+            checks = _checked(read, certificate, asked)
         except NoInformationError as error:
-            unknown = {id: ClaimCheck(id, Verdict.UNDECIDED, str(error), {}) for id in MEMORIZATION_CLAIMS}
-            checks = {**unknown, **checks}
-    return CheckReport(certificate, tuple(checks[id] for id in MEMORIZATION_CLAIMS), _PATH)
+            checks = [StatementCheck(each.id, Verdict.UNDECIDED, str(error), {}) for each in certificate.statements]
+    return CheckReport(certificate, asked, tuple(checks), _PATH)
+
+
+def _checked(read: "_Tokens | _Vectors", certificate: Certificate, asked: Criterion) -> list[StatementCheck]:
+    rank = certificate.statement(FEATURE_RANK)
+    # The rank comes first: the features are let go before the answers are looked at.
+    done = {FEATURE_RANK: read.rank(rank)} if rank is not None else {}
+    answers = read.answers()
+    for statement in certificate.statements:
+        if statement.id == ANSWERS:
+            done[ANSWERS] = _check_answers(statement, certificate, asked, answers, read.guess())
+        elif statement.id == TEXT_DIVERGENCE:
+            done[TEXT_DIVERGENCE] = read.text_divergence(statement)
+        elif statement.id == SATURATION:
+            done[SATURATION] = read.saturation(statement)
+    return [done[statement.id] for statement in certificate.statements]
 
 
 def _silent(stage: str, share: float | None, detail: str) -> None:
     pass
 
 
-def _require_subject(subject: Subject, network: PlainNetwork, task: PlainTask) -> None:
-    if network.sha256 != subject.network:
-        raise TamperedError(f"{NETWORK_FILE} is not the network that the certificate is about: its hash differs")
-    if task.sha256 != subject.task:
-        raise TamperedError(f"{TASK_FILE} is not the task that the certificate is about: its hash differs")
-    sizes = {**network.sizes(), **task.sizes()}
-    if sizes != dict(subject.sizes) or task.target != subject.target:
-        raise TamperedError(f"the certificate is about the sizes {dict(subject.sizes)}, the files have {sizes}")
-    most = max(token for context in (*task.contexts, *task.tail_contexts) for token in context)
-    fits = sizes["vocabulary_size"] == sizes["d_vocab_out"] and sizes["context_length"] <= sizes["n_ctx"]
-    if not fits or not most < sizes["d_vocab"]:
-        raise FileFormatError(f"{NETWORK_FILE} and {TASK_FILE} do not fit each other: {sizes}")
+def _holds_vectors(folder: Path) -> bool:
+    return "kind" in read_npz(folder / TASK_FILE)
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """What was found out about the memorized contexts."""
+class _Answer:
+    """What was found out about one context.
 
-    margins: list[tuple[Fraction, Fraction] | None]  # lower and upper bound of the gap; None: every token is a mode
-    divergences: list[arb]
-    empirical: arb  # sum of n_t KL(c_t / n_t || softmax) over them
+    `margin` is a lower and an upper bound of the gap between the modes and the others, or none where there is none;
+    `loss` a ball of the divergence, or of the largest distance from the values, which is never below 0.
+    """
+
+    margin: tuple[Fraction, Fraction] | None
+    loss: arb
+
+    def held(self, target: str, tolerance: arb) -> bool:
+        right = self.margin is None or self.margin[0] > 0
+        return right if target == "labels" else right and self.loss <= tolerance
+
+    def wrong(self, target: str, tolerance: arb) -> bool:
+        wrong = self.margin is not None and self.margin[1] <= 0
+        return wrong if target == "labels" else wrong or self.loss > tolerance
 
 
-def _judge_memorized(outputs: Outputs, task: PlainTask, progress: Progress) -> _Judged:
-    scale, error = outputs.logit_scale, outputs.logit_error
-    margins: list[tuple[Fraction, Fraction] | None] = []
-    divergences = []
-    empirical = arb(0)
-    logarithms: dict[int, arb] = {}
-    law_of = None if task.laws is None else Integers.exact(task.laws.values).values
-    width = task.vocabulary_size
-    for i, logits in enumerate(outputs.logits()):
-        modes = task.modes(i)
-        others = [z for token, z in enumerate(logits) if token not in modes]
-        gap = min(logits[token] for token in modes) - max(others) if others else None
-        margins.append(None if gap is None else (dyadic(gap - 2 * error, scale), dyadic(gap + 2 * error, scale)))
-        row = _LogSumExp.of(logits, scale, error)
-        if law_of is None:
-            divergences.append(row.label_divergence(task.labels[i]))
-        else:
-            law = dict(enumerate(law_of[i * width : (i + 1) * width]))
-            divergences.append(row.divergence(law, logarithms))
-        counts = task.counts[i]
-        empirical += sum(counts.values()) * row.divergence(counts, logarithms)
-        if i % 64 == 63:
-            progress("divergence", (i + 1) / len(task.contexts), f"context {i + 1} of {len(task.contexts)}")
-    return _Judged(margins, divergences, empirical)
+def _figures(answers: list[_Answer], target: str, tolerance: float, guess: arb | None) -> dict[str, Number]:
+    limit = _ball(tolerance)
+    held = [each for each in answers if each.held(target, limit)]
+    values: dict[str, Number] = {
+        "contexts": len(answers),
+        "held": len(held),
+        "wrong": sum(each.wrong(target, limit) for each in answers),
+    }
+    margins = [each.margin[0] for each in held if each.margin is not None]
+    if margins:
+        values["margin_lower"] = _outward(min(margins), -1)
+    mean = sum((each.loss for each in answers), arb(0)) / len(answers)
+    if all(each.loss.is_finite() for each in answers):
+        values["mean_lower"] = max(0.0, _outward(mean.lower(), -1))
+        values["mean_upper"] = _outward(mean.upper(), 1)
+        values["max_upper"] = max(_outward(each.loss.upper(), 1) for each in answers)
+    if guess is not None:
+        values["guess_lower"] = max(0.0, _outward(guess.lower(), -1))
+    return values
+
+
+def _check_answers(
+    statement: Statement, certificate: Certificate, asked: Criterion, answers: list[_Answer], guess: arb | None
+) -> StatementCheck:
+    stored, target, tolerance = statement.values, certificate.subject.target, certificate.criterion.tolerance
+    limit = _ball(tolerance)
+    figures = _figures(answers, target, asked.tolerance, guess)
+    everything = range(len(answers)) if stored["held"] else ()
+    named = held_mask(statement.held, len(answers)) if statement.held else set(everything)
+    held = {i for i, each in enumerate(answers) if each.held(target, limit)}
+    wrong = {i for i, each in enumerate(answers) if each.wrong(target, limit)}
+
+    def checked(verdict: Verdict, reason: str) -> StatementCheck:
+        return StatementCheck(ANSWERS, verdict, reason, figures)
+
+    if named & wrong:
+        first = min(named & wrong)
+        return checked(
+            Verdict.REFUTED, f"{len(named & wrong)} contexts that it names are not held, first context {first}"
+        )
+    if len(answers) - len(held) < stored["wrong"]:
+        return checked(Verdict.REFUTED, f"at least {len(held)} contexts are held, more than it leaves")
+    if named - held:
+        return checked(Verdict.UNDECIDED, f"context {min(named - held)}, which it names, was not decided")
+    if len(wrong) < stored["wrong"]:
+        return checked(Verdict.UNDECIDED, f"only {len(wrong)} contexts were proved not to be held")
+    if "margin_lower" in stored:
+        margin = Fraction(stored["margin_lower"])
+        gaps = [gap for i in named if (gap := answers[i].margin) is not None]
+        if any(upper < margin for _, upper in gaps):
+            return checked(Verdict.REFUTED, "the stored margin is larger than the least one")
+        if not all(margin <= lower for lower, _ in gaps):
+            return checked(Verdict.UNDECIDED, "the least margin and the stored one cannot be told apart")
+    if "max_upper" in stored:
+        most, most_mean = _ball(stored["max_upper"]), _ball(stored["mean_upper"])
+        mean = sum((each.loss for each in answers), arb(0)) / len(answers)
+        if mean > most_mean or any(each.loss > most for each in answers):
+            return checked(Verdict.REFUTED, "a loss is larger than the stored bound")
+        if not (mean <= most_mean and all(each.loss <= most for each in answers)):
+            return checked(Verdict.UNDECIDED, "a loss and the stored bound cannot be told apart")
+    if "guess_lower" in stored and not (guess is not None and _ball(stored["guess_lower"]) <= guess):
+        if not stored["guess_lower"] <= 0:
+            return checked(Verdict.UNDECIDED, "the stored divergence of a guess does not follow")
+    return checked(Verdict.PROVED, f"{figures['held']} of {figures['contexts']} contexts, balls of {BITS} bits")
+
+
+def _check_rank(
+    statement: Statement, folder: Path, certificate: Certificate, found: Outputs | IntegerLayer, *, with_skip: bool
+) -> StatementCheck:
+    rows, columns = int(statement.values["rows"]), int(statement.values["columns"])
+    if certificate.witness is None:
+        reason = "the certificate has no witness, without which a proof would have to factor the matrix"
+        return StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, reason, {})
+    bounds = rank_bounds(found, with_skip, read_npz(folder / certificate.witness.file))
+    if bounds is None:
+        return StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, "the witness does not prove that the rank is full", {})
+    smallest, condition = bounds
+    values: dict[str, Number] = {
+        "smallest_singular_value_lower": _outward(smallest, -1),
+        "condition_upper": _outward(condition, 1),
+    }
+    stored = {name: Fraction(value) for name, value in statement.values.items()}
+    follows = stored.get("smallest_singular_value_lower", Fraction(0)) <= smallest
+    if follows and ("condition_upper" not in stored or condition <= stored["condition_upper"]):
+        return StatementCheck(FEATURE_RANK, Verdict.PROVED, f"integer products, {rows} x {columns}", values)
+    reason = "the rank is full, but the stored bounds are tighter than what the witness proves"
+    return StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, reason, values)
+
+
+def _require_subject(
+    subject: Subject, found: dict[str, int], *, model: str, task: str, target: str, origin: str, fits: bool
+) -> None:
+    if model != subject.model:
+        raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
+    if task != subject.task:
+        raise TamperedError(f"{TASK_FILE} is not the task that the certificate is about: its hash differs")
+    if found != dict(subject.sizes) or (target, origin) != (subject.target, subject.origin):
+        raise TamperedError(
+            f"the certificate is about {subject.target} ({subject.origin}) and the sizes {dict(subject.sizes)}, "
+            f"the files have {target} ({origin}) and {found}"
+        )
+    if not fits:
+        raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {found}")
+
+
+@dataclass
+class _Tokens:
+    """A model that reads tokens, and its task."""
+
+    folder: Path
+    certificate: Certificate
+    network: PlainNetwork
+    task: PlainTask
+    forward: IntegerForward
+    full: bool
+    progress: Progress
+    memorized: Outputs | None = None
+    empirical: arb | None = None
+
+    @classmethod
+    def of(cls, folder: Path, certificate: Certificate, *, full: bool, progress: Progress) -> "_Tokens":
+        network, task = PlainNetwork.read(folder / MODEL_FILE), PlainTask.read(folder / TASK_FILE)
+        of_model, of_task = network.sizes(), task.sizes()
+        sizes = {
+            "contexts": of_task["n_contexts"],
+            "context_length": of_task["context_length"],
+            "outputs": of_model["d_vocab_out"],
+            "all_contexts": of_task["n_all"],
+            "parameters": sum(math.prod(tensor.shape) for tensor in network.tensors.values()),
+        }
+        most = max(token for context in (*task.contexts, *task.tail_contexts) for token in context)
+        _require_subject(
+            certificate.subject,
+            sizes,
+            model=network.sha256,
+            task=task.sha256,
+            target=task.target,
+            origin=task.origin,
+            fits=of_task["vocabulary_size"] == of_model["d_vocab_out"]
+            and of_task["context_length"] <= of_model["n_ctx"]
+            and most < of_model["d_vocab"],
+        )
+        return cls(folder, certificate, network, task, IntegerForward(network), full, progress)
+
+    def rank(self, statement: Statement) -> StatementCheck:
+        sizes, columns = self.network.sizes(), int(statement.values["columns"])
+        alone = sizes["n_heads"] * sizes["d_head"]
+        if columns not in (alone, alone + sizes["d_model"]):
+            return StatementCheck(FEATURE_RANK, Verdict.REFUTED, f"the features do not have {columns} columns", {})
+        if len(self.task.contexts) > columns:
+            reason = f"{len(self.task.contexts)} rows of {columns} entries are linearly dependent"
+            return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, {})
+        check = self._rank(statement, with_skip=columns != alone)
+        if check.verdict is Verdict.UNDECIDED and self.certificate.witness is not None:
+            # Features of very different sizes need more digits than the others.
+            check = self._rank(statement, with_skip=columns != alone, feature_bits=_MORE_BITS)
+        return check
+
+    def _rank(self, statement: Statement, *, with_skip: bool, **bits: int) -> StatementCheck:
+        self.memorized = self.forward.run(
+            self.task.contexts, keep_features=True, label="memorized", progress=self.progress, **bits
+        )
+        self.progress("feature rank", None, f"{statement.values['rows']} x {statement.values['columns']} integers")
+        check = _check_rank(statement, self.folder, self.certificate, self.memorized, with_skip=with_skip)
+        self.memorized.features.clear()
+        return check
+
+    def answers(self) -> list[_Answer]:
+        task = self.task
+        outputs = self.memorized or self.forward.run(
+            task.contexts, keep_features=False, label="memorized", progress=self.progress
+        )
+        scale, error, width = outputs.logit_scale, outputs.logit_error, task.vocabulary_size
+        laws = None if task.laws is None else Integers.exact(task.laws.values).values
+        logarithms: dict[int, arb] = {}
+        answers, empirical = [], arb(0)
+        for i, logits in enumerate(outputs.logits()):
+            row = _LogSumExp.of(logits, scale, error)
+            if laws is None:
+                loss = row.label_divergence(task.labels[i])
+            else:
+                loss = row.divergence(dict(enumerate(laws[i * width : (i + 1) * width])), logarithms)
+            answers.append(_Answer(_gap(logits, task.modes(i), scale, error), loss))
+            counts = task.counts[i]
+            empirical += sum(counts.values()) * row.divergence(counts, logarithms)
+            if i % 64 == 63:
+                self.progress("answers", (i + 1) / len(task.contexts), f"context {i + 1} of {len(task.contexts)}")
+        self.empirical = empirical
+        return answers
+
+    def guess(self) -> arb | None:
+        task = self.task
+        if task.laws is None:
+            return _entropy([arb(count) for count in _tally(list(task.labels))])
+        rows = [[_ball(entry) for entry in task.laws.row(i)] for i in range(len(task.contexts))]
+        shares = [[entry / sum(row, arb(0)) for entry in row] for row in rows]
+        mean = [sum(column, arb(0)) for column in zip(*shares, strict=True)]
+        return _entropy(mean) - sum(map(_entropy, rows), arb(0)) / len(rows)
+
+    def text_divergence(self, statement: Statement) -> StatementCheck:
+        task, stored = self.task, statement.values
+        occurrences = sum(sum(counts.values()) for counts in (*task.counts, *task.tail_counts))
+        if stored["occurrences"] != occurrences:
+            reason = f"the text has {occurrences} occurrences of contexts, not {stored['occurrences']}"
+            return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, {})
+        if not self.full and not _microseconds(self.network, task) <= _AFFORDABLE:
+            reason = f"not attempted: {len(task.tail_contexts)} more contexts take long; ask for the full check"
+            return StatementCheck(TEXT_DIVERGENCE, Verdict.UNDECIDED, reason, {})
+        total = self.empirical or arb(0)
+        if task.tail_contexts:
+            outputs = self.forward.run(
+                task.tail_contexts, keep_features=False, label="all contexts", progress=self.progress
+            )
+            logarithms: dict[int, arb] = {}
+            for logits, counts in zip(outputs.logits(), task.tail_counts, strict=True):
+                row = _LogSumExp.of(logits, outputs.logit_scale, outputs.logit_error)
+                total += sum(counts.values()) * row.divergence(counts, logarithms)
+        mean = total / occurrences
+        values: dict[str, Number] = {}
+        if mean.is_finite():
+            # Gibbs: a mean divergence is never below 0, whatever its ball says.
+            values = {"lower": max(0.0, _outward(mean.lower(), -1)), "upper": _outward(mean.upper(), 1)}
+        lower, upper = _ball(stored["lower"]), _ball(stored["upper"])
+        if (lower <= mean or stored["lower"] <= 0) and mean <= upper:
+            reason = f"balls of {BITS} bits for all {stored['contexts']} contexts"
+            return StatementCheck(TEXT_DIVERGENCE, Verdict.PROVED, reason, values)
+        if mean < lower or mean > upper:
+            reason = "the mean divergence is outside of the stored interval"
+            return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, values)
+        reason = "the mean divergence straddles an end of the stored interval"
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.UNDECIDED, reason, values)
+
+    def saturation(self, statement: Statement) -> StatementCheck:
+        return StatementCheck(SATURATION, Verdict.REFUTED, "a model of tokens states no saturation", {})
+
+
+@dataclass
+class _Vectors:
+    """A model that reads vectors, and its task."""
+
+    folder: Path
+    certificate: Certificate
+    layer: PlainLayer
+    task: PlainLayerTask
+    found: IntegerLayer
+    progress: Progress
+
+    @classmethod
+    def of(cls, folder: Path, certificate: Certificate, *, full: bool, progress: Progress) -> "_Vectors":
+        layer, task = PlainLayer.read(folder / MODEL_FILE), PlainLayerTask.read(folder / TASK_FILE)
+        of_layer, of_task = layer.sizes(), task.sizes()
+        sizes = {
+            "contexts": of_task["n_examples"],
+            "context_length": of_task["n_tokens"],
+            "outputs": of_layer["d_out"],
+            "all_contexts": of_task["n_examples"],
+            "parameters": sum(math.prod(tensor.shape) for tensor in layer.tensors.values()),
+        }
+        _require_subject(
+            certificate.subject,
+            sizes,
+            model=layer.sha256,
+            task=task.sha256,
+            target="values" if task.kind == "regression" else "labels",
+            origin="own",
+            fits=all(of_layer[name] == of_task[name] for name in ("d_model", "d_out")),
+        )
+        return cls(folder, certificate, layer, task, integer_layer(layer, task, progress=progress), progress)
+
+    def rank(self, statement: Statement) -> StatementCheck:
+        of_layer, of_task = self.layer.sizes(), self.task.sizes()
+        columns, rows = of_layer["n_heads"] * of_layer["d_model"], of_task["n_examples"]
+        most = columns
+        if of_task["n_contexts"] == 1:  # Lemma Y6
+            most = min(columns, of_layer["n_heads"] * (of_task["n_tokens"] - 1) + 1)
+        if statement.values["columns"] != columns or rows > most:
+            reason = f"the mixed inputs have {columns} columns and a rank of at most {most}, for {rows} rows"
+            return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, {})
+        self.progress("feature rank", None, f"{rows} x {columns} integers")
+        check = _check_rank(statement, self.folder, self.certificate, self.found, with_skip=False)
+        if check.verdict is Verdict.UNDECIDED and self.certificate.witness is not None:
+            # Entries of very different sizes need more digits than the others.
+            more = integer_layer(self.layer, self.task, feature_bits=BITS, progress=self.progress)
+            check = _check_rank(statement, self.folder, self.certificate, more, with_skip=False)
+        return check
+
+    def answers(self) -> list[_Answer]:
+        return [self._answer(t) for t in range(len(self.found.outputs))]
+
+    def _answer(self, t: int) -> _Answer:
+        labels = self.task.labels.row(t)
+        ends = [self.found.output(t, j) for j in range(len(labels))]
+        if self.task.kind == "regression":
+            lower = max(
+                (
+                    max(low - Fraction(y), Fraction(y) - high, Fraction(0))
+                    for (low, high), y in zip(ends, labels, strict=True)
+                )
+            )
+            upper = max(
+                (max(high - Fraction(y), Fraction(y) - low) for (low, high), y in zip(ends, labels, strict=True))
+            )
+            return _Answer(None, _between(lower, upper))
+        own = max(range(len(labels)), key=labels.__getitem__)
+        others = [end for j, end in enumerate(ends) if j != own]
+        margin = (ends[own][0] - max(high for _, high in others), ends[own][1] - max(low for low, _ in others))
+        powers = [(_between(low, high) - _between(*ends[own])).exp() for low, high in others]
+        return _Answer(margin, sum(powers, arb(0)).log1p())
+
+    def guess(self) -> arb | None:
+        if self.task.kind == "regression":
+            return None
+        rows = [self.task.labels.row(t) for t in range(len(self.found.outputs))]
+        return _entropy([arb(count) for count in _tally([max(range(len(row)), key=row.__getitem__) for row in rows])])
+
+    def text_divergence(self, statement: Statement) -> StatementCheck:
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, "vectors have no text", {})
+
+    def saturation(self, statement: Statement) -> StatementCheck:
+        stored = statement.values
+        if stored["pairs"] != len(self.found.top):
+            return StatementCheck(SATURATION, Verdict.REFUTED, "the model has another number of pairs", {})
+        surely, perhaps = self.found.saturated(Fraction(stored["delta"]))
+        values: dict[str, Number] = {"saturated_lower": surely}
+        if stored["saturated_lower"] <= surely:
+            return StatementCheck(SATURATION, Verdict.PROVED, f"{surely} of {len(self.found.top)} pairs", values)
+        if perhaps < stored["saturated_lower"]:
+            return StatementCheck(SATURATION, Verdict.REFUTED, f"at most {perhaps} pairs are saturated", values)
+        reason = "some weights and the limit cannot be told apart"
+        return StatementCheck(SATURATION, Verdict.UNDECIDED, reason, values)
+
+
+def _gap(logits: list[int], modes: set[int], scale: int, error: int) -> tuple[Fraction, Fraction] | None:
+    others = [z for token, z in enumerate(logits) if token not in modes]
+    if not others:
+        return None
+    gap = min(logits[token] for token in modes) - max(others)
+    return dyadic(gap - 2 * error, scale), dyadic(gap + 2 * error, scale)
+
+
+def _tally(labels: list[int]) -> Iterator[int]:
+    counts: dict[int, int] = {}
+    for label in labels:
+        counts[label] = counts.get(label, 0) + 1
+    return iter(counts.values())
+
+
+def _entropy(masses: list[arb]) -> arb:
+    """The entropy of the law with these masses, of any common unit, in nats; masses of 0 play no part."""
+    total = sum(masses, arb(0))
+    return total.log() - sum((mass * mass.log() for mass in masses if mass != 0), arb(0)) / total
+
+
+def _between(lower: Fraction, upper: Fraction) -> arb:
+    return _ball(lower).union(_ball(upper))
 
 
 @dataclass(frozen=True)
@@ -201,121 +532,12 @@ class _LogSumExp:
         r"""The divergence of the point mass at the label, $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$, in nats.
 
         Errors $\varepsilon$ of the logits multiply the sum by at most $e^{2 \varepsilon}$: the relative accuracy stays.
+        Where they are large, of huge logits, that says nothing, and the absolute bound of `divergence` is taken.
         """
+        if not self.error < 1:
+            return self.divergence({label: 1}, {})
         others = sum((e for token, e in enumerate(self.exponentials) if token != label), arb(0))
         return (others / self.exponentials[label] * arb(0, 2 * self.error).exp()).log1p()
-
-
-def _check_rank(
-    claim: Claim, folder: Path, certificate: Certificate, outputs: Outputs, progress: Progress
-) -> ClaimCheck:
-    rows, columns = len(outputs.hidden), int(claim.values["columns"])
-    if rows > columns:
-        return ClaimCheck(claim.id, Verdict.REFUTED, f"{rows} rows of {columns} entries are linearly dependent", {})
-    if claim.verdict is not Verdict.PROVED:
-        return _not_claimed(claim)
-    if certificate.witness is None:
-        reason = "the certificate has no witness, without which a proof would have to factor the matrix"
-        return ClaimCheck(claim.id, Verdict.UNDECIDED, reason, {})
-    progress("feature rank", None, f"{rows} x {columns} integers")
-    with_skip = columns != certificate.subject.feature_columns
-    bounds = rank_bounds(outputs, with_skip, read_npz(folder / certificate.witness.file))
-    if bounds is None:
-        return ClaimCheck(claim.id, Verdict.UNDECIDED, "the witness does not prove that the rank is full", {})
-    smallest, condition = bounds
-    values = {"smallest_singular_value_lower": _outward(smallest, -1), "condition_upper": _outward(condition, 1)}
-    stored = {name: Fraction(value) for name, value in claim.bounds.items()}
-    if stored["smallest_singular_value_lower"] <= smallest and condition <= stored["condition_upper"]:
-        return ClaimCheck(claim.id, Verdict.PROVED, f"integer products, {rows} x {columns}", values)
-    reason = "the rank is full, but the stored bounds are tighter than what the witness proves"
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, reason, values)
-
-
-def _check_argmax(claim: Claim, judged: _Judged) -> ClaimCheck:
-    gaps = [gap for gap in judged.margins if gap is not None]
-    proved = len(judged.margins) - sum(not lower > 0 for lower, _ in gaps)
-    values: dict[str, Number] = {"proved": proved}
-    if claim.verdict is Verdict.PROVED and claim.values["proved"] < claim.values["contexts"]:
-        return _check_argmax_of_some(claim, judged, values)
-    wrong = [i for i, gap in enumerate(judged.margins) if gap is not None and gap[1] <= 0]
-    if wrong:
-        reason = f"in {len(wrong)} contexts another token is at least as likely as a mode, first in context {wrong[0]}"
-        return ClaimCheck(claim.id, Verdict.REFUTED, reason, values)
-    if claim.verdict is not Verdict.PROVED:
-        return _not_claimed(claim, values)
-    stored = Fraction(claim.values["margin_lower"])
-    least = min(gaps, default=None)
-    if least is None:
-        return ClaimCheck(claim.id, Verdict.PROVED, "every token is a mode of every context", values)
-    values["margin_lower"] = _outward(least[0], -1)
-    if stored <= least[0]:
-        return ClaimCheck(claim.id, Verdict.PROVED, f"compared as integers in {proved} contexts", values)
-    if any(upper < stored for _, upper in gaps):
-        return ClaimCheck(claim.id, Verdict.REFUTED, "the stored margin is larger than the least one", values)
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, "the least margin and the stored one cannot be told apart", values)
-
-
-def _check_argmax_of_some(claim: Claim, judged: _Judged, values: dict[str, Number]) -> ClaimCheck:
-    claimed, stored = claim.values["proved"], Fraction(claim.values["margin_lower"])
-    reached = sum(gap is None or gap[0] >= stored for gap in judged.margins)
-    if reached >= claimed:
-        return ClaimCheck(claim.id, Verdict.PROVED, f"compared as integers in {reached} contexts", values)
-    if sum(gap is None or gap[1] >= stored for gap in judged.margins) < claimed:
-        return ClaimCheck(claim.id, Verdict.REFUTED, f"fewer than {claimed} contexts have the stored margin", values)
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, f"the stored margin was found in {reached} contexts only", values)
-
-
-def _check_divergence(claim: Claim, judged: _Judged) -> ClaimCheck:
-    mean = sum(judged.divergences, arb(0)) / len(judged.divergences)
-    values: dict[str, Number] = {}
-    if all(ball.is_finite() for ball in judged.divergences):
-        values["mean_upper"] = _outward(mean.upper(), 1)
-        values["max_upper"] = max(_outward(ball.upper(), 1) for ball in judged.divergences)
-    if claim.verdict is not Verdict.PROVED:
-        return _not_claimed(claim, values)
-    most, most_mean = _ball(claim.values["max_upper"]), _ball(claim.values["mean_upper"])
-    if mean <= most_mean and all(ball <= most for ball in judged.divergences):
-        reason = f"balls of {BITS} bits for {len(judged.divergences)} contexts"
-        return ClaimCheck(claim.id, Verdict.PROVED, reason, values)
-    if mean > most_mean or any(ball > most for ball in judged.divergences):
-        return ClaimCheck(claim.id, Verdict.REFUTED, "a divergence is larger than the stored bound", values)
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, "a divergence and the stored bound cannot be told apart", values)
-
-
-def _check_all_contexts(
-    claim: Claim, forward: IntegerForward, task: PlainTask, judged: _Judged, progress: Progress
-) -> ClaimCheck:
-    occurrences = sum(sum(counts.values()) for counts in (*task.counts, *task.tail_counts))
-    if claim.values["occurrences"] != occurrences:
-        reason = f"the text has {occurrences} occurrences of contexts, not {claim.values['occurrences']}"
-        return ClaimCheck(claim.id, Verdict.REFUTED, reason, {})
-    total = judged.empirical
-    if task.tail_contexts:
-        outputs = forward.run(task.tail_contexts, keep_features=False, label="all contexts", progress=progress)
-        logarithms: dict[int, arb] = {}
-        for logits, counts in zip(outputs.logits(), task.tail_counts, strict=True):
-            row = _LogSumExp.of(logits, outputs.logit_scale, outputs.logit_error)
-            total += sum(counts.values()) * row.divergence(counts, logarithms)
-    mean = total / occurrences
-    values: dict[str, Number] = {}
-    if mean.is_finite():
-        values = {"lower": _outward(mean.lower(), -1), "upper": _outward(mean.upper(), 1)}
-    if claim.verdict is not Verdict.PROVED:
-        return _not_claimed(claim, values)
-    lower, upper = _ball(claim.values["lower"]), _ball(claim.values["upper"])
-    if lower <= mean and mean <= upper:
-        reason = f"balls of {BITS} bits for all {claim.values['contexts']} contexts"
-        return ClaimCheck(claim.id, Verdict.PROVED, reason, values)
-    if mean < lower or mean > upper:
-        return ClaimCheck(claim.id, Verdict.REFUTED, "the mean divergence is outside of the stored interval", values)
-    return ClaimCheck(
-        claim.id, Verdict.UNDECIDED, "the mean divergence straddles an end of the stored interval", values
-    )
-
-
-def _not_claimed(claim: Claim, values: dict[str, Number] | None = None) -> ClaimCheck:
-    reason = f"the certificate itself says {claim.verdict.value} and states no bound to prove"
-    return ClaimCheck(claim.id, Verdict.UNDECIDED, reason, values or {})
 
 
 def _microseconds(network: PlainNetwork, task: PlainTask) -> float:

@@ -148,9 +148,10 @@ class PlainNetwork:
 
 @dataclass(frozen=True)
 class PlainTask:
-    """The contexts, the counts and the target, and their hash."""
+    """The contexts, the counts, the target and where it comes from, and their hash."""
 
     target: str
+    origin: str
     vocabulary_size: int
     contexts: list[tuple[int, ...]]
     tail_contexts: list[tuple[int, ...]]
@@ -168,7 +169,7 @@ class PlainTask:
     @classmethod
     def _read(cls, path: Path) -> "PlainTask":
         arrays = read_npz(path)
-        names = set(_TASK_ARRAYS) | {"target", "vocabulary"}
+        names = set(_TASK_ARRAYS) | {"target", "origin", "vocabulary"}
         if set(arrays) not in (names, names - {"laws"}):
             raise FileFormatError(f"{path} is not a task: it has the arrays {sorted(arrays)}")
         for name, (typecode, dimensions) in _TASK_ARRAYS.items():
@@ -177,10 +178,16 @@ class PlainTask:
                 raise FileFormatError(f"{path}: {name} is not of the type {typecode!r}")
             if found and len(found.shape) != dimensions:
                 raise FileFormatError(f"{path}: {name} has shape {found.shape}, expected {dimensions} dimensions")
-        target, vocabulary = arrays["target"], arrays["vocabulary"]
-        texts = isinstance(target.values, list) and isinstance(vocabulary.values, list)
-        if not texts or target.shape != () or len(vocabulary.shape) != 1 or target.values[0] not in ("laws", "labels"):
-            raise FileFormatError(f"{path}: target or vocabulary is not what a task holds")
+        target, origin, vocabulary = arrays["target"], arrays["origin"], arrays["vocabulary"]
+        texts = all(isinstance(each.values, list) for each in (target, origin, vocabulary))
+        if (
+            not texts
+            or target.shape != ()
+            or origin.shape != ()
+            or len(vocabulary.shape) != 1
+            or target.values[0] not in ("laws", "labels")
+        ):
+            raise FileFormatError(f"{path}: target, origin or vocabulary is not what a task holds")
         if (target.values[0] == "laws") != ("laws" in arrays):
             raise FileFormatError(f"{path}: the target is {target.values[0]!r}, which does not fit the laws")
         size = vocabulary.shape[0]
@@ -206,13 +213,18 @@ class PlainTask:
             raise FileFormatError(f"{path}: all contexts occur {grand_total} times together, expected at most 2**53")
         if list(arrays["prior"].values) != [total / grand_total for total in totals]:
             raise FileFormatError(f"{path}: prior is not the frequency of each context")
-        text = json.dumps([target.values[0], vocabulary.values], separators=(",", ":"), ensure_ascii=True)
+        if origin.values[0] not in _origins(counts, labels.values, laws):
+            raise FileFormatError(f"{path}: origin is {origin.values[0]!r}, which the counts do not bear out")
+        text = json.dumps(
+            [target.values[0], origin.values[0], vocabulary.values], separators=(",", ":"), ensure_ascii=True
+        )
         digest = hashlib.sha256(text.encode("ascii"))
         for name in _TASK_ARRAYS:
             if name in arrays:
                 digest.update(arrays[name].hashed(name))
         return cls(
             target=target.values[0],
+            origin=origin.values[0],
             vocabulary_size=size,
             contexts=contexts,
             tail_contexts=tail,
@@ -238,6 +250,25 @@ class PlainTask:
         law = self.laws.row(i)
         top = max(law)
         return {token for token, mass in enumerate(law) if mass == top}
+
+
+def _origins(counts: list[dict[int, int]], labels: Sequence[int], laws: PlainArray | None) -> set[str]:
+    """What the targets may be said to come from: the counts bear it out, or nothing is said."""
+    if laws is None:
+        first = [min(token for token, count in row.items() if count == max(row.values())) for row in counts]
+        if list(labels) != first:
+            return {"own"}
+        return {"own", "most frequent"} | ({"table"} if all(len(row) == 1 for row in counts) else set())
+    width = laws.shape[1]
+    for i, row in enumerate(counts):
+        total = sum(row.values())
+        if 2 * total * width + width >= _LARGEST_COUNT:
+            return {"own"}
+        # Quotients of integers below 2^53, each rounded once.
+        smoothed = [(2 * width * row.get(token, 0) + 1) / (width * (2 * total + 1)) for token in range(width)]
+        if list(laws.row(i)) != smoothed:
+            return {"own"}
+    return {"own", "smoothed counts"}
 
 
 def metadata_of(options: str) -> dict[str, str]:

@@ -27,6 +27,7 @@ class LayerReplica(nn.Module):
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> import numpy as np
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))

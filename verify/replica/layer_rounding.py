@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from constructions.errors import InputError
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
-from constructions.models.shapes import mahdavi_tensors
+from constructions.models.shapes import mahdavi_tensors, require_mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
 from verify.replica.rounding import (
@@ -59,6 +59,7 @@ def layer_rounding_bound(
     Page: docs/rigour/layer.md
 
     Example:
+        >>> from constructions.models.shapes import mahdavi_layer
         >>> from verify.replica.rounding import FLOAT32
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
@@ -66,6 +67,7 @@ def layer_rounding_bound(
         >>> bool(0 < layer_rounding_bound(layer, task, number_format=FLOAT32)[0] < 1e-5)
         True
     """
+    require_mahdavi_layer(layer)
     require_fit(layer, task)
     blas.probe()
     if not (exp_ulps > 0 and math.isfinite(exp_ulps)):

@@ -31,6 +31,7 @@ class Replica(nn.Module):
     Source: Dana, Pydi, Chevaleyre (2024), equations (1) and (2). Page: docs/run.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> import numpy as np
         >>> one = np.ones
         >>> network = dana_network(W_E=one((3, 2)), W_pos=one((4, 2)), W_Q=one((5, 2, 1)), W_K=one((5, 2, 1)),

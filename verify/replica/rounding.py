@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from constructions.models.model import Model
+from constructions.models.shapes import require_dana_network
 from verify.arithmetic import blas
 
 Float64Array = NDArray[np.float64]
@@ -84,6 +85,7 @@ def rounding_bound(
     Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, Sections 3.1 and 3.5. Page: docs/run.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> one = np.ones
         >>> network = dana_network(W_E=one((3, 2)), W_pos=one((4, 2)), W_Q=one((5, 2, 1)), W_K=one((5, 2, 1)),
         ...                   W_V=one((5, 2, 2)), W_O=one((5, 2, 2)), W_U=one((2, 3)))
@@ -108,6 +110,7 @@ def rounding_bound(
 
 
 def _checked_contexts(network: Model, contexts: Int64Array) -> Int64Array:
+    require_dana_network(network)
     """The contexts as int64 `[T, S]`, or an `InputError` that says why `network` cannot read them."""
     contexts = np.asarray(contexts)
     if contexts.ndim != 2 or contexts.dtype.kind not in "iu":

@@ -35,7 +35,8 @@ class RunResult:
     Args:
         dtype: The floating-point type.
         device: The device, as its maker calls it.
-        accuracy: Share of the memorized contexts whose largest logit is a mode of the law, or the label.
+        accuracy: Share of the memorized contexts in which the logit of the label, or of every mode of the law, is
+            larger than every other.
         mean_kl: Mean over the contexts of KL(target || softmax(logits)), nats; infinite if a logit is not finite.
         max_kl: Largest of them, nats.
         max_logit_error: Largest |logit - midpoint of its certified enclosure|, nats.
@@ -102,6 +103,7 @@ def run(
     Page: docs/run.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> from constructions.tasks.task import Counts, make_task
         >>> task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"),
         ...                  target="labels")
@@ -168,7 +170,9 @@ class _Judge:
         stop = start + len(midpoint)
         logits = self._forward(start, stop)
         finite = np.isfinite(logits).all(axis=1)
-        hits = self.task.modes(start, stop)[np.arange(stop - start), logits.argmax(axis=1)]
+        modes = self.task.modes(start, stop)
+        others = np.where(modes, -np.inf, logits).max(axis=1)
+        hits = np.where(modes, logits, np.inf).min(axis=1) > others
         self.hits += int(np.count_nonzero(hits & finite))
         divergences = np.full(stop - start, math.inf)
         divergences[finite] = _divergences(logits, self.task, start, stop)[finite]

@@ -89,9 +89,9 @@ def small_task(
 
 SUMMARY: dict[str, Any] = {
     "verdict": "PROVED",
-    "argmax_proved": 3,
-    "mean_kl_upper": 1.2341e-13,
-    "max_kl_upper": 9.871e-13,
+    "held": 3,
+    "mean_loss_upper": 1.2341e-13,
+    "max_loss_upper": 9.871e-13,
     "rank_heads": 3,
     "paper_rank": 4,
     "rank_lower": 2,
@@ -100,8 +100,8 @@ SUMMARY: dict[str, Any] = {
     "necessary_heads": 2,
     "fewest_heads": 3,
     "condition": 713.02,
-    "accuracy": 0.75,
-    "all_contexts_kl": [0.148797123, 0.148797456],
+    "headline": "NOT HELD: 3 of 4 contexts",
+    "text_kl": [0.148797123, 0.148797456],
     "torch": {
         "float64": {"accuracy": 1.0, "mean_kl": 1e-23, "max_logit_error": 1e-13, "largest_bound": 2.505e-10,
                     "within_bound": True, "note": "", "device": "cpu", "seconds": 0.1},
@@ -118,7 +118,7 @@ def full_details(task: Task) -> Details:
     size = task.n_contexts
     return Details(
         source="a <novel>",
-        claims=[("PROVED", "The rank is <full>."), ("UNDECIDED", "The margin is positive.")],
+        statements=["The rank is <full>.", "The margin is positive."],
         divergence_upper=np.geomspace(1e-15, 1e-13, size),
         margin_lower=np.geomspace(1e-3, 10.0, size),
         empirical_divergence=np.geomspace(1e-3, 10.0, task.n_all),
@@ -176,7 +176,7 @@ def test_hostile_tokens_are_shown_and_not_obeyed(target: str) -> None:
 def test_any_token_and_source_give_a_page_that_can_be_written_and_parsed(text: str, source: str) -> None:
     counts = Counts.from_rows([{0: 2}, {0: 1, 1: 1}])
     task = make_task(np.array([[0], [1]]), counts, vocabulary=(text, text + "~"), target="laws")
-    page = report_html({}, random_network(task), task, Details(source=source, claims=[(text, source)]))
+    page = report_html({}, random_network(task), task, Details(source=source, statements=[text]))
     plain = report_html({}, random_network(task), make_task(task.contexts, task.counts, vocabulary=("x", "y")))
     page.encode("utf-8")
     assert Page(page).names() - {"tbody", "tr", "td", "table", "strong", "span"} <= Page(plain).names() | {
@@ -258,7 +258,7 @@ def test_any_figure_may_be_missing_or_undecided(missing: str) -> None:
 
 def test_an_interval_without_ends_claims_nothing() -> None:
     task = small_task(facts=3)
-    page = report_html({"all_contexts_kl": [None, None]}, random_network(task), task)
+    page = report_html({"text_kl": [None, None]}, random_network(task), task)
     assert "lies between" not in page
 
 

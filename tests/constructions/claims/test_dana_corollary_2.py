@@ -30,8 +30,8 @@ def test_the_default_holds_as_many_as_the_paper_counts():
 
 def test_three_of_four_contexts_of_xor_are_held():
     built = best_on_xor()
-    found = certify_memorization(built.model, built.task, rank=False)
-    assert sorted(margin > 0 for margin in found.margin_lower.tolist()) == [False, True, True, True]
+    found = certify_memorization(built.model, built.task)
+    assert sorted(margin > 0 for margin in found.answers.margin_lower.tolist()) == [False, True, True, True]
 
 
 def test_what_the_hypotheses_exclude_is_refused():

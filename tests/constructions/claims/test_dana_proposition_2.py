@@ -27,7 +27,7 @@ def test_laws_are_proved_to_be_held_exactly_but_for_rounding(given_sizes):
     assert made.model.d_model == made.task.vocabulary_size - 1
     certified = certify_memorization(made.model, made.task)
     assert certified.certificate.verdict is Verdict.PROVED
-    assert certified.divergence_upper.max() < 1e-15
+    assert certified.answers.loss_upper.max() < 1e-15
 
 
 @given(st.integers(1, 12))

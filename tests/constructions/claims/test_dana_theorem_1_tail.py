@@ -4,7 +4,7 @@ import pytest
 
 from constructions.claims import claim
 from constructions.errors import HypothesisError, InputError
-from verify.certificates.certificate import ALL_CONTEXTS_DIVERGENCE
+from verify.certificates.certificate import TEXT_DIVERGENCE
 from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
 
@@ -15,7 +15,7 @@ def test_the_weights_hold_the_kept_contexts_and_the_fourth_costs_what_the_page_s
     made = TAIL.construct()
     certificate = certify_memorization(made.model, made.task).certificate
     assert certificate.verdict is Verdict.PROVED
-    values = certificate.claim(ALL_CONTEXTS_DIVERGENCE).values
+    values = certificate.statement(TEXT_DIVERGENCE).values
     assert 56.48 < values["lower"] < values["upper"] < 56.49
 
 

@@ -21,7 +21,7 @@ def test_the_laws_are_held_as_well_as_promised(parameters):
     assert found.certificate.verdict is Verdict.PROVED
     assert made.task.laws is not None
     bound = least_squares_bound(log_law_singular_values(made.task.laws), width)
-    assert found.divergence_upper.max() <= float(bound.upper()) + 1e-20
+    assert found.answers.loss_upper.max() <= float(bound.upper()) + 1e-20
 
 
 @pytest.mark.parametrize(

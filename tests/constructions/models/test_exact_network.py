@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_floats, as_rationals
+from constructions.models.blocks import Attention, FeedForward, Normalization
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_floats, as_rationals, rounded
+from constructions.models.model import Model
 from tests.constructions.rational_front_ends import rational_networks
 
 
@@ -121,3 +123,29 @@ def test_integers_of_every_kind_are_read() -> None:
 def test_what_is_no_matrix_of_finite_numbers_is_refused(values: object) -> None:
     with pytest.raises(InputError):
         as_rationals(values)
+
+
+def test_a_model_is_rounded_entry_by_entry_with_the_logarithm_in_queries_and_their_shifts() -> None:
+    third = np.array([[[fmpq(1, 3)]]])
+    shifts = {name: third[0] for name in ("b_Q", "b_K", "b_V")}
+    norm = Normalization("rms", third[0, 0], third[0, 0])
+    blocks = (
+        Attention(third, third, third, third, **shifts, b_O=third[0, 0], norm=norm, attends="causal", score_root=2),
+        FeedForward(third[0], third[0], third[0, 0], third[0, 0], activation="gelu", norm=norm, skip=False),
+        norm,
+    )
+    model = Model(blocks=blocks, W_U=third[0], b_U=third[0, 0], W_E=third[0], W_pos=third[0])
+    floats = rounded(model)
+    assert floats.options() == model.options() and not floats.is_rational
+    assert list(floats.tensors()) == list(model.tensors())
+    for name, tensor in floats.tensors().items():
+        scores = name.endswith(("W_Q", "b_Q"))
+        assert tensor.ravel().tolist() == [1 / 3 * math.log(2.0) if scores else 1 / 3], name
+
+
+def test_what_is_rounded_already_or_beyond_float64_is_not_rounded() -> None:
+    one = np.array([[fmpq(1)]])
+    with pytest.raises(InputError, match="float64 tensors, expected rationals"):
+        rounded(Model(blocks=(), W_U=np.eye(1), W_E=np.eye(1), W_pos=np.eye(1)))
+    with pytest.raises(InputError, match="beyond the range of float64"):
+        rounded(Model(blocks=(), W_U=one * fmpq(10) ** 400, W_E=one, W_pos=one))

@@ -101,12 +101,13 @@ def test_every_array_enters_the_hash():
         dict(counts=Counts.from_rows([{0: 3, 2: 1}, {1: 2}])),
         dict(counts=Counts.from_rows([{0: 2, 1: 2}, {1: 2}])),
         dict(laws=np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1]])),
+        dict(origin="own"),
         dict(labels=np.array([0, 1]), laws=None, target="labels"),
         dict(tail_contexts=np.array([[2, 2]])),
         dict(tail_counts=Counts.from_rows([{0: 2}])),
     ]
     for change in changes:
-        hashes.add(dataclasses.replace(base, **change).sha256())
+        hashes.add(dataclasses.replace(base, **{"origin": "", **change}).sha256())
     assert len(hashes) == len(changes) + 1
 
 

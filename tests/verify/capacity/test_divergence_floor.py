@@ -143,7 +143,7 @@ def test_the_floor_grows_as_the_laws_sharpen(p: Fraction, q: Fraction) -> None:
 def test_no_random_head_beats_the_floor_of_exclusive_or(seed: int, width: int, head_width: int, tokens: int) -> None:
     rng = np.random.default_rng(seed)
     shape = Shape(tokens, 3, width, min(head_width, width), 1 + seed % 2)
-    network = shape.model(rng.normal(0, rng.choice([0.3, 1.0, 3.0]), shape.size))
+    network = shape.network(rng.normal(0, rng.choice([0.3, 1.0, 3.0]), shape.size))
     sharp = rng.choice([0.0, 0.9, 0.99])
     laws = (1 - sharp) * random_laws(seed, 4, tokens) + sharp * np.eye(tokens)[[0, 0, 1, 1]]
     laws = np.maximum(laws, 1e-4)

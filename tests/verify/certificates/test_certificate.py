@@ -1,4 +1,4 @@
-"""The record of what was proved, and its one form on disk."""
+"""The record of an answer, and its one form on disk."""
 
 import hashlib
 import json
@@ -11,47 +11,64 @@ from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.files import canonical_json
+from constructions.tasks.criterion import Criterion
+from verify.arithmetic.exact_json import decode_number
 from verify.certificates.certificate import (
-    ALL_CONTEXTS_DIVERGENCE,
-    ARGMAX,
-    DIVERGENCE,
+    ANSWERS,
     FEATURE_RANK,
-    MEMORIZATION_CLAIMS,
-    SIZE_NAMES,
+    SATURATION,
+    SIZES,
+    STATEMENTS,
+    TEXT_DIVERGENCE,
     Certificate,
     CheckReport,
-    Claim,
-    ClaimCheck,
+    Statement,
+    StatementCheck,
     Subject,
     Witness,
-    _decode,
-    statement,
+    answer,
+    held_mask,
+    mask_text,
 )
 from verify.verdict import Verdict
 
-SIZES = dict.fromkeys(SIZE_NAMES, 4) | {"n_all": 9, "d_head": 2, "n_heads": 3, "d_model": 5}
-SUBJECT = Subject("a" * 64, "b" * 64, "laws", SIZES)
-BOUNDS = {
+COUNTS = dict.fromkeys(SIZES, 4) | {"all_contexts": 9, "parameters": 77}
+SUBJECT = Subject("a" * 64, "b" * 64, "laws", "smoothed counts", COUNTS)
+VALUES = {
+    ANSWERS: {
+        "contexts": 4,
+        "held": 4,
+        "wrong": 0,
+        "margin_lower": Fraction(1, 3),
+        "mean_upper": 1e-15,
+        "max_upper": 2e-15,
+        "guess_lower": 0.5,
+    },
+    TEXT_DIVERGENCE: {"contexts": 9, "occurrences": 100, "lower": 0.5, "upper": 0.75},
     FEATURE_RANK: {"rows": 4, "columns": 6, "smallest_singular_value_lower": 0.25, "condition_upper": 10.0},
-    ARGMAX: {"contexts": 4, "proved": 4, "margin_lower": Fraction(1, 3)},
-    DIVERGENCE: {"contexts": 4, "mean_upper": 1e-15, "max_upper": 2e-15},
-    ALL_CONTEXTS_DIVERGENCE: {"contexts": 9, "occurrences": 100, "lower": 0.5, "upper": 0.75},
+    SATURATION: {"pairs": 12, "saturated_lower": 9, "delta": Fraction(1, 100)},
 }
 
 
-def claims(target="laws"):
-    return tuple(Claim.of(id, target, Verdict.PROVED, "a test", values) for id, values in BOUNDS.items())
+def statements():
+    return tuple(Statement(id, "a test", values) for id, values in VALUES.items())
 
 
 def certificate(**changes):
-    fields = {"subject": SUBJECT, "claims": claims(), "provenance": {"python": "3"}, "witness": Witness.of(b"data")}
+    fields = {
+        "subject": SUBJECT,
+        "criterion": Criterion(),
+        "statements": statements(),
+        "provenance": {"python": "3"},
+        "witness": Witness.of(b"data"),
+    }
     return Certificate(**{**fields, **changes})
 
 
 def rewritten(change, *, digest=True):
     """The text of a certificate after a change of its data, with the digest that belongs to it."""
     data = json.loads(certificate().to_json())
-    words = [claim["statement"] for claim in data["claims"]]
+    words = [each["statement"] for each in data["statements"]]
     change(data)
     restate(data, words)
     if digest:
@@ -61,40 +78,53 @@ def rewritten(change, *, digest=True):
 
 
 def restate(data, words):
-    """Put the statements right where the numbers were changed and the words were not."""
-    for claim in data["claims"] if isinstance(data["claims"], list) else []:
+    """Put the words right where the numbers were changed and the words were not."""
+    for each in data["statements"] if isinstance(data["statements"], list) else []:
         try:
-            numbers = {name: _decode(name, value) for name, value in claim["values"].items()}
-            if claim["statement"] in words:
-                claim["statement"] = statement(claim["id"], data["subject"]["target"], numbers)
-        except (FileFormatError, KeyError, TypeError, AttributeError, ZeroDivisionError):
+            numbers = {name: decode_number(name, value) for name, value in each["values"].items()}
+            if each["statement"] in words:
+                each["statement"] = Statement(each["id"], "", numbers, each["held"]).words(data["subject"]["target"])
+        except (FileFormatError, InputError, KeyError, TypeError, AttributeError, ZeroDivisionError):
             continue
 
 
 finite = st.floats(min_value=0.0, allow_infinity=False, allow_nan=False)
 positive = st.floats(min_value=5e-324, allow_infinity=False, allow_nan=False)
 rationals = st.fractions(min_value=0)
+criteria = st.one_of(
+    st.builds(Criterion, tolerance=positive),
+    st.builds(Criterion.at_least, st.integers(1, 9), tolerance=positive),
+    st.builds(Criterion.at_most, positive),
+)
 
 
 @given(
     st.tuples(positive, finite),
     positive | st.integers(1, 10**6),
     st.tuples(finite, finite | rationals),
-    st.tuples(rationals, finite),
+    st.tuples(rationals, finite).map(sorted),
     st.sampled_from(["laws", "labels"]),
+    criteria,
+    st.lists(st.booleans(), min_size=4, max_size=4),
     st.dictionaries(st.text(max_size=9), st.text(max_size=20), max_size=3),
 )
-def test_what_is_written_is_read_back_equal_and_rewritten_byte_for_byte(rank, margin, mean, ends, target, provenance):
-    values = [
-        {"rows": 4, "columns": 6, "smallest_singular_value_lower": rank[0], "condition_upper": rank[1]},
-        {"contexts": 4, "proved": 4, "margin_lower": margin},
-        {"contexts": 4, "mean_upper": mean[0], "max_upper": mean[1]},
-        {"contexts": 9, "occurrences": 9, "lower": ends[0], "upper": ends[1]},
-    ]
+def test_what_is_written_is_read_back_equal_and_rewritten_byte_for_byte(
+    rank, margin, loss, ends, target, criterion, held, provenance
+):
+    answers = {"contexts": 4, "held": sum(held), "wrong": 0, "mean_upper": loss[0], "max_upper": loss[1]}
+    if any(held):
+        answers["margin_lower"] = margin
     made = Certificate(
-        subject=Subject("a" * 64, "b" * 64, target, SIZES),
-        claims=tuple(
-            Claim.of(id, target, Verdict.PROVED, "m", v) for id, v in zip(MEMORIZATION_CLAIMS, values, strict=True)
+        subject=Subject("a" * 64, "b" * 64, target, "own", COUNTS),
+        criterion=criterion,
+        statements=(
+            Statement(ANSWERS, "m", answers, mask_text(held)),
+            Statement(TEXT_DIVERGENCE, "m", {"contexts": 9, "occurrences": 9, "lower": ends[0], "upper": ends[1]}),
+            Statement(
+                FEATURE_RANK,
+                "m",
+                {"rows": 4, "columns": 6, "smallest_singular_value_lower": rank[0], "condition_upper": rank[1]},
+            ),
         ),
         provenance=provenance,
     )
@@ -107,11 +137,14 @@ def test_what_is_written_is_read_back_equal_and_rewritten_byte_for_byte(rank, ma
 
 def test_numbers_keep_their_kind_and_their_last_bit():
     read = Certificate.from_json(certificate().to_json())
-    margin = read.claim(ARGMAX).values["margin_lower"]
-    mean = read.claim(DIVERGENCE).values["mean_upper"]
+    margin, mean = (read.answers.values[name] for name in ("margin_lower", "mean_upper"))
     assert isinstance(margin, Fraction) and margin == Fraction(1, 3)
     assert isinstance(mean, float) and mean == 1e-15
     assert '"0x1.203af9ee75616p-50"' in certificate().to_json()
+
+
+def of(i, **values):
+    return lambda d: d["statements"][i]["values"].update(values)
 
 
 @pytest.mark.parametrize(
@@ -119,60 +152,80 @@ def test_numbers_keep_their_kind_and_their_last_bit():
     [
         lambda d: d.update(extra=1),
         lambda d: d.pop("provenance"),
-        lambda d: d.update(version=2),
+        lambda d: d.update(version=1),
         lambda d: d.update(version=True),
         lambda d: d.update(format="another"),
         lambda d: d["subject"].update(extra=1),
         lambda d: d["subject"].pop("target"),
-        lambda d: d["subject"].update(network="A" * 64),
+        lambda d: d["subject"].pop("origin"),
+        lambda d: d["subject"].update(origin=3),
+        lambda d: d["subject"].update(model="A" * 64),
         lambda d: d["subject"].update(task="b" * 63),
         lambda d: d["subject"].update(target="law"),
-        lambda d: d["subject"]["sizes"].update(n_heads=-1),
-        lambda d: d["subject"]["sizes"].update(n_heads=True),
-        lambda d: d["subject"]["sizes"].update(n_heads="3"),
-        lambda d: d["subject"]["sizes"].pop("n_ctx"),
+        lambda d: d["subject"].update(target="values"),
+        lambda d: d["subject"]["sizes"].update(outputs=-1),
+        lambda d: d["subject"]["sizes"].update(outputs=True),
+        lambda d: d["subject"]["sizes"].update(outputs="3"),
+        lambda d: d["subject"]["sizes"].pop("outputs"),
         lambda d: d["subject"]["sizes"].update(more=1),
+        lambda d: d["subject"]["sizes"].update(contexts=5),
+        lambda d: d["subject"]["sizes"].update(all_contexts=8),
         lambda d: d.update(subject=[]),
-        lambda d: d.update(claims={}),
-        lambda d: d["claims"][0].update(extra=1),
-        lambda d: d["claims"][0].pop("method"),
-        lambda d: d["claims"][0].update(id="unknown"),
-        lambda d: d["claims"][0].update(id=["feature-rank"]),
-        lambda d: d["claims"][0].update(verdict="proved"),
-        lambda d: d["claims"][0].update(verdict=None),
-        lambda d: d["claims"][0].update(method=7),
-        lambda d: d["claims"][0].update(method="x" * 5000),
-        lambda d: d["claims"][0]["values"].update(rows=5),
-        lambda d: d["claims"][0]["values"].update(columns=7),
-        lambda d: d["claims"][1]["values"].update(proved=3),
-        lambda d: d["claims"][1]["values"].update(proved=5),
-        lambda d: d["claims"][1]["values"].update(margin_lower="0x0.0p+0"),
-        lambda d: d["claims"][1]["values"].update(margin_lower="-0x1.0000000000000p+0"),
-        lambda d: d["claims"][1]["values"].update(margin_lower="nan"),
-        lambda d: d["claims"][1]["values"].update(margin_lower="inf"),
-        lambda d: d["claims"][1]["values"].update(margin_lower="0.1"),
-        lambda d: d["claims"][1]["values"].update(margin_lower=True),
-        lambda d: d["claims"][1]["values"].update(margin_lower=None),
-        lambda d: d["claims"][1]["values"].update(margin_lower=[1]),
-        lambda d: d["claims"][1]["values"].update(margin_lower="2/6"),
-        lambda d: d["claims"][1]["values"].update(margin_lower="1/0"),
-        lambda d: d["claims"][1]["values"].update(margin_lower="0x1p-2"),
-        lambda d: d["claims"][1]["values"].update(margin_lower="0x1.0000000000000p+99999"),
-        lambda d: d["claims"][1]["values"].update(contexts=3),
-        lambda d: d["claims"][1]["values"].update(contexts=3, proved=3),
-        lambda d: d["claims"][2]["values"].update(contexts=3),
-        lambda d: d["claims"][2]["values"].pop("mean_upper"),
-        lambda d: d["claims"][2]["values"].update(more=1),
-        lambda d: d["claims"][3]["values"].update(occurrences="100"),
-        lambda d: d["claims"][3]["values"].update(contexts=4),
-        lambda d: d.update(claims=d["claims"][::-1]),
-        lambda d: d.update(claims=d["claims"] + d["claims"][:1]),
+        lambda d: d.update(criterion={}),
+        lambda d: d["criterion"].update(asked="somewhat"),
+        lambda d: d["criterion"].update(tolerance=1),
+        lambda d: d["criterion"].update(tolerance="0x0.0p+0"),
+        lambda d: d["criterion"].update(contexts=2),
+        lambda d: d["criterion"].update(asked="at-least"),
+        lambda d: d["criterion"].update(asked="at-least", contexts=True),
+        lambda d: d["criterion"].update(asked="at-most", bound="1/3"),
+        lambda d: d["criterion"].update(more=1),
+        lambda d: d.update(statements={}),
+        lambda d: d["statements"][0].update(extra=1),
+        lambda d: d["statements"][0].pop("method"),
+        lambda d: d["statements"][0].update(id="unknown"),
+        lambda d: d["statements"][0].update(id=["answers"]),
+        lambda d: d["statements"][0].update(method=7),
+        lambda d: d["statements"][0].update(method="x" * 5000),
+        lambda d: d["statements"][0].update(held="f"),
+        lambda d: d["statements"][0].update(held=None),
+        of(0, contexts=3),
+        of(0, contexts=3, held=3),
+        of(0, held=3),
+        of(0, held=5),
+        of(0, wrong=1),
+        of(0, held=0),
+        of(0, margin_lower="0x0.0p+0"),
+        of(0, margin_lower="-0x1.0000000000000p+0"),
+        of(0, margin_lower="nan"),
+        of(0, margin_lower="inf"),
+        of(0, margin_lower="0.1"),
+        of(0, margin_lower=True),
+        of(0, margin_lower=None),
+        of(0, margin_lower=[1]),
+        of(0, margin_lower="2/6"),
+        of(0, margin_lower="1/0"),
+        of(0, margin_lower="0x1p-2"),
+        of(0, margin_lower="0x1.0000000000000p+99999"),
+        of(0, more=1),
+        lambda d: d["statements"][0]["values"].pop("mean_upper"),
+        of(1, occurrences="100"),
+        of(1, contexts=4),
+        of(1, lower="0x1.0000000000000p+4"),
+        of(2, rows=5),
+        lambda d: d["statements"][2]["values"].pop("condition_upper"),
+        of(3, saturated_lower=13),
+        of(3, delta="0x1.0000000000000p+0"),
+        lambda d: d.update(statements=d["statements"][::-1]),
+        lambda d: d.update(statements=d["statements"] + d["statements"][:1]),
+        lambda d: d.update(statements=d["statements"][1:]),
         lambda d: d.update(provenance=[]),
         lambda d: d["provenance"].update(python=3),
         lambda d: d.update(witness="witness.npz"),
         lambda d: d["witness"].update(file="../secret"),
         lambda d: d["witness"].update(sha256="0"),
         lambda d: d["witness"].update(more=1),
+        lambda d: d.update(statements=d["statements"][:1]),
     ],
 )
 def test_a_certificate_with_anything_unknown_missing_or_impossible_is_refused_though_its_digest_is_right(change):
@@ -181,24 +234,21 @@ def test_a_certificate_with_anything_unknown_missing_or_impossible_is_refused_th
 
 
 @pytest.mark.parametrize(
-    "words", ["", "The rank is full.", statement(DIVERGENCE, "laws", {"contexts": 4, "mean_upper": 0, "max_upper": 0})]
+    "words", ["", "All is well.", Statement(ANSWERS, "", {**VALUES[ANSWERS], "max_upper": 0}).words("laws")]
 )
-def test_a_statement_that_its_numbers_do_not_make_is_refused(words):
-    with pytest.raises(FileFormatError, match="statement"):
-        Certificate.from_json(rewritten(lambda d: d["claims"][2].update(statement=words)))
-
-
-def test_a_statement_about_the_other_target_is_refused():
-    with pytest.raises(InputError, match="target"):
-        certificate(claims=claims("labels"))
+def test_words_that_the_numbers_do_not_make_are_refused(words):
+    with pytest.raises(FileFormatError, match="canonical"):
+        Certificate.from_json(rewritten(lambda d: d["statements"][0].update(statement=words)))
 
 
 def test_any_change_without_the_digest_is_tampering():
-    def loosened(data):
-        data["claims"][2]["values"]["max_upper"] = "0x1.0000000000000p+10"
-
     with pytest.raises(TamperedError, match="digest"):
-        Certificate.from_json(rewritten(loosened, digest=False))
+        Certificate.from_json(rewritten(of(0, max_upper="0x1.0000000000000p+10"), digest=False))
+
+
+def test_a_certificate_of_an_older_version_says_what_to_do():
+    with pytest.raises(FileFormatError, match="build the folder again"):
+        Certificate.from_json(rewritten(lambda d: d.update(version=1)))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +264,7 @@ def test_any_change_without_the_digest_is_tampering():
         '{"a":Infinity}',
         '{"a":' + "[" * 100000 + "]" * 100000 + "}",
         '{"a":' + "9" * 5000 + "}",
-        " " * (2**20 + 1),
+        " " * (2**24 + 1),
     ],
 )
 def test_what_is_not_a_certificate_at_all_is_refused(text):
@@ -245,50 +295,93 @@ def test_no_flipped_bit_of_the_text_goes_unnoticed(position, bit):
         Certificate.from_json(data.decode("latin-1"))
 
 
-@given(st.sampled_from(list(BOUNDS)), finite.filter(bool) | rationals.filter(bool))
+@given(st.sampled_from(list(VALUES)), finite.filter(bool) | rationals.filter(bool))
 def test_the_decimals_of_a_statement_are_on_the_safe_side(id, value):
-    for name in [n for n in BOUNDS[id] if n.endswith(("lower", "upper"))]:
-        with_value = statement(id, "laws", {**BOUNDS[id], name: value})
-        words = with_value.replace(" nats", "").replace(";", "").rstrip(".").split()
+    ends = {"lower": "upper", "upper": "lower"}
+    for name in [n for n in VALUES[id] if n.endswith(("lower", "upper")) and n != "saturated_lower"]:
+        values = {**VALUES[id], name: value}
+        if name in ends:
+            values[ends[name]] = value
+        words = Statement(id, "", values).words("laws").replace(";", "").split()
         decimals = [
             Fraction(word.rstrip("."))
             for word in words
             if word.rstrip(".").replace("e", "").strip("+-.0123456789") == ""
         ]
         if "lower" in name:
-            assert any(
-                0 < decimal <= value and decimal >= Fraction(value) * Fraction(999, 1000) for decimal in decimals
-            )
+            assert any(0 < each <= value and each >= Fraction(value) * Fraction(999, 1000) for each in decimals)
         else:
-            assert any(value <= decimal <= Fraction(value) * Fraction(1001, 1000) for decimal in decimals)
+            assert any(value <= each <= Fraction(value) * Fraction(1001, 1000) for each in decimals)
 
 
-def test_the_verdict_needs_all_four_claims():
-    assert certificate().verdict is Verdict.PROVED
-    for missing in range(4):
-        kept = tuple(claim for i, claim in enumerate(claims()) if i != missing)
-        partial = certificate(claims=kept)
-        assert partial.verdict is Verdict.UNDECIDED
-        with pytest.raises(TamperedError, match=MEMORIZATION_CLAIMS[missing]):
-            partial.claim(MEMORIZATION_CLAIMS[missing])
+def counted(held, wrong, **more):
+    return {"contexts": 4, "held": held, "wrong": wrong, **more}
 
 
-@pytest.mark.parametrize("verdict", [Verdict.REFUTED, Verdict.UNDECIDED])
-def test_a_claim_that_is_not_proved_states_no_bound_and_decides_the_whole(verdict):
-    counts = {"contexts": 4, "proved": 3}
-    weaker = Claim.of(ARGMAX, "laws", verdict, "a test", counts)
-    assert weaker.bounds == {}
-    assert certificate(claims=(claims()[0], weaker, *claims()[2:])).verdict is verdict
-    with pytest.raises(InputError, match="expected"):
-        Claim.of(ARGMAX, "laws", verdict, "a test", {**counts, "margin_lower": 0.5})
-    with pytest.raises(InputError, match="expected"):
-        Claim.of(ARGMAX, "laws", Verdict.PROVED, "a test", counts)
+@pytest.mark.parametrize(
+    ("criterion", "values", "verdict"),
+    [
+        (Criterion(), counted(4, 0), "PROVED"),
+        (Criterion(), counted(3, 0), "UNDECIDED"),
+        (Criterion(), counted(3, 1), "REFUTED"),
+        (Criterion(), counted(0, 1), "REFUTED"),
+        (Criterion(), counted(0, 0, mean_upper=0.0, max_upper=0.0), "UNDECIDED"),
+        (Criterion.at_least(3), counted(3, 1), "PROVED"),
+        (Criterion.at_least(3), counted(2, 1), "UNDECIDED"),
+        (Criterion.at_least(3), counted(2, 2), "REFUTED"),
+        (Criterion.at_least(5), counted(4, 0), "REFUTED"),
+        (Criterion.at_most(0.5), counted(0, 4, mean_upper=0.5, max_upper=9.0), "PROVED"),
+        (Criterion.at_most(0.5), counted(4, 0, mean_upper=0.6, max_upper=0.6), "UNDECIDED"),
+        (Criterion.at_most(0.5), counted(4, 0, mean_lower=0.6), "REFUTED"),
+        (Criterion.at_most(0.5), counted(4, 0), "UNDECIDED"),
+    ],
+)
+def test_the_answer_is_that_of_the_numbers(criterion, values, verdict):
+    assert answer(criterion, values) is Verdict[verdict]
+
+
+@pytest.mark.parametrize(
+    ("held", "wrong", "words"),
+    [
+        (4, 0, "HELD, PROVED: 4 of 4"),
+        (3, 1, "NOT HELD: 3 of 4 contexts held, 1 proved not"),
+        (3, 0, "NOT DECIDED: 3 of 4"),
+    ],
+)
+def test_the_first_words_are_held_only_where_all_are(held, wrong, words):
+    values = {"contexts": 4, "held": held, "wrong": wrong}
+    made = certificate(
+        statements=(Statement(ANSWERS, "", values, mask_text([i < held for i in range(4)])),), witness=None
+    )
+    assert made.headline().startswith(words)
+    assert (made.verdict is Verdict.PROVED) == (held == 4)
+
+
+def test_targets_of_one_s_own_are_named_in_the_first_line():
+    own = certificate(subject=Subject("a" * 64, "b" * 64, "laws", "own", COUNTS))
+    assert "targets of one's own" in own.headline()
+    assert "own" not in certificate().headline()
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=70))
+def test_a_mask_names_the_contexts_it_was_made_of(held):
+    text = mask_text(held)
+    if text:
+        assert held_mask(text, len(held)) == {i for i, each in enumerate(held) if each}
+    else:
+        assert len(set(held)) == 1
+
+
+@pytest.mark.parametrize(("text", "contexts"), [("f", 3), ("1", 3), ("F", 4), ("ff", 4), ("", 4), ("8 ", 5), ("g", 4)])
+def test_a_mask_of_other_contexts_is_refused(text, contexts):
+    with pytest.raises(InputError, match="held"):
+        held_mask(text, contexts)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 0.0, True, "1", 2**5000, Fraction(1, 3**3000)])
 def test_a_bound_that_is_no_positive_finite_number_is_refused(value):
     with pytest.raises(InputError):
-        Claim.of(ARGMAX, "laws", Verdict.PROVED, "a test", {"contexts": 1, "proved": 1, "margin_lower": value})
+        Statement(ANSWERS, "a test", {"contexts": 1, "held": 1, "wrong": 0, "margin_lower": value})
 
 
 def test_a_certificate_is_saved_with_its_witness_and_loaded_only_with_that_one(tmp_path):
@@ -302,6 +395,24 @@ def test_a_certificate_is_saved_with_its_witness_and_loaded_only_with_that_one(t
         Certificate.load(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["layer.safetensors", "layer_task.npz", "notes.txt", "folder"])
+def test_a_folder_with_anything_that_the_certificate_does_not_name_is_refused(tmp_path, name):
+    certificate(statements=statements()[:1], witness=None).save(tmp_path)
+    assert Certificate.load(tmp_path).witness is None
+    (tmp_path / name).mkdir() if name == "folder" else (tmp_path / name).write_bytes(b"")
+    with pytest.raises(FileFormatError, match=name):
+        Certificate.load(tmp_path)
+
+
+def test_a_witness_that_nothing_needs_is_foreign(tmp_path):
+    certificate(statements=statements()[:1], witness=None).save(tmp_path)
+    (tmp_path / "witness.npz").write_bytes(b"data")
+    with pytest.raises(FileFormatError, match="witness"):
+        Certificate.load(tmp_path)
+    with pytest.raises(InputError, match="witness"):
+        certificate(statements=statements()[:1])
+
+
 @pytest.mark.parametrize("content", [None, b"\xff\xfe", b"{" * 10, "é".encode()])
 def test_a_certificate_file_that_is_missing_or_no_text_is_refused(tmp_path, content):
     if content is not None:
@@ -310,14 +421,17 @@ def test_a_certificate_file_that_is_missing_or_no_text_is_refused(tmp_path, cont
         Certificate.load(tmp_path)
 
 
-def test_a_report_is_proved_only_if_every_claim_is():
-    for verdict, whole in [(Verdict.PROVED,) * 2, (Verdict.REFUTED,) * 2, (Verdict.UNDECIDED,) * 2]:
-        checks = [ClaimCheck(id, Verdict.PROVED, "", {"proved": 4}) for id in MEMORIZATION_CLAIMS]
-        checks[2] = ClaimCheck(DIVERGENCE, verdict, "because", {"max_upper": Fraction(1, 3)})
-        report = CheckReport(certificate(), tuple(checks), "a path")
-        assert report.verdict is whole
-        summary = report.summary()
-        assert summary["verdict"] == whole.value
-        assert summary["claims"][2]["reason"] == "because"
-        assert summary["claims"][2]["values"] == {"max_upper": 1 / 3}
-        assert json.loads(json.dumps(summary)) == summary
+@pytest.mark.parametrize("held", [4, 3])
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_a_report_says_yes_only_if_the_answer_is_yes_and_every_statement_is_proved_again(verdict, held):
+    checks = [StatementCheck(id, Verdict.PROVED, "", counted(held, 4 - held)) for id in STATEMENTS]
+    checks[1] = StatementCheck(TEXT_DIVERGENCE, verdict, "because", {"upper": Fraction(1, 3)})
+    report = CheckReport(certificate(), Criterion(), tuple(checks), "a path")
+    assert report.verdict is Verdict.all_of([verdict, answer(Criterion(), counted(held, 4 - held))])
+    assert (report.verdict is Verdict.PROVED) == (verdict is Verdict.PROVED and held == 4)
+    summary = report.summary()
+    assert summary["verdict"] == report.verdict.value
+    assert summary["headline"].startswith("THE CERTIFICATE IS FALSE") == (verdict is Verdict.REFUTED)
+    assert summary["statements"][1]["reason"] == "because"
+    assert summary["statements"][1]["values"] == {"upper": 1 / 3}
+    assert json.loads(json.dumps(summary)) == summary

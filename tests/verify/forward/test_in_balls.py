@@ -1,6 +1,7 @@
 """The forward pass in balls, against exact rationals and a second opinion of mpmath."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
+from constructions.models.blocks import FeedForward, Normalization
+from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
+from tests.layers import layers_and_tasks, random_layer, random_layer_task, truth
 from tests.verify.forward.test_float64 import KINDS, random_network
 from verify.forward import in_balls as forward_balls
 from verify.forward.in_balls import (
@@ -22,6 +26,7 @@ from verify.forward.in_balls import (
     features_in_balls,
     last_in_balls,
     logits_in_balls,
+    mixed_inputs_in_balls,
     rounded_outwards,
 )
 
@@ -314,3 +319,136 @@ def test_heads_and_features_that_do_not_exist_are_refused():
             attention_in_balls(network, contexts, head, 100)
     with pytest.raises(InputError, match="features has shape"):
         logits_in_balls(network, contexts, 100, features=arb_mat(len(contexts), 3, [0.0] * (3 * len(contexts))))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Vectors and queries of a task.
+
+
+def overlaps(ball, number):
+    with mpmath.workprec(300), ctx.workprec(400):
+        exact = arb(mpmath.nstr(mpmath.mpf(number), 90))
+        return ball.overlaps(exact + arb(0, 1) * (abs(exact) * arb("1e-85") + arb("1e-300")))
+
+
+@given(layers_and_tasks())
+def test_what_a_layer_does_with_vectors_and_queries_is_in_small_balls(case):
+    layer, task = case
+    exact = truth(layer, task)
+    for head in range(layer.n_heads):
+        pattern = attention_in_balls(layer, task, head, 200).table()
+        for row, shares in zip(pattern, (patterns[head] for patterns in exact.theta), strict=True):
+            assert all(overlaps(ball, x) and float(ball.rad()) < 1e-40 for ball, x in zip(row, shares, strict=True))
+    for balls, rows in (
+        (mixed_inputs_in_balls(layer, task, 200), exact.mixed),
+        (logits_in_balls(layer, task, 200), exact.outputs),
+        (last_in_balls(layer, task, 200), [task.context(t)[-1] for t in range(task.n_examples)]),
+    ):
+        flat = [x for row in rows for x in row]
+        assert all(overlaps(ball, x) for ball, x in zip(balls.entries(), flat, strict=True))
+
+
+def test_features_are_the_mixed_inputs_times_the_values():
+    layer, task = random_layer(), random_layer_task()
+    mixed, features = mixed_inputs_in_balls(layer, task, 200), features_in_balls(layer, task, 200)
+    for head, values in enumerate(layer.W_V):
+        own = arb_mat([row[3 * head : 3 * head + 3] for row in mixed.table()]) * arb_mat(values.tolist())
+        found = [row[2 * head : 2 * head + 2] for row in features.table()]
+        assert all(a.overlaps(b) for a, b in zip(own.entries(), [x for row in found for x in row], strict=True))
+
+
+def test_vectors_of_another_width_or_in_the_place_of_tokens_are_refused():
+    layer, task = random_layer(), random_layer_task()
+    network, contexts = random_network("gaussian", 6, sizes=(4, 3, 4, 2, 3, 2, 3))
+    for call in (*CALLS.values(), mixed_inputs_in_balls):
+        with pytest.raises(InputError, match="dimension"):
+            call(layer, random_layer_task(d_model=4), 64)
+        with pytest.raises(InputError, match="the model reads tokens"):
+            call(network, task, 64)
+        with pytest.raises(InputError, match="the model reads vectors"):
+            call(layer, contexts, 64)
+        with pytest.raises(InputError, match="masked"):
+            call(network, np.ma.masked_array(contexts, mask=False), 64)
+
+
+def test_what_is_asked_of_the_one_attention_is_refused_where_there_are_other_blocks():
+    network, contexts = random_network("gaussian", 6, sizes=(4, 3, 4, 2, 3, 2, 3))
+    twice = replace(network, blocks=network.blocks * 2)
+    for call in (CALLS["attention"], features_in_balls, mixed_inputs_in_balls):
+        with pytest.raises(InputError, match="one attention and nothing else"):
+            call(twice, contexts, 64)
+    with pytest.raises(InputError, match="one attention and nothing else"):
+        logits_in_balls(twice, contexts, 64, features=arb_mat(len(contexts), 4))
+
+
+def test_scores_of_vectors_that_nothing_is_known_of_leave_shares_between_0_and_1():
+    layer, task = random_layer(scale=1e300), random_layer_task()
+    for ball in attention_in_balls(layer, task, 1, 4).entries():
+        assert ball.is_finite() and ball <= 1.6 and ball >= -0.6
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Hostile numbers: a ball is wide then, or not finite, and never wrong.
+
+
+def one_row(*blocks, row):
+    """A model whose output is what the blocks make of the one row."""
+    width = len(row)
+    return Model(blocks=blocks, W_U=np.eye(width), W_E=np.array([row]), W_pos=np.zeros((1, width)))
+
+
+ACTIVATIONS = {
+    "relu": lambda u: max(u, mpmath.mpf(0)),
+    "gelu": lambda u: u * mpmath.erfc(-u / mpmath.sqrt(2)) / 2,
+    "gelu-tanh": lambda u: (
+        u / (1 + mpmath.exp(-2 * mpmath.sqrt(2 / mpmath.pi) * (u + mpmath.mpf(44715) / 10**6 * u**3)))
+    ),
+    "silu": lambda u: u / (1 + mpmath.exp(-u)),
+}
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("precision", [2, 53, 300])
+def test_activations_hold_their_values_from_the_least_float_to_the_largest(activation, precision):
+    numbers = [0.0, 5e-324, 1e-30, 0.1, 1.0, 5.0, 40.0, 1e4, 1e30, 1.7976931348623157e308]
+    row = [sign * x for sign in (1.0, -1.0) for x in numbers]
+    neurons = FeedForward(np.eye(20), np.eye(20), activation=activation, skip=False)
+    balls = logits_in_balls(one_row(neurons, row=row), np.array([[0]]), precision).entries()
+    for ball, u in zip(balls, row, strict=True):
+        assert ball.is_finite() or abs(u) > 1e300
+        if abs(u) < 1e10:
+            with mpmath.workprec(3000), ctx.workprec(3000):
+                exact = ACTIVATIONS[activation](mpmath.mpf(u))
+                value = arb(exact.man) * arb(2) ** exact.exp * (-1 if exact < 0 else 1)
+                assert ball.overlaps(value + arb(0, 1) * abs(value) * arb(2) ** -1000)
+                assert precision < 300 or ball.rad() <= abs(value) * arb(2) ** -150
+        else:
+            # Beyond, the function is u or 0 up to less than 1e-30.
+            assert ball.overlaps(arb(max(u, 0.0), 1e-30))
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+@pytest.mark.parametrize("row", [[1e300, 1e300], [0.1, 0.1], [0.0, 0.0], [5e-324, -5e-324], [1.0, 1.0 + 2.0**-52]])
+def test_rows_of_which_a_norm_sees_nothing_give_entries_of_at_most_the_root_of_the_width(kind, row):
+    norm = Normalization(kind, np.ones(2), epsilon=5e-324)
+    contexts = np.array([[0]])
+    for precision in (2, 5, 53, 3000):
+        for ball in logits_in_balls(one_row(norm, row=row), contexts, precision).entries():
+            assert ball.is_finite() and abs(ball).lower() <= 2
+    assert max(x.rad() for x in logits_in_balls(one_row(norm, row=row), contexts, 3000).entries()) < 1e-200
+
+
+def test_rows_of_which_nothing_is_known_give_balls_around_all_that_a_norm_or_a_softmax_can_return():
+    unknown = arb_mat([[arb(math.nan), arb(0, math.inf), arb(1)]])
+    for kind in ("layer", "rms"):
+        for ball in forward_balls._normalized(Normalization(kind, np.ones(3)), unknown).entries():
+            assert ball.is_finite() and ball.contains(2) and ball.contains(-2)
+    for scores in ([math.nan, 1.0], [1.0, math.nan], [math.inf, 0.0], [0.0, math.inf], [math.nan, math.inf]):
+        for ball in forward_balls._softmax([arb(score) for score in scores]):
+            assert ball.contains(0) and ball.contains(1)
+    for activation, value in ACTIVATIONS.items():
+        function = forward_balls._ACTIVATIONS[activation]
+        for u in (-2.5, 0.0, 0.5, 7.0):
+            exact = arb(mpmath.nstr(value(mpmath.mpf(u)), 10))
+            for ball in (arb(math.nan), arb(0, math.inf), arb(1, 20), arb(u, 1)):
+                assert function(ball).overlaps(exact)

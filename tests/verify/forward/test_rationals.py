@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,12 @@ from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError, ResourceError
 from constructions.features.embeddings import integer_front_end
+from constructions.models.blocks import Attention
 from constructions.models.exact_attention import exact_features, exact_last, exact_logits
-from constructions.models.exact_network import ExactFrontEnd, as_rationals
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals, rounded
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
+from constructions.tasks.vectors import VectorTask
 from tests.constructions.rational_front_ends import fractions, networks_with_contexts, plain_logits, plain_outputs
 from verify.forward.float64 import enclose_features, enclose_last, enclose_logits
 from verify.forward.rationals import PRIME, ExactRank, exact_network_logits, exact_outputs, exact_rank, order_of_two
@@ -177,3 +182,56 @@ def test_masked_contexts_are_refused() -> None:
     for compute in (exact_outputs, exact_rank):
         with pytest.raises(InputError, match="masked"):
             compute(line(), np.ma.masked_array([[0, 1]], mask=[[True, False]]))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Models of blocks: what they compute is judged in tests/contract/test_blocks.py.
+
+
+def attending(**options: Any) -> Model:
+    """Tokens 0 and 1, one attention of all ones, no positions."""
+    one = np.array([[[fmpq(1)]]])
+    embeddings = np.array([[fmpq(0)], [fmpq(1)]])
+    return Model((Attention(one, one, one, one, **options),), one[0], W_E=embeddings, W_pos=0 * embeddings)
+
+
+@given(networks_with_contexts())
+def test_a_network_and_the_model_of_its_matrices_have_the_same_logits(case) -> None:
+    network, contexts = case
+    front_end = network.front_end
+    heads = {name: getattr(front_end, name) for name in ("W_Q", "W_K", "W_V")} | {"W_O": network.W_O}
+    if not front_end.n_heads:
+        return
+    stacked = {name: np.array([head.tolist() for head in matrices], dtype=object) for name, matrices in heads.items()}
+    plain = {name: np.array(getattr(front_end, name).tolist(), dtype=object) for name in ("W_E", "W_pos")}
+    model = dana_network(**stacked, **plain, W_U=np.array(network.W_U.tolist(), dtype=object))
+    assert exact_network_logits(model, contexts) == exact_network_logits(network, contexts)
+
+
+def test_scores_that_the_root_leaves_no_integers_are_refused_and_others_are_not() -> None:
+    contexts = np.array([[0, 1]])
+    assert exact_network_logits(attending(), contexts).entries() == [fmpq(5, 3)]
+    with pytest.raises(HypothesisError, match=r"multiples of ln 2, but one is 1 / sqrt\(2\) ln 2"):
+        exact_network_logits(attending(score_root=2), contexts)
+    # 2 / sqrt(4) is an integer, and so is 0 / sqrt(2).
+    doubled = attending(score_root=4, b_Q=np.array([[fmpq(1)]]))
+    assert exact_network_logits(doubled, contexts).entries() == [fmpq(5, 3)]
+    assert exact_network_logits(attending(score_root=2), np.array([[0, 0]])).entries() == [0]
+
+
+def test_a_model_of_floats_or_other_inputs_are_refused() -> None:
+    with pytest.raises(InputError, match="float64 tensors, expected rationals"):
+        exact_network_logits(rounded(attending()), np.array([[0, 1]]))
+    vectors = VectorTask(np.ones((1, 2, 1)), np.ones((1, 1)), np.ones((1, 1)))
+    with pytest.raises(InputError, match="the model reads tokens"):
+        exact_network_logits(attending(), vectors)
+    with pytest.raises(InputError, match="tokens from 0 to 2"):
+        exact_network_logits(attending(), np.array([[0, 2]]))
+    with pytest.raises(InputError, match="the network reads tokens"):
+        exact_network_logits(ExactNetwork(line(), (ONE,), ONE), vectors)
+
+
+def test_scores_of_a_model_that_are_too_far_apart_are_refused() -> None:
+    far = replace(attending().attention, W_K=np.array([[[fmpq(2**30)]]]))
+    with pytest.raises(ResourceError, match="too long"):
+        exact_network_logits(replace(attending(), blocks=(far,)), np.array([[0, 1]]))

@@ -1,0 +1,110 @@
+"""The Newton memory on tables of several kinds: facts per entry, starts that succeed, and how many facts are proved."""
+
+import argparse
+import os
+import time
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # before numpy is imported
+
+import numpy as np  # noqa: E402
+
+from constructions.memories.newton_memory import newton_memory  # noqa: E402
+from constructions.tasks.arrays import all_contexts, array_task  # noqa: E402
+from constructions.tasks.task import Task  # noqa: E402
+from verify.certificates.memorization import certify_memorization  # noqa: E402
+
+TABLES = (
+    "random 10", "random 16", "random 20", "skewed 16", "sum 14", "xor 12", "incomplete 24", "two labels 20",
+    "length 4", "relations", "random 50",
+)  # fmt: skip
+
+
+def table(name: str, seed: int) -> Task:
+    """A table by its name; the number is that of the tokens."""
+    rng = np.random.default_rng(seed)
+    kind, _, number = name.rpartition(" ")
+    size = int(number) if number.isdigit() else 0
+    labels, vocabulary = None, size
+    if name == "relations":  # 40 subjects, 6 relations, an answer of each relation's own 3 to 20
+        contexts = np.array([[subject, 40 + relation] for subject in range(40) for relation in range(6)])
+        answers = np.array([3, 5, 6, 8, 11, 20])
+        first = 46 + np.concatenate([[0], np.cumsum(answers)[:-1]])
+        labels = np.array([first[r - 40] + rng.integers(answers[r - 40]) for _, r in contexts])
+        vocabulary = 46 + int(answers.sum())
+    elif name == "length 4":
+        contexts = np.unique(rng.integers(0, 12, (320, 4)), axis=0)
+        contexts, vocabulary = contexts[np.sort(rng.permutation(len(contexts))[:300])], 12
+    else:
+        contexts = all_contexts(size, 2)
+    if kind == "incomplete":
+        contexts = contexts[np.sort(rng.permutation(len(contexts))[:300])]
+    if kind == "sum":
+        labels = contexts.sum(axis=1) % size
+    elif kind == "xor":
+        labels = contexts[:, 0] ^ contexts[:, 1]
+        vocabulary = int(labels.max()) + 1
+    elif kind == "skewed":
+        labels = np.minimum(rng.exponential(2.5, len(contexts)).astype(np.int64), size - 1)
+    elif kind == "two labels":
+        labels = rng.integers(0, 2, len(contexts))
+    elif labels is None:
+        labels = rng.integers(0, vocabulary, len(contexts))
+    return array_task(contexts, next_tokens=labels, vocabulary=vocabulary, target="labels")
+
+
+class Clock:
+    """Notes when a model with 0.6 facts per entry is found."""
+
+    def __init__(self, facts: int) -> None:
+        self.facts = facts
+        self.reached: float | None = None
+
+    def __call__(self, stage: str, share: float | None, detail: str) -> None:
+        entries = int(detail.split(" facts, ")[1].split()[0])  # "256 facts, 402 entries: found"
+        if self.reached is None and detail.endswith("found") and self.facts >= 0.6 * entries:
+            self.reached = time.process_time()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", nargs="+", default=[name for name in TABLES if name != "random 50"], choices=TABLES)
+    parser.add_argument("--table-seed", type=int, default=0, help="seed of what is drawn in the tables")
+    parser.add_argument("--seeds", type=int, default=4, help="starts for each shape")
+    parser.add_argument("--iterations", type=int, default=1000, help="steps in each stage")
+    parser.add_argument("--seed", type=int, default=0, help="the first start")
+    options = parser.parse_args()
+    columns = (
+        "table", "facts", "d, d_qk, heads", "entries", "facts per entry", "used entries", "facts per used entry",
+        "starts that succeed, shape by shape", "processor seconds to 0.6", "processor seconds", "margin", "PROVED",
+    )  # fmt: skip
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    for name in options.tables:
+        task = table(name, options.table_seed)
+        clock = Clock(task.n_contexts)
+        start = time.process_time()
+        found = newton_memory(
+            task, seeds=options.seeds, iterations=options.iterations, seed=options.seed, progress=clock
+        )
+        seconds = time.process_time() - start
+        judged = certify_memorization(found.network, task, rank=False)
+        proved = int((judged.margin_lower > 0).sum())
+        row = (
+            name,
+            task.n_contexts,
+            ", ".join(map(str, found.shape)),
+            found.parameters,
+            f"{task.n_contexts / found.parameters:.3f}",
+            found.used_parameters,
+            f"{task.n_contexts / found.used_parameters:.3f}",
+            ", ".join(f"{a.parameters}: {a.solved} of {a.seeds}" for a in found.attempts),
+            "" if clock.reached is None else f"{clock.reached - start:.0f}",
+            f"{seconds:.0f}",
+            f"{judged.margin_lower.min():.3f}",
+            f"{proved} of {task.n_contexts}",
+        )
+        print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,272 @@
+r"""Attention whose heads have one value each, and how its stream moves with every weight.
+
+Page: docs/claims/newton_memory.md
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+from numpy.typing import NDArray
+
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+
+_PANEL = 512  # columns of a Khatri-Rao product that are multiplied at a time
+_BLOCK = 512  # rows of a Hadamard product that are multiplied at a time
+
+_multiply: Any = scipy.linalg.get_blas_funcs("syrk", dtype=np.float64)
+
+
+def add_products(onto: Float64Array, rows: Float64Array) -> Float64Array:
+    r"""Add the lower triangle of $A A^\top$ to a matrix, in place.
+
+    Args:
+        onto: `[R, R]`, in Fortran's order.
+        rows: A, `[R, M]`, in either order.
+
+    Returns:
+        The sum; what stands above the diagonal means nothing.
+
+    Page: docs/claims/newton_memory.md
+
+    Example:
+        >>> add_products(np.zeros((2, 2), order="F"), np.array([[1.0, 2.0], [0.0, 1.0]])).tolist()
+        [[5.0, 0.0], [2.0, 1.0]]
+    """
+    if 0 in rows.shape:
+        return onto
+    factor, transposed = (rows.T, 1) if rows.flags.c_contiguous else (rows, 0)
+    return _multiply(1.0, factor, beta=1.0, c=onto, trans=transposed, lower=1, overwrite_c=1)
+
+
+@dataclass(frozen=True)
+class SingleValueHeads:
+    r"""The shape of a one-layer attention-only transformer with `d_head` = 1, and the contexts it is run on.
+
+    Its weights are one vector $\theta$: `W_E`, `W_pos`, `W_Q`, `W_K`, `W_V`, `W_O` and `W_U`, one after the other.
+
+    Args:
+        contexts: Tokens, `[T, S]`.
+        tokens: Number of tokens that are read.
+        labels: Number of columns of `W_U`.
+        width: `d_model`.
+        query_width: `d_qk`.
+        heads: Number of heads.
+
+    Page: docs/claims/newton_memory.md
+    """
+
+    contexts: Int64Array
+    tokens: int
+    labels: int
+    width: int
+    query_width: int
+    heads: int
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the tensors by name, in the order in which they make up $\\theta$."""
+        width, heads = self.width, self.heads
+        return {
+            "W_E": (self.tokens, width),
+            "W_pos": (self.contexts.shape[1], width),
+            "W_Q": (heads, width, self.query_width),
+            "W_K": (heads, width, self.query_width),
+            "W_V": (heads, width),
+            "W_O": (heads, width),
+            "W_U": (width, self.labels),
+        }
+
+    @cached_property
+    def places(self) -> dict[str, slice]:
+        """Where each tensor lies in $\\theta$."""
+        ends = np.cumsum([0, *(int(np.prod(shape)) for shape in self.shapes.values())]).tolist()
+        return {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(self.shapes)}
+
+    @property
+    def size(self) -> int:
+        """The number of entries of all tensors, P."""
+        return self.places["W_U"].stop
+
+    def split(self, weights: NDArray) -> dict[str, NDArray]:
+        """The tensors that a vector of P entries consists of, as views."""
+        return {name: weights[self.places[name]].reshape(shape) for name, shape in self.shapes.items()}
+
+    def network(self, weights: Float64Array) -> Model:
+        """The network with these weights."""
+        parts = self.split(weights)
+        parts["W_V"], parts["W_O"] = parts["W_V"][:, :, None], parts["W_O"][:, None, :]
+        return dana_network(**parts)
+
+    def run(self, weights: Float64Array) -> "Run":
+        """What the network computes on the contexts."""
+        part = self.split(weights)
+        inputs = part["W_E"][self.contexts] + part["W_pos"]
+        query = np.tensordot(inputs[:, -1], part["W_Q"], axes=([1], [1]))
+        key = np.tensordot(inputs, part["W_K"], axes=([2], [1]))
+        scores = np.einsum("thr,tshr->tsh", query, key)
+        scores -= scores.max(axis=1, keepdims=True)
+        pattern = np.exp(scores, out=scores)
+        pattern /= pattern.sum(axis=1, keepdims=True)
+        value = inputs @ part["W_V"].T
+        written = np.einsum("tsh,tsh->th", pattern, value)
+        stream = inputs[:, -1] + written @ part["W_O"]
+        return Run(self, part, inputs, query, pattern, value, written, stream)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    r"""A forward pass on all T contexts, and the parts that its derivatives are made of.
+
+    With the inputs $x_s$, the pattern $a_s$, the values $v \cdot x_s$ and their mean $\varphi$ of one head, the queries
+    $q = x_S W_Q$ and keys $k_s = x_s W_K$, let $b_s = a_s (v \cdot x_s - \varphi)$, $\beta = \sum_s b_s x_s$ and
+    $\kappa = \beta W_K$. Then
+
+    $$ \frac{\partial \varphi}{\partial v} = \sum_s a_s x_s, \quad
+       \frac{\partial \varphi}{\partial W_Q} = x_S^\top \kappa, \quad
+       \frac{\partial \varphi}{\partial W_K} = \beta^\top q, \quad
+       \frac{\partial \varphi}{\partial x_s} = a_s v + b_s W_K q + [s = S] \, W_Q \kappa . $$
+
+    Args:
+        shape: The shape of the network.
+        part: Its tensors.
+        inputs: $x_s$, `[T, S, d]`.
+        query: q, `[T, H, d_qk]`.
+        pattern: a, `[T, S, H]`.
+        value: $v \cdot x_s$, `[T, S, H]`.
+        written: $\varphi$, `[T, H]`.
+        stream: $E = x_S + \sum_h \varphi_h W_O^h$, `[T, d]`.
+
+    Page: docs/claims/newton_memory.md
+    """
+
+    shape: SingleValueHeads
+    part: dict[str, Float64Array]
+    inputs: Float64Array
+    query: Float64Array
+    pattern: Float64Array
+    value: Float64Array
+    written: Float64Array
+    stream: Float64Array
+
+    @cached_property
+    def logits(self) -> Float64Array:
+        """E W_U, `[T, K]`."""
+        return self.stream @ self.part["W_U"]
+
+    @cached_property
+    def deviation(self) -> Float64Array:
+        """b, `[T, S, H]`."""
+        return self.pattern * (self.value - self.written[:, None])
+
+    @cached_property
+    def mixed(self) -> Float64Array:
+        """The attended inputs $\\sum_s a_s x_s$, `[T, H, d]`."""
+        return np.matmul(self.pattern.transpose(0, 2, 1), self.inputs)
+
+    @cached_property
+    def beta(self) -> Float64Array:
+        """`[T, H, d]`."""
+        return np.matmul(self.deviation.transpose(0, 2, 1), self.inputs)
+
+    @cached_property
+    def kappa(self) -> Float64Array:
+        """`[T, H, d_qk]`."""
+        return np.einsum("thd,hdr->thr", self.beta, self.part["W_K"])
+
+    def of_inputs(self, facts: Int64Array, along: Float64Array) -> Float64Array:
+        """How $g \\cdot E$ moves with each input, `[R, S, d]`, for the contexts `facts` and the vectors g `along`."""
+        weight = along @ self.part["W_O"].T
+        keyed = np.einsum("thr,hdr->thd", self.query[facts], self.part["W_K"])
+        queried = np.einsum("thr,hdr->thd", self.kappa[facts], self.part["W_Q"])
+        shares = weight[:, None] * self.pattern[facts]
+        result = shares @ self.part["W_V"] + np.matmul(weight[:, None] * self.deviation[facts], keyed)
+        result[:, -1] += along + np.einsum("th,thd->td", weight, queried)
+        return result
+
+    def stream_rows(self, facts: Int64Array, along: Float64Array) -> Float64Array:
+        """How $g \\cdot E$ moves with every weight: the dense derivative, `[R, P]`, with zeros for `W_U`."""
+        shape, places, rows = self.shape, self.shape.places, len(facts)
+        weight = along @ self.part["W_O"].T
+        last = self.inputs[facts, -1]
+        result = np.zeros((rows, shape.size))
+        by_token = np.zeros((rows, shape.tokens, shape.width))
+        of_inputs = self.of_inputs(facts, along)
+        for s in range(shape.contexts.shape[1]):
+            by_token[np.arange(rows), shape.contexts[facts, s]] += of_inputs[:, s]
+        result[:, places["W_E"]] = by_token.reshape(rows, -1)
+        result[:, places["W_pos"]] = of_inputs.reshape(rows, -1)
+        kappa, beta = weight[:, :, None] * self.kappa[facts], weight[:, :, None] * self.beta[facts]
+        result[:, places["W_Q"]] = (last[:, None, :, None] * kappa[:, :, None, :]).reshape(rows, -1)
+        result[:, places["W_K"]] = (beta[:, :, :, None] * self.query[facts][:, :, None, :]).reshape(rows, -1)
+        result[:, places["W_V"]] = (weight[:, :, None] * self.mixed[facts]).reshape(rows, -1)
+        result[:, places["W_O"]] = (self.written[facts][:, :, None] * along[:, None, :]).reshape(rows, -1)
+        return result
+
+    def pulled_back(self, facts: Int64Array, along: Float64Array) -> Float64Array:
+        """The sum of the rows of `stream_rows`, without forming them, `[P]`."""
+        shape, result = self.shape, np.zeros(self.shape.size)
+        part = shape.split(result)
+        weight = along @ self.part["W_O"].T
+        of_inputs = self.of_inputs(facts, along)
+        np.add.at(part["W_E"], shape.contexts[facts], of_inputs)
+        part["W_pos"][:] = of_inputs.sum(axis=0)
+        part["W_Q"][:] = np.einsum("td,thr->hdr", self.inputs[facts, -1], weight[:, :, None] * self.kappa[facts])
+        beta = weight[:, :, None] * self.beta[facts]
+        part["W_K"][:] = np.matmul(beta.transpose(1, 2, 0), self.query[facts].transpose(1, 0, 2))
+        part["W_V"][:] = np.einsum("th,thd->hd", weight, self.mixed[facts])
+        part["W_O"][:] = self.written[facts].T @ along
+        return result
+
+    def gram(self, facts: Int64Array, along: Float64Array, *, held: int | None = None) -> Float64Array:
+        r"""The lower triangle of $J J^\top$ for the rows of `stream_rows`, `W_O` held fast, `[R, R]`.
+
+        Nothing of size R x P is formed: J consists of blocks $u_i^\top w_i$, whose Gram matrices are the entrywise
+        products of those of u and w, or, where the sum over heads stands between, those of $u_i \otimes w_i$, taken a
+        few heads at a time; and the rows of the tokens are sparse.
+
+        Args:
+            facts: Contexts, `[R]`.
+            along: The vectors g, `[R, d]`.
+            held: A coordinate of the inputs that is held fast too, in all tokens and in the last position.
+
+        Returns:
+            `[R, R]` in Fortran's order; what stands above the diagonal means nothing.
+        """
+        rows, width = len(facts), self.shape.width
+        weight = along @ self.part["W_O"].T
+        result = np.zeros((rows, rows), order="F")
+
+        result = add_products(result, (weight[:, :, None] * self.mixed[facts]).reshape(rows, -1))
+        of_inputs = self.of_inputs(facts, along)
+        if held is not None:
+            of_inputs[:, -1, held] = 0.0
+        result = add_products(result, of_inputs.reshape(rows, -1))
+        if held is not None:
+            of_inputs[:, :, held] = 0.0
+        columns = (self.shape.contexts[facts][:, :, None] * width + np.arange(width)).reshape(-1)
+        row = np.repeat(np.arange(rows), columns.size // max(rows, 1))
+        by_token = scipy.sparse.csr_array(
+            (of_inputs.reshape(-1), (row, columns)), shape=(rows, self.shape.tokens * width)
+        )
+        beta, query = weight[:, :, None] * self.beta[facts], self.query[facts]
+        step = max(1, _PANEL // (width * self.shape.query_width))
+        for start in range(0, self.shape.heads, step):
+            heads = slice(start, start + step)
+            result = add_products(result, (beta[:, heads, :, None] * query[:, heads, None, :]).reshape(rows, -1))
+        last = self.inputs[facts, -1]
+        kappa = (weight[:, :, None] * self.kappa[facts]).reshape(rows, -1)
+        for start in range(0, rows, _BLOCK):
+            block, before = slice(start, start + _BLOCK), slice(0, start + _BLOCK)
+            products = (by_token[block] @ by_token[before].T).toarray()
+            if self.shape.heads:
+                products += (last[block] @ last[before].T) * (kappa[block] @ kappa[before].T)
+            result[block, before] += products
+        return result

@@ -1,0 +1,174 @@
+r"""Damped Gauss-Newton steps for violated inequalities: as small a sum of squares as the steps can reach.
+
+Page: docs/claims/newton_memory.md
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+Float64Array = NDArray[np.float64]
+
+_FIRST_DAMPING = 100.0
+_LEAST_DAMPING = 1e-10
+_ATTEMPTS = 40  # dampings tried in a row before a point counts as a minimum
+_TINY = 2.0**-1000  # what a promise of nothing counts as
+_EASING = 5.0  # at most so much less damping after a step that kept its promise
+
+_factor: Any
+_solve: Any
+_factor, _solve = scipy.linalg.get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
+
+
+class Rows(Protocol):
+    """The rows of a derivative J, `[R, P]`, which need not be stored."""
+
+    def gram(self) -> Float64Array:
+        """The lower triangle of $J J^T$, `[R, R]`, in Fortran's order; the caller may overwrite it."""
+        ...
+
+    def normal(self) -> Float64Array:
+        """The lower triangle of $J^T J$, `[P, P]`, in Fortran's order; the caller may overwrite it."""
+        ...
+
+    def pulled_back(self, weights: Float64Array) -> Float64Array:
+        """$J^T$ times a vector of R entries, `[P]`."""
+        ...
+
+
+class Point(Protocol):
+    """What is known of one choice of the variables.
+
+    Args:
+        cost: Sum of the squares of all violations.
+        done: Whether nothing is left to do.
+    """
+
+    @property
+    def cost(self) -> float: ...
+
+    @property
+    def done(self) -> bool: ...
+
+    def violations(self) -> Float64Array:
+        """The violations that are not 0, `[R]`."""
+        ...
+
+    def rows(self) -> Rows:
+        """Their derivative."""
+        ...
+
+
+PointType = TypeVar("PointType", bound=Point)
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Where the steps have led.
+
+    Args:
+        variables: The last point, `[P]`.
+        done: Whether it has nothing left to do.
+        iterations: How many steps were taken, or refused for the last time.
+        cost: The sum of squares there.
+    """
+
+    variables: Float64Array
+    done: bool
+    iterations: int
+    cost: float
+
+
+def levenberg_marquardt(
+    at: Callable[[Float64Array], PointType],
+    start: Float64Array,
+    *,
+    iterations: int,
+    patience: int,
+    fall: float,
+    report: Callable[[int, PointType], None] | None = None,
+) -> Descent:
+    r"""Lower a sum of squares of violations $\rho(\theta)$ step by step, until nothing is violated.
+
+    A step solves $(J^T J + \mu) \, \delta = -J^T \rho$ over the violated rows alone, in the dual form
+    $\delta = -J^T (J J^T + \mu)^{-1} \rho$ where these are fewer than the variables. The linear model promises to lower
+    $|\rho|^2$ by $\mu |\delta|^2 - \delta \cdot J^T \rho$. A step that raises the cost is taken back and tried again
+    with more damping; after one that is kept, the damping follows the share r of the promise that was kept, by the
+    factor $\max(1/5, 1 - (2 r - 1)^3)$.
+
+    Args:
+        at: What is known at given variables.
+        start: The variables to start from, `[P]`.
+        iterations: How many steps at most.
+        patience: Give up when so many steps have not lowered the cost to `fall` times what it was.
+        fall: See `patience`.
+        report: Called before each step with the number of those done, and the point.
+
+    Returns:
+        The last point, which is the best.
+
+    Source: Levenberg (1944), Marquardt (1963); the damping rule is Nielsen's (1999). Page: docs/claims/newton_memory.md
+    """
+    variables, point = start, at(start)
+    damping, growth = _FIRST_DAMPING, 2.0
+    costs: list[float] = []
+    while not point.done and len(costs) < iterations:
+        costs.append(point.cost)
+        if len(costs) > patience and not point.cost <= fall * costs[-1 - patience]:
+            break
+        if report is not None:
+            report(len(costs) - 1, point)
+        linear = _Linear.of(point, len(variables))
+        for _ in range(_ATTEMPTS):
+            step = linear.step(damping)
+            if step is not None:
+                moved = variables + step
+                with np.errstate(over="ignore", invalid="ignore"):
+                    reached = at(moved)
+                    better = reached.cost < point.cost  # not so where it is NaN
+                if better:
+                    kept = (point.cost - reached.cost) / max(linear.promise(step, damping), _TINY)
+                    ease = 1.0 - (2.0 * min(kept, 2.0) - 1.0) ** 3
+                    damping, growth = max(damping * max(1.0 / _EASING, ease), _LEAST_DAMPING), 2.0
+                    variables, point = moved, reached
+                    break
+            damping, growth = damping * growth, growth * 2.0
+        else:
+            break
+    return Descent(variables, point.done, len(costs), point.cost)
+
+
+@dataclass(frozen=True, eq=False)
+class _Linear:
+    """The linear model at one point."""
+
+    rows: Rows
+    violations: Float64Array
+    gradient: Float64Array
+    matrix: Float64Array
+    dual: bool
+
+    @classmethod
+    def of(cls, point: Point, variables: int) -> "_Linear":
+        rows, violations = point.rows(), point.violations()
+        dual = len(violations) < variables
+        return cls(rows, violations, rows.pulled_back(violations), rows.gram() if dual else rows.normal(), dual)
+
+    def step(self, damping: float) -> Float64Array | None:
+        """The step, or `None` where the damping is too little for a matrix that is singular but for rounding."""
+        matrix = self.matrix.copy(order="F")
+        matrix.ravel(order="K")[:: len(matrix) + 1] += damping
+        factor, failed = _factor(matrix, lower=1, overwrite_a=1, clean=0)
+        if failed:
+            return None
+        right = self.violations if self.dual else self.gradient
+        solved, _ = _solve(factor, right, lower=1)
+        return -(self.rows.pulled_back(solved) if self.dual else solved)
+
+    def promise(self, step: Float64Array, damping: float) -> float:
+        """By how much the linear model lowers the sum of squares: $\\mu |\\delta|^2 - \\delta \\cdot J^T \\rho$."""
+        return float(damping * (step @ step) - step @ self.gradient)

@@ -1,0 +1,688 @@
+r"""The smallest attention-only models that are found to hold a table of facts, by damped Newton steps on all weights.
+
+Page: docs/claims/newton_memory.md
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.encoders.scalar_label_code import LabelCode, scalar_label_code
+from constructions.errors import CapacityError, InputError, ResourceError
+from constructions.features.single_value_heads import Run, SingleValueHeads, add_products
+from constructions.memories.levenberg_marquardt import levenberg_marquardt
+from constructions.memories.memory import Progress
+from constructions.models.attention import logits
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network, dana_tensors
+from constructions.tasks.task import Task
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+Report = Callable[[str, int, float], None]
+
+LEAST_MARGIN = 0.03
+"""By how much each label has to be ahead, in float64 arithmetic on the rounded weights, for a model to count; nats."""
+
+_CLAIM = "The Newton memory"
+_TOLERANCE = 0.35  # of the number that names a label: leaves the margin 1/2 - 0.35
+_STRETCH = 10.0  # K: how far the heads are from the coincidence that they start near
+_JITTER = 0.05  # how far the two heads of a pair start from each other
+_SAFE = (1.1, 1.0)  # degrees of freedom per fact of the shape to begin with: for one stage, and for two
+_WIDER = 1.25  # by which factor they are raised where no start succeeds
+_WIDENINGS = 5  # how often
+_WANTED = 0.5  # margin that the second stage asks for
+_ENOUGH = 0.08  # margin at which either stage ends
+_STEP = 0.08  # by which share of its entries a shape is made smaller
+_PATIENCE = (40, 150)  # steps in which the sums of squares of the two stages have to fall
+_FALL = (0.8, 0.9)  # to this share
+_REPORTED = 10  # steps between two reports
+_ROWS = 2048  # of a derivative that are formed at a time
+_LARGEST_GRAM = 2**14  # facts: 2 GiB for T x T numbers
+_MOST_FREE = 1000  # facts up to which there is a second stage, whose derivative is stored
+_WIDTHS = range(2, 65)
+_MOST_QUERIES = 4  # the largest d_qk that is tried
+
+
+class Shape(NamedTuple):
+    """How wide the network is: `d_model`, `d_qk` and the number of heads; `d_head` is 1."""
+
+    width: int
+    query_width: int
+    heads: int
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One shape of the search, and how many of the starts tried led to a model that holds the table.
+
+    Args:
+        shape: The shape.
+        parameters: Entries of all its tensors.
+        solved: Number of seeds that succeeded.
+        seeds: Number of seeds that were tried; the search leaves a shape at its first success.
+        iterations: Steps of each of them, both stages together.
+    """
+
+    shape: Shape
+    parameters: int
+    solved: int
+    seeds: int
+    iterations: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonMemory:
+    """A network found by search that holds a table of facts in floating point. Nothing here is certified.
+
+    Args:
+        network: The weights, each of them a float32 number.
+        shape: Its shape.
+        parameters: Entries of all tensors as stored.
+        used_parameters: Entries without the rows of `W_E` of tokens that are never read, and the columns of `W_U` of
+            tokens that are never the answer.
+        margin: By how much the label is ahead of every other token in the worst fact, in float64 arithmetic, nats.
+        attempts: The shapes that were tried, in order.
+        seed: The seed that led to the network.
+        complete: Whether the search came to its end; otherwise it was interrupted, and this is the best so far.
+
+    Page: docs/claims/newton_memory.md
+    """
+
+    network: Model
+    shape: Shape
+    parameters: int
+    used_parameters: int
+    margin: float
+    attempts: tuple[Attempt, ...]
+    seed: int
+    complete: bool
+
+
+def newton_memory(
+    task: Task,
+    *,
+    at_most: int | None = None,
+    seeds: int = 4,
+    iterations: int = 1000,
+    seed: int = 0,
+    resume: NewtonMemory | None = None,
+    progress: Progress | None = None,
+) -> NewtonMemory:
+    r"""Search for an attention-only transformer of few entries that holds a table of facts, for any context length.
+
+    First a shape that is large enough to be nearly safe: one with a degree of freedom per fact or somewhat more, see
+    `freedom`; then one of a quarter more, where no start succeeds. From there on, smaller by some percent at a time,
+    shape after shape while one of the seeds succeeds, and once more by half the step. Each start runs in two stages,
+    `solve`. A model counts if, with its entries rounded to float32, every label is ahead by at least `LEAST_MARGIN` in
+    float64 arithmetic; a proof is the caller's.
+
+    A keyboard interrupt ends the search and keeps the best model so far, if there is one.
+
+    Args:
+        task: Contexts of any length $S \ge 1$, and labels.
+        at_most: Entries of all tensors that the model may have; by default as many as the safe shape has.
+        seeds: Starts for each shape; the first that succeeds ends the trial.
+        iterations: Steps of each start, at most, in each of its stages.
+        seed: The first seed; on one machine equal arguments give equal bits.
+        resume: A model that an earlier search found for this task: the search goes on below its size.
+        progress: Called during the search.
+
+    Returns:
+        The smallest model found, and the record of the search.
+
+    Raises:
+        InputError: A task of laws, a number out of range, or a model to resume that does not hold the task.
+        CapacityError: No network was found, or there is none of so few entries among those that are tried.
+        ResourceError: More facts than a matrix of their products has room for.
+
+    Page: docs/claims/newton_memory.md
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> task = enumerated_task(4, 2, seed=1)
+        >>> found = newton_memory(task)
+        >>> found.parameters < 100, found.margin > 0.05
+        (True, True)
+        >>> bool((logits(found.network, task.contexts).argmax(axis=1) == task.labels).all())
+        True
+    """
+    for name, value in (("seeds", seeds), ("iterations", iterations)):
+        if value < 1:
+            raise InputError(f"{name} = {value}, expected at least 1")
+    table = Table.of(task)
+    search = _Search(table, seeds, iterations, seed, progress or _silent)
+    if resume is not None:
+        search.take_up(resume)
+    complete = True
+    try:
+        search.start(at_most)
+        search.shrink()
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        complete = False
+    assert search.best is not None
+    network, shape, margin, by = search.best
+    return NewtonMemory(
+        network=network,
+        shape=shape,
+        parameters=network.parameters,
+        used_parameters=table.used(shape),
+        margin=margin,
+        attempts=tuple(search.attempts),
+        seed=by,
+        complete=complete,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The facts of a task, over the tokens that are read and the tokens that are answers alone.
+
+    Args:
+        task: The task.
+        read: The tokens that occur in contexts, increasing.
+        answers: The tokens that are labels, increasing.
+        contexts: The contexts in numbers of `read`, `[T, S]`.
+        labels: The labels in numbers of `answers`, `[T]`.
+
+    Page: docs/claims/newton_memory.md
+    """
+
+    task: Task
+    read: Int64Array
+    answers: Int64Array
+    contexts: Int64Array
+    labels: Int64Array
+
+    @classmethod
+    def of(cls, task: Task) -> "Table":
+        """The table of a task.
+
+        Raises:
+            InputError: The target of the task is not ``labels``.
+            ResourceError: Too many facts.
+        """
+        if task.target != "labels":
+            raise InputError(f"target is {task.target!r}, expected 'labels' for a table of facts")
+        if task.n_contexts > _LARGEST_GRAM:
+            raise ResourceError(f"{task.n_contexts} facts, expected at most {_LARGEST_GRAM}: their products are stored")
+        read, contexts = np.unique(task.contexts, return_inverse=True)
+        answers, labels = np.unique(task.labels, return_inverse=True)
+        return cls(task, read, answers, contexts.reshape(task.contexts.shape), labels)
+
+    def heads(self, shape: Shape) -> SingleValueHeads:
+        """The network of this shape on the tokens that are used."""
+        width, query_width, heads = shape
+        return SingleValueHeads(self.contexts, len(self.read), len(self.answers), width, query_width, heads)
+
+    def used(self, shape: Shape) -> int:
+        """Entries of a network of this shape that some fact reads."""
+        return self._entries(shape, len(self.read) + len(self.answers))
+
+    def stored(self, shape: Shape) -> int:
+        """Entries of all tensors of a network of this shape."""
+        return self._entries(shape, 2 * self.task.vocabulary_size)
+
+    def _entries(self, shape: Shape, vectors: int) -> int:
+        width, query_width, heads = shape
+        return width * (vectors + self.contexts.shape[1]) + 2 * heads * width * (query_width + 1)
+
+    def network(self, shape: Shape, weights: Float64Array) -> Model:
+        r"""The network over the whole vocabulary, every entry rounded to float32.
+
+        A token that is never read has the embedding 0. One that is never the answer has the mean of the columns of
+        those that are: its logit is the mean of theirs, and the label is ahead of that by the mean of its leads.
+        """
+        small = self.heads(shape).network(weights.astype(np.float32).astype(np.float64))
+        size, width = self.task.vocabulary_size, shape.width
+        W_E, W_U = np.zeros((size, width)), np.empty((width, size))
+        W_E[self.read] = small.W_E
+        W_U[:] = small.W_U.mean(axis=1, keepdims=True)
+        if len(self.answers) == 1:
+            W_U[0] -= 1.0  # its mean is itself
+        W_U[:, self.answers] = small.W_U
+        W_U = W_U.astype(np.float32).astype(np.float64)
+        return dana_network(**dana_tensors(small) | {"W_E": W_E, "W_U": W_U})
+
+    def margin(self, network: Model) -> float:
+        """By how much the label is ahead in the worst fact, in float64 arithmetic."""
+        found = logits(network, self.task.contexts)
+        return float(_leads(found, self.task.labels).min())
+
+
+def freedom(shape: Shape, *, tokens: int, length: int) -> int:
+    r"""Count the degrees of freedom of the number y that names the labels: the rank of its derivative is at most that.
+
+    It is for $S \ge 2$ wherever the symmetries of the weights are independent at one point.
+
+    With $\tau = d + 2 d r - r^2$ directions per head, and d replaced by $2 + H (2 r + 1)$ where that is less,
+
+    $$ D = N (d - 1) + (S - 2) d - d (d - 2) + H \tau . $$
+
+    Args:
+        shape: $d$, $r$ = `d_qk` and $H$.
+        tokens: N, of the tokens that are read.
+        length: S. For $S = 1$ there is no attention, and y is one number for each token.
+
+    Returns:
+        D, at least 0.
+
+    Page: docs/claims/newton_memory.md
+
+    Example:
+        >>> freedom(Shape(9, 2, 54), tokens=50, length=2), freedom(Shape(12, 1, 1), tokens=5, length=2)
+        (2551, 19)
+    """
+    if length == 1:
+        return tokens
+    width, query_width, heads = shape
+    d = min(width, 2 + heads * (2 * query_width + 1))
+    r = min(query_width, d)
+    return max(0, tokens * (d - 1) + (length - 2) * d - d * (d - 2) + heads * (d + 2 * d * r - r * r))
+
+
+def best_shape(table: Table, entries: int) -> Shape | None:
+    """The shape within so many used entries that has the most degrees of freedom in the two stages together.
+
+    Args:
+        table: The facts.
+        entries: How many used entries it may have.
+
+    Returns:
+        The shape; `None` where not even two coordinates without a head fit.
+
+    Page: docs/claims/newton_memory.md
+    """
+    tokens, length = len(table.read), table.contexts.shape[1]
+    best: tuple[tuple[bool, int], Shape] | None = None
+    for width in _WIDTHS if length > 1 else (2,):
+        for query_width in range(1, min(width, _MOST_QUERIES) + 1):
+            room = entries - table.used(Shape(width, query_width, 0))
+            if room < 0:
+                continue
+            heads = room // (2 * width * (query_width + 1)) if length > 1 else 0
+            shape = Shape(width, query_width, heads)
+            score = freedom(shape, tokens=tokens, length=length)
+            if len(table.labels) <= _MOST_FREE:
+                # What the second stage frees, less the changes of basis that leave the logits as they are.
+                score += table.used(shape) - heads * (query_width**2 + 1) - width * (width + 2)
+            rank = (width > 2, score)  # with two coordinates the steps seldom arrive
+            if best is None or rank > best[0]:
+                best = (rank, shape)
+    return None if best is None else best[1]
+
+
+def safe_shape(table: Table, per_fact: float) -> Shape:
+    """The smallest shape of `best_shape` with so many degrees of freedom per fact.
+
+    Args:
+        table: The facts.
+        per_fact: Degrees of freedom of y for each fact, by `freedom`.
+
+    Returns:
+        The shape.
+
+    Page: docs/claims/newton_memory.md
+    """
+    needed = math.ceil(per_fact * len(table.labels))
+    if table.contexts.shape[1] == 1:
+        needed = min(needed, len(table.read))
+    low, high = 0, 64
+
+    def enough(entries: int) -> bool:
+        shape = best_shape(table, entries)
+        return shape is not None and (freedom(shape, tokens=len(table.read), length=table.contexts.shape[1]) >= needed)
+
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    shape = best_shape(table, high)
+    assert shape is not None
+    return shape
+
+
+def _silent(stage: str, share: float | None, detail: str) -> None:
+    pass
+
+
+def _leads(found: Float64Array, labels: Int64Array) -> Float64Array:
+    """How far each label is ahead of the best other token, `[T]`; infinite where there is no other."""
+    others = found.copy()
+    others[np.arange(len(labels)), labels] = -np.inf
+    return found[np.arange(len(labels)), labels] - others.max(axis=1)
+
+
+class _Found(NamedTuple):
+    network: Model
+    shape: Shape
+    margin: float
+    seed: int
+
+
+class _Search:
+    """The shapes tried so far, and the smallest model found."""
+
+    def __init__(self, table: Table, seeds: int, iterations: int, seed: int, progress: Progress) -> None:
+        self.table, self.seeds, self.iterations, self.seed, self.progress = table, seeds, iterations, seed, progress
+        self.attempts: list[Attempt] = []
+        self.failed: set[Shape] = set()  # in this search: one that is taken up may have had fewer starts
+        self.best: _Found | None = None
+
+    def take_up(self, found: NewtonMemory) -> None:
+        """Go on from a model of an earlier search."""
+        network, task = found.network, self.table.task
+        sizes = (network.d_vocab, network.n_ctx, network.d_vocab_out)
+        wanted = (task.vocabulary_size, task.context_length, task.vocabulary_size)
+        if sizes != wanted:
+            raise InputError(f"resume has tokens, positions and labels {sizes}, expected {wanted}")
+        margin = self.table.margin(network)
+        if not margin >= LEAST_MARGIN:
+            raise InputError(f"resume has the margin {margin:g} on the worst fact, expected at least {LEAST_MARGIN}")
+        shape = Shape(network.d_model, network.d_qk, network.n_heads)
+        self.best = _Found(network, shape, margin, found.seed)
+        self.attempts = list(found.attempts)
+
+    def start(self, at_most: int | None) -> None:
+        """Find a model at all, of the safe shape or of the largest that is allowed."""
+        if self.best is not None and (at_most is None or self.best.network.parameters <= at_most):
+            return
+        per_fact = _SAFE[len(self.table.labels) <= _MOST_FREE]
+        for _ in range(1 + _WIDENINGS):
+            shape = safe_shape(self.table, per_fact)
+            if at_most is not None and self.table.stored(shape) > at_most:
+                shape = self._allowed(at_most)
+                if not self.tried(shape):
+                    raise self._none_found(at_most)
+                return
+            per_fact *= _WIDER
+            if shape not in self.failed and self.tried(shape):
+                return
+        raise self._none_found(at_most)
+
+    def shrink(self) -> None:
+        """Smaller shapes while one of the seeds succeeds; after the first failure one of half the step."""
+        step = _STEP
+        while step >= _STEP / 2:
+            assert self.best is not None
+            entries = self.table.used(self.best.shape)
+            shape = best_shape(self.table, min(entries - 1, math.floor(entries * (1.0 - step))))
+            if shape is None or shape in self.failed or not self.tried(shape):
+                step /= 2
+
+    def tried(self, shape: Shape) -> bool:
+        """Whether one of the seeds leads to a model of this shape."""
+        parameters = self.table.stored(shape)
+        steps: list[int] = []
+        solved = False
+        for k in range(self.seed, self.seed + self.seeds):
+            name = f"{len(self.table.labels)} facts, {parameters} entries, start {k - self.seed + 1} of {self.seeds}"
+
+            def report(stage: str, done: int, right: float, name: str = name) -> None:
+                self.progress("search", None, f"{name}: {stage}, step {done}, {right:.1%} right")
+
+            weights, taken = solve(self.table, shape, iterations=self.iterations, seed=k, report=report)
+            steps.append(taken)
+            if weights is not None:
+                network = self.table.network(shape, weights)
+                margin = self.table.margin(network)
+                if margin >= LEAST_MARGIN:
+                    self.best = _Found(network, shape, margin, k)
+                    solved = True
+                    break
+        self.attempts.append(Attempt(shape, parameters, int(solved), len(steps), tuple(steps)))
+        if not solved:
+            self.failed.add(shape)
+        else:
+            self.progress("search", None, f"{len(self.table.labels)} facts, {parameters} entries: found")
+        return solved
+
+    def _allowed(self, at_most: int) -> Shape:
+        """The best shape that is stored in so many entries."""
+        table = self.table
+        unused = 2 * table.task.vocabulary_size - len(table.read) - len(table.answers)
+        shapes = (best_shape(table, at_most - unused * width) for width in _WIDTHS)
+        fitting = [shape for shape in shapes if shape is not None and table.stored(shape) <= at_most]
+        if not fitting:
+            least = table.stored(Shape(2, 1, 0))
+            raise CapacityError(_CLAIM, f"at least {least} entries, two for each token", f"at_most = {at_most}")
+        return max(fitting, key=table.used)
+
+    def _none_found(self, at_most: int | None) -> CapacityError:
+        tried = self.attempts[-1]
+        allowed = "" if at_most is None else f"at_most = {at_most}, and "
+        return CapacityError(
+            _CLAIM,
+            f"a start that reaches all {len(self.table.labels)} facts",
+            f"{allowed}none of {tried.seeds} starts did with {tried.parameters} entries; "
+            "allow more entries, seeds or iterations",
+        )
+
+
+def solve(
+    table: Table,
+    shape: Shape,
+    *,
+    iterations: int,
+    seed: int,
+    report: Report | None = None,
+) -> tuple[Float64Array | None, int]:
+    r"""From one random start to weights that hold the table, in two stages.
+
+    *The first stage* keeps `W_U` and `W_O` as the scalar label code and a constant coordinate need them, so that one
+    number y of the stream names the label, and lowers the sum of the squares of $\max(|m_t| - 0.35, 0)$, $m_t$ the
+    miss of y. It starts near a coincidence: heads in pairs that cancel but for a small difference.
+
+    *The second stage* frees every entry. Of each fact t with label l and each other label j it lowers the square of
+    $\max(0, \frac12 - (z_l - z_j))$.
+
+    Args:
+        table: The facts.
+        shape: The shape.
+        iterations: Steps at most, in each stage.
+        seed: Seed of the start.
+        report: Called now and then with the stage, the steps done, and the share of facts that are right.
+
+    Returns:
+        The weights of `Table.heads`, or `None` where the steps did not get there; and the number of steps.
+
+    Page: docs/claims/newton_memory.md
+    """
+    heads = table.heads(shape)
+    code = scalar_label_code(len(table.answers))
+    whole = _start(heads, code, seed)
+    free = _free_at_first(heads)
+
+    def at_first(part: Float64Array) -> _Numbers:
+        weights = whole.copy()
+        weights[free] = part
+        return _Numbers(heads.run(weights), table.labels, code, free)
+
+    first = levenberg_marquardt(
+        at_first,
+        whole[free],
+        iterations=iterations,
+        patience=_PATIENCE[0],
+        fall=_FALL[0],
+        report=_heard(report, "first stage"),
+    )
+    whole[free] = first.variables
+    if first.done or len(table.labels) > _MOST_FREE:
+        return (whole if first.done else None), first.iterations
+    second = levenberg_marquardt(
+        lambda weights: _Pairs(heads.run(weights), table.labels),
+        whole,
+        iterations=iterations,
+        patience=_PATIENCE[1],
+        fall=_FALL[1],
+        report=_heard(report, "second stage"),
+    )
+    return (second.variables if second.done else None), first.iterations + second.iterations
+
+
+def _heard(report: Report | None, stage: str) -> "Callable[[int, _Numbers | _Pairs], None] | None":
+    if report is None:
+        return None
+
+    def told(done: int, point: "_Numbers | _Pairs") -> None:
+        if done % _REPORTED == 0:
+            report(stage, done, float((point.leads > 0).mean()))
+
+    return told
+
+
+def _start(heads: SingleValueHeads, code: LabelCode, seed: int) -> Float64Array:
+    """Random weights, heads that nearly cancel in pairs; coordinate 0 of the stream is 1, coordinate 1 is y."""
+    rng = np.random.default_rng(seed)
+    width, query_width, count = heads.width, heads.query_width, heads.heads
+    pairs = (count + 1) // 2
+    weights = np.zeros(heads.size)
+    part = heads.split(weights)
+    part["W_E"][:] = rng.standard_normal(part["W_E"].shape)
+    part["W_pos"][:] = rng.standard_normal(part["W_pos"].shape)
+    part["W_E"][:, 0], part["W_pos"][-1, 0] = 0.0, 1.0
+    for name in ("W_Q", "W_K"):
+        drawn = rng.standard_normal((pairs, width, query_width)) * math.sqrt(2.0 / (width * math.sqrt(query_width)))
+        noise = rng.standard_normal((count, width, query_width)) * (_JITTER / math.sqrt(width))
+        part[name][:] = np.repeat(drawn, 2, axis=0)[:count] + noise
+    values = rng.standard_normal((pairs, width)) / math.sqrt(width)
+    part["W_V"][:] = np.stack([values, -values], axis=1).reshape(-1, width)[:count]
+    part["W_O"][:, 1] = _STRETCH
+    part["W_U"][:2] = code.columns
+    return weights
+
+
+def _free_at_first(heads: SingleValueHeads) -> NDArray[np.bool_]:
+    free = np.ones(heads.size, dtype=bool)
+    part = heads.split(free)
+    part["W_E"][:, 0], part["W_pos"][-1, 0] = False, False
+    part["W_O"][:], part["W_U"][:] = False, False
+    return free
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """The first stage at one point: the numbers y, and how far they miss."""
+
+    run: Run
+    labels: Int64Array
+    code: LabelCode
+    free: NDArray[np.bool_]
+
+    @cached_property
+    def excess(self) -> Float64Array:
+        miss = self.code.miss(self.labels, self.run.stream[:, 1])
+        return miss - np.clip(miss, -_TOLERANCE, _TOLERANCE)
+
+    @cached_property
+    def leads(self) -> Float64Array:
+        return _leads(self.run.logits, self.labels)
+
+    @property
+    def cost(self) -> float:
+        return float(self.excess @ self.excess)
+
+    @property
+    def done(self) -> bool:
+        return bool(self.leads.min() >= _ENOUGH)
+
+    def violations(self) -> Float64Array:
+        return self.excess[np.flatnonzero(self.excess)]
+
+    def rows(self) -> "_NumberRows":
+        facts = np.flatnonzero(self.excess)
+        along = np.zeros((len(facts), self.run.shape.width))
+        along[:, 1] = 1.0
+        return _NumberRows(self.run, facts, along, self.free)
+
+
+@dataclass(frozen=True, eq=False)
+class _NumberRows:
+    """The derivative of y, never stored as a whole."""
+
+    run: Run
+    facts: Int64Array
+    along: Float64Array
+    free: NDArray[np.bool_]
+
+    def gram(self) -> Float64Array:
+        return self.run.gram(self.facts, self.along, held=0)
+
+    def normal(self) -> Float64Array:
+        size = int(self.free.sum())
+        result = np.zeros((size, size), order="F")
+        for start in range(0, len(self.facts), _ROWS):
+            part = slice(start, start + _ROWS)
+            block = self.run.stream_rows(self.facts[part], self.along[part])[:, self.free]
+            result = add_products(result, block.T)
+        return result
+
+    def pulled_back(self, weights: Float64Array) -> Float64Array:
+        return self.run.pulled_back(self.facts, weights[:, None] * self.along)[self.free]
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """The second stage at one point: each fact against each other label."""
+
+    run: Run
+    labels: Int64Array
+
+    @cached_property
+    def lacking(self) -> Float64Array:
+        """By how much each lead falls short of what is wanted, `[T, K]`; 0 for the label itself."""
+        found = self.run.logits
+        at_label = np.arange(len(self.labels)), self.labels
+        result = np.maximum(_WANTED - (found[at_label][:, None] - found), 0.0)
+        result[at_label] = 0.0
+        return result
+
+    @cached_property
+    def leads(self) -> Float64Array:
+        return _leads(self.run.logits, self.labels)
+
+    @property
+    def cost(self) -> float:
+        return float(np.vdot(self.lacking, self.lacking))
+
+    @property
+    def done(self) -> bool:
+        return bool(self.leads.min() >= _ENOUGH)
+
+    def violations(self) -> Float64Array:
+        return self.lacking[np.nonzero(self.lacking)]
+
+    def rows(self) -> "_PairRows":
+        facts, others = np.nonzero(self.lacking)
+        labels, shape, W_U = self.labels[facts], self.run.shape, self.run.part["W_U"]
+        rows = np.arange(len(facts))
+        derivative = self.run.stream_rows(facts, (W_U[:, others] - W_U[:, labels]).T)
+        columns = derivative[:, shape.places["W_U"]].reshape(len(facts), shape.width, shape.labels)
+        columns[rows, :, others] += self.run.stream[facts]
+        columns[rows, :, labels] -= self.run.stream[facts]
+        derivative[:, shape.places["W_U"]] = columns.reshape(len(facts), -1)
+        return _PairRows(derivative)
+
+
+@dataclass(frozen=True, eq=False)
+class _PairRows:
+    """The derivative of the violated leads, `[R, P]`, stored."""
+
+    derivative: Float64Array
+
+    def gram(self) -> Float64Array:
+        return add_products(np.zeros((len(self.derivative),) * 2, order="F"), self.derivative)
+
+    def normal(self) -> Float64Array:
+        return add_products(np.zeros((self.derivative.shape[1],) * 2, order="F"), self.derivative.T)
+
+    def pulled_back(self, weights: Float64Array) -> Float64Array:
+        return weights @ self.derivative

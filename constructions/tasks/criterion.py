@@ -1,0 +1,111 @@
+r"""When a model holds a task: the question that a certificate answers.
+
+Page: docs/rigour/certificate.md
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from constructions.errors import InputError
+
+Asked = Literal["held", "at-least", "at-most"]
+
+TOLERANCE = 1e-3
+"""What a divergence (nats) or a value may be off by where nobody says otherwise."""
+
+_LARGEST_COUNT = 2**53
+
+
+@dataclass(frozen=True)
+class Criterion:
+    r"""What is asked of a model and a task.
+
+    A context is **held** if its target is met: for ``labels`` the logit of the label is strictly larger than every
+    other; for ``laws`` the logit of every mode of the law is strictly larger than that of every token that is none, and
+    $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ is at most the tolerance; for ``values`` every output is within the
+    tolerance of its value.
+
+    - ``held``: every context is.
+    - ``at-least``: at least `contexts` of them are, no matter which.
+    - ``at-most``: the mean over the contexts of the divergence (for values: the largest distance) is at most `bound`;
+      nothing is asked of a single context.
+
+    Args:
+        asked: ``"held"``, ``"at-least"`` or ``"at-most"``.
+        tolerance: Nats, or the unit of the values; above 0.
+        contexts: k, for ``at-least`` alone.
+        bound: Nats, or the unit of the values, for ``at-most`` alone.
+
+    Raises:
+        InputError: A number that is missing, superfluous or out of range; names it.
+
+    Page: docs/rigour/certificate.md
+
+    Example:
+        >>> Criterion().describe("laws")
+        'every argmax is right and every divergence is at most 0.001 nats'
+        >>> Criterion("at-least", contexts=3).describe("labels")
+        'at least 3 argmaxes are right'
+    """
+
+    asked: Asked = "held"
+    tolerance: float = TOLERANCE
+    contexts: int | None = None
+    bound: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.asked not in get_args(Asked):
+            raise InputError(f"asked is {self.asked!r}, expected one of {', '.join(map(repr, get_args(Asked)))}")
+        if not _is_positive(self.tolerance):
+            raise InputError(f"tolerance is {self.tolerance!r}, expected a finite float above 0")
+        if (self.contexts is not None) != (self.asked == "at-least"):
+            raise InputError(f"contexts is {self.contexts!r}, expected a number for 'at-least' and none otherwise")
+        if self.contexts is not None and not (type(self.contexts) is int and 1 <= self.contexts <= _LARGEST_COUNT):
+            raise InputError(f"contexts is {self.contexts!r}, expected an integer of at least 1")
+        if (self.bound is not None) != (self.asked == "at-most"):
+            raise InputError(f"bound is {self.bound!r}, expected a number for 'at-most' and none otherwise")
+        if self.bound is not None and not _is_positive(self.bound):
+            raise InputError(f"bound is {self.bound!r}, expected a finite float above 0")
+
+    @classmethod
+    def at_least(cls, contexts: int, *, tolerance: float = TOLERANCE) -> "Criterion":
+        """At least so many contexts are held."""
+        return cls("at-least", tolerance=tolerance, contexts=contexts)
+
+    @classmethod
+    def at_most(cls, bound: float) -> "Criterion":
+        """The mean divergence, or the mean of the largest distances, is at most so much."""
+        return cls("at-most", bound=bound)
+
+    def describe(self, target: str) -> str:
+        """What is asked, in words.
+
+        Args:
+            target: ``"labels"``, ``"laws"`` or ``"values"``.
+        """
+        unit = "" if target == "values" else " nats"
+        loss = "distance from the value" if target == "values" else "divergence"
+        if self.asked == "at-most":
+            return f"the mean {loss} is at most {self.bound:g}{unit}"
+        near = "" if target == "labels" else f"{loss} is at most {self.tolerance:g}{unit}"
+        if self.asked == "held":
+            parts = ["every argmax is right"] * (target != "values") + [f"every {near}"] * (target != "labels")
+            return " and ".join(parts)
+        if target == "labels":
+            return f"at least {self.contexts} argmaxes are right"
+        right = "the argmax is right and " if target == "laws" else ""
+        return f"in at least {self.contexts} contexts {right}the {near}"
+
+    def data(self) -> dict[str, Any]:
+        """The criterion as plain data, numbers exact."""
+        return {
+            "asked": self.asked,
+            "tolerance": self.tolerance.hex(),
+            "contexts": self.contexts,
+            "bound": None if self.bound is None else self.bound.hex(),
+        }
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, float) and 0 < value < math.inf

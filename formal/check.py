@@ -1,0 +1,170 @@
+"""Compile the proofs of this folder and say which axioms each theorem rests on; fail on anything that is no proof.
+
+    python formal/check.py            the proofs of this folder
+    python formal/check.py FOLDER     those of another one, laid out in the same way
+
+It ends with 0 if every file of `_CoqProject` compiles, no source assumes anything, and every theorem rests on axioms of
+Coq's own real numbers only (`ALLOWED`); with 1 if not; with 2 if there is no `coqc` to ask.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+# What Coq's standard library builds its real numbers and classical logic from. Nothing else may be assumed.
+ALLOWED = {
+    "ClassicalDedekindReals.sig_forall_dec",
+    "ClassicalDedekindReals.sig_not_dec",
+    "Classical_Prop.classic",
+    "FunctionalExtensionality.functional_extensionality_dep",
+}
+# Commands that assume instead of proving, or that switch off a check of the kernel.
+ASSUMING = re.compile(
+    r"\b(?:Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Primitive|Declare|Load|bypass_check|type_in_type"
+    r"|(?:Unset|Set)\s+(?:Guard|Positivity|Universe)\s+Checking)\b"
+)
+THEOREM = re.compile(r"^\s*Theorem\s+([A-Za-z_]\w*)", re.MULTILINE)
+MARK = "theorem:"
+
+
+class ProofError(Exception):
+    """The folder holds something that is not a proof; the text says what and where."""
+
+
+def without_comments(source: str) -> str:
+    """The source with comments, which nest, and strings blanked out; the lines stay where they are."""
+    kept, depth, position = [], 0, 0
+    for found in re.finditer(r'\(\*|\*\)|"[^"]*"', source):
+        before = source[position : found.start()]
+        kept.append(before if depth == 0 else re.sub(r"[^\n]", " ", before))
+        kept.append(re.sub(r"[^\n]", " ", found.group()))
+        if found.group() == "(*":
+            depth += 1
+        elif found.group() == "*)" and depth > 0:
+            depth -= 1
+        position = found.end()
+    return "".join(kept) + (source[position:] if depth == 0 else "")
+
+
+def assumed(source: str) -> list[tuple[int, str]]:
+    """The line numbers, from 1, and the words of a source that assume something."""
+    text = without_comments(source)
+    return [(text.count("\n", 0, found.start()) + 1, found.group()) for found in ASSUMING.finditer(text)]
+
+
+def theorems(source: str) -> list[str]:
+    """The names of the theorems of a source, in order. What is called a lemma is a step of a proof."""
+    return THEOREM.findall(without_comments(source))
+
+
+def listed_files(folder: Path) -> tuple[str, list[Path]]:
+    """The logical name of the folder and its files in the order in which they compile.
+
+    Raises:
+        ProofError: The list is not that of the files that are there.
+    """
+    words = (folder / "_CoqProject").read_text(encoding="utf-8").split()
+    if words[:2] != ["-Q", "."] or len(words) < 3:
+        raise ProofError(f"{folder}/_CoqProject: expected '-Q . NAME' and then the files, not {' '.join(words[:3])!r}")
+    listed, there = words[3:], {path.name for path in folder.glob("*.v")}
+    if set(listed) != there or len(set(listed)) != len(listed):
+        raise ProofError(f"{folder}/_CoqProject lists {sorted(listed)}, but the folder holds {sorted(there)}")
+    return words[2], [folder / name for name in listed]
+
+
+def compiled(name: str, sources: list[Path], build: Path) -> None:
+    """Compile copies of the sources in an empty folder.
+
+    Raises:
+        ProofError: One of them does not compile; the text is what coqc says.
+    """
+    for source in sources:
+        shutil.copy(source, build)
+        run = subprocess.run(["coqc", "-Q", ".", name, source.name], cwd=build, capture_output=True, text=True)
+        if run.returncode != 0:
+            raise ProofError(f"{source.name} does not compile:\n{run.stdout}{run.stderr}".rstrip())
+
+
+def axioms(name: str, source: Path, build: Path) -> dict[str, set[str]]:
+    """For each theorem `file.name` of a source what Coq prints that it rests on; what is no axiom counts as one."""
+    queries = [f"From {name} Require {source.stem}."]
+    for theorem in theorems(source.read_text(encoding="utf-8")):
+        queries.append(f'Goal True. idtac "{MARK}{source.stem}.{theorem}". Abort.')
+        queries.append(f"Print Assumptions {name}.{source.stem}.{theorem}.")
+    question = build / f"axioms_of_{source.stem}.v"
+    question.write_text("\n".join(queries) + "\n", encoding="utf-8")
+    run = subprocess.run(["coqc", "-Q", ".", name, question.name], cwd=build, capture_output=True, text=True)
+    if run.returncode != 0:
+        raise ProofError(f"what {source.name} rests on is not known:\n{run.stdout}{run.stderr}".rstrip())
+    return dict(printed_axioms(run.stdout))
+
+
+def printed_axioms(output: str) -> Iterator[tuple[str, set[str]]]:
+    """The names behind each mark of the output of `Print Assumptions`."""
+    for part in output.split(MARK)[1:]:
+        theorem, *lines = part.splitlines()
+        if not lines:
+            raise ProofError(f"nothing was printed about {theorem}")
+        names = {line.split(" ")[0] for line in lines if line and not line.startswith(" ")}
+        if lines[0] == "Closed under the global context":
+            names = {line for line in lines[1:] if line}
+        elif lines[0] == "Axioms:":
+            names.discard("Axioms:")
+        yield theorem, names
+
+
+def check(folder: Path) -> dict[str, set[str]]:
+    """The axioms that each theorem of a folder rests on.
+
+    Raises:
+        ProofError: A source assumes something, does not compile or is empty, or a theorem needs more than ALLOWED.
+    """
+    name, sources = listed_files(folder)
+    for source in sources:
+        for line, word in assumed(source.read_text(encoding="utf-8")):
+            raise ProofError(f"{source.name}, line {line}: {word!r} assumes what has to be proved")
+    with tempfile.TemporaryDirectory() as made:
+        build = Path(made)
+        compiled(name, sources, build)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            answers = pool.map(lambda source: axioms(name, source, build), sources)
+            found = {theorem: names for answer in answers for theorem, names in answer.items()}
+    expected = {f"{source.stem}.{theorem}" for source in sources for theorem in theorems(source.read_text("utf-8"))}
+    if not expected or set(found) != expected:
+        raise ProofError(f"theorems were expected, and as many answers: {sorted(expected ^ set(found))}")
+    for theorem, names in found.items():
+        if not names <= ALLOWED:
+            raise ProofError(
+                f"{theorem} rests on {sorted(names - ALLOWED)}, which is not among the axioms of the reals"
+            )
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Print each theorem with its axioms, or what is wrong."""
+    folder = Path(arguments[0]) if arguments else Path(__file__).parent
+    if shutil.which("coqc") is None:
+        print(
+            "formal: there is no coqc on this machine (Debian: apt install coq), so no proof was checked",
+            file=sys.stderr,
+        )
+        return 2
+    try:
+        found = check(folder)
+    except ProofError as wrong:
+        print(f"formal: {wrong}", file=sys.stderr)
+        return 1
+    for theorem, names in found.items():
+        print(f"{theorem}: {', '.join(sorted(names)) or 'no axioms'}")
+    print(f"formal: {len(found)} theorems proved")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,47 @@
+"""What is asked of a model and a task."""
+
+import math
+
+import pytest
+
+from constructions.errors import InputError
+from constructions.tasks.criterion import TOLERANCE, Criterion
+
+
+def test_the_default_asks_that_every_context_is_held():
+    assert (Criterion().asked, Criterion().tolerance) == ("held", TOLERANCE)
+    assert Criterion().describe("labels") == "every argmax is right"
+    assert Criterion().describe("values") == "every distance from the value is at most 0.001"
+
+
+def test_a_part_and_a_mean_are_described_with_their_numbers():
+    assert Criterion.at_least(7, tolerance=0.5).describe("laws") == (
+        "in at least 7 contexts the argmax is right and the divergence is at most 0.5 nats"
+    )
+    assert Criterion.at_least(7).describe("labels") == "at least 7 argmaxes are right"
+    assert Criterion.at_most(0.25).describe("labels") == "the mean divergence is at most 0.25 nats"
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"asked": "mostly"}, "asked"),
+        *(({"tolerance": value}, "tolerance") for value in (0.0, -1.0, math.nan, math.inf, 1, "1", None)),
+        ({"contexts": 3}, "contexts"),
+        ({"bound": 3.0}, "bound"),
+        *(({"asked": "at-least", "contexts": value}, "contexts") for value in (None, 0, -1, True, 1.0, 2**60)),
+        *(({"asked": "at-most", "bound": value}, "bound") for value in (None, 0.0, math.nan, 1)),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused_by_name(fields, name):
+    with pytest.raises(InputError, match=name):
+        Criterion(**fields)
+
+
+def test_the_data_keep_the_numbers_exactly():
+    assert Criterion.at_most(0.1).data() == {
+        "asked": "at-most",
+        "tolerance": TOLERANCE.hex(),
+        "contexts": None,
+        "bound": (0.1).hex(),
+    }

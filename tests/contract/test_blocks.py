@@ -1,0 +1,482 @@
+"""What every arithmetic has to say about every kind of block and about stacks of them: the truth, and not too vaguely.
+
+The truth is evaluated here, position by position, by the definitions of `constructions/models/blocks.py` and by nothing
+else. A further arithmetic is one more entry of ARITHMETICS.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from flint import arb, arb_mat, ctx, fmpq
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.errors import FileFormatError, HypothesisError
+from constructions.models.blocks import Attention, FeedForward, Normalization
+from constructions.models.exact_network import rounded
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
+from tests.verify.forward.test_in_balls import holds
+from verify.forward.in_balls import logits_in_balls
+from verify.forward.rationals import exact_network_logits
+from verify.strategies import inputs, models
+
+BITS = 3000  # of the truth: scores of 10^100 leave 2600 of them
+SLACK = arb(2) ** -1500  # of the truth, relatively: far below the radius of any ball that is tried
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The truth, by the definitions.
+
+
+def number(x):
+    return mpmath.mpf(int(x.p)) / int(x.q) if isinstance(x, fmpq) else mpmath.mpf(float(x))
+
+
+def times(row, matrix, shift=None):
+    """The row times a matrix, plus a shift."""
+    columns = matrix.shape[1]
+    shifts = [0] * columns if shift is None else [number(x) for x in shift]
+    return [sum((x * number(matrix[i, j]) for i, x in enumerate(row)), shifts[j]) for j in range(columns)]
+
+
+def plus(row, other):
+    return [a + b for a, b in zip(row, other, strict=True)]
+
+
+def normalized(norm, row):
+    if norm is None:
+        return row
+    if norm.kind == "layer":
+        row = [x - sum(row) / len(row) for x in row]
+    root = mpmath.sqrt(sum(x * x for x in row) / len(row) + mpmath.mpf(norm.epsilon))
+    shifts = [0] * len(row) if norm.b is None else norm.b
+    return [x / root * number(w) + number(b) for x, w, b in zip(row, norm.w, shifts, strict=True)]
+
+
+def attended(model, block, rows, query):
+    """The stream after an attention, all its positions."""
+    read = [normalized(block.norm, row) for row in rows]
+    length = len(rows)
+    if block.queries == "task":
+        positions, asking = [length - 1], {length - 1: query}
+    else:
+        positions = [length - 1] if block.attends == "last" else list(range(length))
+        asking = {i: read[i] for i in positions}
+    unit = mpmath.log(2) if model.is_rational else mpmath.mpf(1)
+    stream = []
+    for i in positions:
+        visible = read[: i + 1] if block.attends == "causal" else read
+        output = [mpmath.mpf(0) if block.b_O is None else number(block.b_O[j]) for j in range(block.d_out)]
+        for h in range(block.n_heads):
+            b_Q, b_K, b_V = (None if b is None else b[h] for b in (block.b_Q, block.b_K, block.b_V))
+            q = times(asking[i], block.W_Q[h], b_Q)
+            keys = [times(row, block.W_K[h], b_K) for row in visible]
+            scores = [unit * mpmath.fdot(q, k) / mpmath.sqrt(block.score_root) for k in keys]
+            powers = [mpmath.exp(score - max(scores)) for score in scores]
+            values = [times(row, block.W_V[h], b_V) for row in visible]
+            head = [mpmath.fdot(powers, column) / sum(powers) for column in zip(*values, strict=True)]
+            output = plus(output, times(head, block.W_O[h]))
+        stream.append(plus(rows[i], output) if block.skip else output)
+    return stream
+
+
+ACTIVATIONS = {
+    "relu": lambda u: max(u, mpmath.mpf(0)),
+    "gelu": lambda u: u * mpmath.ncdf(u) if abs(u) < 100 else max(u, mpmath.mpf(0)),
+    "gelu-tanh": lambda u: (
+        u / 2 * (1 + mpmath.tanh(mpmath.sqrt(2 / mpmath.pi) * (u + number(fmpq(44715, 10**6)) * u**3)))
+    ),
+    "silu": lambda u: u / (1 + mpmath.exp(-u)),
+}
+
+
+def fed_forward(block, row):
+    fired = [ACTIVATIONS[block.activation](u) for u in times(normalized(block.norm, row), block.W_in, block.b_in)]
+    output = times(fired, block.W_out, block.b_out)
+    return plus(row, output) if block.skip else output
+
+
+def outputs(model, given_inputs):
+    """The outputs of a model, in many digits: `[T][d_vocab_out]`."""
+    result = []
+    of_vectors = isinstance(given_inputs, VectorTask)
+    for t in range(given_inputs.n_examples if of_vectors else len(given_inputs)):
+        if of_vectors:
+            rows = [[number(x) for x in row] for row in given_inputs.context(t)]
+            query = [number(x) for x in given_inputs.queries[t]]
+        else:
+            embedded = enumerate(given_inputs[t].tolist())
+            rows = [plus(map(number, model.W_E[n]), map(number, model.W_pos[s])) for s, n in embedded]
+            query = None
+        for block in model.blocks:
+            if isinstance(block, Attention):
+                rows = attended(model, block, rows, query)
+            elif isinstance(block, FeedForward):
+                rows = [fed_forward(block, row) for row in rows]
+            else:
+                rows = [normalized(block, row) for row in rows]
+        result.append(times(rows[-1], model.W_U, model.b_U))
+    return result
+
+
+def truth(model, given_inputs):
+    """Balls of radius `SLACK` relatively around the outputs, one row after the other."""
+    with mpmath.workprec(BITS), ctx.workprec(BITS):
+        flat = [x for row in outputs(model, given_inputs) for x in row]
+        balls = [arb(int(x.man)) * arb(2) ** int(x.exp) * (-1 if x < 0 else 1) for x in flat]
+        return [ball + arb(0, 1) * abs(ball) * SLACK + arb(0, 1) * arb(2) ** -2500 for ball in balls]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The arithmetics.
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """One way to evaluate models.
+
+    Args:
+        outputs: The balls in which it says that the outputs are, `[T, d_vocab_out]`.
+        takes: Which models it evaluates.
+        bits: On models of small numbers its balls have radii of at most 2 to the power of minus so many.
+    """
+
+    outputs: Callable[[Model, np.ndarray | VectorTask], arb_mat]
+    takes: Callable[[Model], bool]
+    bits: int
+
+
+def values_are_rational(model):
+    parts = [norm for block in model.blocks for norm in (block, getattr(block, "norm", None))]
+    neurons = [block for block in model.blocks if isinstance(block, FeedForward)]
+    return (
+        model.is_rational
+        and not any(isinstance(part, Normalization) for part in parts)
+        and all(block.activation == "relu" for block in neurons)
+    )
+
+
+def in_balls(precision):
+    return lambda model, given_inputs: logits_in_balls(model, given_inputs, precision)
+
+
+def in_rationals(model, given_inputs):
+    exact = exact_network_logits(model, given_inputs)
+    with ctx.workprec(BITS):
+        return arb_mat(exact.nrows(), exact.ncols(), exact.entries())
+
+
+ARITHMETICS = {
+    "balls of 64 bits": Arithmetic(in_balls(64), lambda model: True, 30),
+    "balls of 256 bits": Arithmetic(in_balls(256), lambda model: True, 200),
+    "balls of 1024 bits": Arithmetic(in_balls(1024), lambda model: True, 900),
+    "rationals": Arithmetic(in_rationals, values_are_rational, BITS - 100),
+}
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One model for each kind of block and each option, of random numbers without any structure.
+
+
+def random_attention(rng, *, shifts=True, width=3, **options):
+    draw = rng.standard_normal
+    shift = {"b_Q": draw((2, 2)), "b_K": draw((2, 2)), "b_V": draw((2, 2)), "b_O": draw(width)} if shifts else {}
+    return Attention(
+        draw((2, width, 2)), draw((2, width, 2)), draw((2, width, 2)), draw((2, 2, width)), **shift, **options
+    )
+
+
+def random_neurons(rng, *, shifts=True, d_out=3, **options):
+    draw = rng.standard_normal
+    shift = {"b_in": draw(4), "b_out": draw(d_out)} if shifts else {}
+    return FeedForward(draw((3, 4)), draw((4, d_out)), **shift, **options)
+
+
+def random_norm(rng, kind, *, epsilon=0.25, shifts=True):
+    draw = rng.standard_normal
+    return Normalization(kind, draw(3), draw(3) if shifts else None, epsilon)
+
+
+def random_blocks():
+    """Blocks by name; each is wrong in a way of its own if one option or one tensor of it is left out."""
+    rng = np.random.default_rng(20)
+    attention = {
+        f"attention-{attends}-{'skip' if skip else 'no-skip'}": (random_attention(rng, attends=attends, skip=skip),)
+        for attends in ("last", "causal", "all")
+        for skip in (True, False)
+    }
+    # Before another attention the positions are told apart; alone, all three attend alike at the last one.
+    stacked = {
+        f"{name}-twice": (blocks[0], random_attention(rng, attends="causal")) for name, blocks in attention.items()
+    }
+    return {
+        **attention,
+        **stacked,
+        "attention-unshifted": (random_attention(rng, shifts=False),),
+        "attention-scaled": (random_attention(rng, score_root=3),),
+        "attention-task": (random_attention(rng, queries="task", skip=False),),
+        "attention-task-neurons": (random_attention(rng, queries="task", skip=False), random_neurons(rng)),
+        "attention-layer-norm": (random_attention(rng, attends="all", norm=random_norm(rng, "layer")),),
+        "attention-rms-norm": (random_attention(rng, attends="causal", norm=random_norm(rng, "rms")),),
+        **{
+            f"neurons-{activation}": (random_neurons(rng, activation=activation),)
+            for activation in ("relu", "gelu", "gelu-tanh", "silu")
+        },
+        "neurons-no-skip": (random_neurons(rng, skip=False),),
+        "neurons-unshifted": (random_neurons(rng, shifts=False),),
+        "neurons-layer-norm": (random_neurons(rng, norm=random_norm(rng, "layer")),),
+        **{kind: (random_norm(rng, kind),) for kind in ("layer", "rms")},
+        **{f"{kind}-unshifted": (random_norm(rng, kind, shifts=False),) for kind in ("layer", "rms")},
+        "nothing": (),
+        "transformer": (
+            random_attention(rng, attends="causal", norm=random_norm(rng, "layer"), score_root=2),
+            random_neurons(rng, norm=random_norm(rng, "layer"), activation="gelu-tanh"),
+            random_attention(rng, attends="causal", norm=random_norm(rng, "rms"), score_root=2),
+            random_neurons(rng, norm=random_norm(rng, "rms"), activation="silu"),
+            random_norm(rng, "layer"),
+        ),
+    }
+
+
+BLOCKS = random_blocks()
+
+
+def case_of(name, *, of_vectors):
+    """The blocks between a random input and a random readout, and three things to read."""
+    rng = np.random.default_rng(30)
+    draw = rng.standard_normal
+    read = {} if of_vectors else {"W_E": draw((3, 3)), "W_pos": draw((3, 3))}
+    model = Model(blocks=BLOCKS[name], W_U=draw((3, 2)), b_U=draw(2), **read)
+    if of_vectors:
+        contexts = draw((1 if name.endswith("skip") else 3, 3, 3))
+        return model, VectorTask(contexts, draw((3, 3)), np.zeros((3, 2)))
+    return model, np.array([[0, 1, 2], [2, 1, 2], [1, 1, 0]])
+
+
+CASES = [
+    pytest.param(name, of_vectors, id=f"{name}-{'vectors' if of_vectors else 'tokens'}")
+    for name in BLOCKS
+    for of_vectors in (False, True)
+    if (of_vectors or "task" not in name) and not (of_vectors and name == "nothing")
+]
+
+
+def rational_case(root, *, of_vectors=False):
+    """Two attentions, neurons and all shifts in rationals, with scores that are integers.
+
+    Of vectors, the first attention has queries of the task.
+    """
+    rng = np.random.default_rng(40)
+
+    def whole(*shape):
+        return np.array([int(x) for x in rng.integers(-2, 3, int(np.prod(shape)))], dtype=object).reshape(shape)
+
+    def fractions(*shape):
+        return whole(*shape) * fmpq(1, 3) + whole(*shape) * fmpq(1, 5)
+
+    def last_only(tensor):
+        tensor[..., :-1] = 0
+        return tensor
+
+    def attention(root, **options):
+        scale = int(np.sqrt(root))
+        W_Q, W_K = whole(2, 3, 2) * scale, whole(2, 3, 2)
+        W_Q[:, -1] = W_K[:, -1] = 0
+        shifts = {"b_Q": whole(2, 2) * scale, "b_K": whole(2, 2), "b_V": fractions(2, 2)}
+        shift = np.append(whole(2), fmpq(1, 7))
+        W_V, W_O = fractions(2, 3, 2), last_only(fractions(2, 2, 3))
+        return Attention(W_Q, W_K, W_V, W_O, **shifts, b_O=shift, score_root=root, **options)
+
+    neurons = FeedForward(fractions(3, 4), last_only(fractions(4, 3)), fractions(4), last_only(fractions(3)))
+    first = {"queries": "task", "skip": False} if of_vectors else {"attends": "causal"}
+    blocks = (attention(1, **first), neurons, attention(root, attends="all"), replace(neurons, skip=False))
+    readout = {"W_U": fractions(3, 2), "b_U": fractions(2)}
+    if of_vectors:
+        contexts, queries = whole(3, 3, 3).astype(np.float64), whole(3, 3).astype(np.float64)
+        return Model(blocks=blocks, **readout), VectorTask(contexts, queries, np.zeros((3, 2)))
+    model = Model(blocks=blocks, **readout, W_E=whole(3, 3), W_pos=whole(3, 3))
+    return model, np.array([[0, 1, 2], [2, 1, 2], [1, 1, 0]])
+
+
+def evaluated(name, model, given_inputs):
+    """The balls of an arithmetic and the truth, side by side."""
+    return list(zip(ARITHMETICS[name].outputs(model, given_inputs).entries(), truth(model, given_inputs), strict=True))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The truth lies in every ball, and the balls of tame models are small.
+
+
+@pytest.mark.parametrize("arithmetic", [name for name in ARITHMETICS if name != "rationals"])
+@pytest.mark.parametrize(("name", "of_vectors"), CASES)
+def test_each_kind_of_block_is_evaluated_as_it_is_defined(arithmetic, name, of_vectors):
+    for ball, exact in evaluated(arithmetic, *case_of(name, of_vectors=of_vectors)):
+        assert ball.overlaps(exact)
+        assert ball.rad() <= arb(2) ** -ARITHMETICS[arithmetic].bits
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+@pytest.mark.parametrize(("root", "of_vectors"), [(1, False), (4, False), (1, True)])
+def test_rational_stacks_are_evaluated_as_they_are_defined(arithmetic, root, of_vectors):
+    model, given_inputs = rational_case(root, of_vectors=of_vectors)
+    assert ARITHMETICS[arithmetic].takes(model)
+    for ball, exact in evaluated(arithmetic, model, given_inputs):
+        assert ball.overlaps(exact)
+        assert ball.rad() <= arb(2) ** -ARITHMETICS[arithmetic].bits
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+@given(data=st.data(), rational=st.booleans(), hostile=st.booleans())
+def test_random_and_hostile_stacks_are_evaluated_as_they_are_defined(arithmetic, data, rational, hostile):
+    model = data.draw(models(rational=rational or arithmetic == "rationals", hostile=hostile))
+    given_inputs = data.draw(inputs(model=model, hostile=hostile))
+    if ARITHMETICS[arithmetic].takes(model):
+        assert all(ball.overlaps(exact) for ball, exact in evaluated(arithmetic, model, given_inputs))
+
+
+@given(data=st.data())
+def test_rationals_lie_in_the_balls_exactly(data):
+    model = data.draw(models(rational=True))
+    given_inputs = data.draw(inputs(model=model))
+    exact = exact_network_logits(model, given_inputs).entries()
+    for precision in (2, 64, 256):
+        for ball, x in zip(logits_in_balls(model, given_inputs, precision).entries(), exact, strict=True):
+            assert not ball.is_finite() or holds(ball, int_fraction(x))
+
+
+def int_fraction(x):
+    """What `holds` reads of a fraction: numerator and denominator as Python's integers."""
+    return Fraction(int(x.p), int(x.q))
+
+
+@given(data=st.data(), hostile=st.booleans())
+def test_more_bits_give_balls_that_meet_those_of_fewer(data, hostile):
+    model = data.draw(models(hostile=hostile))
+    given_inputs = data.draw(inputs(model=model, hostile=hostile))
+    rungs = [logits_in_balls(model, given_inputs, bits).entries() for bits in (64, 256, 1024)]
+    for wide, narrower, narrow in zip(*rungs, strict=True):
+        assert wide.overlaps(narrower) and narrower.overlaps(narrow) and wide.overlaps(narrow)
+        if not hostile:
+            assert narrow.rad() <= wide.rad() or not wide.is_finite()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is not rational, and what is rounded.
+
+
+@pytest.mark.parametrize("name", ["neurons-gelu", "neurons-silu", "attention-layer-norm", "neurons-layer-norm", "rms"])
+def test_blocks_whose_values_are_not_rational_are_refused_by_name(name):
+    model, contexts = case_of(name, of_vectors=False)
+    exact = replace(model, blocks=tuple(as_exact(block) for block in model.blocks), **exact_tensors(model))
+    assert not values_are_rational(exact)
+    with pytest.raises(HypothesisError, match=r"block 0 has (a normalization|the activation '(gelu|silu)')"):
+        exact_network_logits(exact, contexts)
+
+
+def as_fractions(tensor):
+    return None if tensor is None else np.vectorize(lambda x: fmpq(*x.as_integer_ratio()), otypes=[object])(tensor)
+
+
+def exact_tensors(record):
+    """The float64 tensors of a record as the rationals that they are."""
+    names = [name for name in record.__dataclass_fields__ if isinstance(getattr(record, name), np.ndarray)]
+    return {name: as_fractions(getattr(record, name)) for name in names}
+
+
+def as_exact(block):
+    norm = {"norm": as_exact(block.norm)} if getattr(block, "norm", None) is not None else {}
+    return replace(block, **exact_tensors(block), **norm)
+
+
+def test_a_rounded_model_does_nearly_what_the_rational_one_does():
+    model, contexts = rational_case(4)
+    exact = exact_network_logits(model, contexts).entries()
+    for ball, x in zip(logits_in_balls(rounded(model), contexts, 200).entries(), exact, strict=True):
+        with ctx.workprec(200):
+            assert 0 < abs(ball - arb(x)) < 1e-9 * (1 + abs(arb(x)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files.
+
+
+def header_of(path):
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + length]), data[8 + length :]
+
+
+def write(path, header, data):
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+@given(model=models() | models(hostile=True))
+def test_a_file_gives_back_the_same_bits_and_holds_nothing_else(tmp_path_factory, model):
+    path = tmp_path_factory.mktemp("model") / "model.safetensors"
+    model.save(path)
+    loaded = Model.load(path)
+    assert (loaded.options(), loaded.sha256()) == (model.options(), model.sha256())
+    assert list(loaded.tensors()) == list(model.tensors())
+    for one, other in zip(loaded.tensors().values(), model.tensors().values(), strict=True):
+        assert one.shape == other.shape and one.tobytes() == other.tobytes()
+    header, data = header_of(path)
+    del header["__metadata__"]
+    stored = sum(int(np.prod(entry["shape"])) for entry in header.values())
+    assert stored == model.parameters == loaded.parameters and len(data) == 8 * stored
+
+
+def tampered_options(options):
+    """Each option of each block changed to every other value, also ones that mean nothing."""
+    for place, block in enumerate(options["blocks"]):
+        for key, value in block.items():
+            for other in (None, True, False, 7, "sideways", "last", "causal", "task", "relu", "rms", "0x1p-3", {}):
+                if other != value or type(other) is not type(value):
+                    blocks = [dict(one) for one in options["blocks"]]
+                    blocks[place][key] = other
+                    yield {**options, "blocks": blocks}
+            without = [dict(one) for one in options["blocks"]]
+            del without[place][key]
+            yield {**options, "blocks": without}
+    yield {**options, "input": "vectors" if options["input"] == "tokens" else "tokens"}
+    yield {**options, "version": 1}
+    yield {**options, "blocks": options["blocks"][:-1]}
+    yield {**options, "more": 1}
+
+
+@pytest.mark.parametrize("name", ["transformer", "attention-task-neurons"])
+def test_a_file_with_another_option_is_refused_or_has_another_hash(tmp_path, name):
+    model, _ = case_of(name, of_vectors="task" in name)
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    header, data = header_of(path)
+    options = json.loads(header["__metadata__"]["byheart"])
+    refused = 0
+    for changed in tampered_options(options):
+        text = json.dumps(changed, sort_keys=True, separators=(",", ":"))
+        write(path, {**header, "__metadata__": {"byheart": text}}, data)
+        try:
+            assert Model.load(path).sha256() != model.sha256()
+        except FileFormatError:
+            refused += 1
+    assert refused > 50
+
+
+@pytest.mark.parametrize("name", ["transformer", "attention-task-neurons"])
+def test_a_file_in_which_a_tensor_has_another_name_is_refused(tmp_path, name):
+    model, _ = case_of(name, of_vectors="task" in name)
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    header, data = header_of(path)
+    for tensor in model.tensors():
+        for other in (f"{tensor}X", tensor.replace(".", ".x", 1), "blocks.9.attn.W_Q", tensor.upper()):
+            write(path, {(other if key == tensor else key): entry for key, entry in header.items()}, data)
+            with pytest.raises(FileFormatError):
+                Model.load(path)
+    write(path, header, data)
+    assert Model.load(path).sha256() == model.sha256()

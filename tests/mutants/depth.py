@@ -1,0 +1,200 @@
+"""Mutants of the balls of deep models and of pairs: each term of an error, each guard and each order, dropped."""
+
+from tests.mutants import Mutant
+
+BALLS = "verify/forward/token_balls.py"
+ROWS = "verify/forward/rows.py"
+NORMS = "verify/forward/map_norms.py"
+PAIRS = "verify/arithmetic/pairs.py"
+PAIR_ROWS = "verify/forward/pair_rows.py"
+LOGITS = "verify/forward/logits.py"
+TESTS = "tests/verify/forward/test_token_balls.py tests/verify/forward/test_rows.py"
+
+
+def balls(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant(BALLS, original, mutated, TESTS, why)
+
+
+def pairs(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant(PAIRS, original, mutated, "tests/verify/arithmetic/test_pairs.py", why)
+
+
+MUTANTS = [
+    balls(
+        "spread = self.radius[..., None] * norms.plain",
+        "spread = 0.0 * self.radius[..., None] * norms.plain",
+        "a map forgets the radius of its rows",
+    ),
+    balls("spread + self.moved[..., None] * norms.moved + ", "spread + ", "a map forgets what a normalization moved"),
+    balls(" + self.slipped[..., None] * norms.slipped\n", "\n", "a map forgets the roundings of a normalization"),
+    balls(
+        " * (self.moved + self.slipped))",
+        " * self.slipped)",
+        "a residual connection forgets what a normalization moved",
+    ),
+    balls("raised(row_norms(errors))", "raised(0.0 * row_norms(errors))", "the sum of embeddings rounds for nothing"),
+    balls(
+        "rounding = rows.inner(len(model.W_U)) * row_norms(rows.high(stream.value))",
+        "rounding = 0.0 * row_norms(rows.high(stream.value))",
+        "the readout rounds for nothing",
+    ),
+    balls(
+        "            radii += growth(rows.unit, 2) * np.abs(rows.high(logits))\n",
+        "            pass\n",
+        "the shift of the readout is added without rounding",
+    ),
+    balls(
+        'centring = raised(growth(rows.unit, width + 2) * size) if norm.kind == "layer" else np.zeros(size.shape)',
+        "centring = np.zeros(size.shape)",
+        "the mean of a row is exact",
+    ),
+    balls(
+        "known = np.isfinite(root) & (relative < np.inf)",
+        "known = np.full(size.shape, relative < np.inf)",
+        "squares that overflow make a root",
+    ),
+    balls(
+        "np.minimum(_quotient(radius, least, width), raised(2.0 * reach * np.ones(size.shape)))",
+        "_quotient(radius, least, width)",
+        "a normalization does not end an explosion",
+    ),
+    balls("- radius / (2.0 * np.sqrt(float(width))) * (1.0 + 2.0**-40)", "+ radius", "a root grows with the radius"),
+    balls(
+        "raised(stream.whole() + radius + rounding)",
+        "raised(radius + rounding)",
+        "a residual connection forgets the stream",
+    ),
+    balls(
+        "raised(slope * radius + units * sizes)",
+        "raised(0.01 * slope * radius + units * sizes)",
+        "neurons shrink what they are given",
+    ),
+    balls(
+        "        doubt += query.radius[..., None] * (key.radius + key.size)[..., None, :]\n",
+        "",
+        "scores forget the radius of queries",
+    ),
+    balls(
+        "query.size[..., None] * (key.radius + rounding * key.size)",
+        "query.size[..., None] * (rounding * key.size)",
+        "scores forget the radius of keys",
+    ),
+    balls("(key.radius + key.size)[..., None, :]", "key.size[..., None, :]", "scores forget the product of two radii"),
+    balls("error = (_times(weights, surplus) + lost) * apart", "error = lost * apart", "weights are exact"),
+    balls(
+        "error += (_times(weights, 1.0 + surplus) + lost) * value.radius[..., None, :]",
+        "error += lost * value.radius[..., None, :]",
+        "averages forget the radii of values",
+    ),
+    balls(
+        "        rest -= (weights * deficit).sum(axis=-1) * (1.0 + 2.0 * growth(2.0**-53, length + 16))\n",
+        "        rest += 1e3 * mass\n",
+        "the mass of a softmax is larger than it is",
+    ),
+    balls(
+        "radius = np.where(quotient < hull, quotient, hull)",
+        "radius = quotient",
+        "attention may be farther off than its values lie apart",
+    ),
+    balls(
+        "np.where(allowed, apart + value.radius[..., None, :], 0.0).max(axis=-1)",
+        "np.where(allowed, apart, 0.0).max(axis=-1)",
+        "the hull of values forgets their radii",
+    ),
+    balls("_LOWEST_POWER = 2.0**-865", "_LOWEST_POWER = 0.0", "scores far below the largest are as good as masked"),
+    Mutant(ROWS, '"gelu-tanh": 6.0, "silu": 4.0', '"gelu-tanh": 0.5, "silu": 0.5', TESTS, "activations hardly round"),
+    Mutant(ROWS, "_COEFFICIENT = 0.044715", "_COEFFICIENT = 0.0447149", TESTS, "another tanh form"),
+    Mutant(ROWS, "exp(np.clip(t, -700.0, 700.0))", "exp(np.minimum(t, 700.0))", TESTS, "large arguments are halved"),
+    Mutant(
+        ROWS, "np.where(scores < LOWEST_SCORE, 0.0, np.nan))", "0.0)", TESTS, "a score that is no number has weight 0"
+    ),
+    Mutant(
+        ROWS,
+        "np.where(allowed, scores, -np.inf)\n        return",
+        "scores\n        return",
+        TESTS,
+        "later positions are read",
+    ),
+    Mutant(ROWS, "-(-terms // _BLOCK_TERMS))", "0) * 0.0", TESTS, "products in float64 round for nothing"),
+    Mutant(
+        NORMS,
+        "moved = _spectral_norm(gained - sums / float(len(matrix)))",
+        "moved = 0.5 * _spectral_norm(gained)",
+        "tests/verify/forward/test_map_norms.py tests/verify/forward/test_token_balls.py",
+        "half a norm",
+    ),
+    Mutant(
+        NORMS,
+        "float((moved + rest) * SLACK), plain, whole",
+        "moved, plain, whole",
+        "tests/verify/forward/test_map_norms.py",
+        "roundings of normalized rows are orthogonal to the ones vector",
+    ),
+    Mutant(
+        NORMS,
+        "array.shape, id(norm))",
+        "id(norm))",
+        "tests/verify/forward/test_map_norms.py",
+        "a map has the norms of another shape",
+    ),
+    Mutant(
+        NORMS,
+        "id(norm))\n        if",
+        "0)\n        if",
+        "tests/verify/forward/test_map_norms.py",
+        "a map has the norms behind another normalization",
+    ),
+    pairs("(a - (s - t)) + (b - t)", "b - t", "the error of a sum is half of it"),
+    pairs(
+        "_fast_two_sum(p, e + (x.high * y.low + x.low * y.high))",
+        "_fast_two_sum(p, e + x.high * y.low)",
+        "a low word is not multiplied",
+    ),
+    pairs(" - q * y.low\n", "\n", "a quotient forgets a low word"),
+    pairs("(((x.high - p) - e) + x.low) / (2.0 * s)", "((x.high - p) - e) / (2.0 * s)", "a root forgets a low word"),
+    pairs(
+        "    r = added_float(added_float(r, x.low), -k * _LN2_THIRD)\n",
+        "    r = added_float(r, x.low)\n",
+        "log 2 has 84 bits",
+    ),
+    pairs("_HALVINGS, _DEGREE = 9, 9", "_HALVINGS, _DEGREE = 9, 6", "the exponential's polynomial is too short"),
+    pairs("if i + j < slices]", "if i + j < slices - 1]", "a product leaves out what matters"),
+    pairs("return (53 - max(terms - 1, 0).bit_length()) // 2", "return 26", "products of slices are rounded"),
+    pairs("        high, low = two_sum(high - head, low)\n", "        high = high - head\n", "slices forget low words"),
+    Mutant(
+        PAIR_ROWS,
+        "-largest[..., 0]",
+        "-Pairs.exact(largest.high[..., 0])",
+        TESTS,
+        "the low word of the largest score stays",
+    ),
+    Mutant(PAIR_ROWS, "np.where(inside, x.low, 0.0)", "np.zeros(x.shape)", TESTS, "GELU forgets low words"),
+    Mutant(
+        LOGITS,
+        "surely = lead * (1.0 - 2.0**-40) - doubt > 0.0",
+        "surely = lead > 0.0",
+        "tests/verify/forward/test_logits.py",
+        "a place is decided without a radius",
+    ),
+    Mutant(
+        LOGITS,
+        "surely = lead * (1.0 - 2.0**-40) - doubt > 0.0",
+        "surely = lead * (1.0 - 2.0**-40) - doubt >= -doubt",
+        "tests/verify/forward/test_logits.py",
+        "a tie is decided",
+    ),
+    Mutant(
+        LOGITS,
+        "np.where(value.high == high, value.low, -np.inf)",
+        "value.high",
+        "tests/verify/forward/test_logits.py",
+        "low words do not decide between equal high ones",
+    ),
+    Mutant(
+        LOGITS,
+        "wins = all(bool(row[best] > x)",
+        "wins = all(bool(row[best] >= x)",
+        "tests/verify/forward/test_logits.py",
+        "balls that may be equal decide",
+    ),
+]

@@ -1,0 +1,144 @@
+"""The proofs in Coq compile and assume nothing of their own; what is no proof is refused; the page lists them all."""
+
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FORMAL = ROOT / "formal"
+PAGE = ROOT / "docs" / "formal.md"
+ROW = re.compile(r"^\| `formal/(\w+)\.v:(\w+)` \|.*\| ([CDFN]+) \|$", re.MULTILINE)
+LETTER = re.compile(r"^\| ([A-Z]) \| `([\w.]+)` \|", re.MULTILINE)
+HALF = "From Coq Require Import Reals Lra.\nOpen Scope R_scope.\n"
+PROVED = HALF + "Theorem half : 1 / 2 + 1 / 2 = 1.\nProof. lra. Qed.\n"
+
+coqc = pytest.mark.skipif(shutil.which("coqc") is None, reason="no proof is checked: there is no coqc on this machine")
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("check", FORMAL / "check.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+check = load()
+
+
+def folder_with(folder: Path, source: str) -> Path:
+    (folder / "_CoqProject").write_text("-Q . Formal\nhalf.v\n", encoding="utf-8")
+    (folder / "half.v").write_text(source, encoding="utf-8")
+    return folder
+
+
+@coqc
+def test_every_theorem_is_proved_from_the_axioms_that_the_page_lists() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    names = dict(LETTER.findall(text))
+    assert set(names.values()) == check.ALLOWED
+    listed = {
+        f"{file}.{theorem}": {names[letter] for letter in letters} for file, theorem, letters in ROW.findall(text)
+    }
+    assert check.check(FORMAL) == listed
+
+
+def test_the_page_lists_every_theorem_and_no_other() -> None:
+    listed = [f"{file}.{theorem}" for file, theorem, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))]
+    _, sources = check.listed_files(FORMAL)
+    proved = [f"{source.stem}.{theorem}" for source in sources for theorem in check.theorems(source.read_text("utf-8"))]
+    assert len(listed) == len(set(listed)) > 40
+    assert sorted(listed) == sorted(proved)
+
+
+@coqc
+def test_a_proof_is_accepted(tmp_path: Path) -> None:
+    found = check.check(folder_with(tmp_path, PROVED))
+    assert set(found) == {"half.half"}
+    assert "ClassicalDedekindReals.sig_forall_dec" in found["half.half"] <= check.ALLOWED
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["_CoqProject", "half.v"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        HALF + "Theorem half : 1 / 2 = 1.\nProof. Admitted.\n",
+        HALF + "Theorem half : 1 / 2 = 1.\nProof. admit. Qed.\n",
+        HALF + "Axiom wrong : 1 / 2 = 1.\nTheorem half : 1 / 2 = 1.\nProof. exact wrong. Qed.\n",
+        HALF + "Parameter wrong : 1 / 2 = 1.\nTheorem half : 1 / 2 = 1.\nProof. exact wrong. Qed.\n",
+        PROVED + "Conjecture wrong : 1 / 2 = 1.\n",
+        "#[bypass_check(guard)] Fixpoint loop (n : nat) : False := loop n.\n" + PROVED,
+        "Unset Guard Checking.\n" + PROVED,
+    ],
+)
+def test_a_source_that_assumes_is_refused_before_it_is_compiled(tmp_path: Path, source: str) -> None:
+    with pytest.raises(check.ProofError, match=r"half\.v, line \d+: .* assumes what has to be proved"):
+        check.check(folder_with(tmp_path, source))
+
+
+@coqc
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (HALF + "Theorem half : 1 / 2 = 1.\nProof. lra. Qed.\n", r"half\.v does not compile"),
+        (HALF + "Theorem half : 1 / 2 = 1.\nProof. lra. Abort.\n", r"half\.v does not compile"),
+        (HALF + "Theorem half : 1 / 2 = 1.\nProof. Abort.\n", "is not known"),
+        (HALF + "Hypothesis wrong : 1 / 2 = 1.\nTheorem half : 1 / 2 = 1.\nProof. exact wrong. Qed.\n", "wrong"),
+        (
+            "From Coq Require Import ProofIrrelevance.\nTheorem half : forall (P : Prop) (p q : P), p = q.\n"
+            "Proof. apply proof_irrelevance. Qed.\n",
+            "proof_irrelevance",
+        ),
+        (PROVED.replace("Theorem", "Lemma"), "theorems were expected"),
+    ],
+)
+def test_what_is_no_proof_from_the_axioms_of_the_reals_is_refused(tmp_path: Path, source: str, reason: str) -> None:
+    with pytest.raises(check.ProofError, match=reason):
+        check.check(folder_with(tmp_path, source))
+
+
+@coqc
+def test_the_exit_code_and_the_message_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check.main([str(folder_with(tmp_path, PROVED))]) == 0
+    assert "1 theorems proved" in capsys.readouterr().out
+    assert check.main([str(folder_with(tmp_path, PROVED.replace("= 1.", "= 2.")))]) == 1
+    assert "does not compile" in capsys.readouterr().err
+
+
+def test_without_coqc_nothing_is_called_proved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert check.main([]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and "no proof was checked" in shown.err
+
+
+def test_a_file_that_is_not_listed_is_refused(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, PROVED)
+    (folder / "forgotten.v").write_text("", encoding="utf-8")
+    with pytest.raises(check.ProofError, match=r"forgotten\.v"):
+        check.listed_files(folder)
+
+
+def test_comments_and_strings_assume_nothing_and_hide_nothing() -> None:
+    assert check.assumed('(* Axiom (* Admitted. *) admit *) Check "Parameter".\n') == []
+    assert check.assumed("(* one\n*) Axiom two : True.\n") == [(2, "Axiom")]
+    assert check.theorems("(* Theorem no : True. *)\n  Theorem yes : True.\n") == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "names"),
+    [
+        ("Closed under the global context\n", set()),
+        ("Axioms:\nA.b : Prop\nC.d\n  : forall x : nat,\n    x = x\n", {"A.b", "C.d"}),
+        ("Section Variables:\nx : nat\n", {"Section", "x"}),
+        ("Closed under the global context\nloop is assumed to be guarded.\n", {"loop is assumed to be guarded."}),
+    ],
+)
+def test_whatever_coq_prints_beside_nothing_counts_as_an_axiom(printed: str, names: set[str]) -> None:
+    assert dict(check.printed_axioms(f"{check.MARK}a.b\n{printed}")) == {"a.b": names}

@@ -1,0 +1,162 @@
+"""One entry for all models, and a ladder on which no rung decides what it has not proved."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import arb
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.errors import InputError
+from constructions.models.blocks import FeedForward
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network, mahdavi_layer
+from constructions.tasks.vectors import VectorTask
+from tests.verify.forward.plain_model import holds, plain_logits, random_model
+from verify.arithmetic.enclosure import Enclosure
+from verify.forward import float64
+from verify.forward.layer_forward import enclose_outputs
+from verify.forward.logits import bits_needed, decide_argmax, enclose_logits, logit_chunks
+from verify.forward.token_balls import logit_balls
+
+
+def a_network() -> tuple[Model, np.ndarray]:
+    n = np.random.default_rng(1).normal
+    network = dana_network(
+        n(size=(4, 3)), n(size=(2, 3)), n(size=(2, 3, 2)), n(size=(2, 3, 2)), n(size=(2, 3, 1)), n(size=(2, 1, 3)),
+        n(size=(3, 5)),
+    )  # fmt: skip
+    return network, np.array([[0, 1], [2, 3], [1, 1]])
+
+
+def same(a: Enclosure, b: Enclosure) -> bool:
+    return np.array_equal(a.midpoint, b.midpoint) and np.array_equal(
+        a.radius + 0.0 * a.midpoint, b.radius + 0.0 * b.midpoint
+    )
+
+
+def test_a_network_of_one_attention_keeps_its_own_path_to_the_last_bit() -> None:
+    network, contexts = a_network()
+    features = float64.enclose_features(network, contexts)
+    assert same(enclose_logits(network, contexts), float64.enclose_logits(network, contexts))
+    assert same(
+        enclose_logits(network, contexts, features=features),
+        float64.enclose_logits(network, contexts, features=features),
+    )
+    assert same(
+        enclose_logits(network, contexts, precision=90), float64.enclose_logits(network, contexts, precision=90)
+    )
+    parts = list(logit_chunks(network, contexts, rows=2))
+    own = list(float64.logit_chunks(network, contexts, rows=2))
+    assert [s for s, _ in parts] == [s for s, _ in own] and all(
+        same(a, b) for (_, a), (_, b) in zip(parts, own, strict=True)
+    )
+
+
+def test_a_layer_that_reads_vectors_keeps_its_own_path_to_the_last_bit() -> None:
+    n = np.random.default_rng(2).normal
+    layer = mahdavi_layer(n(size=(2, 3, 2)), n(size=(2, 3, 2)), n(size=(2, 3, 1)), n(size=(2, 4)), n(size=(4, 2)))
+    task = VectorTask(n(size=(5, 4, 3)), n(size=(5, 3)), n(size=(5, 2)))
+    outputs = enclose_outputs(layer, task)
+    assert same(enclose_logits(layer, task), outputs)
+    assert [(s, p.shape) for s, p in logit_chunks(layer, task, rows=3)] == [(0, (3, 2)), (3, (2, 2))]
+
+
+@given(st.integers(0, 2**32))
+def test_all_paths_hold_the_logits_of_random_models(seed: int) -> None:
+    model, contexts = random_model(np.random.default_rng(seed))
+    found = enclose_logits(model, contexts)
+    assert holds(found.midpoint, np.broadcast_to(found.radius, found.shape), plain_logits(model, contexts))
+    assert found.shape == (len(contexts), model.d_vocab_out)
+
+
+def test_no_contexts_have_no_logits() -> None:
+    model, contexts = random_model(np.random.default_rng(3), blocks=2)
+    assert enclose_logits(model, contexts[:0]).shape == (0, model.d_vocab_out)
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1e-3, 1.0, 30.0]))
+def test_a_place_that_is_decided_is_that_of_the_largest_logit(seed: int, spread: float) -> None:
+    model, contexts = random_model(np.random.default_rng(seed), spread=spread)
+    exact = plain_logits(model, contexts)
+    for rungs in (("float64",), ("pairs",), ("float64", "pairs")):
+        decided = decide_argmax(model, contexts, rungs=rungs)  # type: ignore[arg-type]
+        for row, place in zip(exact, decided.place.tolist(), strict=True):
+            assert place < 0 or all(row[place] > x for j, x in enumerate(row) if j != place)
+
+
+def close_logits(distance: float) -> tuple[Model, np.ndarray]:
+    """Two logits of about 1.9 this far apart, through neurons, and a third far below."""
+    W_U = np.array([[1.0, 1.0, 0.0], [0.0, distance, 0.0]])
+    neurons = FeedForward(np.eye(2), np.eye(2), activation="gelu")
+    return Model((neurons,), W_U=W_U, W_E=np.ones((1, 2)), W_pos=np.zeros((1, 2))), np.array([[0]])
+
+
+@pytest.mark.parametrize(("distance", "rung"), [(1e-3, "float64"), (-(2.0**-70), "pairs"), (2.0**-80, "pairs")])
+def test_each_rung_decides_what_the_rung_before_left_open(distance: float, rung: str) -> None:
+    decided = decide_argmax(*close_logits(distance), rungs=("float64", "pairs"))
+    assert decided.place.tolist() == [int(distance > 0)] and decided.rung.tolist() == [rung]
+    assert decided.summary() == f"1 by {rung}" and not decided.undecided.size
+
+
+def test_a_tie_is_never_decided() -> None:
+    decided = decide_argmax(*close_logits(0.0), rungs=("float64", "pairs"))
+    assert decided.place.tolist() == [-1] and decided.rung.tolist() == [""]
+    assert decided.summary() == "undecided: 0"
+
+
+def test_balls_decide_what_pairs_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, contexts = a_network()
+    W_U = np.column_stack([network.W_U[:, 0], network.W_U[:, 0], network.W_U[:, 1] - 100.0])
+    W_U[0, 1] = np.nextafter(W_U[0, 0], np.inf)
+    close = Model(network.blocks, W_U=W_U, W_E=network.W_E, W_pos=network.W_pos)
+    exact = plain_logits(close, contexts)
+    decided = decide_argmax(close, contexts, rungs=("balls",))
+    assert decided.rung.tolist() == ["balls"] * 3 and decided.bits >= 128
+    for row, place in zip(exact, decided.place.tolist(), strict=True):
+        assert all(row[place] > x for j, x in enumerate(row) if j != place)
+    equal = Model(network.blocks, W_U=W_U[:, [0, 0]], W_E=network.W_E, W_pos=network.W_pos)
+    assert decide_argmax(equal, contexts, rungs=("balls",)).place.tolist() == [-1] * 3
+
+
+def test_bits_that_are_predicted_are_enough_and_hardly_too_many() -> None:
+    rng = np.random.default_rng(4)
+    model, contexts = random_model(rng, blocks=4)
+    assert bits_needed(model, contexts, 1e-3) == 53
+    radius = max(float(r.max()) for _, _, r in logit_balls(model, contexts))
+    for bits in (60, 90, 150):
+        assert abs(bits - bits_needed(model, contexts, radius * 2.0 ** (53 - bits))) <= 1  # type: ignore[operator]
+    assert bits_needed(model, contexts, 1e-200) is None
+
+
+@pytest.mark.parametrize("radius", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_radius_that_is_none_is_refused(radius: float) -> None:
+    model, contexts = random_model(np.random.default_rng(4), blocks=1)
+    with pytest.raises(InputError, match="radius"):
+        bits_needed(model, contexts, radius)
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    network, contexts = a_network()
+    model, others = random_model(np.random.default_rng(5), blocks=2)
+    task = VectorTask(np.ones((1, 2, 3)), np.ones((1, 3)), np.ones((1, 1)))
+    one = np.ones((1, 3, 1))
+    layer = mahdavi_layer(one, one, one, np.ones((1, 1)), np.ones((1, 1)))
+    calls: list[tuple[str, Any]] = [
+        ("tokens", lambda: enclose_logits(network, task)),
+        ("VectorTask", lambda: enclose_logits(layer, contexts)),
+        ("features", lambda: enclose_logits(model, others, features=Enclosure(np.ones((3, 1))))),
+        ("rows", lambda: logit_chunks(model, others, rows=0)),
+        ("rungs", lambda: decide_argmax(model, others, rungs=("float32",))),  # type: ignore[arg-type]
+    ]
+    for said, call in calls:
+        with pytest.raises(InputError, match=said):
+            call()
+
+
+def test_the_reference_of_these_tests_knows_a_value_by_hand() -> None:
+    model, contexts = close_logits(1.0)
+    [row] = plain_logits(model, contexts)
+    gelu = (1 + (1 / arb(2).sqrt()).erf()) / 2
+    assert row[0].overlaps(1 + gelu) and row[1].overlaps(2 * (1 + gelu)) and row[2].overlaps(arb(0))

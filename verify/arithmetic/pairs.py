@@ -1,0 +1,299 @@
+r"""Numbers $x = h + l$ of two float64: about 106 bits, IEEE operations only, the relative error of each proved.
+
+Every operation is off by at most one *unit* $2^{-100} = 64 u^2$, relatively (Lemma D6); products of matrices are cut
+into slices whose products are exact in any order of summation (Lemma D7). There is no fused multiply-add: the error
+of a product comes from Veltkamp's splitting. What overflows becomes a NaN; what underflows loses less than $2^{-1000}$.
+
+Page: docs/rigour/depth.md
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx, fmpq
+
+from constructions.errors import InputError
+from verify.arithmetic.enclosure import Floats
+
+UNIT = 2.0**-100
+EXPONENTIAL_UNITS = 2.0
+SLICES = 6
+_SPLITTER = 2.0**27 + 1.0
+_CACHED = 2**13  # entries that are worked on while they stay in the cache
+_MOST_TERMS = 2**20
+_HALVINGS, _DEGREE = 9, 9
+_PRODUCT_ENTRIES, _FEWEST_ROWS = 2**18, 64  # of a product, that are worked on together
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    r"""An array of numbers $h + l$ with $|l| \le u|h|$ up to one rounding; indexed and reshaped as its parts are.
+
+    Args:
+        high: The numbers rounded to float64.
+        low: What is left.
+
+    Page: docs/rigour/depth.md
+
+    Example:
+        >>> third = divided(Pairs.exact(np.ones(1)), Pairs.exact(np.full(1, 3.0)))
+        >>> from fractions import Fraction
+        >>> float(Fraction(third.high[0]) + Fraction(third.low[0]) - Fraction(1, 3)) < 2.0**-104
+        True
+    """
+
+    high: Floats
+    low: Floats
+
+    @classmethod
+    def exact(cls, x: Floats) -> "Pairs":
+        """The float64 numbers themselves."""
+        return cls(x, np.zeros_like(x))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the parts."""
+        return self.high.shape
+
+    def __len__(self) -> int:
+        return len(self.high)
+
+    def __getitem__(self, key: Any) -> "Pairs":
+        return Pairs(self.high[key], self.low[key])
+
+    def reshape(self, *shape: int) -> "Pairs":
+        """The same numbers in another shape."""
+        return Pairs(self.high.reshape(*shape), self.low.reshape(*shape))
+
+    def transpose(self, *axes: int) -> "Pairs":
+        """The same numbers with other axes."""
+        return Pairs(self.high.transpose(*axes), self.low.transpose(*axes))
+
+    def __neg__(self) -> "Pairs":
+        return Pairs(-self.high, -self.low)
+
+    def scaled(self, factor: float) -> "Pairs":
+        """Times a power of two."""
+        return Pairs(self.high * factor, self.low * factor)
+
+
+def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """The rounded sum, and its error, exactly (Knuth)."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def _fast_two_sum(a: Floats, b: Floats) -> Pairs:
+    """The same where |a| >= |b| (Dekker)."""
+    s = a + b
+    return Pairs(s, b - (s - a))
+
+
+def _split(a: Floats) -> tuple[Floats, Floats]:
+    t = a * _SPLITTER
+    high = t - (t - a)
+    return high, a - high
+
+
+def two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """The rounded product, and its error, exactly but for underflow (Dekker, Veltkamp)."""
+    p = a * b
+    (ah, al), (bh, bl) = _split(a), _split(b)
+    return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
+
+
+def added(x: Pairs, y: Pairs) -> Pairs:
+    """The sum, within 3u^2 + 13u^3 (Joldes, Muller, Popescu, Theorem 3.1)."""
+    s, e = two_sum(x.high, y.high)
+    t, f = two_sum(x.low, y.low)
+    first = _fast_two_sum(s, e + t)
+    return _fast_two_sum(first.high, f + first.low)
+
+
+def added_float(x: Pairs, y: Floats) -> Pairs:
+    """The sum with float64 numbers, within 2u^2 (the same, Theorem 2.1)."""
+    s, e = two_sum(x.high, y)
+    return _fast_two_sum(s, x.low + e)
+
+
+def multiplied(x: Pairs, y: Pairs) -> Pairs:
+    """The product, within 7u^2 (the same, Theorem 5.1)."""
+    p, e = two_product(x.high, y.high)
+    return _fast_two_sum(p, e + (x.high * y.low + x.low * y.high))
+
+
+def divided(x: Pairs, y: Pairs) -> Pairs:
+    """The quotient, within 32u^2 (Lemma D6)."""
+    q = x.high / y.high
+    p, e = two_product(q, y.high)
+    rest = (((x.high - p) - e) + x.low) - q * y.low
+    return _fast_two_sum(q, rest / y.high)
+
+
+def root(x: Pairs) -> Pairs:
+    """The square root of positive numbers, within 16u^2 (Lemma D6)."""
+    s = np.sqrt(x.high)
+    p, e = two_product(s, s)
+    return _fast_two_sum(s, (((x.high - p) - e) + x.low) / (2.0 * s))
+
+
+def total(x: Pairs) -> Pairs:
+    """The sum along the last axis, halved again and again: a term goes through at most log2 n additions, rounded up."""
+    while (length := x.shape[-1]) > 1:
+        half = length // 2
+        rest = x[..., 2 * half :]
+        x = added(x[..., :half], x[..., half : 2 * half])
+        if length % 2:
+            x = Pairs(np.concatenate([x.high, rest.high], axis=-1), np.concatenate([x.low, rest.low], axis=-1))
+    return x[..., 0] if x.shape[-1] else Pairs.exact(np.zeros(x.shape[:-1]))
+
+
+def _constant(x: arb) -> tuple[float, float]:
+    """The two float64 next to a number, and next to what it leaves."""
+    high = float(x.mid())
+    return high, float((x - high).mid())
+
+
+def _cut(x: arb, bits: int) -> float:
+    """The multiple of 2^-bits next below a number."""
+    return math.ldexp(math.floor(float((x * arb(2) ** bits).mid())), -bits)
+
+
+with ctx.workprec(300):
+    _LN2 = arb(2).log()
+    _LN2_FIRST = _cut(_LN2, 42)
+    _LN2_SECOND = _cut(_LN2 - _LN2_FIRST, 84)
+    _LN2_THIRD = float((_LN2 - _LN2_FIRST - _LN2_SECOND).mid())
+    _TAYLOR = tuple(_constant(arb(fmpq(1, math.factorial(j)))) for j in range(_DEGREE + 1))
+    COEFFICIENT = _constant(arb(fmpq(44715, 10**6)))
+    MINUS_TWO_ROOTS = _constant(-2 * (2 / arb.pi()).sqrt())
+    _INVERSE_LN2 = float((1 / _LN2).mid())
+
+
+def constant(value: tuple[float, float], shape: tuple[int, ...]) -> Pairs:
+    """An array of one pair."""
+    return Pairs(np.full(shape, value[0]), np.full(shape, value[1]))
+
+
+def exponential(x: Pairs) -> Pairs:
+    r"""The exponential of numbers from -600 to 700, within 2 units (Lemma D8); NaN where x is.
+
+    With $x = k \ln 2 + 512 y$, $e^{x} = 2^k (1 + p)^{512}$, $p = e^y - 1$ from its Taylor polynomial; nine steps
+    $p \leftarrow 2p + p^2$ keep $p$, whose relative errors only add.
+
+    Page: docs/rigour/depth.md
+
+    Example:
+        >>> float(exponential(Pairs.exact(np.ones(1))).high[0])
+        2.718281828459045
+    """
+    k = np.rint(x.high * _INVERSE_LN2)
+    k = np.where(np.abs(k) <= 1100.0, k, np.nan)
+    high, low = two_sum(x.high, -k * _LN2_FIRST)
+    r = added_float(_fast_two_sum(high, low), -k * _LN2_SECOND)
+    r = added_float(added_float(r, x.low), -k * _LN2_THIRD)
+    y = r.scaled(2.0**-_HALVINGS)
+    p = multiplied(y, constant(_TAYLOR[_DEGREE], y.shape))
+    for value in _TAYLOR[_DEGREE - 1 : 0 : -1]:
+        p = multiplied(y, added(p, constant(value, y.shape)))
+    for _ in range(_HALVINGS):
+        p = added(p.scaled(2.0), multiplied(p, p))
+    whole = added_float(p, np.ones(p.shape))
+    exponent = np.where(np.isnan(k), 0.0, k).astype(np.int64)
+    return Pairs(np.ldexp(whole.high, exponent) + 0.0 * k, np.ldexp(whole.low, exponent))
+
+
+def blockwise(function: Callable[..., Pairs], *operands: Pairs) -> Pairs:
+    """A function of each entry of arrays of one shape, on blocks that stay in the cache."""
+    flat = [Pairs(np.ascontiguousarray(x.high).reshape(-1), np.ascontiguousarray(x.low).reshape(-1)) for x in operands]
+    shape, size = operands[0].shape, operands[0].high.size
+    high, low = np.empty((2, size))
+    for start in range(0, size, _CACHED):
+        part = slice(start, start + _CACHED)
+        y = function(*(x[part] for x in flat))
+        high[part], low[part] = y.high, y.low
+    return Pairs(high.reshape(shape), low.reshape(shape))
+
+
+def inner_error(terms: int, slices: int = SLICES) -> float:
+    r"""The factor f with $|\mathrm{product}(x, W) - xW| \le f |x|_2 |W_j|_2$ for each entry j of a row (Lemma D7).
+
+    Raises:
+        InputError: More than 2^20 terms.
+
+    Page: docs/rigour/depth.md
+
+    Example:
+        >>> inner_error(768) < 2.0**-99
+        True
+    """
+    if terms > _MOST_TERMS:
+        raise InputError(f"an inner product has {terms} terms, expected at most 2**20 for pairs")
+    count = slices * (slices + 1) // 2
+    return terms * 4.0 * (slices + 1) * 2.0 ** (-_bits(terms) * slices) + count * 2.0**-104
+
+
+def product(x: Pairs, y: Pairs, *, slices: int = SLICES) -> Pairs:
+    """The product of matrices, plain or in batches, within `inner_error` (Lemma D7).
+
+    Args:
+        x: [..., m, n]
+        y: [..., n, p]
+        slices: Into how many parts each row of x and each column of y is cut; what does not matter is left out.
+
+    Returns:
+        [..., m, p].
+
+    Page: docs/rigour/depth.md
+
+    Example:
+        >>> signs = Pairs(np.array([[1.0], [-1.0]]), np.full((2, 1), 2.0**-60))
+        >>> y = product(Pairs.exact(np.full((1, 2), 2.0**60)), signs)
+        >>> float(y.high[0, 0])
+        2.0
+    """
+    bits = _bits(x.shape[-1])
+    columns = _slices(y, -2, bits, slices)
+    step = max(_FEWEST_ROWS, _PRODUCT_ENTRIES // max(y.shape[-1], 1))
+    if len(x.shape) > 2 or len(x) <= step:
+        return _sliced(_slices(x, -1, bits, slices), columns, slices)
+    high, low = np.empty((2, len(x), y.shape[-1]))
+    for start in range(0, len(x), step):
+        part = slice(start, start + step)
+        rows = _sliced(_slices(x[part], -1, bits, slices), columns, slices)
+        high[part], low[part] = rows.high, rows.low
+    return Pairs(high, low)
+
+
+def _sliced(left: list[Floats], right: list[Floats], slices: int) -> Pairs:
+    chosen = [(i, j) for i in range(len(left)) for j in range(len(right)) if i + j < slices]
+    chosen.sort(key=lambda pair: -sum(pair))
+    result: Pairs | None = None
+    for i, j in chosen:
+        term = np.matmul(left[i], right[j])
+        result = Pairs.exact(term) if result is None else added_float(result, term)
+    assert result is not None
+    return result
+
+
+def _bits(terms: int) -> int:
+    """Lemma D7: products of integers up to 2^bits in absolute value, so many of them, add up to at most 2^53."""
+    return (53 - max(terms - 1, 0).bit_length()) // 2
+
+
+def _slices(x: Pairs, axis: int, bits: int, slices: int) -> list[Floats]:
+    """Leading slices along an axis, at least one, until nothing is left or there are enough (Lemma D7)."""
+    high, low = x.high, x.low
+    result: list[Floats] = []
+    while len(result) < slices and (not result or high.any() or low.any()):
+        _, exponent = np.frexp(np.abs(high).max(axis=axis, keepdims=True, initial=0.0))
+        anchor = np.ldexp(1.5, exponent + (52 - bits))
+        head = high + anchor
+        head -= anchor
+        result.append(head)
+        high, low = two_sum(high - head, low)
+    return result

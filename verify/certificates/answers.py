@@ -1,0 +1,201 @@
+r"""What a model answers to each context of a task: proved bounds of margins and losses.
+
+The loss of a context is the divergence of the prediction from the target, nats; for values the largest distance of an
+output from its value.
+
+Page: docs/rigour/certificate.md
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.models.model import Model
+from constructions.tasks.criterion import Criterion
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+from verify.arithmetic.enclosure import Enclosure, down, log, lower_sum, total, up
+from verify.divergence.kullback_leibler import (
+    argmax_margin,
+    divergence,
+    empirical_divergence,
+    entropy,
+    label_divergence,
+    mean_upper_bound,
+    quadratic_divergence_bound,
+)
+from verify.forward.float64 import logit_chunks
+from verify.forward.layer_forward import enclose_outputs
+from verify.progress import Progress
+
+Float64Array = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+_SMALL_DIVERGENCE = 2.0**-20  # nats; the quadratic bound of less is sharp enough
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What was proved about each context, one entry each.
+
+    Args:
+        margin_lower: Of the least logit of a mode minus the largest of the others, `[T]`; infinite where every token is
+            a mode, and everywhere for values.
+        margin_upper: The same from above, `[T]`.
+        loss_lower: Of the loss, `[T]`; for laws 0 where the loss is surely within the tolerance.
+        loss_upper: The same from above, `[T]`; may be infinite.
+        empirical: Enclosure of KL(counts || softmax) of the memorized contexts, nats, `[T]`; none for vectors.
+        outputs: Enclosure of the logits or outputs, `[T, d_vocab_out]`, if it was asked for.
+    """
+
+    margin_lower: Float64Array
+    margin_upper: Float64Array
+    loss_lower: Float64Array
+    loss_upper: Float64Array
+    empirical: Enclosure | None
+    outputs: Enclosure | None
+
+    def held(self, target: str, tolerance: float) -> BoolArray:
+        """Which contexts are surely held (`Criterion`), `[T]`."""
+        right = self.margin_lower > 0.0
+        return right if target == "labels" else right & (self.loss_upper <= tolerance)
+
+    def wrong(self, target: str, tolerance: float) -> BoolArray:
+        """Which contexts are surely not held, `[T]`."""
+        wrong = self.margin_upper <= 0.0
+        return wrong if target == "labels" else wrong | (self.loss_lower > tolerance)
+
+    def mean_loss(self) -> tuple[float, float]:
+        """Lower and upper bound of the mean loss."""
+        lower = float(down(lower_sum(self.loss_lower) / len(self.loss_lower)))
+        # A mean is no larger than the largest, whatever its rounding.
+        return max(0.0, lower), min(mean_upper_bound(self.loss_upper), float(self.loss_upper.max()))
+
+
+def judge_answers(
+    model: Model,
+    task: Task | VectorTask,
+    criterion: Criterion,
+    *,
+    features: Enclosure | None = None,
+    keep_outputs: bool = False,
+    progress: Progress,
+) -> Answers:
+    """Bound margins and losses of every context.
+
+    Args:
+        model: The weights.
+        task: The contexts and their targets.
+        criterion: What is asked; of it the tolerance and whether a mean must be known from below matter.
+        features: What `enclose_features` (tokens) or `enclose_mixed_inputs` (vectors) returned, if it is known.
+        keep_outputs: Return the outputs.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The bounds.
+
+    Page: docs/rigour/certificate.md
+    """
+    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    margins, losses, empirical = (np.zeros((2, size)) for _ in range(3))
+    margins[:] = np.inf
+    kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
+    for start, outputs in _chunks(model, task, features):
+        rows = slice(start, start + len(outputs))
+        if isinstance(task, VectorTask) and task.target == "values":
+            distance = abs(outputs - task.labels[rows])
+            losses[0, rows] = np.maximum(0.0, distance.lower().max(axis=1))
+            losses[1, rows] = distance.upper().max(axis=1)
+        else:
+            modes = task.modes(rows.start, rows.stop)
+            margins[0, rows], margins[1, rows] = argmax_margin(outputs, modes), margin_upper(outputs, modes)
+            losses[:, rows] = _divergences(outputs, task, rows, criterion)
+        if isinstance(task, Task):
+            found = empirical_divergence(outputs, task.counts.rows(rows.start, rows.stop))
+            empirical[0, rows], empirical[1, rows] = found.midpoint, found.radius
+        if keep_outputs:
+            kept[0][rows], kept[1][rows] = outputs.midpoint, outputs.radius
+        progress("answers", rows.stop / size, f"{rows.stop} of {size} contexts")
+    return Answers(
+        margin_lower=margins[0],
+        margin_upper=margins[1],
+        loss_lower=losses[0],
+        loss_upper=losses[1],
+        empirical=Enclosure(empirical[0], empirical[1]) if isinstance(task, Task) else None,
+        outputs=Enclosure(kept[0], kept[1]) if keep_outputs else None,
+    )
+
+
+def _chunks(model: Model, task: Task | VectorTask, features: Enclosure | None) -> Iterator[tuple[int, Enclosure]]:
+    if isinstance(task, VectorTask):
+        yield 0, enclose_outputs(model, task, mixed=features)
+    else:
+        yield from logit_chunks(model, task.contexts, features=features)
+
+
+def _divergences(outputs: Enclosure, task: Task | VectorTask, rows: slice, criterion: Criterion) -> Float64Array:
+    """Lower and upper bounds of the divergence of a few contexts, `[2, rows]`."""
+    laws = task.laws if isinstance(task, Task) else None
+    if laws is None:
+        labels = task.labels[rows] if isinstance(task, Task) else task.classes[rows]
+        exact = label_divergence(outputs, labels)
+        return np.stack([np.maximum(0.0, exact.lower()), exact.upper()])
+    above = quadratic_divergence_bound(outputs, laws[rows])
+    below = np.zeros_like(above)
+    # The quadratic bound is sharp where it is small; elsewhere the divergence itself is enclosed.
+    if criterion.asked == "at-most" or not bool((above < min(_SMALL_DIVERGENCE, criterion.tolerance)).all()):
+        exact = divergence(outputs, laws[rows])
+        above, below = np.minimum(above, exact.upper()), np.maximum(0.0, exact.lower())
+    return np.stack([below, above])
+
+
+def margin_upper(outputs: Enclosure, modes: BoolArray) -> Float64Array:
+    """Upper bound of the least logit of a mode minus the largest of the others; infinite where there are no others.
+
+    Args:
+        outputs: Logits, `[T, N]`.
+        modes: Which tokens are modes of the target, `[T, N]`.
+
+    Returns:
+        The bounds, `[T]`.
+
+    Page: docs/rigour/certificate.md
+    """
+    least_mode = np.where(modes, outputs.upper(), np.inf).min(axis=1)
+    largest_other = np.where(modes, -np.inf, outputs.lower()).max(axis=1)
+    with np.errstate(all="ignore"):
+        gap = up(least_mode - largest_other)
+    # A difference of float64 is 0 only if they are equal, so the comparison itself is exact.
+    return np.where(least_mode <= largest_other, np.minimum(0.0, gap), gap)
+
+
+def guess_divergence(task: Task | VectorTask) -> Enclosure:
+    r"""The mean divergence of the best guess that does not look at the context, in nats.
+
+    Over all laws q the mean of $d_{KL}(\pi_t \Vert q)$ is least for $q = \bar\pi$, the mean of the $\pi_t$, where it is
+    $h(\bar\pi) - \frac1T \sum_t h(\pi_t)$; for labels the second term is 0.
+
+    Args:
+        task: The contexts, each of the same weight, and their targets: labels or laws.
+
+    Returns:
+        Enclosure of a number.
+
+    Page: docs/rigour/certificate.md
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> guess = guess_divergence(table_task("a,x\nb,y\n", target="labels"))
+        >>> bool(guess.lower() <= np.log(2) <= guess.upper())
+        True
+    """
+    laws = task.laws if isinstance(task, Task) else None
+    if laws is None:
+        labels = task.labels if isinstance(task, Task) else task.classes
+        return entropy(np.bincount(labels).astype(np.float64)[np.newaxis])[0]
+    exact = Enclosure.exact(laws)
+    shares = exact / total(exact, 1)[:, np.newaxis]
+    mean = total(shares, 0) / float(len(laws))
+    return -total(mean * log(mean), 0) - total(entropy(laws), 0) / float(len(laws))

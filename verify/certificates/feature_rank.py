@@ -1,0 +1,174 @@
+r"""Whether the features of the contexts are linearly independent, proved and proved again.
+
+The matrix has a row for each context: for tokens the features $Y$ of the heads, or $[X_S, Y]$ with the embedded last
+token beside them; for vectors the mixed inputs $Z$ of the heads.
+
+Page: docs/rigour/certificate.md
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from flint import ctx
+from numpy.typing import NDArray
+
+from constructions.models.model import Model
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+from verify.arithmetic.enclosure import Enclosure, down, matmul, sqrt, total
+from verify.arithmetic.exact_json import Number, lowered, raised
+from verify.certificates.certificate import FEATURE_RANK, Statement, StatementCheck
+from verify.forward.float64 import enclose_last
+from verify.forward.in_balls import mixed_inputs_in_balls
+from verify.linear_algebra.ball_rank import ball_rank
+from verify.linear_algebra.gram import GramWitness
+from verify.linear_algebra.norms import float_above, frobenius, radius_norm
+from verify.linear_algebra.row_rank import RankCertificate, certify_full_row_rank
+from verify.progress import Progress
+from verify.verdict import Verdict
+
+_SLACK = 2.0**-5  # of singular values, whose proved bounds depend on the order of summation
+_LARGEST = 2.0**1000  # what is larger is no bound worth storing
+_LARGEST_BALLS = 2**21  # rows * rows * columns of a matrix that is eliminated in balls
+_MOST_BITS = 2048  # of these balls
+
+
+def largest_rank(model: Model, task: Task | VectorTask, columns: int) -> int:
+    r"""What the rank of the features cannot exceed: the columns; with vectors and one shared context also Lemma Y6.
+
+    Page: docs/rigour/layer.md
+    """
+    if isinstance(task, VectorTask) and task.shared:
+        return min(columns, model.n_heads * (task.n_tokens - 1) + 1)
+    return columns
+
+
+def prove_feature_rank(
+    model: Model, task: Task | VectorTask, features: Enclosure, *, witness: bool, progress: Progress
+) -> tuple[Statement | None, dict[str, NDArray] | None]:
+    """The statement that the features have full row rank, if it can be proved, with the arrays of its witness.
+
+    Args:
+        model: The weights.
+        task: The contexts.
+        features: Their features, `[T, columns]`.
+        witness: Keep what lets the independent reader prove it with integers; 4 to 8 T^2 bytes.
+        progress: Called with the stage.
+
+    Returns:
+        The statement, or none; the arrays, or none.
+
+    Page: docs/rigour/certificate.md
+    """
+    size, columns = features.shape
+    widths = (columns,) if isinstance(task, VectorTask) else (columns, columns + model.d_model)
+    for width in widths:
+        if size > largest_rank(model, task, width):
+            continue
+        progress("feature rank", None, f"{size} x {width}")
+        matrix = _matrix(model, task, features, width)
+        found = certify_full_row_rank(matrix, witness=witness)
+        smallest, condition = _bounds(matrix, found)
+        values: dict[str, Number] = {"rows": size, "columns": width}
+        if smallest > 0.0 and condition < _LARGEST and lowered(smallest, _SLACK) > 0.0:
+            values["smallest_singular_value_lower"] = lowered(smallest, _SLACK)
+            values["condition_upper"] = raised(condition, 2 * _SLACK)
+            return Statement(FEATURE_RANK, found.method, values), _witness_arrays(found)
+        if (bits := _bits_of_balls(model, task, size, width, progress)) is not None:
+            return Statement(FEATURE_RANK, f"balls of {bits} bits", values), None
+    return None, None
+
+
+def check_feature_rank(
+    statement: Statement, model: Model, task: Task | VectorTask, features: Enclosure, *, progress: Progress
+) -> StatementCheck:
+    """Prove the statement again, with the bounds as they are stored.
+
+    Page: docs/rigour/certificate.md
+    """
+    size, columns = len(features), int(statement.values["columns"])
+    widths = (
+        {features.shape[1]} if isinstance(task, VectorTask) else {features.shape[1], features.shape[1] + model.d_model}
+    )
+    if columns not in widths:
+        reason = f"the features have {' or '.join(map(str, sorted(widths)))} columns, not {columns}"
+        return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, {})
+    if size > (most := largest_rank(model, task, columns)):
+        reason = f"{size} rows are linearly dependent: their rank is at most {most}"
+        return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, {})
+    progress("feature rank", None, f"{size} x {columns}")
+    matrix = _matrix(model, task, features, columns)
+    found = certify_full_row_rank(matrix)
+    smallest, condition = _bounds(matrix, found)
+    values: dict[str, Number] = {}
+    if smallest > 0.0 and condition < math.inf:
+        values = {"smallest_singular_value_lower": smallest, "condition_upper": condition}
+    if "condition_upper" not in statement.values:
+        if found.verdict is Verdict.PROVED:
+            return StatementCheck(FEATURE_RANK, Verdict.PROVED, found.method, values)
+        bits = _bits_of_balls(model, task, size, columns, progress)
+        if bits is not None:
+            return StatementCheck(FEATURE_RANK, Verdict.PROVED, f"balls of {bits} bits", values)
+        return StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, "the rank was not proved full", values)
+    stored = statement.values
+    if values and stored["smallest_singular_value_lower"] <= smallest and condition <= stored["condition_upper"]:
+        return StatementCheck(FEATURE_RANK, Verdict.PROVED, found.method, values)
+    if _is_beyond(matrix, stored):
+        reason = "the stored bounds are better than any that hold: a vector shows it"
+        return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, values)
+    reason = "the rank is full, but the stored bounds do not follow" if values else "the rank was not proved full"
+    return StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, reason, values)
+
+
+def _matrix(model: Model, task: Task | VectorTask, features: Enclosure, columns: int) -> Enclosure:
+    """The features, or the embedded last token beside them, as `columns` says."""
+    if columns == features.shape[1] or isinstance(task, VectorTask):
+        return features
+    last = enclose_last(model, task.contexts)
+    radii = [np.broadcast_to(part.radius, part.shape) for part in (last, features)]
+    return Enclosure(np.hstack([last.midpoint, features.midpoint]), np.hstack(radii))
+
+
+def _bounds(matrix: Enclosure, found: RankCertificate) -> tuple[float, float]:
+    """Lower bound of the smallest singular value (0 if none was proved), upper bound of the condition number."""
+    if found.verdict is not Verdict.PROVED or not found.smallest_singular_value > 0.0:
+        return 0.0, math.inf
+    norm = float_above(frobenius(matrix.midpoint) + radius_norm(matrix))
+    return float(found.smallest_singular_value), math.nextafter(norm / found.smallest_singular_value, math.inf)
+
+
+def _bits_of_balls(model: Model, task: Task | VectorTask, rows: int, columns: int, progress: Progress) -> int | None:
+    """The precision at which balls prove full row rank, `None` if none does or the matrix is too large for them."""
+    if not isinstance(task, VectorTask) or rows * rows * columns > _LARGEST_BALLS:
+        return None
+    progress("feature rank", None, f"{rows} x {columns} in balls")
+    found = ball_rank(lambda: mixed_inputs_in_balls(model, task, ctx.prec), target=rows, most_bits=_MOST_BITS)
+    return found.bits if found.verdict is Verdict.PROVED else None
+
+
+def _witness_arrays(found: RankCertificate) -> dict[str, NDArray] | None:
+    """The arrays of the witness, a triangular factor packed row after row without its zeros."""
+    if found.witness is None:
+        return None
+    arrays: dict[str, NDArray] = dict(found.witness.arrays())
+    if isinstance(found.witness, GramWitness):
+        arrays["mantissas"] = arrays["mantissas"][np.tri(len(arrays["mantissas"]), dtype=bool)]
+    return arrays
+
+
+def _is_beyond(matrix: Enclosure, stored: Mapping[str, Number]) -> bool:
+    r"""Whether a vector v shows a stored bound false: $\sigma_{\min} \le \Vert v^T A \Vert / \Vert v \Vert \le
+    \sigma_{\max}$."""
+    try:
+        with np.errstate(all="ignore"):
+            _, vectors = np.linalg.eigh(matrix.midpoint @ matrix.midpoint.T)
+    except np.linalg.LinAlgError:
+        return False
+    ends = Enclosure.exact(vectors[:, [0, -1]].T)
+    images = matmul(ends, matrix)
+    gains = sqrt(total(images * images, 1) / total(ends * ends, 1))
+    smallest_upper, largest_lower = float(gains.upper()[0]), float(gains.lower()[1])
+    if smallest_upper < stored["smallest_singular_value_lower"]:
+        return True
+    return float(down(largest_lower / smallest_upper)) > stored["condition_upper"]

@@ -1,0 +1,57 @@
+r"""How many pairs of a head and a context have an attention weight close to 1.
+
+Page: docs/rigour/layer.md
+"""
+
+import math
+from fractions import Fraction
+
+from verify.arithmetic.exact_json import Number
+from verify.certificates.certificate import SATURATION, Statement, StatementCheck
+from verify.forward.layer_forward import LayerForward
+from verify.verdict import Verdict
+
+DELTA = Fraction(1, 100)
+"""A head is saturated where its largest attention weight is above 1 - DELTA; the source takes 0.99."""
+
+_SLACK = Fraction(1, 1024)  # counted are weights above 1 - delta (1 - slack), so that another BLAS counts them too
+
+
+def prove_saturation(found: LayerForward, delta: Fraction) -> Statement:
+    """The statement that so many pairs have an attention weight above $1 - \\delta$.
+
+    Args:
+        found: The largest attention weight of each context and head, enclosed.
+        delta: In (0, 1).
+
+    Page: docs/rigour/layer.md
+    """
+    surely, _ = _saturated(found, delta * (1 - _SLACK))
+    values: dict[str, Number] = {"pairs": found.top.size, "delta": delta, "saturated_lower": surely}
+    return Statement(SATURATION, "enclosure of the attention weights", values)
+
+
+def check_saturation(statement: Statement, found: LayerForward | None) -> StatementCheck:
+    """Prove the statement again.
+
+    Page: docs/rigour/layer.md
+    """
+    stored = statement.values
+    if found is None or stored["pairs"] != found.top.size:
+        return StatementCheck(SATURATION, Verdict.REFUTED, "the model has another number of pairs", {})
+    surely, perhaps = _saturated(found, Fraction(stored["delta"]))
+    values: dict[str, Number] = {"saturated_lower": surely}
+    if stored["saturated_lower"] <= surely:
+        return StatementCheck(SATURATION, Verdict.PROVED, f"{surely} of {found.top.size} pairs", values)
+    if perhaps < stored["saturated_lower"]:
+        return StatementCheck(SATURATION, Verdict.REFUTED, f"at most {perhaps} pairs are saturated", values)
+    reason = "some weights and the limit cannot be told apart"
+    return StatementCheck(SATURATION, Verdict.UNDECIDED, reason, values)
+
+
+def _saturated(found: LayerForward, delta: Fraction) -> tuple[int, int]:
+    """How many largest weights are surely above 1 - delta, and how many may be."""
+    limit = float(1 - delta)  # the nearest float64; its neighbours lie on either side of the exact limit
+    surely = found.top.lower() > math.nextafter(limit, 2.0)
+    surely_not = found.top.upper() <= math.nextafter(limit, -1.0)
+    return int(surely.sum()), int((~surely_not).sum())

@@ -1,0 +1,155 @@
+r"""The arithmetic of rows in which a number is a pair of float64, about 100 bits.
+
+Where the ball of float64 is too wide, the same recursion runs on the high words of pairs, with the unit $2^{-100}$.
+
+Page: docs/rigour/depth.md
+"""
+
+import functools
+import math
+
+import numpy as np
+
+from constructions.models.blocks import Activation, Normalization
+from verify.arithmetic import pairs
+from verify.arithmetic.enclosure import Floats
+from verify.arithmetic.error_function import coefficients, pieces
+from verify.arithmetic.pairs import Pairs
+from verify.forward.rows import ACTIVATION_UNITS, LOWEST_SCORE
+
+_END, _DEGREE = 12, 18
+
+
+class InPairs:
+    """Pairs of float64, with the unit 2^-100.
+
+    Page: docs/rigour/depth.md
+
+    Example:
+        >>> rows = InPairs()
+        >>> y = rows.mapped(rows.exact(np.full((1, 2), 2.0**-80)), np.ones((2, 1)), np.ones(1))
+        >>> float(y.high[0, 0]), float(y.low[0, 0]) == 2.0**-79
+        (1.0, True)
+    """
+
+    unit = pairs.UNIT
+    exponential = pairs.EXPONENTIAL_UNITS
+
+    def inner(self, terms: int) -> float:
+        return pairs.inner_error(terms)
+
+    def activation_units(self, activation: Activation) -> float:
+        return ACTIVATION_UNITS[activation]
+
+    def exact(self, x: Floats) -> Pairs:
+        return Pairs.exact(x)
+
+    def high(self, x: Pairs) -> Floats:
+        return x.high
+
+    def sum_of_exact(self, a: Floats, b: Floats) -> tuple[Pairs, Floats]:
+        return Pairs(*pairs.two_sum(a, b)), np.zeros(a.shape)
+
+    def add(self, x: Pairs, y: Pairs) -> Pairs:
+        return pairs.blockwise(pairs.added, x, y)
+
+    def mapped(self, x: Pairs, matrix: Floats, shift: Floats | None) -> Pairs:
+        y = pairs.product(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), Pairs.exact(matrix))
+        if shift is not None:
+            y = pairs.added_float(y, shift)
+        return y.reshape(*x.shape[:-1], matrix.shape[1])
+
+    def normalized(self, x: Pairs, norm: Normalization) -> tuple[Pairs, Pairs, Floats]:
+        width, epsilon = float(x.shape[-1]), np.array(norm.epsilon)
+        y = x
+        if norm.kind == "layer":
+            mean = pairs.divided(pairs.total(x), Pairs.exact(np.full(x.shape[:-1], width)))
+            y = pairs.blockwise(pairs.added, x, _spread(-mean, x.shape))
+        squares = pairs.divided(
+            pairs.total(pairs.blockwise(pairs.multiplied, y, y)), Pairs.exact(np.full(x.shape[:-1], width))
+        )
+        root = pairs.root(pairs.added_float(squares, np.broadcast_to(epsilon, squares.shape)))
+        y = pairs.blockwise(pairs.divided, y, _spread(root, x.shape))
+        z = pairs.blockwise(pairs.multiplied, y, Pairs.exact(np.broadcast_to(norm.w, x.shape)))
+        if norm.b is not None:
+            z = pairs.added_float(z, norm.b)
+        return z, y, root.high
+
+    def scores(self, query: Pairs, key: Pairs, root: int) -> Pairs:
+        scores = pairs.product(query, key.transpose(0, 1, 3, 2))
+        if root != 1:
+            square_root = pairs.root(Pairs.exact(np.array([float(root)])))
+            scores = pairs.blockwise(pairs.divided, scores, _spread(square_root[0], scores.shape))
+        return scores
+
+    def below_largest(self, scores: Pairs, allowed: Floats) -> Pairs:
+        high = np.where(allowed, scores.high, -np.inf)
+        # The low word of the largest score may be large too: the whole pair is taken away.
+        low = np.where(high == high.max(axis=-1, keepdims=True), scores.low, -np.inf)
+        top = low.argmax(axis=-1)[..., None]
+        largest = Pairs(np.take_along_axis(scores.high, top, -1), np.take_along_axis(scores.low, top, -1))
+        finite = pairs.added(scores, _spread(-largest[..., 0], scores.shape))
+        return Pairs(np.where(allowed, finite.high, -np.inf), np.where(allowed, finite.low, 0.0))
+
+    def numerators(self, scores: Pairs) -> Pairs:
+        low = scores.high < LOWEST_SCORE
+        powers = pairs.blockwise(
+            pairs.exponential, Pairs(np.where(low, 0.0, scores.high), np.where(low, 0.0, scores.low))
+        )
+        return Pairs(np.where(low, 0.0, powers.high), np.where(low, 0.0, powers.low))
+
+    def averaged(self, numerators: Pairs, values: Pairs) -> tuple[Pairs, Floats]:
+        mass = pairs.total(numerators)
+        sums = pairs.product(numerators, values)
+        return pairs.blockwise(pairs.divided, sums, _spread(mass, sums.shape)), mass.high
+
+    def activated(self, x: Pairs, activation: Activation) -> Pairs:
+        return pairs.blockwise(_ACTIVATIONS[activation], x)
+
+
+def _spread(x: Pairs, shape: tuple[int, ...]) -> Pairs:
+    """One number for each row, repeated along the last axis."""
+    return Pairs(np.broadcast_to(x.high[..., None], shape), np.broadcast_to(x.low[..., None], shape))
+
+
+def _relu(x: Pairs) -> Pairs:
+    negative = x.high < 0.0
+    return Pairs(np.where(negative, 0.0, x.high), np.where(negative, 0.0, x.low))
+
+
+def _gelu_tanh(x: Pairs) -> Pairs:
+    cube = pairs.multiplied(pairs.multiplied(x, x), x)
+    inside = pairs.added(x, pairs.multiplied(cube, pairs.constant(pairs.COEFFICIENT, x.shape)))
+    return _over_one_plus_exp(x, pairs.multiplied(inside, pairs.constant(pairs.MINUS_TWO_ROOTS, x.shape)))
+
+
+def _silu(x: Pairs) -> Pairs:
+    return _over_one_plus_exp(x, -x)
+
+
+def _over_one_plus_exp(x: Pairs, t: Pairs) -> Pairs:
+    # Beyond, the quotient is x or 0 but for much less than a unit of x (Lemma D4).
+    far = np.abs(t.high) > 400.0
+    # What overflows on the way is far, and a NaN in x spoils the quotient anyway.
+    clipped = np.where(np.isnan(t.high), np.sign(-x.high) * 400.0, np.clip(t.high, -400.0, 400.0))
+    powers = pairs.exponential(Pairs(clipped, np.where(far | np.isnan(t.low), 0.0, t.low)))
+    return pairs.divided(x, pairs.added_float(powers, np.ones(x.shape)))
+
+
+def _gelu(x: Pairs) -> Pairs:
+    high, low = _table()
+    inside = np.abs(x.high) < float(_END)
+    place, h = pieces(np.clip(x.high, -float(_END), float(_END)), _END)
+    step = pairs.added_float(Pairs(h, np.zeros(h.shape)), np.where(inside, x.low, 0.0))
+    y = Pairs(high[_DEGREE][place], low[_DEGREE][place])
+    for n in range(_DEGREE - 1, -1, -1):
+        y = pairs.added(pairs.multiplied(y, step), Pairs(high[n][place], low[n][place]))
+    return pairs.multiplied(x, y)
+
+
+@functools.cache
+def _table() -> tuple[Floats, Floats]:
+    return coefficients(_END, _DEGREE)
+
+
+_ACTIVATIONS = {"relu": _relu, "gelu": _gelu, "gelu-tanh": _gelu_tanh, "silu": _silu}

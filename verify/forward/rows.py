@@ -1,0 +1,231 @@
+r"""The arithmetic in which the rows of a model are evaluated, and the relative error of each of its operations.
+
+The bounds of docs/rigour/depth.md need to know of an evaluation only its *unit* $\epsilon$, an upper bound of the
+relative error of a sum, product, quotient or root, and a few multiples of it: for inner products, for the exponential,
+and for each activation. So one recursion bounds the errors of all arithmetics: `InFloat64` here, `InPairs` of
+`verify/forward/pair_rows.py`.
+
+Page: docs/rigour/depth.md
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from constructions.errors import InputError
+from constructions.models.blocks import Activation, Normalization
+from verify.arithmetic.enclosure import UNIT, Floats, exp
+from verify.arithmetic.error_function import normal_distribution
+
+Values = Any
+"""Rows of numbers in some arithmetic; they are indexed and reshaped as arrays are."""
+
+LOWEST_SCORE = -600.0  # below the largest score; what lies lower has a numerator of 0, and the bound knows of it
+_BLOCK_TERMS = 256  # products summed by one call of the BLAS
+_CACHED = 2**14  # entries that are worked on while they stay in the cache
+_COEFFICIENT = 0.044715
+_ROOT = 0.7978845608028654  # the square root of 2 / pi
+
+
+class Rows(Protocol):
+    """An arithmetic: what it does to rows, and how large its errors are.
+
+    Page: docs/rigour/depth.md
+    """
+
+    unit: float
+
+    def inner(self, terms: int) -> float:
+        """The factor f for which a computed product x W is within f |x| |W| of the exact one; see Lemma D1."""
+        ...
+
+    @property
+    def exponential(self) -> float:
+        """How many units the exponential may be off, relatively."""
+        ...
+
+    def activation_units(self, activation: Activation) -> float:
+        """How many units times the argument an activation may be off."""
+        ...
+
+    def exact(self, x: Floats) -> Values:
+        """Float64 numbers as they are."""
+        ...
+
+    def high(self, x: Values) -> Floats:
+        """Float64 numbers within 2^-52 of the values, relatively."""
+        ...
+
+    def sum_of_exact(self, a: Floats, b: Floats) -> tuple[Values, Floats]:
+        """The sum of float64 arrays, and an array whose entries bound its errors."""
+        ...
+
+    def add(self, x: Values, y: Values) -> Values:
+        """The sum."""
+        ...
+
+    def mapped(self, x: Values, matrix: Floats, shift: Floats | None) -> Values:
+        """The product of the rows with an exact matrix, plus an exact shift."""
+        ...
+
+    def normalized(self, x: Values, norm: Normalization) -> tuple[Values, Values, Floats]:
+        """The normalized rows after gain and shift, before them, and the root by which was divided."""
+        ...
+
+    def scores(self, query: Values, key: Values, root: int) -> Values:
+        """The inner products of queries [..., i, n] and keys [..., j, n] over the square root of `root`."""
+        ...
+
+    def below_largest(self, scores: Values, allowed: Floats) -> Floats | Values:
+        """The scores less their largest along the last axis; minus infinity where they are not allowed."""
+        ...
+
+    def numerators(self, scores: Values) -> Values:
+        """The exponentials; 0 below `LOWEST_SCORE`."""
+        ...
+
+    def averaged(self, numerators: Values, values: Values) -> tuple[Values, Floats]:
+        """The averages of the values with weights proportional to the numerators, and the sums of the numerators."""
+        ...
+
+    def activated(self, x: Values, activation: Activation) -> Values:
+        """The activation of each entry."""
+        ...
+
+
+class InFloat64:
+    r"""Float64, with the unit $2^{-53}$; a smaller unit predicts what a longer format would leave (no proof).
+
+    Page: docs/rigour/depth.md
+
+    Example:
+        >>> rows = InFloat64()
+        >>> rows.mapped(np.ones((1, 2)), np.ones((2, 1)), np.ones(1))
+        array([[3.]])
+    """
+
+    exponential = 5.0  # Lemma 8 of the arithmetic, and the rounding of its radius
+
+    def __init__(self, unit: float = UNIT) -> None:
+        if not 2.0**-300 <= unit <= UNIT:
+            raise InputError(f"unit = {unit}, expected a float from 2**-300 to 2**-53")
+        self.unit = unit
+
+    def inner(self, terms: int) -> float:
+        return growth(self.unit, min(terms, _BLOCK_TERMS) + -(-terms // _BLOCK_TERMS))
+
+    def activation_units(self, activation: Activation) -> float:
+        return ACTIVATION_UNITS[activation]
+
+    def exact(self, x: Floats) -> Floats:
+        return x
+
+    def high(self, x: Floats) -> Floats:
+        return x
+
+    def sum_of_exact(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+        x = a + b
+        part = x - a
+        # The error of a sum is a float64 number itself (Lemma F2), less where the unit is.
+        return x, np.abs((a - (x - part)) + (b - part)) * (self.unit / UNIT)
+
+    def add(self, x: Floats, y: Floats) -> Floats:
+        return x + y
+
+    def mapped(self, x: Floats, matrix: Floats, shift: Floats | None) -> Floats:
+        flat = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+        y = _product(flat, matrix)
+        if shift is not None:
+            y += shift
+        return y.reshape(*x.shape[:-1], matrix.shape[1])
+
+    def normalized(self, x: Floats, norm: Normalization) -> tuple[Floats, Floats, Floats]:
+        width = x.shape[-1]
+        y = x - x.mean(axis=-1, keepdims=True) if norm.kind == "layer" else x.copy()
+        root = np.sqrt(np.einsum("...i,...i->...", y, y) / width + norm.epsilon)
+        y /= root[..., None]
+        z = y * norm.w
+        if norm.b is not None:
+            z += norm.b
+        return z, y, root
+
+    def scores(self, query: Floats, key: Floats, root: int) -> Floats:
+        scores = _product(query, np.swapaxes(key, -1, -2))
+        if root != 1:
+            scores /= np.sqrt(float(root))
+        return scores
+
+    def below_largest(self, scores: Floats, allowed: Floats) -> Floats:
+        scores = np.where(allowed, scores, -np.inf)
+        return scores - scores.max(axis=-1, keepdims=True)
+
+    def numerators(self, scores: Floats) -> Floats:
+        powers = exp(np.maximum(scores, LOWEST_SCORE)).midpoint
+        # The enclosure of an overflow has a midpoint, which must not pass for a number.
+        return np.where(scores >= LOWEST_SCORE, powers, np.where(scores < LOWEST_SCORE, 0.0, np.nan))
+
+    def averaged(self, numerators: Floats, values: Floats) -> tuple[Floats, Floats]:
+        mass = numerators.sum(axis=-1)
+        return _product(numerators, values) / mass[..., None], mass
+
+    def activated(self, x: Floats, activation: Activation) -> Floats:
+        return np.maximum(x, 0.0) if activation == "relu" else blockwise(_ACTIVATIONS[activation], x)
+
+
+def growth(unit: float, count: float) -> float:
+    r"""Above $\gamma = k\epsilon/(1 - k\epsilon)$ for $k$ = `count` errors of `unit`; infinite from $2^{-21}$ on.
+
+    Page: docs/rigour/depth.md
+
+    Example:
+        >>> growth(2.0**-53, 4) >= 2.0**-51
+        True
+    """
+    return count * unit * (1.0 + 2.0**-20) if count * unit < 2.0**-21 else np.inf
+
+
+def _product(a: Floats, b: Floats) -> Floats:
+    """The product of matrices, plain or in batches, in which a term goes through few additions (Lemma D1)."""
+    y = np.matmul(a[..., :_BLOCK_TERMS], b[..., :_BLOCK_TERMS, :])
+    for start in range(_BLOCK_TERMS, b.shape[-2], _BLOCK_TERMS):
+        y += np.matmul(a[..., start : start + _BLOCK_TERMS], b[..., start : start + _BLOCK_TERMS, :])
+    return y
+
+
+def blockwise(function: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """A function of each entry, on blocks that stay in the cache."""
+    flat = np.ascontiguousarray(x).reshape(-1)
+    result = np.empty_like(flat)
+    for start in range(0, flat.size, _CACHED):
+        result[start : start + _CACHED] = function(flat[start : start + _CACHED])
+    return result.reshape(x.shape)
+
+
+def _gelu_tanh(x: Floats) -> Floats:
+    t = x * x
+    t *= x
+    t *= _COEFFICIENT
+    t += x
+    t *= -2.0 * _ROOT
+    return _over_one_plus_exp(x, t)
+
+
+def _silu(x: Floats) -> Floats:
+    return _over_one_plus_exp(x, -x)
+
+
+def _over_one_plus_exp(x: Floats, t: Floats) -> Floats:
+    # Beyond, the quotient is x or 0 but for much less than a unit of x (Lemma D4).
+    powers = exp(np.clip(t, -700.0, 700.0)).midpoint + 1.0
+    return x / powers
+
+
+def _gelu(x: Floats) -> Floats:
+    return x * normal_distribution(x)
+
+
+_ACTIVATIONS = {"gelu": _gelu, "gelu-tanh": _gelu_tanh, "silu": _silu}
+ACTIVATION_UNITS: dict[Activation, float] = {"relu": 0.0, "gelu": 8.0, "gelu-tanh": 6.0, "silu": 4.0}
+"""Lemma D4: how many units times the argument each activation may be off, in either arithmetic."""
