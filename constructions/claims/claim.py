@@ -14,14 +14,16 @@ from constructions.models.construction import Construction
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 
-Judgement = Literal["holds", "slip", "hypothesis", "false", "invalid-proof", "redundant", "answered", "measured"]
+Judgement = Literal[
+    "holds", "slip", "hypothesis", "false", "invalid-proof", "redundant", "answered", "measured", "open"
+]
 """What a printed claim turned out to be.
 
 ``holds``: true as printed. ``slip``: true after a correction of constants, signs or dimensions. ``hypothesis``: true
 under a hypothesis that the source does not state. ``false``: refuted as printed. ``invalid-proof``: a step of the
 printed proof is refuted, the statement itself neither proved nor refuted. ``redundant``: true, and not needed.
 ``answered``: an open question of the source that has an answer. ``measured``: an observation, which weights that were
-built here show, and nothing proves.
+built here show, and nothing proves. ``open``: a question, or a statement, that nobody has decided.
 """
 
 _FORMULA = re.compile(r"\[\[([a-z][a-z0-9_]*): ([^\[\]]+)\]\]")

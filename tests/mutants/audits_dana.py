@@ -94,8 +94,8 @@ MUTANTS = [
     ),
     of_builder(
         "claims/dana_theorem_1",
-        "== len(contexts)\n\n\nCLAIM",
-        ">= 0\n\n\nCLAIM",
+        "n_heads=count) == len(contexts)",
+        "n_heads=count) >= 0",
         "the rank hypothesis admits everything",
         THEOREM_1,
     ),
@@ -108,16 +108,16 @@ MUTANTS = [
     ),
     of_builder(
         "encoders/sequence_encoder",
-        "        logits = E @ W.T\n        logits -= logits.max",
-        "        logits = -3.0 * E @ W.T\n        logits -= logits.max",
-        "the search is for another encoder",
+        "        E[self.present] = point.E\n",
+        "        E[self.present] = -3.0 * point.E\n",
+        "another encoder than the one that was found",
         PROPOSITION_1,
     ),
     of_builder(
         "encoders/sequence_encoder",
-        "        logits = E @ W.T\n        logits -= logits.max",
-        "        logits = -3.0 * E @ W.T\n        logits -= logits.max",
-        "the search is for another encoder",
+        "        E[self.present] = point.E\n",
+        "        E[self.present] = -3.0 * point.E\n",
+        "another encoder than the one that was found",
         PROPOSITION_2,
     ),
     of_builder(

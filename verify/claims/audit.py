@@ -28,6 +28,7 @@ NEEDED: dict[Judgement, frozenset[Role]] = {
     "redundant": frozenset({"needless"}),
     "answered": frozenset({"answer"}),
     "measured": frozenset({"measurement"}),
+    "open": frozenset({"known"}),
 }
 """The evidence without which a judgement is not confirmed."""
 
@@ -40,6 +41,7 @@ ALLOWED: dict[Judgement, frozenset[Role]] = {
     "redundant": frozenset({"sharper", "boundary"}),
     "answered": frozenset({"sharper", "reached", "boundary"}),
     "measured": frozenset({"sharper", "boundary"}),
+    "open": frozenset({"boundary"}),
 }
 """The evidence that a judgement may rest on besides; any other contradicts it."""
 

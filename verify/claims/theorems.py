@@ -3,6 +3,7 @@
 Page: docs/audit.md
 """
 
+from verify.capacity.counting_matrix import counting_rank
 from verify.capacity.divergence_floor import collinear_divergence_floor, one_head_divergence_floor
 from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
 from verify.capacity.sign_patterns import heads_for_every_labelling
@@ -21,6 +22,7 @@ from verify.memories.outer_product_capacity import some_labels_are_not_stored
 from verify.saturated.affine_hull import mixed_rank_ceiling
 from verify.saturated.block_certificate import certify_blocks
 from verify.saturated.output_rank import output_rank_ceiling
+from verify.saturated.sinusoidal_positions import room_for_tokens
 
 _WEIGHTS, _ENCODERS = Quantifier.ALL_WEIGHTS, Quantifier.ALL_ENCODERS
 
@@ -188,3 +190,23 @@ LEAST_SQUARES = Theorem(
     "an upper bound",
 )
 """The divergence of a truncation with given singular values, for every prior."""
+
+COUNTING_MATRIX = Theorem(
+    "the columns of the counting matrix",
+    "docs/claims/closed_forms.md",
+    "The determinant in the proof of Lemma 2",
+    counting_rank,
+    _WEIGHTS,
+    "an upper bound",
+)
+"""The rank of the counting matrix times embeddings."""
+
+ROOM_FOR_TOKENS = Theorem(
+    "Weyl's inequality",
+    "docs/claims/assumptions.md",
+    "Sinusoidal positions",
+    room_for_tokens,
+    Quantifier.THESE,
+    "a lower bound",
+)
+"""How long tokens may be that leave sinusoidal positions independent."""
