@@ -137,15 +137,14 @@ CLAIM = Claim(
     title="H (min(n, d_h) - 1) + 1 labels are memorized",
     source="Mahdavi, Liao, Thrampoulidis (2024), Theorem 1",
     printed=(
-        ""
         "Under Assumptions 1 and 2, with n < d and r = min(n, d_h), a layer of H heads memorizes any labels in "
-        "R^d_out of any T <= H (r - 1) + 1 examples."
+        "R^d_out of any T <= [[printed: H (r - 1) + 1]] examples."
     ),
     judgement="hypothesis",
     truth=(
-        "True if d_out <= min(d_v, d_o), also for n = d, and then for all T <= H (n - 1) + 1 whatever d_h >= 1 is. "
-        "Without that condition outputs have rank at most min(H d_v, d_o): false for one head with d_v = 1 and the two "
-        "labels (1, 0), (0, 1). Classes need min(d_v, d_o) >= 2 only, however many there are."
+        "True if d_out <= min(d_v, d_o), also for n = d, and then for all T <= [[sharper: H (n - 1) + 1]] whatever "
+        "d_h >= 1 is. Without that condition outputs have rank at most min(H d_v, d_o): false for one head with d_v "
+        "= 1 and the two labels (1, 0), (0, 1). Classes need min(d_v, d_o) >= 2 only, however many there are."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",

@@ -8,12 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from constructions.claims.mahdavi_appendix_i import CLAIM
 from constructions.claims.mahdavi_theorem_1 import labelled
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
 from verify.forward.exact_mixed_rank import exact_mixed_rank
@@ -62,6 +64,7 @@ def _full(layer: IntegerLayer, *, same_query: bool = True, inside: bool = False)
     examples, tokens, width = layer.contexts.shape
     heads = len(layer.W_Q)
     bound = min(examples, heads * width if tokens > 1 else width)
+    all_of_it = tokens > 1 and examples >= bound == heads * width
     ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
     rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
     as_said = not same_query or bool((layer.queries == layer.queries[0]).all())
@@ -78,7 +81,11 @@ def _full(layer: IntegerLayer, *, same_query: bool = True, inside: bool = False)
         f"rank over GF({rank.prime})",
         quantifier=Quantifier.ALL_WEIGHTS,
         means=(Means.MODULAR,),
-        compared=(Comparison(ceiling, "=", bound), Comparison(rank.lower, "=", bound)),
+        compared=(
+            Comparison(ceiling, "=", bound),
+            Comparison(rank.lower, "=", bound),
+            *((Comparison(rank.lower, "=", stated(CLAIM, "largest", H=heads, d=width)),) if all_of_it else ()),
+        ),
     )
 
 

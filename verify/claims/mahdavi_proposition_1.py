@@ -11,14 +11,19 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.claims.mahdavi_proposition_1 import uniform_examples
+from constructions.claims.mahdavi_proposition_1 import CLAIM, uniform_examples
+from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.saturated_heads import SaturatedHeads, combinations, saturated_heads
 from constructions.saturated.single_direction_heads import single_direction_heads
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul
+from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import MIXED_RANK
 from verify.forward.in_balls import mixed_inputs_in_balls
 from verify.forward.layer_forward import LayerForward, enclose_layer, enclose_theta
 from verify.linear_algebra.ball_rank import ball_rank
@@ -150,7 +155,12 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
         )
         rank, method = found.lower, f"balls of {found.bits} bits"
     fitted = min(sizes.tokens, sizes.head_width) if name == "Proposition 1" else sizes.tokens
-    promised = min(sizes.examples, sizes.heads * (fitted - 1) + 1)
+    most = sizes.heads * (fitted - 1) + 1
+    promised = min(sizes.examples, most)
+    if name == "Proposition 1":
+        formula = stated(CLAIM, "printed", H=sizes.heads, r=fitted)
+    else:
+        formula = stated(CLAIM, "sharper", H=sizes.heads, n=fitted)
     as_said = heads.W_Q.shape == heads.W_K.shape == (sizes.heads, sizes.width, sizes.head_width)
     return Evidence(
         role,
@@ -160,6 +170,7 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
         proved(as_said and rank >= promised),
         method,
         means=(Means.ENCLOSURES,),
+        compared=(Comparison(rank, "=", formula),) if sizes.examples == most else (),
     )
 
 
@@ -236,10 +247,11 @@ def _saturation(sizes: Sizes, built: _Built) -> Evidence:
 
 
 def _no_more_on_a_shared_context(*, heads: int, tokens: int, width: int) -> Evidence:
-    """One example more than the bound, exact rational attention: the rank stays at the bound."""
+    """Two examples more than the bound: no weights have a larger rank, and rational attention weights have it."""
     rng = np.random.default_rng(5)
     bound = heads * (tokens - 1) + 1
-    context = fmpq_mat(tokens, width, [int(x) for x in rng.integers(-5, 6, tokens * width)])
+    keys = rng.integers(-5, 6, (tokens, width))
+    context = as_rationals(keys)
     rows = []
     for _ in range(bound + 2):
         row = []
@@ -248,15 +260,21 @@ def _no_more_on_a_shared_context(*, heads: int, tokens: int, width: int) -> Evid
             row += (fmpq_mat(1, tokens, [fmpq(p, sum(powers)) for p in powers]) * context).entries()
         rows.append(row)
     rank = fmpq_mat(len(rows), heads * width, [entry for row in rows for entry in row]).rank()
+    ceiling = MIXED_RANK.at(contexts=keys[None], n_heads=heads, n_examples=len(rows))
     return Evidence(
         "claim",
-        f"Any attention weights on one context of rank {context.rank()}: {len(rows)} examples with random rational "
-        f"weights, H = {heads}, n = {tokens}, d = {width}",
-        f"rank Z <= H (n - 1) + 1 = {bound}",
-        f"rank Z = {rank}",
-        decided(rank == bound and context.rank() == tokens),
+        f"One context of rank {context.rank()}: {len(rows)} examples with random rational attention weights, H = "
+        f"{heads}, n = {tokens}, d = {width}",
+        f"rank Z <= H (n - 1) + 1 = {bound}, and no more for other attention",
+        f"rank Z = {rank} <= {ceiling.value}",
+        decided(context.rank() == tokens),
         "exact rationals",
         means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(ceiling, "=", stated(CLAIM, "sharper", H=heads, n=tokens)),
+            Comparison(rank, "=", ceiling),
+        ),
     )
 
 

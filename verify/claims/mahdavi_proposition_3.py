@@ -13,7 +13,9 @@ from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.relu_barrier import barrier_task, fewest_examples
 from constructions.tasks.vectors import VectorTask
+from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
 from verify.forward.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.activation_patterns import relu_barrier
@@ -68,6 +70,11 @@ def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
         "all activation patterns, exact ranks",
         {"queries": queries.tolist(), "labels": labels.tolist()},
         means=(Means.EXACT,),
+        compared=(
+            Comparison(printed - 1, "=", stated(CLAIM, "printed", m=neurons, d=width, d_out=1)),
+            Comparison(examples - 1, "=", stated(CLAIM, "numerator", m=neurons, d=width, d_out=1)),
+            Comparison(examples, "=", stated(CLAIM, "one_output", m=neurons, d=width)),
+        ),
     )
 
 

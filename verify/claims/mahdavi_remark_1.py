@@ -9,6 +9,7 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
+from constructions.claims.mahdavi_remark_1 import CLAIM
 from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.generic_contexts import integer_heads
 from constructions.saturated.saturated_heads import saturated_heads
@@ -17,6 +18,7 @@ from constructions.tasks.vectors import VectorTask
 from verify.capacity.two_token_rank import two_token_rank
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK, TWO_TOKENS
 from verify.forward.exact_mixed_rank import exact_mixed_inputs, exact_mixed_rank
@@ -98,6 +100,7 @@ def _as_printed(*, tokens: int, width: int, heads: int, kruskal: int, shared: bo
         ),
         proof.method,
         means=(Means.ENCLOSURES,),
+        compared=(Comparison(promised, "=", stated(CLAIM, "printed", H=heads, k=kruskal, d_h=kruskal)),),
     )
 
 
@@ -108,7 +111,7 @@ def _beyond(*, tokens: int, width: int, heads: int, kruskal: int) -> Evidence:
     layer = one_direction_layer(context, queries, n_heads=heads)
     measured = kruskal_rank(layer.queries)
     ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
-    largest = heads * (tokens - 1) + 1
+    largest = stated(CLAIM, "shared", H=heads, n=tokens)
     rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
     return Evidence(
         "claim",

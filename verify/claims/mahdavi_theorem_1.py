@@ -12,6 +12,7 @@ from constructions.models.construction import Construction
 from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import OUTPUT_RANK
 from verify.forward.layer_forward import enclose_layer, enclose_outputs
@@ -71,6 +72,7 @@ def _too_narrow(task: VectorTask, *, heads: int, d_value: int, d_inner: int) -> 
     values = enclose_singular_values(task.labels).lower()
     error = float(values[width]) / float(np.sqrt(task.labels.size)) if width < len(values) else 0.0
     counted = heads * (task.n_tokens - 1) + 1
+    printed = stated(CLAIM, "printed", H=heads, r=task.n_tokens)
     return Evidence(
         "without",
         f"{task.n_examples} examples with A1, A2 and n = {task.n_tokens} < d = {task.d_model}, labels (1, 0), (0, 1), "
@@ -82,7 +84,10 @@ def _too_narrow(task: VectorTask, *, heads: int, d_value: int, d_inner: int) -> 
         {"context": task.contexts[0].tolist(), "queries": task.queries.tolist(), "labels": task.labels.tolist()},
         means=(Means.ENCLOSURES,),
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(allowed, "<", task.labels.shape[1]),),
+        compared=(
+            Comparison(allowed, "<", task.labels.shape[1]),
+            Comparison(task.n_examples, "=" if heads == 1 else "<=", printed),
+        ),
     )
 
 
@@ -104,6 +109,7 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     )
     allowed = OUTPUT_RANK.at(n_heads=1, d_value=layer.d_head, d_inner=layer.attention.d_out)
     needed = task.d_out if task.kind == "regression" else min(2, task.d_out - 1)  # a line tells two classes apart
+    largest = stated(CLAIM, "sharper", H=layer.n_heads, n=task.n_tokens)
     forward = enclose_layer(layer, task)
     outputs = enclose_outputs(layer, task, mixed=forward.mixed)
     proof = certify_full_row_rank(forward.mixed)
@@ -126,5 +132,8 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
         f"enclosed outputs, and rank by {proof.method}",
         {"parameters": parameters, "sha256": layer.sha256()},
         means=(Means.ENCLOSURES,),
-        compared=(Comparison(allowed, ">=", needed),),
+        compared=(
+            Comparison(allowed, ">=", needed),
+            *(() if parameters["examples"] else (Comparison(task.n_examples, "=", largest),)),
+        ),
     )
