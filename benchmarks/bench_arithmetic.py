@@ -14,7 +14,10 @@ import numpy as np
 from flint import arb, ctx
 
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, exp, log, log1p, matmul, residual, total
+from verify.arithmetic.elementary import exp, log, log1p
+from verify.arithmetic.enclosure import Enclosure, matmul
+from verify.arithmetic.residuals import residual
+from verify.arithmetic.sums import total
 
 
 def medians(rivals: dict[str, Callable[[], object]], repetitions: int) -> dict[str, float]:

@@ -87,6 +87,8 @@ def main() -> None:
             task, seeds=options.seeds, iterations=options.iterations, seed=options.seed, progress=clock
         )
         seconds = time.process_time() - start
+        if not found.complete:
+            raise KeyboardInterrupt  # a search that was cut off is no measurement
         judged = certify_memorization(found.network, task, rank=False)
         proved = int((judged.margin_lower > 0).sum())
         row = (

@@ -7,7 +7,9 @@ import importlib
 from typing import Any
 
 _HOME = {
-    "byheart.job": ("memorize", "capacity_summary", "build_claim"),
+    "byheart.facts": ("memorize", "read_facts"),
+    "byheart.memory": ("Memory", "Answer"),
+    "byheart.job": ("hold", "capacity_summary", "build_claim"),
     "byheart.report.page": ("report_html", "write_report"),
     "verify.certificates.memorization": ("certify_memorization", "check_memorization"),
     "verify.independent.checker": ("check_independently",),

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from byheart.report.page import Details, write_report
+from byheart.memory import Memory
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.claims.claim import Claim
 from constructions.errors import CapacityError, InputError
 from constructions.features.full_rank_attention import FRONT_ENDS
-from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
+from constructions.files import refuse_existing
 from constructions.memories.memory import TAILS, build_memory, default_heads, estimate_bytes
 from constructions.models.model import Model
 from constructions.tasks.criterion import TOLERANCE, Criterion
@@ -22,17 +22,10 @@ from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.certificates.certificate import (
     ANSWERS,
-    CERTIFICATE_FILE,
     FEATURE_RANK,
-    MODEL_FILE,
-    REPORT_FILE,
     SATURATION,
-    SUMMARY_FILE,
-    TASK_FILE,
     TEXT_DIVERGENCE,
-    WITNESS_FILE,
     Certificate,
-    file_sha256,
     plain_number,
 )
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization, load_subject
@@ -55,10 +48,9 @@ def silent(stage: str, share: float | None, detail: str) -> None:
     """A progress callback that shows nothing."""
 
 
-def memorize(
+def hold(
     task: Task,
     *,
-    out: Path,
     d_model: int | None = None,
     d_head: int | None = None,
     n_heads: int | None = None,
@@ -66,22 +58,20 @@ def memorize(
     tail: str | None = None,
     tolerance: float = TOLERANCE,
     seed: int = 0,
-    overwrite: bool = False,
     device: str = "cpu",
     source: str = "",
     progress: Progress = silent,
-) -> dict[str, Any]:
-    r"""Build weights that hold the task exactly, certify them, run them, and write the folder `out`.
+) -> Memory:
+    r"""Build weights that hold the task exactly, certify them, and run them.
 
     For laws and $d < N - 1$, where no weights hold all laws, they hold the best encoder of rank d that is found.
 
-    The stages are capacity, weights, certificate, encoder, torch and files. The certificate is about the float64
-    weights that are written, rounding included: of the figures returned, those of the capacity, of the certificate and
-    of the encoder are proved, those of torch are measured. `out` appears when everything in it is complete.
+    The stages are capacity, weights, certificate, encoder and torch. The certificate is about the float64 weights that
+    are returned, rounding included: of the figures, those of the capacity, of the certificate and of the encoder are
+    proved, those of torch are measured.
 
     Args:
         task: What is to be memorized.
-        out: The folder to write.
         d_model: $d$; by default N + S, or 64 for labels over more than 128 tokens and positions.
         d_head: $d_h$; by default a quarter of `d_model`.
         n_heads: $H$; by default what the task needs and a margin.
@@ -89,32 +79,26 @@ def memorize(
         tail: ``"fit"`` or ``"none"``; by default ``"fit"`` for laws if there is a tail and `n_heads` is not given.
         tolerance: What the divergence of a held law may be, nats.
         seed: Seed of every random choice.
-        overwrite: Replace a folder that byheart wrote.
         device: Where to run the replica beside the CPU, if torch is installed.
         source: What the task was made from, for the report.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
-        The figures, as plain JSON data: the fields of docs/commands.md.
+        The weights with their certificate and all figures; nothing is written.
 
     Raises:
-        InputError: A size that makes no model, or an existing folder.
+        InputError: A size that makes no model.
         CapacityError: Too few heads; says how many suffice.
         ResourceError: The work would not fit into memory.
 
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired. Page: docs/commands.md
 
     Example:
-        >>> import tempfile
         >>> from constructions.tasks.table import table_task
         >>> task = table_task("paris,is,in,france\nrome,is,in,italy\nbonn,is,in,germany\n", target="labels")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     summary = memorize(task, out=Path(folder) / "facts")
-        >>> summary["headline"][:32]
-        'HELD, PROVED: 3 of 3 contexts; l'
+        >>> hold(task).ask("rome, is, in").token
+        'italy'
     """
-    out = Path(out)
-    refuse_existing(out, overwrite=overwrite)
     if device != "cpu":
         _require_device(device)
     _require_seed(seed)
@@ -143,18 +127,48 @@ def memorize(
             fewest_heads=needed.fewest_heads,
             progress=_within(progress, "weights"),
         )
-    return _certified_folder(
-        out,
+    return _certified(
         task,
         built.model,
         needed,
         criterion=Criterion(tolerance=tolerance),
         figures={"front_end": built.front_end, "route": built.route, "tail": tail, "seed": seed},
         source=source,
-        overwrite=overwrite,
         device=device,
         clock=clock,
     )
+
+
+def memorize_into(out: Path, task: Task, *, overwrite: bool = False, **options: Any) -> dict[str, Any]:
+    r"""Build weights that hold the task exactly (`hold`), and write the folder `out`, whole or not at all.
+
+    Args:
+        out: The folder to write.
+        task: What is to be memorized.
+        overwrite: Replace a folder that byheart wrote.
+        options: Those of `hold`.
+
+    Returns:
+        The figures, as plain JSON data: the fields of docs/commands.md.
+
+    Raises:
+        InputError: An existing folder, and as `hold`.
+        CapacityError: Too few heads; says how many suffice.
+        ResourceError: The work would not fit into memory.
+
+    Page: docs/commands.md
+
+    Example:
+        >>> import tempfile
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("paris,is,in,france\nrome,is,in,italy\nbonn,is,in,germany\n", target="labels")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary = memorize_into(Path(folder) / "facts", task)
+        >>> summary["headline"][:32]
+        'HELD, PROVED: 3 of 3 contexts; l'
+    """
+    refuse_existing(Path(out), overwrite=overwrite)
+    return hold(task, **options).save(out, overwrite=overwrite)
 
 
 def build_claim(
@@ -218,8 +232,7 @@ def build_claim(
                 seed=0,
                 progress=progress,
             )
-    return _certified_folder(
-        out,
+    made = _certified(
         task,
         model,
         needed,
@@ -234,10 +247,10 @@ def build_claim(
             "seed": given.get("seed", claim.parameters.get("seed", 0)),
         },
         source=f"{claim.source} ({claim.id})",
-        overwrite=overwrite,
         device=device,
         clock=clock,
     )
+    return made.save(out, overwrite=overwrite)
 
 
 def capacity_summary(
@@ -445,8 +458,7 @@ def _distinct_last_tokens(task: Task) -> bool:
     return len(set(task.contexts[:, -1].tolist())) == task.n_contexts
 
 
-def _certified_folder(
-    out: Path,
+def _certified(
     task: Task | VectorTask,
     model: Model,
     needed: Capacity | None,
@@ -454,11 +466,10 @@ def _certified_folder(
     criterion: Criterion,
     figures: dict[str, Any],
     source: str,
-    overwrite: bool,
     device: str,
     clock: _Clock,
-) -> dict[str, Any]:
-    """Certify the model, run it, and write the folder; the figures of all of it."""
+) -> Memory:
+    """Certify the model and run it; the figures of all of it."""
     size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
     with clock.stage("certificate"):
         proved = certify_memorization(
@@ -479,12 +490,8 @@ def _certified_folder(
         summary |= _capacity_figures(needed, model.n_heads, proved.certificate)
     with clock.stage("torch"):
         runs = _runs(model, task, device=device, outputs=proved.answers.outputs)
-    summary |= {**_certified_figures(proved, criterion), "torch": runs}
-    with clock.stage("files"), new_folder(out, overwrite=overwrite) as folder:
-        summary["seconds"] = {**clock.seconds}
-        _write(folder, out, summary, model, task, proved, needed, source)
-    summary["seconds"]["files"] = clock.seconds["files"]
-    return summary
+    summary |= {**_certified_figures(proved, criterion), "torch": runs, "seconds": {**clock.seconds}}
+    return Memory(task, model, proved, needed, summary, source)
 
 
 def _bytes_needed(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> int:
@@ -604,39 +611,3 @@ def _encoder_figures(
     progress("lower bound", None, f"all encoders of rank {network.d_model}")
     floor = encoder_floor(task.laws, network.d_model, prior=task.prior).lower
     return {"unavoidable_kl": [floor, reached], "encoder_kl": [max(lower, floor), reached]}
-
-
-def _write(
-    folder: Path,
-    out: Path,
-    summary: dict[str, Any],
-    model: Model,
-    task: Task | VectorTask,
-    proved: MemorizationCertificate,
-    needed: Capacity | None,
-    source: str,
-) -> None:
-    model.save(folder / MODEL_FILE)
-    task.save(folder / TASK_FILE)
-    proved.save(folder)
-    names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE]
-    if proved.witness is not None:
-        names.append(WITNESS_FILE)
-    certificate = proved.certificate
-    written = [*names, SUMMARY_FILE]
-    if isinstance(task, Task) and needed is not None and proved.empirical_divergence is not None:
-        written.insert(-1, REPORT_FILE)
-        details = Details(
-            source=source,
-            statements=[statement.words(task.target) for statement in certificate.statements],
-            divergence_upper=proved.answers.loss_upper,
-            margin_lower=proved.answers.margin_lower,
-            empirical_divergence=proved.empirical_divergence.midpoint,
-            ranks_lower=needed.heads.ranks,
-            ranks_upper=needed.ranks_upper,
-            digests={name: file_sha256(folder / name) for name in names},
-            provenance=certificate.provenance,
-        )
-        write_report(folder / REPORT_FILE, summary, model, task, details)
-    summary["files"] = {name.split(".")[0]: str(out / name) for name in written}
-    write_atomically(folder / SUMMARY_FILE, (canonical_json(summary) + "\n").encode())

@@ -104,7 +104,7 @@ def truth(network: Model, task: Task, *, bits: int = 300) -> Truth:
         ]
         logits = [z for _, _, z in passes]
         margins = []
-        for modes, z in zip(task.modes(0, task.n_contexts), logits, strict=False):
+        for modes, z in zip(task.modes(), logits, strict=False):
             others = [x for x, mode in zip(z, modes, strict=True) if not mode]
             least = min(x for x, mode in zip(z, modes, strict=True) if mode)
             margins.append(least - max(others) if others else mpmath.inf)

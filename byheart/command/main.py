@@ -1,4 +1,4 @@
-"""The `byheart` command: memorize, capacity, check, run, claims, audit, build, assumptions."""
+"""The `byheart` command: memorize, ask, capacity, check, run, claims, audit, build, assumptions."""
 
 import argparse
 import json
@@ -9,7 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verify.arithmetic.decimals import decimal_above, decimal_below
+
 if TYPE_CHECKING:
+    from byheart.facts import Given
+    from byheart.memory import Answer
     from constructions.tasks.criterion import Criterion
     from constructions.tasks.task import Target, Task
     from verify.certificates.certificate import CheckReport
@@ -19,8 +23,7 @@ PROVED, REFUTED, BAD_USAGE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_CODES = {"PROVED": PROVED, "REFUTED": REFUTED, "UNDECIDED": UNDECIDED}
 
 FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
-DEFAULT_CONTEXT = 4
-DEFAULT_FACTS = 1024
+_DELIMITERS = {"tab": "\t", "\\t": "\t"}
 LARGEST_COUNT = 10**9
 
 
@@ -126,6 +129,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_common_options(memorize)
     memorize.set_defaults(command=_memorize)
 
+    ask = commands.add_parser("ask", help="type a context, read the fact")
+    ask.add_argument("folder", type=_path, help="a folder that `memorize` or `build` wrote")
+    ask.add_argument("contexts", nargs="*", metavar="CONTEXT", help="contexts (default: the lines of standard input)")
+    _add_common_options(ask)
+    ask.set_defaults(command=_ask)
+
     capacity = commands.add_parser("capacity", help="how many heads a text or a table really needs")
     _add_task_options(capacity)
     _add_size_options(capacity)
@@ -214,16 +223,27 @@ def _add_task_options(parser: argparse.ArgumentParser) -> None:
         type=_path,
         default=None,
         metavar="FILE",
-        help="a UTF-8 text, or arrays in an .npz (default: CPython's reference text, pydoc_data.topics)",
+        help="a UTF-8 text; a table if it ends in .csv or .tsv; arrays in an .npz (default: Python's reference text)",
     )
     parser.add_argument(
         "--table",
         type=_path,
         default=None,
         metavar="CSV",
-        help="facts instead of a text; rows: context tokens ..., next token[, weight]",
+        help="a table whatever its name; rows: context tokens ..., next token[, weight]",
     )
-    parser.add_argument("--header", action="store_true", help="the first row of the table holds names")
+    parser.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="the first row of the table holds names, or is a fact (default: what its cells look like)",
+    )
+    parser.add_argument(
+        "--delimiter",
+        default=None,
+        metavar="CHAR",
+        help="what separates the cells of the table: a character, or tab (default: what fits all rows)",
+    )
     parser.add_argument(
         "--weights",
         action="store_true",
@@ -237,7 +257,7 @@ def _add_task_options(parser: argparse.ArgumentParser) -> None:
         type=_count,
         default=None,
         metavar="N",
-        help="tokens kept, the others become one (default: 64 characters, 256 bytes, 256 words)",
+        help="tokens kept, the others become one (default: 256)",
     )
     parser.add_argument(
         "--context",
@@ -331,52 +351,32 @@ def _version() -> str:
         return "(not installed)"
 
 
-def _read_task(options: argparse.Namespace, target: "Target | None") -> "Task":
-    """The task that the options name; `target` is `None` where the kind of the source decides."""
+def _read_facts(options: argparse.Namespace, target: "Target | None") -> "Given":
+    """What the options name, as a task."""
+    from byheart.facts import read_facts
     from constructions.errors import InputError
-    from constructions.tasks.arrays import array_task, read_arrays
-    from constructions.tasks.table import read_table, table_task
-    from constructions.tasks.text import default_text, read_text, text_task
 
     if options.source is not None and options.table is not None:
         raise InputError(f"both FILE {options.source} and --table {options.table} are given, expected one of them")
-    if options.facts is not None and options.mass is not None:
-        raise InputError(f"both --facts {options.facts} and --mass {options.mass} are given, expected one of them")
-    amount: dict[str, Any] = {"facts": options.facts, "mass": options.mass}
-    source: Path | None = options.source
-    table: Path | None = options.table
-    arrays = source if source is not None and source.suffix == ".npz" else None
-    if table is None and (options.header or options.weights):
-        raise InputError("--header and --weights are given, but no --table")
-    if table is not None or arrays is not None:
-        for name in ("context", "vocabulary", "unit"):
-            if getattr(options, name) is not None:
-                raise InputError(f"--{name} {getattr(options, name)} is given, but only a text can be cut that way")
-    if table is not None:
-        weights = True if options.weights else None
-        return table_task(
-            read_table(table), header=options.header, weights=weights, target=target or "labels", **amount
-        )
-    if arrays is not None:
-        return array_task(**read_arrays(arrays), target=target or "laws", **amount)
-    unit = options.unit or "char"
-    text = default_text() if source is None else read_text(source, unit)
-    if isinstance(text, str) and unit == "byte":
-        text = text.encode()
-    return text_task(
-        text,
-        unit=unit,
+    return read_facts(
+        options.source if options.table is None else options.table,
+        table=None if options.table is None else True,
+        delimiter=None if options.delimiter is None else _DELIMITERS.get(options.delimiter, options.delimiter),
+        header=options.header,
+        weights=options.weights or None,
+        unit=options.unit,
         vocabulary=options.vocabulary,
-        context=DEFAULT_CONTEXT if options.context is None else options.context,
-        target=target or "laws",
-        at_most=DEFAULT_FACTS,
-        **amount,
+        context=options.context,
+        target=target,
+        facts_at_most=options.facts,
+        mass=options.mass,
     )
 
 
-def _source_name(options: argparse.Namespace) -> str:
+def _folder_of(options: argparse.Namespace) -> Path:
+    """Where to write, by default a folder named like the file."""
     source = options.table if options.table is not None else options.source
-    return "topics" if source is None else source.stem
+    return options.out if options.out is not None else Path("out") / ("topics" if source is None else source.stem)
 
 
 @contextmanager
@@ -414,19 +414,19 @@ def _progress(enabled: bool) -> Iterator[Callable[[str, float | None, str], None
 
 
 def _memorize(options: argparse.Namespace) -> int:
-    from byheart.job import memorize
+    from byheart.job import hold
     from constructions.files import refuse_existing
     from constructions.tasks.criterion import TOLERANCE
 
-    out = options.out if options.out is not None else Path("out") / _source_name(options)
+    out = _folder_of(options)
     refuse_existing(out, overwrite=options.overwrite)
     with _progress(not options.json) as progress:
         progress("task", None, "")
-        task = _read_task(options, options.target)
+        given = _read_facts(options, options.target)
+        task = given.task
         progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
-        summary = memorize(
+        memory = hold(
             task,
-            out=out,
             d_model=options.dim,
             d_head=options.head_dim,
             n_heads=options.heads,
@@ -434,13 +434,64 @@ def _memorize(options: argparse.Namespace) -> int:
             tail=options.tail,
             tolerance=TOLERANCE if options.tolerance is None else options.tolerance,
             seed=options.seed,
-            overwrite=options.overwrite,
             device=options.device,
-            source="Python's reference text" if options.source is options.table else _source_name(options),
+            source=given.source,
             progress=progress,
         )
+        memory.summary["reading"] = given.reading
+        progress("files", None, "")
+        summary = memory.save(out, overwrite=options.overwrite)
+        progress("files", 1.0, "")
     _print(options, summary, _memorize_tables)
+    if not options.json:
+        sys.stdout.write(_next_steps(out, task))
     return EXIT_CODES[summary["verdict"]]
+
+
+def _next_steps(out: Path, task: "Task") -> str:
+    from constructions.tasks.vocabulary import typed
+
+    example = next((text for text in map(lambda t: typed(task, t), range(min(8, task.n_contexts))) if text), None)
+    asked = [] if example is None else [f"  byheart ask {out} {json.dumps(example, ensure_ascii=False)}"]
+    return "\n".join(["Next:", f"  byheart check {out}", *asked, f"  byheart run {out} --dtype float32", ""])
+
+
+def _ask(options: argparse.Namespace) -> int:
+    from byheart.memory import ask_folder
+
+    _require_folder(options.folder)
+    lines = options.contexts or [line.rstrip("\r\n") for line in sys.stdin]
+    answers = ask_folder(options.folder, lines)
+    for line, answer in zip(lines, answers, strict=True):
+        if options.json:
+            sys.stdout.write(json.dumps({"context": line, **_finite(vars(answer))}) + "\n")
+        else:
+            sys.stdout.write(_answer_line(line, answer) + "\n")
+    return PROVED if all(answer.token is not None for answer in answers) else UNDECIDED
+
+
+def _finite(fields: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity."""
+    return {
+        name: None if isinstance(value, float) and value in (float("inf"), -float("inf")) else value
+        for name, value in fields.items()
+    }
+
+
+def _answer_line(line: str, answer: "Answer") -> str:
+    known = (
+        "held"
+        if answer.held
+        else "a fact that is not proved to be held"
+        if answer.memorized
+        else "not one of the facts"
+    )
+    if answer.token is None:
+        return f"{line!r}: undecided between {answer.runner_up!r} and another ({known})"
+    lead = (
+        "" if answer.runner_up is None else f", at least {_below(answer.margin_lower)} nats before {answer.runner_up!r}"
+    )
+    return f"{line!r}: {answer.token!r}{lead}, probability {answer.probability:.4g} ({known})"
 
 
 def _capacity(options: argparse.Namespace) -> int:
@@ -448,7 +499,7 @@ def _capacity(options: argparse.Namespace) -> int:
 
     with _progress(not options.json) as progress:
         progress("task", None, "")
-        task = _read_task(options, "labels")
+        task = _read_facts(options, "labels").task
         progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
         summary = capacity_summary(
             task,
@@ -652,7 +703,8 @@ def _print(options: argparse.Namespace, summary: dict[str, Any], tables: Callabl
         sys.stdout.write(json.dumps(summary) + "\n")
         return
     if "headline" in summary:
-        sys.stdout.write(f"{summary['headline']}\n\n")
+        reading = f"Read as {summary['reading']}.\n" if "reading" in summary else ""
+        sys.stdout.write(f"{summary['headline']}\n{reading}\n")
     _print_tables(tables(summary))
 
 
@@ -741,7 +793,7 @@ def _subset_test(test: dict[str, Any]) -> str:
     if (sample := test["sample"]) is not None:
         text += (
             f"; {sample['dependent']} of {sample['samples']} random subsets are dependent, so with "
-            f"{100 * sample['confidence']:g} % confidence a share of at most {_number(sample['share_upper'])} is"
+            f"{100 * sample['confidence']:g} % confidence a share of at most {_above(sample['share_upper'])} is"
         )
     return text
 
@@ -773,11 +825,11 @@ def _memorize_tables(summary: dict[str, Any]) -> Rows:
         ("asked", summary["asked"]),
         ("targets", summary["origin"]),
         ("contexts held", f"{summary['held']} of {summary['memorized']}; {summary['wrong']} proved not to be"),
-        *([("least margin", f">= {_number(summary['margin_lower'])}")] if summary["margin_lower"] is not None else []),
-        (f"{loss}, mean", f"<= {_number(summary['mean_loss_upper'])}{unit}"),
-        (f"{loss}, worst", f"<= {_number(summary['max_loss_upper'])}{unit}"),
+        *([("least margin", f">= {_below(summary['margin_lower'])}")] if summary["margin_lower"] is not None else []),
+        (f"{loss}, mean", f"<= {_above(summary['mean_loss_upper'])}{unit}"),
+        (f"{loss}, worst", f"<= {_above(summary['max_loss_upper'])}{unit}"),
         *(
-            [("KL of a guess without the context", f">= {_number(summary['guess_kl_lower'])} nats")]
+            [("KL of a guess without the context", f">= {_below(summary['guess_kl_lower'])} nats")]
             if summary["guess_kl_lower"] is not None
             else []
         ),
@@ -786,17 +838,17 @@ def _memorize_tables(summary: dict[str, Any]) -> Rows:
             [
                 (
                     "KL of the raw counts, all contexts, mean",
-                    f"in [{_number(lower)}, {_number(upper)}] nats; memorized are smoothed counts",
+                    f"in [{_below(lower)}, {_above(upper)}] nats; memorized are smoothed counts",
                 )
             ]
             if lower is not None
             else []
         ),
-        *([("condition of the features", f"<= {_number(summary['condition'])}")] if summary["condition"] else []),
+        *([("condition of the features", f"<= {_above(summary['condition'])}")] if summary["condition"] else []),
         *(
             [
                 (
-                    f"attention above 1 - {_number(summary['saturation_delta'])}",
+                    f"attention above 1 - {_above(summary['saturation_delta'])}",
                     f"at least {summary['saturated_pairs']} of {summary['pairs']} pairs of a head and a context",
                 )
             ]
@@ -829,8 +881,8 @@ def _encoder_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     (lower, upper), (_, reached) = summary["unavoidable_kl"], summary["encoder_kl"]
     return [
-        ("KL, memorized, by frequency", f"<= {_number(reached)} nats"),
-        (f"of it unavoidable with d = {summary['dim']}", f"in [{_number(lower)}, {_number(upper)}] nats"),
+        ("KL, memorized, by frequency", f"<= {_above(reached)} nats"),
+        (f"of it unavoidable with d = {summary['dim']}", f"in [{_below(lower)}, {_above(upper)}] nats"),
     ]
 
 
@@ -906,13 +958,21 @@ def _layer_result(row: dict[str, Any]) -> str:
 
 
 def _check_tables(summary: dict[str, Any]) -> Rows:
-    rows = [("asked", summary["asked"])]
+    rows = [("asked", summary["asked"]), ("by", summary["path"])]
     rows += [(each["id"], f"{each['verdict']}: {each['reason']}") for each in summary["statements"]]
-    return [(f"By {summary['path']}", rows)]
+    return [("Proved again", rows)]
 
 
 def _run_tables(summary: dict[str, Any]) -> Rows:
     return [(f"{summary['dtype']} on {summary['device']}", [("replica", _torch_row(summary))])]
+
+
+def _below(value: float | None) -> str:
+    return "unknown" if value is None else decimal_below(value)
+
+
+def _above(value: float | None) -> str:
+    return "unknown" if value is None else decimal_above(value)
 
 
 def _number(value: float | None) -> str:

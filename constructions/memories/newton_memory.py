@@ -3,6 +3,7 @@ r"""The smallest attention-only models that are found to hold a table of facts, 
 Page: docs/claims/newton_memory.md
 """
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -65,7 +66,8 @@ class Attempt:
         shape: The shape.
         parameters: Entries of all its tensors.
         solved: Number of seeds that succeeded.
-        seeds: Number of seeds that were tried; the search leaves a shape at its first success.
+        seeds: Number of seeds that were tried; the search leaves a shape at its first success, or at that of a shape
+            with which it takes turns.
         iterations: Steps of each of them, both stages together.
     """
 
@@ -117,17 +119,17 @@ def newton_memory(
     r"""Search for an attention-only transformer of few entries that holds a table of facts, for any context length.
 
     First a shape that is large enough to be nearly safe: one with a degree of freedom per fact or somewhat more, see
-    `freedom`; then one of a quarter more, where no start succeeds. From there on, smaller by some percent at a time,
-    shape after shape while one of the seeds succeeds, and once more by half the step. Each start runs in two stages,
-    `solve`. A model counts if, with its entries rounded to float32, every label is ahead by at least `LEAST_MARGIN` in
-    float64 arithmetic; a proof is the caller's.
+    `freedom`; then one of a quarter more, where no start succeeds. From there on, smaller by some percent at a time
+    while a start succeeds, taken in turn from the best shapes of two widths; and once more by half the step. Each start
+    runs in two stages, `solve`. A model counts if, with its entries rounded to float32, every label is ahead by at
+    least `LEAST_MARGIN` in float64 arithmetic; a proof is the caller's.
 
     A keyboard interrupt ends the search and keeps the best model so far, if there is one.
 
     Args:
         task: Contexts of any length $S \ge 1$, and labels.
         at_most: Entries of all tensors that the model may have; by default as many as the safe shape has.
-        seeds: Starts for each shape; the first that succeeds ends the trial.
+        seeds: Starts for each shape, at most; the first that succeeds ends the trial.
         iterations: Steps of each start, at most, in each of its stages.
         seed: The first seed; on one machine equal arguments give equal bits.
         resume: A model that an earlier search found for this task: the search goes on below its size.
@@ -288,12 +290,13 @@ def freedom(shape: Shape, *, tokens: int, length: int) -> int:
     return max(0, tokens * (d - 1) + (length - 2) * d - d * (d - 2) + heads * (d + 2 * d * r - r * r))
 
 
-def best_shape(table: Table, entries: int) -> Shape | None:
+def best_shape(table: Table, entries: int, *, besides: int | None = None) -> Shape | None:
     """The shape within so many used entries that has the most degrees of freedom in the two stages together.
 
     Args:
         table: The facts.
         entries: How many used entries it may have.
+        besides: A width that it shall not have.
 
     Returns:
         The shape; `None` where not even two coordinates without a head fit.
@@ -303,7 +306,7 @@ def best_shape(table: Table, entries: int) -> Shape | None:
     tokens, length = len(table.read), table.contexts.shape[1]
     best: tuple[tuple[bool, int], Shape] | None = None
     for width in _WIDTHS if length > 1 else (2,):
-        for query_width in range(1, min(width, _MOST_QUERIES) + 1):
+        for query_width in range(1, min(width, _MOST_QUERIES) + 1) if width != besides else ():
             room = entries - table.used(Shape(width, query_width, 0))
             if room < 0:
                 continue
@@ -399,51 +402,59 @@ class _Search:
         for _ in range(1 + _WIDENINGS):
             shape = safe_shape(self.table, per_fact)
             if at_most is not None and self.table.stored(shape) > at_most:
-                shape = self._allowed(at_most)
-                if not self.tried(shape):
+                if not self.tried([self._allowed(at_most)]):
                     raise self._none_found(at_most)
                 return
-            per_fact *= _WIDER
-            if shape not in self.failed and self.tried(shape):
+            if self.tried([shape]):
                 return
+            per_fact *= _WIDER
         raise self._none_found(at_most)
 
     def shrink(self) -> None:
-        """Smaller shapes while one of the seeds succeeds; after the first failure one of half the step."""
+        """Smaller shapes while a start succeeds; after the first failure half the step."""
         step = _STEP
         while step >= _STEP / 2:
             assert self.best is not None
             entries = self.table.used(self.best.shape)
-            shape = best_shape(self.table, min(entries - 1, math.floor(entries * (1.0 - step))))
-            if shape is None or shape in self.failed or not self.tried(shape):
+            room = min(entries - 1, math.floor(entries * (1.0 - step)))
+            shape = best_shape(self.table, room)
+            shapes = [] if shape is None else [shape, best_shape(self.table, room, besides=shape.width)]
+            # Two coordinates are a last resort, for where no other width fits.
+            if not self.tried([s for s in shapes if s is not None and (s.width > 2 or s is shape)]):
                 step /= 2
 
-    def tried(self, shape: Shape) -> bool:
-        """Whether one of the seeds leads to a model of this shape."""
-        parameters = self.table.stored(shape)
-        steps: list[int] = []
-        solved = False
-        for k in range(self.seed, self.seed + self.seeds):
-            name = f"{len(self.table.labels)} facts, {parameters} entries, start {k - self.seed + 1} of {self.seeds}"
-
-            def report(stage: str, done: int, right: float, name: str = name) -> None:
-                self.progress("search", None, f"{name}: {stage}, step {done}, {right:.1%} right")
-
-            weights, taken = solve(self.table, shape, iterations=self.iterations, seed=k, report=report)
-            steps.append(taken)
+    def tried(self, shapes: list[Shape]) -> bool:
+        """Whether a start leads to a model of one of these shapes: first one start of each, then another of each."""
+        steps: dict[Shape, list[int]] = {shape: [] for shape in shapes if shape not in self.failed}
+        solved: Shape | None = None
+        for k, shape in itertools.product(range(self.seed, self.seed + self.seeds), steps):
+            weights, taken = solve(
+                self.table, shape, iterations=self.iterations, seed=k, report=self._reported(shape, k)
+            )
+            steps[shape].append(taken)
             if weights is not None:
                 network = self.table.network(shape, weights)
                 margin = self.table.margin(network)
                 if margin >= LEAST_MARGIN:
                     self.best = _Found(network, shape, margin, k)
-                    solved = True
+                    solved = shape
                     break
-        self.attempts.append(Attempt(shape, parameters, int(solved), len(steps), tuple(steps)))
-        if not solved:
-            self.failed.add(shape)
-        else:
-            self.progress("search", None, f"{len(self.table.labels)} facts, {parameters} entries: found")
-        return solved
+        for shape, taken in steps.items():
+            if taken:
+                stored = self.table.stored(shape)
+                self.attempts.append(Attempt(shape, stored, int(shape == solved), len(taken), tuple(taken)))
+        if solved is None:
+            self.failed.update(steps)
+            return False
+        self.progress("search", None, f"{len(self.table.labels)} facts, {self.table.stored(solved)} entries: found")
+        return True
+
+    def _reported(self, shape: Shape, seed: int) -> Report:
+        facts, entries = len(self.table.labels), self.table.stored(shape)
+        name = f"{facts} facts, {entries} entries, start {seed - self.seed + 1} of {self.seeds}"
+        return lambda stage, done, right: self.progress(
+            "search", None, f"{name}: {stage}, step {done}, {right:.1%} right"
+        )
 
     def _allowed(self, at_most: int) -> Shape:
         """The best shape that is stored in so many entries."""

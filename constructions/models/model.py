@@ -3,18 +3,15 @@ r"""A model: an input, blocks over the residual stream, and a readout at the las
 Page: docs/conventions.md
 """
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from constructions.errors import FileFormatError, InputError
-from constructions.files import canonical_json
 from constructions.models.blocks import Attention, Block, FeedForward, Normalization, Tensor, frozen, tensor_fields
 from constructions.models.tensor_file import load_tensors, save_tensors
+from constructions.tasks.stored_arrays import arrays_sha256
 
 FORMAT = "byheart-model"
 VERSION = 2
@@ -217,11 +214,7 @@ class Model:
             InputError: The model is rational.
         """
         self._require_float64()
-        digest = hashlib.sha256(canonical_json(self.options()).encode("ascii"))
-        for name, tensor in self.tensors().items():
-            digest.update(f"{name}:{','.join(map(str, tensor.shape))};".encode("ascii"))
-            digest.update(np.ascontiguousarray(tensor, dtype="<f8").data)
-        return digest.hexdigest()
+        return arrays_sha256(self.options(), self.tensors())
 
     def save(self, path: Path) -> None:
         """Write the model to `path` as safetensors, atomically; equal models give equal bytes.

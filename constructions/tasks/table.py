@@ -5,7 +5,8 @@ Page: docs/task.md
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +17,13 @@ from constructions.tasks.task import Counts, Target, Task, make_task
 from constructions.tasks.text import decode, read_bytes
 
 _LARGEST_WEIGHT = 2**53
+_SHOWN_PROBLEMS = 20
 _WEIGHT = "weight"
+_DELIMITERS = (",", ";", "\t", "|")
+_NAMES = frozenset(
+    "subject relation predicate object entity attribute property question answer context next next_token label target "
+    "input output fact prompt completion weight count frequency".split()
+)
 
 Fact = tuple[tuple[str, ...], str, int]
 
@@ -44,6 +51,61 @@ def read_table(path: str | Path) -> str:
         'France,capital,Paris\\n'
     """
     return decode(read_bytes(path), str(path))
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """How a table is written, as far as its rows tell.
+
+    Args:
+        delimiter: What separates the cells.
+        header: Whether the first row holds names.
+
+    Page: docs/task.md
+    """
+
+    delimiter: str
+    header: bool
+
+
+def sniff_table(table: str) -> TableForm:
+    """Find out what separates the cells of a table, and whether its first row holds names.
+
+    The delimiter is the one of ``,``, ``;``, tab and ``|`` with which all rows have the same number of cells, two at
+    least; of several the one that makes the most cells. The first row holds names if each of its cells is a name that
+    headers have (``subject``, ``question``, ``answer``, ``label``, ``weight``, ...), or if its last cell is ``weight``
+    above a column of integers.
+
+    Args:
+        table: The rows.
+
+    Returns:
+        What was found; a comma where no delimiter fits, so that the errors of `table_task` say what is wrong.
+
+    Page: docs/task.md
+
+    Example:
+        >>> sniff_table("subject;relation;answer\\nFrance;capital;Paris\\n")
+        TableForm(delimiter=';', header=True)
+    """
+    found = [(_width(table, delimiter), delimiter) for delimiter in _DELIMITERS]
+    width, delimiter = max(found, key=lambda each: each[0])
+    if width < 2:
+        return TableForm(_DELIMITERS[0], False)
+    (_, first), *rows = _rows(table, delimiter)
+    names = [cell.strip().lower() for cell in first]
+    named = all(name in _NAMES for name in names) and len(set(names)) == len(names)
+    weighted = names[-1] == _WEIGHT and bool(rows) and all(row[-1].strip().isdigit() for _, row in rows)
+    return TableForm(delimiter, bool(rows) and (named or weighted))
+
+
+def _width(table: str, delimiter: str) -> int:
+    """The number of cells that all rows have with this delimiter, or 0."""
+    try:
+        widths = {len(row) for _, row in _rows(table, delimiter)}
+    except InputError:
+        return 0
+    return widths.pop() if len(widths) == 1 else 0
 
 
 def table_task(
@@ -103,24 +165,68 @@ def table_task(
             "it is a fact"
         )
     weighted = named_weight if weights is None else weights
-    found = _facts(rows[1:] if header else rows, weighted=weighted)
+    found = _facts(rows[1:] if header else rows, weighted=weighted, place="line {} of the table")
     if not found:
         raise InputError("the table has a header, but no facts")
+    return _task(found, place="line {} of the table", target=target, facts=facts, mass=mass)
 
+
+def facts_task(
+    rows: Sequence[tuple[str, ...]],
+    *,
+    weights: bool = False,
+    target: Target = "labels",
+    facts: int | None = None,
+    mass: Fraction | float | None = None,
+) -> Task:
+    """Make a task of facts given as rows of cells: the tokens of a context, the token that follows, perhaps a weight.
+
+    Args:
+        rows: The facts.
+        weights: Whether the last cell of each holds its weight.
+        target: As for `table_task`.
+        facts: As for `table_task`.
+        mass: As for `table_task`.
+
+    Returns:
+        The task.
+
+    Raises:
+        InputError: No facts, and as `table_task`; names the rows, the first being 1.
+
+    Page: docs/task.md
+
+    Example:
+        >>> facts_task([("France", "capital", "Paris")]).vocabulary
+        ('France', 'capital', 'Paris')
+    """
+    found = _facts([(i, list(row)) for i, row in enumerate(rows, 1)], weighted=weights, place="fact {}")
+    if not found:
+        raise InputError("there are no facts")
+    return _task(found, place="fact {}", target=target, facts=facts, mass=mass)
+
+
+def _task(
+    found: list[tuple[int, Fact]], *, place: str, target: Target, facts: int | None, mass: Fraction | float | None
+) -> Task:
     number: dict[str, int] = {}
     follows: dict[tuple[int, ...], dict[int, int]] = {}
     line_of: dict[tuple[tuple[int, ...], int], int] = {}
+    repeated = []
     for line, (context, next_token, weight) in found:
         *tokens, following = (number.setdefault(token, len(number)) for token in (*context, next_token))
         key = tuple(tokens)
         if (key, following) in line_of:
-            raise InputError(
-                f"line {line} of the table repeats line {line_of[key, following]}: {_shown(context)} -> {next_token!r}"
+            repeated.append(
+                f"{place.format(line)} repeats {place.split()[0]} {line_of[key, following]}: "
+                f"{_shown(context)} -> {next_token!r}"
             )
+            continue
         line_of[key, following] = line
         follows.setdefault(key, {})[following] = weight
+    _refuse(repeated)
     if target == "labels":
-        _refuse_contradictions(follows, line_of, list(number))
+        _refuse(_contradictions(follows, line_of, list(number), place))
     return make_task(
         np.array(list(follows), dtype=np.int64),
         Counts.from_rows(list(follows.values())),
@@ -148,51 +254,67 @@ def _rows(table: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         line = reader.line_num + 1
 
 
-def _facts(rows: list[tuple[int, list[str]]], *, weighted: bool) -> list[tuple[int, Fact]]:
-    found = []
+def _facts(rows: list[tuple[int, list[str]]], *, weighted: bool, place: str) -> list[tuple[int, Fact]]:
+    found, problems = [], []
     for line, row in rows:
-        width = len(rows[0][1])
+        width, where = len(rows[0][1]), place.format(line)
         if len(row) != width:
-            raise InputError(
-                f"line {line} of the table has {len(row)} cells, but line {rows[0][0]} has {width}: {_shown(row)}"
+            problems.append(
+                f"{where} has {_cells(len(row))}, but {place.split()[0]} {rows[0][0]} has {width}: {_shown(row)}"
             )
-        if width < 2 + weighted:
-            raise InputError(
-                f"line {line} of the table has {width} cells, expected at least one token of context, the next token"
-                f"{' and a weight' if weighted else ''}: {_shown(row)}"
+        elif width < 2 + weighted:
+            problems.append(
+                f"{where} has {_cells(width)}, expected at least one token of context, the next token"
+                f"{' and a weight' if weighted else ''}: {_shown(row)}; is there another delimiter?"
             )
-        if "" in row:
-            raise InputError(f"line {line} of the table has an empty cell: {_shown(row)}")
-        weight = 1
-        if weighted:
-            *row, last = row
-            weight = _weight(last, line)
-        found.append((line, (tuple(row[:-1]), row[-1], weight)))
+        elif "" in row:
+            problems.append(f"{where} has an empty cell: {_shown(row)}")
+        elif weighted and not _is_weight(row[-1]):
+            problems.append(f"{where} has the weight {row[-1]!r}, expected an integer from 1 to 2**53")
+        else:
+            *tokens, last = row
+            context, following, weight = (tokens[:-1], tokens[-1], int(last)) if weighted else (tokens, last, 1)
+            found.append((line, (tuple(context), following, weight)))
+    _refuse(problems)
     return found
 
 
-def _weight(cell: str, line: int) -> int:
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
+
+
+def _is_weight(cell: str) -> bool:
     digits = cell.strip()
     # 16 digits reach beyond the largest weight; int() alone would also accept underscores and other alphabets.
-    if digits.isascii() and digits.isdigit() and len(digits.lstrip("0")) <= 16 and 1 <= int(digits) <= _LARGEST_WEIGHT:
-        return int(digits)
-    raise InputError(f"line {line} of the table has the weight {cell!r}, expected an integer from 1 to 2**53")
+    short = digits.isascii() and digits.isdigit() and len(digits.lstrip("0")) <= 16
+    return short and 1 <= int(digits) <= _LARGEST_WEIGHT
 
 
-def _refuse_contradictions(
+def _contradictions(
     follows: dict[tuple[int, ...], dict[int, int]],
     line_of: dict[tuple[tuple[int, ...], int], int],
     vocabulary: list[str],
-) -> None:
+    place: str,
+) -> list[str]:
+    found = []
+    kind, rest = place.split(" {}")
     for context, weight_of in follows.items():
         heaviest = max(weight_of.values())
         first, *others = (token for token, weight in weight_of.items() if weight == heaviest)
-        if others:
-            raise InputError(
-                f"lines {line_of[context, first]} and {line_of[context, others[0]]} of the table contradict each "
-                f"other: {_shown([vocabulary[token] for token in context])} -> {vocabulary[first]!r} and "
-                f"{vocabulary[others[0]]!r} with equal weight; make one of them heavier, or take the target 'laws'"
-            )
+        found += [
+            f"{kind}s {line_of[context, first]} and {line_of[context, other]}{rest} contradict each other: "
+            f"{_shown([vocabulary[token] for token in context])} -> {vocabulary[first]!r} and {vocabulary[other]!r} "
+            "with equal weight; make one of them heavier, or take the target 'laws'"
+            for other in others
+        ]
+    return found
+
+
+def _refuse(problems: list[str]) -> None:
+    """Raise `InputError` with all that is wrong, or the first of very much."""
+    if problems:
+        more = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] * (len(problems) > _SHOWN_PROBLEMS)
+        raise InputError("\n  ".join([*problems[:_SHOWN_PROBLEMS], *more]))
 
 
 def _shown(tokens: list[str] | tuple[str, ...]) -> str:

@@ -1,9 +1,5 @@
 """What is to be memorized: contexts, what follows them, and the target that the model must reach."""
 
-import hashlib
-import io
-import math
-import zipfile
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
-from constructions.files import canonical_json, read_regular_file, write_atomically
+from constructions.tasks.stored_arrays import arrays_sha256, read_stored_arrays, save_arrays
 
 Int64Array = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
@@ -21,7 +17,6 @@ Target = Literal["laws", "labels"]
 Origin = Literal["smoothed counts", "most frequent", "table", "own"]
 """Where targets come from: the smoothed counts, the most frequent next tokens, the rows of a table, or elsewhere."""
 
-_END_OF_ARCHIVE = b"\0\0"  # the length of a comment that is not there
 _LARGEST_COUNT = 2**53  # counts stay exact in float64
 _LARGEST_VOCABULARY_BYTES = 2**28
 _LARGEST_LAWS = 2**28  # entries: laws are dense, 2 GiB
@@ -280,17 +275,17 @@ class Task:
         """Number of all contexts, memorized and tail, M."""
         return len(self.contexts) + len(self.tail_contexts)
 
-    def modes(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Where the target of the rows `start .. stop - 1` is largest, `[stop - start, N]`.
+    def modes(self, rows: slice | Int64Array = slice(None)) -> NDArray[np.bool_]:
+        """Where the target of these contexts, by default of all, is largest, `[contexts, N]`.
 
         For ``laws`` every position of the largest value of the law (a law may have several modes), for ``labels`` the
         label alone.
         """
         if self.laws is not None:
-            part = self.laws[start:stop]
+            part = self.laws[rows]
             return part == part.max(axis=1, keepdims=True)
-        result = np.zeros((len(self.labels[start:stop]), self.vocabulary_size), dtype=bool)
-        result[np.arange(len(result)), self.labels[start:stop]] = True
+        result = np.zeros((len(self.labels[rows]), self.vocabulary_size), dtype=bool)
+        result[np.arange(len(result)), self.labels[rows]] = True
         return result
 
     def arrays(self) -> dict[str, NDArray]:
@@ -320,18 +315,14 @@ class Task:
         First the canonical JSON of ``[target, origin, [token, ..]]``; then for each numeric array in the order of
         `arrays` the ASCII text ``name:d1,d2,..;`` and its little-endian 8-byte entries (int64 or float64).
         """
-        digest = hashlib.sha256(canonical_json([self.target, self.origin, list(self.vocabulary)]).encode("ascii"))
-        for name, array in self.arrays().items():
-            if name not in ("target", "origin", "vocabulary"):
-                digest.update(f"{name}:{','.join(map(str, array.shape))};".encode("ascii"))
-                digest.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data)
-        return digest.hexdigest()
+        arrays = self.arrays()
+        for name in ("target", "origin", "vocabulary"):
+            del arrays[name]
+        return arrays_sha256([self.target, self.origin, list(self.vocabulary)], arrays)
 
     def save(self, path: Path) -> None:
         """Write the arrays to `path` as an uncompressed ``.npz``, atomically; equal tasks give equal bytes."""
-        buffer = io.BytesIO()
-        np.savez(buffer, **self.arrays())  # type: ignore[arg-type]
-        write_atomically(Path(path), buffer.getvalue())
+        save_arrays(path, self.arrays())
 
     @classmethod
     def load(cls, path: Path) -> "Task":
@@ -554,67 +545,3 @@ def _frozen_floats(name: str, value: object, *, dimensions: int) -> Float64Array
     array = np.array(array, dtype=np.float64, order="C", copy=True)
     array.setflags(write=False)
     return array
-
-
-def read_stored_arrays(path: Path) -> dict[str, NDArray]:
-    """Read an ``.npz`` of the one form in which numpy stores little-endian arrays uncompressed; nothing is converted.
-
-    Every member is an array in C order, of int64, float64 or text, as long as its shape says, so that a file has one
-    meaning to every reader and no archive takes more memory than its size.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The arrays by name.
-
-    Raises:
-        FileFormatError: The file is missing, truncated, or of another form.
-
-    Page: docs/rigour/certificate.md
-    """
-    path = Path(path)
-    try:
-        data = read_regular_file(path)
-        if not data.startswith(b"PK\x03\x04"):
-            raise FileFormatError(f"{path} is not a readable .npz file: it does not begin with a member")
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = archive.infolist()
-            names = [member.filename for member in members]
-            if len(set(names)) != len(names) or not all(name.endswith(".npy") for name in names):
-                raise FileFormatError(f"{path} has the members {names}, expected distinct names that end in .npy")
-            if any(member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1 for member in members):
-                raise FileFormatError(f"{path} is compressed or encrypted; byheart writes neither")
-            ends = [member.header_offset for member in members[1:]] + [archive.start_dir]
-            if any(member.header_offset + member.file_size > end for member, end in zip(members, ends, strict=True)):
-                raise FileFormatError(f"{path} has members that overlap")
-            if members and members[0].header_offset != 0:
-                raise FileFormatError(f"{path} does not begin with its first member")
-            if archive.comment or not data.endswith(_END_OF_ARCHIVE):
-                raise FileFormatError(f"{path} goes on after its archive")
-            return {name.removesuffix(".npy"): _stored_array(path, name, archive.read(name)) for name in names}
-    except FileFormatError:
-        raise
-    except Exception as error:  # whatever a hostile archive makes the readers of zip and npy raise
-        raise FileFormatError(f"{path} is not a readable .npz file: {error}") from error
-
-
-def _stored_array(path: Path, name: str, data: bytes) -> NDArray:
-    buffer = io.BytesIO(data)
-    if np.lib.format.read_magic(buffer) != (1, 0):
-        raise FileFormatError(f"{path}: {name} is not of version 1.0 of the format of numpy")
-    shape, fortran, kind = np.lib.format.read_array_header_1_0(buffer)
-    if fortran or not (kind.str in ("<i8", "<f8") or (kind.str.startswith("<U") and kind.itemsize)):
-        raise FileFormatError(f"{path}: {name} is stored as {kind.str!r}, expected '<i8', '<f8' or '<U..' in C order")
-    body = data[buffer.tell() :]
-    if kind.itemsize * math.prod(shape) != len(body):
-        raise FileFormatError(f"{path}: {name} of shape {list(shape)} does not have the bytes it needs")
-    written = io.BytesIO()
-    np.lib.format.write_array_header_1_0(written, {"descr": kind.str, "fortran_order": False, "shape": shape})
-    if data[: buffer.tell()] != written.getvalue():
-        raise FileFormatError(f"{path}: {name} has a header that numpy does not write")
-    if kind.kind == "U":
-        points = np.frombuffer(body, dtype="<u4")
-        if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
-            raise FileFormatError(f"{path}: {name} holds code points that are no characters")
-    return np.frombuffer(body, dtype=kind).reshape(shape)

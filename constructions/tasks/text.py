@@ -20,8 +20,9 @@ Unit = Literal["char", "byte", "word"]
 
 OTHER = "<other>"
 
-_DEFAULT_VOCABULARY = {"char": 64, "byte": 256, "word": 256}
-_WORDS = re.compile(r"\w+|[^\w\s]")
+_DEFAULT_VOCABULARY = {"char": 256, "byte": 256, "word": 256}
+WORDS = re.compile(r"\w+|[^\w\s]")
+"""What the unit ``word`` cuts a text into."""
 _LARGEST_KEY = 2**62
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -132,7 +133,8 @@ def text_task(
         text: The text; bytes for the unit ``byte``.
         unit: ``char`` (code points), ``byte``, or ``word`` (runs of letters, digits and underscores, and single other
             characters; white space separates, case is kept).
-        vocabulary: Size of the vocabulary, $N$, with ``<other>``: 64 characters, 256 bytes or 256 words by default.
+        vocabulary: Size of the vocabulary, $N$, with ``<other>``: 256 by default, which holds every character of most
+            texts.
         context: Tokens in a context, $S$.
         facts: How many contexts to memorize, the most frequent ones; all by default.
         mass: Instead of `facts`, the share of the text that the memorized contexts must hold.
@@ -169,6 +171,20 @@ def text_task(
     return make_task(contexts, counts, vocabulary=names, target=target, facts=facts, mass=mass, at_most=at_most)
 
 
+def units(text: str | bytes, unit: Unit) -> list[str]:
+    """The tokens of a text, in order, by name, before any vocabulary.
+
+    Page: docs/task.md
+
+    Example:
+        >>> units("the cat's", "word")
+        ['the', 'cat', "'", 's']
+    """
+    if isinstance(text, bytes):
+        return [byte_name(value) for value in text]
+    return WORDS.findall(text) if unit == "word" else list(text)
+
+
 def _default_vocabulary(unit: str) -> int:
     if unit not in _DEFAULT_VOCABULARY:
         raise InputError(f"unit = {unit!r}, expected 'char', 'byte' or 'word'")
@@ -181,7 +197,7 @@ def _tokens(text: str | bytes, unit: Unit, size: int) -> tuple[tuple[str, ...], 
         raise InputError(f"text is {type(text).__name__}, expected {'bytes' if unit == 'byte' else 'str'}")
     if isinstance(text, bytes):
         codes = np.frombuffer(text, dtype=np.uint8)
-        return _numbered(codes, [_byte_name(value) for value in range(256)], size)
+        return _numbered(codes, [byte_name(value) for value in range(256)], size)
     if "\0" in text:
         raise InputError(f"text has a NUL at character {text.index(chr(0))}, which no text has; take the unit 'byte'")
     if unit == "char":
@@ -190,7 +206,7 @@ def _tokens(text: str | bytes, unit: Unit, size: int) -> tuple[tuple[str, ...], 
         except UnicodeEncodeError as error:
             raise InputError(f"text has the lone surrogate {text[error.start]!r} at character {error.start}") from None
         return _numbered(codes, None, size)
-    words = _WORDS.findall(text)
+    words = units(text, "word")
     codes_of = {word: code for code, word in enumerate(Counter(words))}
     codes = np.fromiter(map(codes_of.__getitem__, words), dtype=np.int64, count=len(words))
     return _numbered(codes, list(codes_of), size)
@@ -210,7 +226,11 @@ def _numbered(codes: NDArray[np.integer], texts: list[str] | None, size: int) ->
     return names if len(kept) == len(order) else (*names, OTHER), number_of[codes]
 
 
-def _byte_name(value: int) -> str:
+def byte_name(value: int) -> str:
+    r"""The name of the token of a byte: its ASCII character, or like ``\x0a``.
+
+    Page: docs/task.md
+    """
     return chr(value) if 32 <= value < 127 and value != ord("\\") else f"\\x{value:02x}"
 
 

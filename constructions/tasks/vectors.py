@@ -1,7 +1,5 @@
 """What a layer that reads vectors is to memorize."""
 
-import hashlib
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -10,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, InputError
-from constructions.files import canonical_json, write_atomically
-from constructions.tasks.task import Task, read_stored_arrays
+from constructions.tasks.stored_arrays import arrays_sha256, read_stored_arrays, save_arrays
+from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
@@ -70,9 +68,9 @@ class VectorTask:
         """What the outputs must meet: the ``values`` of a regression, or the ``labels`` of a classification."""
         return "values" if self.kind == "regression" else "labels"
 
-    def modes(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Where the label of the examples `start .. stop - 1` is largest, `[stop - start, d_out]`."""
-        part = self.labels[start:stop]
+    def modes(self, rows: slice | NDArray[np.int64] = slice(None)) -> NDArray[np.bool_]:
+        """Where the label of these examples, by default of all, is largest, `[examples, d_out]`."""
+        part = self.labels[rows]
         return part == part.max(axis=1, keepdims=True)
 
     @property
@@ -127,13 +125,11 @@ class VectorTask:
         ``name:d1,d2,..;`` and its little-endian float64 entries.
         """
         numeric = {name: array for name, array in self.arrays().items() if name != "kind"}
-        return _digest(numeric, hashlib.sha256(canonical_json([self.kind]).encode("ascii")))
+        return arrays_sha256([self.kind], numeric)
 
     def save(self, path: Path) -> None:
         """Write the arrays to `path` as an uncompressed ``.npz``, atomically; equal tasks give equal bytes."""
-        buffer = io.BytesIO()
-        np.savez(buffer, **self.arrays())  # type: ignore[arg-type]
-        write_atomically(Path(path), buffer.getvalue())
+        save_arrays(path, self.arrays())
 
     @classmethod
     def load(cls, path: Path) -> "VectorTask":
@@ -176,13 +172,6 @@ def load_task(path: Path) -> Task | VectorTask:
     path = Path(path)
     arrays = read_stored_arrays(path)
     return (VectorTask if "kind" in arrays else Task).from_arrays(path, arrays)
-
-
-def _digest(arrays: dict[str, Float64Array], digest: "hashlib._Hash") -> str:
-    for name, array in arrays.items():
-        digest.update(f"{name}:{','.join(map(str, array.shape))};".encode("ascii"))
-        digest.update(np.ascontiguousarray(array, dtype="<f8").data)
-    return digest.hexdigest()
 
 
 def _frozen(name: str, value: object, dimensions: int) -> Float64Array:

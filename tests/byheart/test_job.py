@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from byheart import job
-from byheart.job import capacity_summary, dimensions, memorize, run_summary
+from byheart import job, memory
+from byheart.job import capacity_summary, dimensions, memorize_into, run_summary
 from constructions.errors import ByheartError, CapacityError, InputError, ResourceError
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
@@ -32,7 +32,7 @@ def small_text(length=6000, **options):
 
 def test_the_folder_holds_what_the_figures_say(tmp_path):
     task = small_text()
-    summary = memorize(task, out=tmp_path / "out", d_model=16, d_head=4)
+    summary = memorize_into(tmp_path / "out", task, d_model=16, d_head=4)
     assert set(summary) >= FIELDS
     assert summary["verdict"] == "PROVED"
     assert summary["wrong"] == 0 and summary["held"] == summary["memorized"] == 60
@@ -52,15 +52,15 @@ def test_the_folder_holds_what_the_figures_say(tmp_path):
 
 def test_the_same_seed_gives_the_same_bytes_and_another_one_others(tmp_path):
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
-        memorize(small_text(), out=tmp_path / name, tail="none", seed=seed)
+        memorize_into(tmp_path / name, small_text(), tail="none", seed=seed)
     model = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in "abc"}
     assert model["a"] == model["b"] != model["c"]
     assert (tmp_path / "a" / "task.npz").read_bytes() == (tmp_path / "c" / "task.npz").read_bytes()
 
 
 def test_a_fitted_tail_lowers_the_divergence_of_all_contexts_and_leaves_the_memorized_ones_exact(tmp_path):
-    plain = memorize(small_text(), out=tmp_path / "plain", tail="none", n_heads=None)
-    fitted = memorize(small_text(), out=tmp_path / "fitted", tail="fit")
+    plain = memorize_into(tmp_path / "plain", small_text(), tail="none", n_heads=None)
+    fitted = memorize_into(tmp_path / "fitted", small_text(), tail="fit")
     assert fitted["verdict"] == plain["verdict"] == "PROVED"
     assert fitted["max_loss_upper"] <= 1e-13
     assert fitted["text_kl"][1] < plain["text_kl"][0]
@@ -68,7 +68,7 @@ def test_a_fitted_tail_lowers_the_divergence_of_all_contexts_and_leaves_the_memo
 
 @pytest.mark.parametrize("front_end", ["table", "random", "base2", "rank-one"])
 def test_every_front_end_reaches_a_proof(tmp_path, front_end):
-    summary = memorize(small_text(), out=tmp_path / "out", d_model=16, d_head=4, front_end=front_end, tail="none")
+    summary = memorize_into(tmp_path / "out", small_text(), d_model=16, d_head=4, front_end=front_end, tail="none")
     assert summary["verdict"] == "PROVED" and summary["front_end"] == front_end
 
 
@@ -77,7 +77,7 @@ def test_labels_of_a_table_are_held_in_any_dimension(tmp_path, d_model):
     rng = np.random.default_rng(0)
     rows = {tuple(rng.integers(0, 15, 2)): int(rng.integers(0, 30)) for _ in range(80)}
     table = "".join(f"s{a},r{b},o{c}\n" for (a, b), c in rows.items())
-    summary = memorize(table_task(table), out=tmp_path / "out", d_model=d_model)
+    summary = memorize_into(tmp_path / "out", table_task(table), d_model=d_model)
     assert summary["verdict"] == "PROVED" and summary["held"] == len(rows)
     assert summary["torch"]["float32"]["accuracy"] == 1.0
     assert summary["torch"]["float64"]["within_bound"] is summary["torch"]["float32"]["within_bound"] is True
@@ -87,10 +87,10 @@ def test_labels_of_a_table_are_held_in_any_dimension(tmp_path, d_model):
 def test_the_fewest_heads_suffice_and_one_fewer_is_refused_with_their_number(tmp_path):
     task = small_text(facts=40)
     fewest = capacity_summary(task, d_model=11, d_head=4)["fewest_heads"]
-    summary = memorize(task, out=tmp_path / "out", d_model=11, d_head=4, n_heads=fewest)
+    summary = memorize_into(tmp_path / "out", task, d_model=11, d_head=4, n_heads=fewest)
     assert summary["verdict"] == "PROVED" and summary["rank_lower"] == summary["rank_upper"] == 40
     with pytest.raises(CapacityError, match=f"{fewest} heads suffice") as error:
-        memorize(task, out=tmp_path / "less", d_model=11, d_head=4, n_heads=fewest - 1)
+        memorize_into(tmp_path / "less", task, d_model=11, d_head=4, n_heads=fewest - 1)
     assert error.value.fewest_heads == fewest
     assert not (tmp_path / "less").exists()
 
@@ -107,7 +107,7 @@ def test_one_context_of_one_token_is_a_task(tmp_path):
     counts = Counts.from_rows([{0: 2, 1: 1}])
     for target in ("laws", "labels"):
         task = make_task(np.array([[1]]), counts, vocabulary=("a", "b"), target=target)
-        assert memorize(task, out=tmp_path / target)["verdict"] == "PROVED"
+        assert memorize_into(tmp_path / target, task)["verdict"] == "PROVED"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_one_context_of_one_token_is_a_task(tmp_path):
 )
 def test_a_bad_option_is_named_and_nothing_is_written(tmp_path, options, error, message):
     with pytest.raises(error, match=message):
-        memorize(small_text(), out=tmp_path / "out", **options)
+        memorize_into(tmp_path / "out", small_text(), **options)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -136,7 +136,7 @@ def test_too_little_memory_is_said_before_the_weights_are_built(tmp_path, monkey
     )
     monkeypatch.setattr(job, "build_memory", lambda *_, **__: pytest.fail("the work has started"))
     with pytest.raises(ResourceError, match=r"60 facts with .* GiB of memory"):
-        memorize(small_text(), out=tmp_path / "out")
+        memorize_into(tmp_path / "out", small_text())
     assert available_bytes() > 1000
 
 
@@ -144,14 +144,14 @@ def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(job, "write_report", interrupted)
+    monkeypatch.setattr(memory, "write_report", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        memorize(small_text(), out=tmp_path / "out", tail="none")
+        memorize_into(tmp_path / "out", small_text(), tail="none")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
-    summary = memorize(small_text(), out=tmp_path / "out", d_model=5, d_head=2, tail="none")
+    summary = memorize_into(tmp_path / "out", small_text(), d_model=5, d_head=2, tail="none")
     (lower, upper), (_, reached) = summary["unavoidable_kl"], summary["encoder_kl"]
     assert 1e-4 < lower < upper == reached < 0.1
     page = (tmp_path / "out" / "report.html").read_text()
@@ -166,23 +166,23 @@ def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
 
 
 def test_laws_that_fit_have_nothing_unavoidable_and_labels_have_no_laws(tmp_path):
-    laws = memorize(small_text(), out=tmp_path / "laws", d_model=11, tail="none")
+    laws = memorize_into(tmp_path / "laws", small_text(), d_model=11, tail="none")
     assert laws["unavoidable_kl"] == [0.0, 0.0] and 0 <= laws["encoder_kl"][0] <= laws["encoder_kl"][1] < 1e-18
     assert "cannot hold every law" not in (tmp_path / "laws" / "report.html").read_text()
-    labels = memorize(small_text(target="labels"), out=tmp_path / "labels")
+    labels = memorize_into(tmp_path / "labels", small_text(target="labels"))
     assert labels["unavoidable_kl"] is None and labels["encoder_kl"] is None
 
 
 def test_a_stored_folder_runs_within_its_bound(tmp_path):
-    memorize(small_text(), out=tmp_path / "out", tail="none")
+    memorize_into(tmp_path / "out", small_text(), tail="none")
     result = run_summary(tmp_path / "out", device="cpu", dtype="float32")
     assert result["within_bound"] is True and result["accuracy"] == 1.0 and result["dtype"] == "float32"
 
 
 def test_progress_tells_every_stage_in_order(tmp_path):
     seen = []
-    memorize(small_text(), out=tmp_path / "out", tail="none", progress=lambda stage, *_: seen.append(stage))
-    assert list(dict.fromkeys(seen)) == ["capacity", "weights", "certificate", "encoder", "torch", "files"]
+    memorize_into(tmp_path / "out", small_text(), tail="none", progress=lambda stage, *_: seen.append(stage))
+    assert list(dict.fromkeys(seen)) == ["capacity", "weights", "certificate", "encoder", "torch"]
 
 
 def test_default_dimensions_suit_the_target():

@@ -1,28 +1,23 @@
 """Attacks on the arithmetic: a single set that does not hold the exact result would be the worst bug there is."""
 
 import operator
+from collections import deque
 from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb, ctx, fmpq, fmpq_mat
+from flint import arb, ctx, fmpq, fmpq_mat, fmpz
 
-from verify.arithmetic.enclosure import (
-    UNIT,
-    Enclosure,
-    exp,
-    largest,
-    log,
-    log1p,
-    lower_sum,
-    matmul,
-    maximum,
-    residual,
-    sqrt,
-    total,
-    upper_product,
-    upper_sum,
-)
+from constructions.errors import InputError
+from verify.arithmetic.elementary import exp, log, log1p
+from verify.arithmetic.enclosure import Enclosure, largest, matmul, maximum, sqrt
+from verify.arithmetic.given_numbers import exact_array, nearest
+from verify.arithmetic.products import upper_product
+from verify.arithmetic.residuals import residual
+from verify.arithmetic.rounding import UNIT
+from verify.arithmetic.sums import lower_sum, total, upper_sum
 
 Point = list[arb]
 
@@ -240,3 +235,77 @@ def test_a_long_dot_product_whose_roundings_all_point_the_same_way_is_held() -> 
         with ctx.workprec(300):
             assert holds(result, [arb(exact)] * result.size)
             assert np.all(np.broadcast_to(result.radius, result.shape) <= 1.001 * n * n * UNIT)
+
+
+def disguised(rng: np.random.Generator, size: int) -> tuple[Any, list[Fraction]]:
+    """Numbers in a random disguise, which NumPy reads as it pleases, and what they are."""
+    ranges = [(-40, 40), (2**53 - 4, 2**53 + 4), (-(2**53) - 4, 4 - 2**53), (-(2**63), 2**63 - 1)]
+    low, high = ranges[int(rng.integers(len(ranges)))]
+    integers = [int(k) for k in rng.integers(low, high, size, endpoint=True)]
+    floats = np.nan_to_num(SOURCES[rng.choice(list(SOURCES))](rng, size), posinf=1.0, neginf=1.0)
+    with np.errstate(over="ignore"):
+        single, half = (np.nan_to_num(floats.astype(kind), posinf=0.1, neginf=0.1) for kind in (np.float32, np.float16))
+    pools: list[list[Any]] = [
+        integers,
+        floats.tolist(),
+        list(single),
+        list(half),
+        [np.int64(k) for k in integers],
+        [np.uint64(k % 2**64) for k in integers],
+        [bool(k % 2) for k in integers],
+        [Fraction(k, 2 ** int(rng.integers(0, 80))) for k in integers],
+        [fmpz(k) * fmpz(3) ** int(rng.integers(0, 3)) for k in integers],
+        [np.longdouble(k) / int(rng.integers(1, 5)) for k in integers],
+    ]
+    chosen = [pools[k] for k in rng.choice(len(pools), int(rng.integers(1, 4)))]
+    entries = [chosen[int(rng.integers(len(chosen)))][k] for k in range(size)]
+    exact = [
+        Fraction(int(v)) if isinstance(v, int | np.integer | fmpz) else Fraction(*v.as_integer_ratio()) for v in entries
+    ]
+    wraps: list[Callable[[list[Any]], Any]] = [list, tuple, deque, lambda v: np.array(v, dtype=object)]
+    wraps += [lambda v: [[w] for w in v], lambda v: [np.array([w]) for w in v], lambda v: [np.array(w) for w in v]]
+    if {type(v) for v in entries} in ({np.int64}, {np.uint64}, {np.float32}, {np.float16}, {float}, {bool}):
+        wraps += [np.array, lambda v: np.repeat(np.array(v), 2)[::2], lambda v: np.array(v).astype(_swapped(v))]
+    return wraps[int(rng.integers(len(wraps)))](entries), exact
+
+
+def _swapped(entries: list[Any]) -> np.dtype:
+    return np.array(entries).dtype.newbyteorder()
+
+
+def attack_readers(seed: int, least: int) -> tuple[int, int]:
+    """Enclosures of disguised numbers against rationals: how many were compared, and how many of them refused."""
+    rng = np.random.default_rng(seed)
+    compared = refused = 0
+    while compared < least:
+        given, exact = disguised(rng, int(rng.choice([1, 2, 3, 8, 40])))
+        try:
+            sets = [(Enclosure(given), exact)]
+        except InputError:
+            refused += len(exact)
+            read = exact_array(given, "given")
+            assert [Fraction(v) for v in read.ravel().tolist()] == exact, (seed, given)
+            sets = [(Enclosure(*nearest(read)), exact)]
+        else:
+            sets.append((Enclosure(3.0) * given, [3 * v for v in exact]))
+            sets.append((total(given), [sum(exact, Fraction(0))]))
+        for found, truth in sets:
+            radii = np.broadcast_to(found.radius, found.shape).ravel().tolist()
+            for m, r, v in zip(found.midpoint.ravel().tolist(), radii, truth, strict=True):
+                assert r == np.inf or abs(Fraction(m) - v) <= Fraction(r), (seed, given)
+            compared += len(truth)
+    return compared, refused
+
+
+def test_numbers_in_disguise_are_never_taken_for_what_they_round_to() -> None:
+    compared, refused = attack_readers(seed=5, least=20_000)
+    assert compared >= 20_000
+    assert 0.05 * compared < refused < 0.95 * compared
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(300, 310))
+def test_a_million_numbers_in_disguise_are_never_taken_for_what_they_round_to(seed: int) -> None:
+    compared, refused = attack_readers(seed=seed, least=100_000)
+    assert compared >= 100_000
+    assert 0.05 * compared < refused < 0.95 * compared

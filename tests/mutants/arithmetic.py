@@ -1,254 +1,755 @@
-"""Mutants of verify/arithmetic/enclosure.py: every term of every bound, dropped or turned around."""
+"""Mutants of the enclosures in verify/arithmetic: every term of every bound, dropped or turned around."""
 
 from tests.mutants import Mutant
 
-FILE = "verify/arithmetic/enclosure.py"
-TESTS = "tests/verify/arithmetic/test_enclosure.py"
+ROOM = "verify/arithmetic"
 
 
-def mutant(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant(FILE, original, mutated, TESTS, why)
+def mutant(module: str, original: str, mutated: str, why: str, tests: str = "") -> Mutant:
+    return Mutant(f"{ROOM}/{module}.py", original, mutated, f"tests/{ROOM}/test_{tests or module}.py", why)
 
 
 MUTANTS = [
     # The sets.
-    mutant("        blas.require_ieee()\n        m, r", "        m, r", "the thread's arithmetic is not checked"),
-    mutant("r = np.where(r >= 0.0, r, np.inf)\n        if", "pass\n        if", "a radius that is NaN stays NaN"),
-    mutant("np.where(known, r, np.inf)\n        object", "r\n        object", "a lost midpoint keeps its radius"),
     mutant(
+        "enclosure",
+        "        blas.require_ieee()\n        m, r",
+        "        m, r",
+        "the thread's arithmetic is not checked",
+    ),
+    mutant(
+        "enclosure",
+        "r = np.where(r >= 0.0, r, np.inf)\n        if",
+        "pass\n        if",
+        "a radius that is NaN stays NaN",
+    ),
+    mutant(
+        "enclosure",
+        "np.where(known, r, np.inf)\n        object",
+        "r\n        object",
+        "a lost midpoint keeps its radius",
+    ),
+    mutant(
+        "enclosure",
         "if not known.all():\n                m, r",
         "if True:\n                m, r",
         "a harmless overflow costs memory",
+        "elementary",
     ),
-    mutant("if r.size and r.min() < 0.0:", "if False:", "negative radii are accepted"),
-    mutant("x.max() > 2**53 or", "", "large integers are rounded in silence"),
-    mutant("or x.min() < -(2**53)", "", "large negative integers are rounded in silence"),
-    mutant("or x.dtype.itemsize > 8:", ":", "extended precision is rounded in silence"),
+    mutant("enclosure", "if r.size and r.min() < 0.0:", "if False:", "negative radii are accepted"),
     mutant(
-        "np.where(single, low, 0.5 * low + 0.5 * high)", "0.5 * low + 0.5 * high", "halves of subnormals are rounded"
+        "enclosure",
+        "np.where(single, low, 0.5 * low + 0.5 * high)",
+        "0.5 * low + 0.5 * high",
+        "halves of subnormals are rounded",
     ),
     mutant(
+        "enclosure",
         "up(np.maximum(high - m, m - low))",
         "np.maximum(high - m, m - low)",
         "the radius between ends is not rounded up",
     ),
-    mutant("np.maximum(high - m, m - low)", "(m - low)", "the distance to the upper end is not looked at"),
-    mutant("down(self.midpoint - self.radius)", "(self.midpoint - self.radius)", "lower ends are not rounded down"),
-    mutant("down(self.midpoint - self.radius)", "up(self.midpoint - self.radius)", "lower ends are rounded up"),
-    mutant("up(self.midpoint + self.radius)", "(self.midpoint + self.radius)", "upper ends are not rounded up"),
-    mutant("return abs(self).upper()", "return np.abs(self.midpoint)", "magnitudes leave out the radius"),
+    mutant("enclosure", "np.maximum(high - m, m - low)", "(m - low)", "the distance to the upper end is not looked at"),
     mutant(
-        "r = _without_repeats(np.broadcast_to(r, self.shape)[key])", "r = r.max()", "entries get the radius of others"
+        "enclosure",
+        "down(self.midpoint - self.radius)",
+        "(self.midpoint - self.radius)",
+        "lower ends are not rounded down",
+    ),
+    mutant(
+        "enclosure", "down(self.midpoint - self.radius)", "up(self.midpoint - self.radius)", "lower ends are rounded up"
+    ),
+    mutant(
+        "enclosure", "up(self.midpoint + self.radius)", "(self.midpoint + self.radius)", "upper ends are not rounded up"
+    ),
+    mutant("enclosure", "return abs(self).upper()", "return np.abs(self.midpoint)", "magnitudes leave out the radius"),
+    mutant(
+        "enclosure",
+        "r = _without_repeats(np.broadcast_to(r, self.shape)[key])",
+        "r = r.max()",
+        "entries get the radius of others",
     ),
     # Outward rounding.
-    mutant("    step *= UNIT * _RAISE\n", "    step *= 0.5 * UNIT\n", "a step is half as long"),
-    mutant("    step *= UNIT * _RAISE\n", "    step *= 4.0 * UNIT\n", "a step is four times as long"),
-    mutant("    step += TINY\n", "", "there is no step from subnormal numbers"),
-    mutant("    blas.require_ieee()\n    step", "    step", "outward rounding does not check the thread's arithmetic"),
-    mutant("    return x - _step(x)", "    return x + _step(x)", "down goes up"),
-    mutant("math.nextafter(n * UNIT / (1.0 - n * UNIT), math.inf)", "n * UNIT", "gamma is the first-order bound"),
+    mutant("rounding", "    step *= UNIT * RAISE\n", "    step *= 0.5 * UNIT\n", "a step is half as long", "enclosure"),
+    mutant("rounding", "    step *= UNIT * RAISE\n", "    step *= 4.0 * UNIT\n", "a step is four times as long"),
+    mutant("rounding", "    step += TINY\n", "", "there is no step from subnormal numbers"),
     mutant(
+        "rounding",
+        "    blas.require_ieee()\n    step",
+        "    step",
+        "outward rounding does not check the thread's arithmetic",
+        "enclosure",
+    ),
+    mutant("rounding", "    return x - _step(x)", "    return x + _step(x)", "down goes up", "enclosure"),
+    mutant(
+        "rounding",
+        "math.nextafter(n * UNIT / (1.0 - n * UNIT), math.inf)",
+        "n * UNIT",
+        "gamma is the first-order bound",
+    ),
+    mutant(
+        "rounding",
         "math.nextafter(n * UNIT / (1.0 - n * UNIT), math.inf)",
         "n * UNIT / (1.0 - n * UNIT)",
         "gamma is not rounded up",
     ),
-    mutant("_RAISE = 1.0 + 16.0 * UNIT", "_RAISE = 1.0", "radii are not raised above their own rounding errors"),
-    mutant("_RAISE = 1.0 + 16.0 * UNIT", "_RAISE = 1.0 - 16.0 * UNIT", "radii are lowered"),
-    mutant("    value += TINY\n", "", "underflow in radii is forgotten"),
-    mutant("return 1.0 + 2.0 * gamma(roundings + 8)", "return 1.0", "radii of sums are not raised"),
     mutant(
+        "rounding",
+        "RAISE = 1.0 + 16.0 * UNIT",
+        "RAISE = 1.0",
+        "radii are not raised above their own rounding errors",
+        "enclosure",
+    ),
+    mutant("rounding", "RAISE = 1.0 + 16.0 * UNIT", "RAISE = 1.0 - 16.0 * UNIT", "radii are lowered", "enclosure"),
+    mutant("rounding", "    value += TINY\n", "", "underflow in radii is forgotten", "enclosure"),
+    mutant("rounding", "return 1.0 + 2.0 * gamma(roundings + 8)", "return 1.0", "radii of sums are not raised"),
+    mutant(
+        "rounding",
         "return 1.0 + 2.0 * gamma(roundings + 8)",
         "return 1.0 + gamma(roundings)",
         "the room for more roundings is gone",
     ),
     # + - * / and the root.
-    mutant("    r *= UNIT * _RAISE\n    return", "    r *= 0.0\n    return", "the rounding of a sum is forgotten"),
     mutant(
-        "    r *= UNIT * _RAISE\n    return",
+        "enclosure",
+        "    r *= UNIT * RAISE\n    return",
+        "    r *= 0.0\n    return",
+        "the rounding of a sum is forgotten",
+    ),
+    mutant(
+        "enclosure",
+        "    r *= UNIT * RAISE\n    return",
         "    r *= 0.5 * UNIT\n    return",
         "half of the rounding of a sum is forgotten",
     ),
-    mutant("r + _raised(a.radius + b.radius)", "r + _raised(a.radius)", "the second radius of a sum is forgotten"),
-    mutant("r + _raised(a.radius + b.radius)", "r + (a.radius + b.radius)", "radii of sums are not raised"),
     mutant(
+        "enclosure",
+        "r + raised(a.radius + b.radius)",
+        "r + raised(a.radius)",
+        "the second radius of a sum is forgotten",
+    ),
+    mutant("enclosure", "r + raised(a.radius + b.radius)", "r + (a.radius + b.radius)", "radii of sums are not raised"),
+    mutant(
+        "enclosure",
         "r = np.abs(m)\n    r *= UNIT\n",
         "r = np.abs(m)\n    r *= 0.5 * UNIT\n",
         "half of the rounding of a product is forgotten",
     ),
-    mutant("r = r + np.abs(a.midpoint) * b.radius", "pass", "|a| rb is forgotten"),
+    mutant("enclosure", "r = r + np.abs(a.midpoint) * b.radius", "pass", "|a| rb is forgotten"),
     mutant(
+        "enclosure",
         "r = r + a.radius * (np.abs(b.midpoint) + b.radius)",
         "r = r + a.radius * np.abs(b.midpoint)",
         "ra rb is forgotten",
     ),
-    mutant("r = r + a.radius * (np.abs(b.midpoint) + b.radius)", "r = r + a.radius * b.radius", "ra |b| is forgotten"),
-    mutant("r = size * UNIT\n", "r = size * (0.5 * UNIT)\n", "half of the rounding of a quotient is forgotten"),
     mutant(
-        "_raised(a.radius + (size + TINY) * b.radius)", "_raised(a.radius)", "the radius of the divisor is forgotten"
+        "enclosure",
+        "r = r + a.radius * (np.abs(b.midpoint) + b.radius)",
+        "r = r + a.radius * b.radius",
+        "ra |b| is forgotten",
     ),
     mutant(
-        "_raised(a.radius + (size + TINY) * b.radius)",
-        "_raised(size * b.radius)",
+        "enclosure", "r = size * UNIT\n", "r = size * (0.5 * UNIT)\n", "half of the rounding of a quotient is forgotten"
+    ),
+    mutant(
+        "enclosure",
+        "raised(a.radius + (size + TINY) * b.radius)",
+        "raised(a.radius)",
+        "the radius of the divisor is forgotten",
+    ),
+    mutant(
+        "enclosure",
+        "raised(a.radius + (size + TINY) * b.radius)",
+        "raised(size * b.radius)",
         "the radius of the dividend is forgotten",
     ),
-    mutant("least = abs(b).lower()\n", "least = np.abs(b.midpoint)\n", "the least divisor is taken for the middle one"),
-    mutant("np.where(least > 0.0, share, np.inf)", "np.abs(share)", "division by a set that holds 0 counts as known"),
-    mutant("r = np.abs(m) * UNIT\n", "r = np.abs(m) * (0.5 * UNIT)\n", "half of the rounding of a root is forgotten"),
     mutant(
-        "x.radius / (m + np.sqrt(x.lower()))", "x.radius / (m + m)", "the slope of the root is taken at the midpoint"
-    ),
-    mutant("np.sqrt(x.lower())", "np.sqrt(np.abs(x.lower()))", "the root of what may be negative counts as known"),
-    mutant(
-        "np.maximum(x.radius, y.radius)", "np.minimum(x.radius, y.radius)", "the smaller radius of a maximum is taken"
+        "enclosure",
+        "least = abs(b).lower()\n",
+        "least = np.abs(b.midpoint)\n",
+        "the least divisor is taken for the middle one",
     ),
     mutant(
-        "_aligned(x.radius, x.ndim).max(axis=axis)",
-        "_aligned(x.radius, x.ndim).min(axis=axis)",
+        "enclosure",
+        "np.where(least > 0.0, share, np.inf)",
+        "np.abs(share)",
+        "division by a set that holds 0 counts as known",
+    ),
+    mutant(
+        "enclosure",
+        "r = np.abs(m) * UNIT\n",
+        "r = np.abs(m) * (0.5 * UNIT)\n",
+        "half of the rounding of a root is forgotten",
+    ),
+    mutant(
+        "enclosure",
+        "x.radius / (m + np.sqrt(x.lower()))",
+        "x.radius / (m + m)",
+        "the slope of the root is taken at the midpoint",
+    ),
+    mutant(
+        "enclosure",
+        "m + np.sqrt(x.lower())",
+        "m + np.sqrt(np.abs(x.lower()))",
+        "the root of what may be negative counts as known",
+    ),
+    mutant(
+        "enclosure",
+        "np.maximum(x.radius, y.radius)",
+        "np.minimum(x.radius, y.radius)",
+        "the smaller radius of a maximum is taken",
+    ),
+    mutant(
+        "enclosure",
+        "aligned(x.radius, x.ndim).max(axis=axis)",
+        "aligned(x.radius, x.ndim).min(axis=axis)",
         "the least radius is taken",
     ),
     # exp.
-    mutant('_LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")', "_LN2_LOW = 0.0", "ln 2 has 42 bits"),
-    mutant('float.fromhex("0x1.62e42fefa3800p-1")', "math.log(2.0)", "k times the high part of ln 2 is rounded"),
-    mutant("_EXP_ERROR = 4.0 * UNIT", "_EXP_ERROR = 0.0", "exp has no rounding errors"),
-    mutant("_EXP_ERROR = 4.0 * UNIT", "_EXP_ERROR = 1.0 * UNIT", "exp is correctly rounded"),
-    mutant("_EXP_ERROR = 4.0 * UNIT", "_EXP_ERROR = 40.0 * UNIT", "the radius of exp is ten times too large"),
-    mutant("_EXP_LOWEST = -708.0", "_EXP_LOWEST = -745.0", "subnormal results count as normal"),
-    mutant("_EXP_HIGHEST = 710.0", "_EXP_HIGHEST = 709.0", "what overflows is cut down"),
-    mutant("_TAYLOR[12:0:-1]", "_TAYLOR[11:0:-1]", "a term of Taylor's polynomial is missing"),
+    mutant("elementary", '_LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")', "_LN2_LOW = 0.0", "ln 2 has 42 bits"),
     mutant(
+        "elementary",
+        'float.fromhex("0x1.62e42fefa3800p-1")',
+        "math.log(2.0)",
+        "k times the high part of ln 2 is rounded",
+    ),
+    mutant("elementary", "_EXP_ERROR = 4.0 * UNIT", "_EXP_ERROR = 0.0", "exp has no rounding errors"),
+    mutant("elementary", "_EXP_ERROR = 4.0 * UNIT", "_EXP_ERROR = 1.0 * UNIT", "exp is correctly rounded"),
+    mutant(
+        "elementary", "_EXP_ERROR = 4.0 * UNIT", "_EXP_ERROR = 40.0 * UNIT", "the radius of exp is ten times too large"
+    ),
+    mutant("elementary", "_EXP_LOWEST = -708.0", "_EXP_LOWEST = -745.0", "subnormal results count as normal"),
+    mutant("elementary", "_EXP_HIGHEST = 710.0", "_EXP_HIGHEST = 709.0", "what overflows is cut down"),
+    mutant("elementary", "_TAYLOR[12:0:-1]", "_TAYLOR[11:0:-1]", "a term of Taylor's polynomial is missing"),
+    mutant(
+        "elementary",
         "np.multiply(r, _TAYLOR[13], out=y)",
         "np.multiply(r, 0.0, out=y)",
         "the last term of Taylor's polynomial is missing",
     ),
-    mutant("r -= k\n", "pass\n", "the reduction stops after the high part"),
-    mutant("_raised(rho / (1.0 - 0.5 * rho))", "_raised(rho)", "exp is taken to be linear"),
-    mutant("_raised(rho / (1.0 - 0.5 * rho))", "_raised(0.5 * rho)", "half of the radius of the exponent is forgotten"),
-    mutant("relative = relative + (x.midpoint < _EXP_LOWEST)", "pass", "results below the range are trusted"),
-    mutant("r = y * _raised(relative)", "r = y * (0.25 * relative)", "a quarter of the radius of exp is taken"),
-    mutant("wide = x.radius > 0.5\n", "wide = x.radius > 1e9\n", "wide exponents are cut down to radius 1/2"),
+    mutant("elementary", "r -= k\n", "pass\n", "the reduction stops after the high part"),
+    mutant("elementary", "raised(rho / (1.0 - 0.5 * rho))", "raised(rho)", "exp is taken to be linear"),
     mutant(
-        "np.where(low < _EXP_LOWEST, 0.0, _exp_floats(low)",
-        "np.where(low < -1e9, 0.0, _exp_floats(low)",
+        "elementary",
+        "raised(rho / (1.0 - 0.5 * rho))",
+        "raised(0.5 * rho)",
+        "half of the radius of the exponent is forgotten",
+    ),
+    mutant(
+        "elementary", "relative = relative + (x.midpoint < _EXP_LOWEST)", "pass", "results below the range are trusted"
+    ),
+    mutant(
+        "elementary", "r = y * raised(relative)", "r = y * (0.25 * relative)", "a quarter of the radius of exp is taken"
+    ),
+    mutant(
+        "elementary", "wide = x.radius > 0.5\n", "wide = x.radius > 1e9\n", "wide exponents are cut down to radius 1/2"
+    ),
+    mutant(
+        "elementary",
+        "np.where(low < _EXP_LOWEST, 0.0, exp_floats(low)",
+        "np.where(low < -1e9, 0.0, exp_floats(low)",
         "lower ends below the range are trusted",
     ),
     mutant(
-        "_exp_floats(low) * (1.0 - 8.0 * UNIT)", "_exp_floats(low) * (1.0 + 8.0 * UNIT)", "lower ends of exp are raised"
+        "elementary",
+        "exp_floats(low) * (1.0 - 8.0 * UNIT)",
+        "exp_floats(low) * (1.0 + 8.0 * UNIT)",
+        "lower ends of exp are raised",
     ),
     mutant(
-        "_exp_floats(high) * (1.0 + 8.0 * UNIT)",
-        "_exp_floats(high) * (1.0 - 8.0 * UNIT)",
+        "elementary",
+        "exp_floats(high) * (1.0 + 8.0 * UNIT)",
+        "exp_floats(high) * (1.0 - 8.0 * UNIT)",
         "upper ends of exp are lowered",
     ),
     mutant(
+        "elementary",
         "low, high = x.lower()[wide], x.upper()[wide]",
         "low, high = x.lower()[wide], x.lower()[wide]",
         "the upper end is not looked at",
     ),
     # log and log1p.
-    mutant("_LOG_ERROR = 5.0 * UNIT", "_LOG_ERROR = 0.0", "log has no rounding errors"),
-    mutant("_LOG_ERROR = 5.0 * UNIT", "_LOG_ERROR = 1.0 * UNIT", "log is correctly rounded"),
-    mutant("_LOG_ERROR = 5.0 * UNIT", "_LOG_ERROR = 50.0 * UNIT", "the radius of log is ten times too large"),
-    mutant("_LOG1P_ERROR = 8.0 * UNIT", "_LOG1P_ERROR = 1.0 * UNIT", "log1p is correctly rounded"),
-    mutant("_LOG1P_ERROR = 8.0 * UNIT", "_LOG1P_ERROR = 80.0 * UNIT", "the radius of log1p is ten times too large"),
-    mutant("k -= 54.0 * subnormal", "k -= 53.0 * subnormal", "the scaling of subnormals is not undone"),
+    mutant("elementary", "_LOG_ERROR = 5.0 * UNIT", "_LOG_ERROR = 0.0", "log has no rounding errors"),
+    mutant("elementary", "_LOG_ERROR = 5.0 * UNIT", "_LOG_ERROR = 1.0 * UNIT", "log is correctly rounded"),
     mutant(
-        "f = np.where(k == 0.0, given[start : start + _CHUNK], f)", "pass", "log1p forgets what rounding 1 + x loses"
+        "elementary", "_LOG_ERROR = 5.0 * UNIT", "_LOG_ERROR = 50.0 * UNIT", "the radius of log is ten times too large"
     ),
-    mutant("_ATANH[8:0:-1]", "_ATANH[7:0:-1]", "a term of the series of artanh is missing"),
-    mutant("np.multiply(w, _ATANH[9], out=y)", "np.multiply(w, 0.0, out=y)", "the last term of artanh is missing"),
-    mutant("        y -= w\n", "", "the low part of ln 2 is missing in log"),
+    mutant("elementary", "_LOG1P_ERROR = 8.0 * UNIT", "_LOG1P_ERROR = 1.0 * UNIT", "log1p is correctly rounded"),
     mutant(
-        "        r += x.radius / least\n        r = _raised(r)",
-        "        r = _raised(r)",
+        "elementary",
+        "_LOG1P_ERROR = 8.0 * UNIT",
+        "_LOG1P_ERROR = 80.0 * UNIT",
+        "the radius of log1p is ten times too large",
+    ),
+    mutant("elementary", "k -= 54.0 * subnormal", "k -= 53.0 * subnormal", "the scaling of subnormals is not undone"),
+    mutant(
+        "elementary",
+        "f = np.where(k == 0.0, given[start : start + _CHUNK], f)",
+        "pass",
+        "log1p forgets what rounding 1 + x loses",
+    ),
+    mutant("elementary", "_ATANH[8:0:-1]", "_ATANH[7:0:-1]", "a term of the series of artanh is missing"),
+    mutant(
+        "elementary",
+        "np.multiply(w, _ATANH[9], out=y)",
+        "np.multiply(w, 0.0, out=y)",
+        "the last term of artanh is missing",
+    ),
+    mutant("elementary", "        y -= w\n", "", "the low part of ln 2 is missing in log"),
+    mutant(
+        "elementary",
+        "        r += x.radius / least\n        r = raised(r)",
+        "        r = raised(r)",
         "the radius of x is forgotten in log",
     ),
     mutant(
-        "        r += x.radius / least\n        r = _raised(r)",
-        "        r += x.radius / x.midpoint\n        r = _raised(r)",
+        "elementary",
+        "        r += x.radius / least\n        r = raised(r)",
+        "        r += x.radius / x.midpoint\n        r = raised(r)",
         "the slope of log is taken at the midpoint",
     ),
     mutant(
+        "elementary",
         "    if not known.all():\n        r = np.where(known, r, np.inf)",
         "    if False:\n        pass",
         "log of 0 counts as known",
     ),
     mutant(
+        "elementary",
         "np.where(greatest < np.inf, _log_floats(greatest), np.inf)",
         "_log_floats(greatest)",
         "an upper end beyond the range is trusted",
     ),
-    mutant("low - np.abs(low) * (8.0 * UNIT)", "low + np.abs(low) * (8.0 * UNIT)", "lower ends of log are raised"),
-    mutant("high + np.abs(high) * (8.0 * UNIT)", "high - np.abs(high) * (8.0 * UNIT)", "upper ends of log are lowered"),
-    mutant("down(down(one_plus) - x.radius)", "down(one_plus)", "the least 1 + x leaves out the radius"),
     mutant(
-        "        r += x.radius / least\n    r = _raised(r)",
-        "        r += 0.0\n    r = _raised(r)",
+        "elementary",
+        "low - np.abs(low) * (8.0 * UNIT)",
+        "low + np.abs(low) * (8.0 * UNIT)",
+        "lower ends of log are raised",
+    ),
+    mutant(
+        "elementary",
+        "high + np.abs(high) * (8.0 * UNIT)",
+        "high - np.abs(high) * (8.0 * UNIT)",
+        "upper ends of log are lowered",
+    ),
+    mutant("elementary", "down(down(one_plus) - x.radius)", "down(one_plus)", "the least 1 + x leaves out the radius"),
+    mutant(
+        "elementary",
+        "        r += x.radius / least\n    r = raised(r)",
+        "        r += 0.0\n    r = raised(r)",
         "the radius of x is forgotten in log1p",
     ),
-    mutant("r if known.all() else np.where(known, r, np.inf)", "r", "log1p of -1 counts as known"),
+    mutant("elementary", "r if known.all() else np.where(known, r, np.inf)", "r", "log1p of -1 counts as known"),
     # Sums.
-    mutant("        depth += _BLOCK - 1\n", "", "only the last level of the tree is counted"),
-    mutant("depth + max(x.shape[-1] - 1, 0)", "depth", "the last level of the tree is not counted"),
-    mutant("depth + max(x.shape[-1] - 1, 0)", "20 * depth + x.shape[-1]", "the depth is counted twenty times"),
-    mutant("size * gamma(depth) + share", "size * gamma(depth)", "the radii of the terms are forgotten"),
-    mutant("size * gamma(depth) + share", "share", "the rounding of the sum is forgotten"),
+    mutant("sums", "        depth += _BLOCK - 1\n", "", "only the last level of the tree is counted"),
+    mutant("sums", "depth + max(x.shape[-1] - 1, 0)", "depth", "the last level of the tree is not counted"),
+    mutant("sums", "depth + max(x.shape[-1] - 1, 0)", "20 * depth + x.shape[-1]", "the depth is counted twenty times"),
+    mutant("sums", "size * gamma(depth) + share", "size * gamma(depth)", "the radii of the terms are forgotten"),
+    mutant("sums", "size * gamma(depth) + share", "share", "the rounding of the sum is forgotten"),
     mutant(
-        "size, _ = _tree_sum(np.abs(x.midpoint), axis)", "size = np.abs(m)", "the error is taken relative to the sum"
+        "sums",
+        "size, _ = _tree_sum(np.abs(x.midpoint), axis)",
+        "size = np.abs(m)",
+        "the error is taken relative to the sum",
     ),
-    mutant("share = share * float(x.shape[axis])", "pass", "a repeated radius counts once"),
-    mutant("+ share) * _outweighing(depth))", "+ share))", "sums of radii are not raised"),
+    mutant("sums", "share = share * float(x.shape[axis])", "pass", "a repeated radius counts once"),
+    mutant("sums", "+ share) * outweighing(depth))", "+ share))", "sums of radii are not raised"),
     # Products.
-    mutant("    weight *= gamma(n)\n", "    weight *= 0.0\n", "the rounding of the product is forgotten"),
-    mutant("    weight *= gamma(n)\n", "    weight *= gamma(2)\n", "only two roundings are counted"),
-    mutant("    weight += y.radius + TINY\n", "    weight += TINY\n", "|A| rB is forgotten"),
     mutant(
-        "    weight += y.radius + TINY\n", "    weight = weight + y.radius\n", "underflow before a product is forgotten"
+        "enclosure",
+        "    weight *= gamma(n)\n",
+        "    weight *= 0.0\n",
+        "the rounding of the product is forgotten",
+        "products",
     ),
-    mutant("        size += y.radius\n", "", "rA rB is forgotten"),
-    mutant("size.sum(axis=-2, keepdims=True)", "size.max(axis=-2, keepdims=True)", "one entry stands for a column"),
-    mutant("if rx.shape[-1] == 1 else product(rx, size)", "if True else r", "a radius counts as constant along rows"),
-    mutant("    r *= _outweighing(n)\n", "", "sums of radii in products are not raised"),
-    mutant("    r += n * 2.0**-1018\n", "", "underflow in products is forgotten"),
     mutant(
+        "enclosure",
+        "    weight *= gamma(n)\n",
+        "    weight *= gamma(2)\n",
+        "only two roundings are counted",
+        "products",
+    ),
+    mutant("enclosure", "    weight += y.radius + TINY\n", "    weight += TINY\n", "|A| rB is forgotten", "products"),
+    mutant(
+        "enclosure",
+        "    weight += y.radius + TINY\n",
+        "    weight = weight + y.radius\n",
+        "underflow before a product is forgotten",
+        "products",
+    ),
+    mutant("enclosure", "        size += y.radius\n", "", "rA rB is forgotten", "products"),
+    mutant(
+        "enclosure",
+        "size.sum(axis=-2, keepdims=True)",
+        "size.max(axis=-2, keepdims=True)",
+        "one entry stands for a column",
+        "products",
+    ),
+    mutant(
+        "enclosure",
+        "if rx.shape[-1] == 1 else product(rx, size)",
+        "if True else r",
+        "a radius counts as constant along rows",
+        "products",
+    ),
+    mutant("products", "    r *= outweighing(n)\n", "", "sums of radii in products are not raised"),
+    mutant("products", "    r += n * 2.0**-1018\n", "", "underflow in products is forgotten"),
+    mutant(
+        "products",
         'np.einsum("...mn,...mn->...m", a, a)',
         "np.square(a).max(axis=-1)",
         "the norm of a row is its largest entry",
     ),
     mutant(
+        "products",
         'np.einsum("...np,...np->...p", b, b)',
         "np.square(b).max(axis=-2)",
         "the norm of a column is its largest entry",
     ),
-    mutant("+ a.shape[-1] * TINY)", ")", "underflow in the norms of rows is forgotten"),
-    mutant("+ b.shape[-2] * TINY)", ")", "underflow in the norms of columns is forgotten"),
-    mutant("return np.where(r >= 0.0, r, np.inf)", "return r", "NaN is an upper bound"),
+    mutant("products", "+ a.shape[-1] * TINY)", ")", "underflow in the norms of rows is forgotten"),
+    mutant("products", "+ b.shape[-2] * TINY)", ")", "underflow in the norms of columns is forgotten"),
+    mutant("products", "return np.where(r >= 0.0, r, np.inf)", "return r", "NaN is an upper bound"),
     # Residuals.
-    mutant("bits = (53 - max(n - 1, 0).bit_length()) // 2", "bits = 27", "slices are too long for exact products"),
-    mutant("bits = (53 - max(n - 1, 0).bit_length()) // 2", "bits = 4", "slices are too short to be of use"),
-    mutant("        low += slip\n", "", "what sums lose is lost"),
-    mutant("            radius += size\n", "", "the rounding of the remainders is forgotten"),
     mutant(
+        "residuals",
+        "bits = (53 - max(n - 1, 0).bit_length()) // 2",
+        "bits = 27",
+        "slices are too long for exact products",
+    ),
+    mutant(
+        "residuals", "bits = (53 - max(n - 1, 0).bit_length()) // 2", "bits = 4", "slices are too short to be of use"
+    ),
+    mutant("residuals", "        low += slip\n", "", "what sums lose is lost"),
+    mutant("residuals", "            radius += size\n", "", "the rounding of the remainders is forgotten"),
+    mutant(
+        "residuals",
         "np.abs(top).max(axis=0, keepdims=True, initial=0.0)\n            size",
         "np.abs(top).min(axis=0, keepdims=True, initial=1.0)\n            size",
         "the least entry of a column is taken",
     ),
     mutant(
+        "residuals",
         "np.abs(left).sum(axis=1, keepdims=True)",
         "np.abs(left).max(axis=1, keepdims=True, initial=0.0)",
         "one entry stands for a row",
     ),
-    mutant("    radius += np.abs(m) * UNIT\n", "", "the last rounding of a residual is forgotten"),
+    mutant("residuals", "    radius += np.abs(m) * UNIT\n", "", "the last rounding of a residual is forgotten"),
     mutant(
+        "residuals",
         "radius = right.radius + np.zeros(right.shape)",
         "radius = np.zeros(right.shape)",
         "the radius of the right side is forgotten",
     ),
-    mutant("if not _is_zero(matrix.radius):", "if False:", "the radius of the matrix is forgotten"),
-    mutant("terms += [(row_rests[parts - 1], vectors, True)]", "pass", "the last remainder is left out"),
-    mutant('vectors = as_float64(x, "x")', "vectors = Enclosure(x).midpoint", "a NaN in x counts as 0"),
-    mutant("    slip += t\n", "", "the error of a sum is only half computed"),
-    mutant("    if is_masked(values):", "    if False:", "the hidden entries of masked arrays are numbers"),
+    mutant("residuals", "if not is_zero(matrix.radius):", "if False:", "the radius of the matrix is forgotten"),
+    mutant("residuals", "terms += [(row_rests[parts - 1], vectors, True)]", "pass", "the last remainder is left out"),
+    mutant("residuals", 'vectors = as_float64(x, "x")', "vectors = Enclosure(x).midpoint", "a NaN in x counts as 0"),
+    mutant("residuals", "    slip += t\n", "", "the error of a sum is only half computed"),
+    # What a caller gives.
     mutant(
-        " or (isinstance(values, list | tuple) and any(map(is_masked, values)))", "", "a list may hold masked arrays"
+        "given_numbers", "    if is_masked(values):", "    if False:", "the hidden entries of masked arrays are numbers"
+    ),
+    mutant(
+        "given_numbers",
+        " or (_is_sequence(values) and any(map(is_masked, values)))",
+        "",
+        "a list may hold masked arrays",
+    ),
+    mutant(
+        "given_numbers",
+        "isinstance(values, Sequence) and not",
+        "isinstance(values, list | tuple) and not",
+        "a deque may hold masked arrays",
+    ),
+    mutant("given_numbers", "    if rounding.any():\n", "    if False:\n", "what is rounded counts as exact"),
+    mutant(
+        "given_numbers",
+        "array = array if all(map(_surely_held, entries.flat)) else entries",
+        "pass",
+        "integers beside floats are rounded in silence",
+    ),
+    mutant(
+        "given_numbers",
+        "return -_LARGEST <= int(entry) <= _LARGEST",
+        "return int(entry) <= _LARGEST",
+        "negative integers beside floats are rounded in silence",
+    ),
+    mutant(
+        "given_numbers",
+        "return -_LARGEST <= int(entry) <= _LARGEST",
+        "return -_LARGEST <= int(entry) <= _LARGEST + 1",
+        "the first integer that float64 lacks is rounded in silence",
+    ),
+    mutant(
+        "given_numbers", "max(int(array.max()), -int(array.min()))", "-int(array.min())", "large integers are rounded"
+    ),
+    mutant(
+        "given_numbers",
+        "max(int(array.max()), -int(array.min()))",
+        "int(array.max())",
+        "large negative integers are rounded",
+    ),
+    mutant(
+        "given_numbers",
+        'kind == "f" and array.dtype.itemsize <= 8',
+        'kind == "f"',
+        "extended precision is rounded in silence",
+    ),
+    mutant(
+        "given_numbers",
+        "or type(entry) in (np.float16, np.float32)",
+        "or isinstance(entry, np.floating)",
+        "extended precision in a list is rounded in silence",
+    ),
+    mutant(
+        "given_numbers",
+        "rounding[index] = math.nextafter(float(distance), math.inf)",
+        "rounding[index] = 0.9 * float(distance)",
+        "the distance to a rounded number is too small",
+    ),
+    mutant(
+        "given_numbers",
+        "            rounding[index] = np.inf\n",
+        "            rounding[index] = 0.0\n",
+        "what is beyond the range counts as 0",
+    ),
+    # The reciprocal root.
+    mutant(
+        "enclosure", "    r = y * (3.0 * UNIT)\n", "    r = y * (1.0 * UNIT)\n", "a reciprocal root has one rounding"
+    ),
+    mutant(
+        "enclosure",
+        "        least = np.sqrt(x.lower())\n",
+        "        least = root\n",
+        "the slope is taken at the midpoint",
+    ),
+    mutant("enclosure", "share = raised(x.radius / least) / root / (least + root)", "share = 0.0", "no radius is kept"),
+    mutant(
+        "enclosure",
+        "np.where(least > 0.0, np.where(x.radius > 0.0, share, 0.0), np.inf)",
+        "np.where(x.radius > 0.0, np.nan_to_num(share), 0.0)",
+        "the reciprocal root of what may be 0 counts as known",
+    ),
+    # Increasing functions of sets.
+    mutant(
+        "enclosure", "radius = raised(error + change)", "radius = raised(change)", "the error of the value is forgotten"
+    ),
+    mutant("enclosure", "radius = raised(error + change)", "radius = raised(error)", "the change is forgotten"),
+    mutant("enclosure", "down(low - below)", "down(low + below)", "the lower value is raised"),
+    mutant("enclosure", "up(high + above)", "up(high)", "the error of the upper value is forgotten"),
+    mutant("enclosure", "at(x.upper()[wide])", "at(x.midpoint[wide])", "the upper end is not looked at"),
+    mutant("enclosure", "np.isinf(radius) & (x.radius < np.inf)", "np.isinf(radius)", "no information becomes some"),
+    mutant("enclosure", "np.maximum(down(low - below), least)", "down(low - below)", "values leave the range"),
+    # The normal law and the error function.
+    mutant(
+        "normal_distribution", "    0.17047134407947465,\n", "    0.17047134407947,\n", "a coefficient has 14 digits"
+    ),
+    mutant(
+        "normal_distribution",
+        "_TAIL_ERROR, _TAIL_GROWTH = 20.0, 0.6",
+        "_TAIL_ERROR, _TAIL_GROWTH = 0.5, 0.6",
+        "no constant error",
+    ),
+    mutant(
+        "normal_distribution",
+        "_TAIL_ERROR, _TAIL_GROWTH = 20.0, 0.6",
+        "_TAIL_ERROR, _TAIL_GROWTH = 20.0, 0.0",
+        "squares are exact",
+    ),
+    mutant(
+        "normal_distribution",
+        "_ERFC_ERROR, _ERFC_GROWTH = 24.0, 1.2",
+        "_ERFC_ERROR, _ERFC_GROWTH = 1.0, 1.2",
+        "erfc has no constant error",
+    ),
+    mutant(
+        "normal_distribution",
+        "_ERFC_ERROR, _ERFC_GROWTH = 24.0, 1.2",
+        "_ERFC_ERROR, _ERFC_GROWTH = 24.0, 0.5",
+        "half of the rounding of the square",
+    ),
+    mutant(
+        "normal_distribution",
+        "_ERF_SERIES_ERROR = 7.0",
+        "_ERF_SERIES_ERROR = 0.5",
+        "the series of erf has no roundings",
+    ),
+    mutant(
+        "normal_distribution", "for n in range(12)", "for n in range(10)", "two terms of the series of erf are missing"
+    ),
+    mutant(
+        "normal_distribution",
+        "error += np.where(size > FARTHEST, tail, 0.0)",
+        "pass",
+        "tails beyond the range are trusted",
+    ),
+    mutant(
+        "normal_distribution", "error += np.where(x < 0.0, 0.0, UNIT)", "pass", "the difference from 1 is not rounded"
+    ),
+    mutant("normal_distribution", "* UNIT * complement + UNIT * far", "* UNIT * complement", "1 - erfc is not rounded"),
+    mutant(
+        "normal_distribution",
+        "raised(slope * radius) / (1.0 - 0.5 * exponent)",
+        "raised(slope * radius) / 1.0",
+        "the density is constant over a set",
+    ),
+    mutant(
+        "normal_distribution", "(exponent <= 0.5) & (radius <= 0.5)", "(exponent <= 50.0)", "wide sets count as narrow"
+    ),
+    mutant(
+        "normal_distribution",
+        "raised(slope * x.radius) / (1.0 - exponent)",
+        "raised(slope * x.radius) / 1.0",
+        "the slope of erf is constant over a set",
+    ),
+    mutant(
+        "normal_distribution",
+        "(exponent <= 0.25) & (x.radius <= 0.25)",
+        "(exponent <= 0.9) & (x.radius <= 9.0)",
+        "wide sets count as narrow for erf",
+    ),
+    mutant(
+        "normal_distribution",
+        "slope = gauss * (_ERF_SERIES[0] * (1.0 + 2.0**-40))",
+        "slope = 0.5 * gauss",
+        "the slope of erf is halved",
+    ),
+    mutant(
+        "normal_distribution",
+        "return np.copysign(far, x), raised(error), slope",
+        "return far, raised(error), slope",
+        "erf is even",
+    ),
+    # Activations.
+    mutant(
+        "activations",
+        "_LOGISTIC_ERROR, _GELU_EXPONENT_ERROR = 4.0, 8.0",
+        "_LOGISTIC_ERROR, _GELU_EXPONENT_ERROR = 0.0, 8.0",
+        "sums and quotients do not round",
+    ),
+    mutant(
+        "activations",
+        "_LOGISTIC_ERROR, _GELU_EXPONENT_ERROR = 4.0, 8.0",
+        "_LOGISTIC_ERROR, _GELU_EXPONENT_ERROR = 4.0, 0.5",
+        "the exponent of the tanh form is rounded once",
+    ),
+    mutant(
+        "activations", "(exponent_error * exponent + 3.0) * share", "exponent_error * exponent * share", "exp is exact"
+    ),
+    mutant(
+        "activations",
+        "share = np.where(negative, 1.0, power) / whole",
+        "share = power / whole",
+        "the tail's share is forgotten",
+    ),
+    mutant(
+        "activations",
+        "error += np.where(x < -_FARTHEST_LOGISTIC, value, 0.0)",
+        "pass",
+        "far tails of the logistic function are trusted",
+    ),
+    mutant(
+        "activations",
+        "error += np.where(x < -_FARTHEST_GELU, value, 0.0)",
+        "pass",
+        "far tails of the tanh form are trusted",
+    ),
+    mutant("activations", "_GELU_CUBIC = 0.044715", "_GELU_CUBIC = 0.044715000001", "another cubic"),
+    mutant("activations", 'float.fromhex("0x1.9884533d43651p+0")', "1.5957691216", "2 sqrt(2/pi) has eleven digits"),
+    mutant(
+        "activations",
+        "raised(slope * radius) / (1.0 - 0.5 * radius)",
+        "raised(slope * radius) / 1.0",
+        "the slope of the logistic function is constant",
+    ),
+    mutant(
+        "activations",
+        "np.where(radius <= 0.5, raised",
+        "np.where(radius <= 1.9, raised",
+        "wide sets count as narrow for the logistic function",
+    ),
+    mutant("activations", "error = 6.0 * UNIT * rest + UNIT * y", "error = UNIT * y", "the rest of tanh is exact"),
+    mutant(
+        "activations",
+        "error = np.where(small, 6.0 * UNIT * y, error)",
+        "error = np.where(small, 0.5 * UNIT * y, error)",
+        "the series of tanh has no roundings",
+    ),
+    mutant(
+        "activations",
+        "for j in range(1, 18))",
+        "for j in range(1, 13))",
+        "five terms of the series of tanh are missing",
+    ),
+    mutant("activations", "_FARTHEST_TANH = 20.0", "_FARTHEST_TANH = 17.0", "tanh is 1 too early"),
+    mutant(
+        "activations", "slope = rest * (2.0 - rest)", "slope = rest * (1.0 - rest)", "the slope of tanh is too small"
+    ),
+    mutant(
+        "activations",
+        "raised(slope * x.radius) / (1.0 - x.radius)",
+        "raised(slope * x.radius)",
+        "the slope of tanh is constant",
+    ),
+    mutant(
+        "activations",
+        "raised(slope * moved) / (1.0 - 0.5 * moved)",
+        "raised(slope * moved) / 1.0",
+        "the slope of the tanh form's gate is constant",
+    ),
+    mutant("activations", "radius * (3.0 * size + radius)", "0.0 * radius", "the cubic is taken to be linear"),
+    mutant("activations", "+ 2.0 * (gate.unit * whole + gate.error)", "", "slopes at midpoints are exact"),
+    mutant(
+        "activations",
+        "raised(slope + curvature * radius), largest",
+        "raised(slope), largest",
+        "slopes are constant over a set",
+    ),
+    mutant(
+        "activations",
+        "GELU_SLOPE, _GELU_CURVATURE = 1.13, 0.4",
+        "GELU_SLOPE, _GELU_CURVATURE = 1.12, 0.4",
+        "GELU's slope is smaller",
+    ),
+    mutant(
+        "activations",
+        "GELU_SLOPE, _GELU_CURVATURE = 1.13, 0.4",
+        "GELU_SLOPE, _GELU_CURVATURE = 1.13, 0.39",
+        "GELU's curvature is smaller",
+    ),
+    mutant(
+        "activations",
+        "SILU_SLOPE, _SILU_CURVATURE = 1.1, 0.25",
+        "SILU_SLOPE, _SILU_CURVATURE = 1.09, 0.25",
+        "SiLU's slope is smaller",
+    ),
+    mutant(
+        "activations",
+        "SILU_SLOPE, _SILU_CURVATURE = 1.1, 0.25",
+        "SILU_SLOPE, _SILU_CURVATURE = 1.1, 0.24",
+        "SiLU's curvature is smaller",
+    ),
+    mutant("activations", "    error = np.abs(m) * gate.error\n", "    error = 0.0 * m\n", "the gate is exact"),
+    mutant("activations", "    error += np.abs(y) * UNIT\n", "", "the product with the gate is not rounded"),
+    mutant("activations", "np.abs(x.midpoint) * change + r *", "r *", "the change of the gate is forgotten"),
+    mutant(
+        "activations", "r * (gate.value + (gate.error + change))", "0.0 * r", "the radius times the gate is forgotten"
+    ),
+    mutant(
+        "activations",
+        "np.where(change < np.inf, np.minimum(chord, raised(product)), chord)",
+        "chord",
+        "tails are not relative",
+    ),
+    mutant(
+        "activations", "np.where(r <= -m, 0.0, r)", "np.where(m <= 0.0, 0.0, r)", "ReLU of what may be positive is 0"
+    ),
+    mutant(
+        "activations",
+        "    if both.any():\n        hull",
+        "    if False:\n        hull",
+        "what straddles 0 keeps its middle",
+    ),
+    mutant(
+        "activations", "known = np.isfinite(m) & (r >= 0.0)", "known = r >= 0.0", "a slope at NaN is one at a number"
     ),
 ]

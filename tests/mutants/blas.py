@@ -19,6 +19,17 @@ MUTANTS = [
     mutant(
         '    _Product("inner product", _by_inner_products, _INNER_SHAPES, (3, 2, 20011)),\n', "", "no inner product"
     ),
+    mutant(
+        '    _Product("product by a sparse matrix", _by_sparse_rows, _SPARSE_SHAPES, (400, 40, 24)),\n',
+        "",
+        "no product by a sparse matrix",
+    ),
+    mutant("return csr_array(a) @ b", "return a @ b", "the sparse product that is probed is a dense one"),
+    mutant(
+        "((1, 1, 1), (3, 5, 7), (1, 129, 300), (301, 1, 127), (65, 33, 1031)",
+        "((3, 5, 7), (1, 129, 300), (65, 33, 1031)",
+        "no product of a sparse matrix by one column",
+    ),
     mutant(", (3, 3, 20011))", ")", "no inner product is long enough for threads"),
     mutant(", (700, 3, 699))", ")", "no product by a vector is large enough for threads"),
     mutant(", (3, 2, 20011)),", ", (3, 2, 24)),", "short inner products of subnormals only"),

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from constructions.errors import ByheartError
 
@@ -87,13 +88,13 @@ def probe(matmul: Matmul | None = None) -> BlasReport:
 
     A BLAS has routines of its own for the product of a matrix by a vector and for an inner product of two vectors, and
     the proofs use both. Without an argument they are attacked in the same way, as products of matrices that are put
-    together from theirs.
+    together from theirs; and so is SciPy's product of a sparse matrix, which is no BLAS's, by a dense one.
 
     Why this is not a proof: a BLAS is a program, and a probe can only refute it. What remains is said on the page.
 
     Args:
-        matmul: The product to attack; by default ``numpy.matmul``, also by vectors, and ``numpy.dot`` of two vectors,
-            the report of which is kept for the whole process.
+        matmul: The product to attack; by default ``numpy.matmul``, also by vectors, ``numpy.dot`` of two vectors, and
+            the product by a ``scipy.sparse.csr_array``, the report of which is kept for the whole process.
 
     Returns:
         The report that certificates carry.
@@ -154,6 +155,8 @@ _SHAPES = (
 # The last of these have an even index: there all integers are positive, and sums are as long as they can be.
 _VECTOR_SHAPES = ((1, 1, 1), (3, 5, 7), (1, 3, 300), (301, 2, 127), (64, 3, 64), (65, 3, 1031), (700, 3, 699))
 _INNER_SHAPES = ((1, 1, 1), (3, 5, 7), (8, 8, 64), (5, 4, 1031), (3, 3, 20011))
+# With one column SciPy takes another routine.
+_SPARSE_SHAPES = ((1, 1, 1), (3, 5, 7), (1, 129, 300), (301, 1, 127), (65, 33, 1031), (201, 200, 199))
 _LAYOUTS: list[Callable[[NDArray[np.float64]], NDArray[np.float64]]] = [
     np.ascontiguousarray,
     np.asfortranarray,
@@ -187,10 +190,15 @@ def _by_inner_products(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArra
     return np.array([[np.dot(row, column) for column in b.T] for row in a])
 
 
+def _by_sparse_rows(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    return csr_array(a) @ b
+
+
 _PRODUCTS = (
     _Product("matrix product", np.matmul),
     _Product("product by a vector", _by_vectors, _VECTOR_SHAPES, (700, 5, 24)),
     _Product("inner product", _by_inner_products, _INNER_SHAPES, (3, 2, 20011)),
+    _Product("product by a sparse matrix", _by_sparse_rows, _SPARSE_SHAPES, (400, 40, 24)),
 )
 
 

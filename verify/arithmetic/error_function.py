@@ -12,7 +12,7 @@ import functools
 import numpy as np
 from flint import arb, ctx
 
-from verify.arithmetic.enclosure import Floats
+from verify.arithmetic.rounding import Floats
 
 PIECES = 8  # in an interval of length 1
 _BITS = 256

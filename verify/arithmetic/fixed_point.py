@@ -3,7 +3,7 @@
 import numpy as np
 from flint import fmpz_mat
 
-from verify.arithmetic.enclosure import Floats
+from verify.arithmetic.rounding import Floats
 
 LIMB = 48
 _LARGEST = 16.0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from verify.arithmetic.enclosure import is_masked
+from verify.arithmetic.given_numbers import is_masked
 from verify.verdict import Verdict
 
 Int64Array = NDArray[np.int64]

@@ -6,8 +6,9 @@ output from its value.
 Page: docs/rigour/certificate.md
 """
 
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,10 @@ from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.enclosure import Enclosure, down, log, lower_sum, total, up
+from verify.arithmetic.elementary import log
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import down, up
+from verify.arithmetic.sums import lower_sum, total
 from verify.divergence.kullback_leibler import (
     argmax_margin,
     divergence,
@@ -26,14 +30,16 @@ from verify.divergence.kullback_leibler import (
     mean_upper_bound,
     quadratic_divergence_bound,
 )
-from verify.forward.float64 import logit_chunks
-from verify.forward.layer_forward import enclose_outputs
+from verify.forward.logits import Rung, climb
 from verify.progress import Progress
 
 Float64Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+Int64Array = NDArray[np.int64]
+Bounds = Float64Array | tuple[Float64Array, Float64Array]  # from below and above, each `[T]`
 
 _SMALL_DIVERGENCE = 2.0**-20  # nats; the quadratic bound of less is sharp enough
+_MOST_BITS = 512  # of the balls; two logits that these do not tell apart are taken for a tie that stays open
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +53,8 @@ class Answers:
         loss_lower: Of the loss, `[T]`; for laws 0 where the loss is surely within the tolerance.
         loss_upper: The same from above, `[T]`; may be infinite.
         empirical: Enclosure of KL(counts || softmax) of the memorized contexts, nats, `[T]`; none for vectors.
-        outputs: Enclosure of the logits or outputs, `[T, d_vocab_out]`, if it was asked for.
+        outputs: Enclosure of the logits or outputs in float64, `[T, d_vocab_out]`, if it was asked for.
+        rung: The arithmetic that the bounds come from, `[T]`: ``"float64"``, ``"pairs"`` or ``"balls"``.
     """
 
     margin_lower: Float64Array
@@ -56,16 +63,22 @@ class Answers:
     loss_upper: Float64Array
     empirical: Enclosure | None
     outputs: Enclosure | None
+    rung: NDArray[np.str_]
 
     def held(self, target: str, tolerance: float) -> BoolArray:
         """Which contexts are surely held (`Criterion`), `[T]`."""
-        right = self.margin_lower > 0.0
-        return right if target == "labels" else right & (self.loss_upper <= tolerance)
+        return _held((self.margin_lower, self.margin_upper), (self.loss_lower, self.loss_upper), target, tolerance)
 
     def wrong(self, target: str, tolerance: float) -> BoolArray:
         """Which contexts are surely not held, `[T]`."""
-        wrong = self.margin_upper <= 0.0
-        return wrong if target == "labels" else wrong | (self.loss_lower > tolerance)
+        return _wrong((self.margin_lower, self.margin_upper), (self.loss_lower, self.loss_upper), target, tolerance)
+
+    def decided_by(self) -> str:
+        """How many contexts each arithmetic had the last word on."""
+        found = Counter(str(name) for name in self.rung)
+        return ", ".join(
+            f"{found[name]} of {len(self.rung)} contexts in {name}" for name in get_args(Rung) if found[name]
+        )
 
     def mean_loss(self) -> tuple[float, float]:
         """Lower and upper bound of the mean loss."""
@@ -85,11 +98,15 @@ def judge_answers(
 ) -> Answers:
     """Bound margins and losses of every context.
 
+    A context of which float64 proves neither that it is held nor that it is not climbs to pairs of float64 and then to
+    balls (`verify/forward/logits.py:climb`).
+
     Args:
-        model: The weights.
+        model: The weights: any model of blocks.
         task: The contexts and their targets.
         criterion: What is asked; of it the tolerance and whether a mean must be known from below matter.
-        features: What `enclose_features` (tokens) or `enclose_mixed_inputs` (vectors) returned, if it is known.
+        features: For the two shapes of one attention, what `enclose_features` (tokens) or `enclose_mixed_inputs`
+            (vectors) returned, if it is known.
         keep_outputs: Return the outputs.
         progress: Called with the stage and the finished share of it.
 
@@ -98,26 +115,34 @@ def judge_answers(
 
     Page: docs/rigour/certificate.md
     """
-    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    vectors = isinstance(task, VectorTask)
+    size = task.n_examples if vectors else task.n_contexts
     margins, losses, empirical = (np.zeros((2, size)) for _ in range(3))
     margins[:] = np.inf
     kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
-    for start, outputs in _chunks(model, task, features):
-        rows = slice(start, start + len(outputs))
-        if isinstance(task, VectorTask) and task.target == "values":
+    rungs, is_open = np.full(size, "", dtype="U7"), np.ones(size, dtype=bool)
+    inputs = task if vectors else task.contexts
+    for rung, _, rows, outputs in climb(model, inputs, is_open, features=features, most_bits=_MOST_BITS):
+        if task.target == "values":
+            assert vectors
             distance = abs(outputs - task.labels[rows])
             losses[0, rows] = np.maximum(0.0, distance.lower().max(axis=1))
             losses[1, rows] = distance.upper().max(axis=1)
         else:
-            modes = task.modes(rows.start, rows.stop)
+            modes = task.modes(rows)
             margins[0, rows], margins[1, rows] = argmax_margin(outputs, modes), margin_upper(outputs, modes)
             losses[:, rows] = _divergences(outputs, task, rows, criterion)
         if isinstance(task, Task):
-            found = empirical_divergence(outputs, task.counts.rows(rows.start, rows.stop))
+            found = empirical_divergence(outputs, task.counts.take(rows))
             empirical[0, rows], empirical[1, rows] = found.midpoint, found.radius
-        if keep_outputs:
+        if keep_outputs and rung == "float64":
             kept[0][rows], kept[1][rows] = outputs.midpoint, outputs.radius
-        progress("answers", rows.stop / size, f"{rows.stop} of {size} contexts")
+        rungs[rows] = rung
+        parts = margins[:, rows], losses[:, rows]
+        decided = _held(*parts, task.target, criterion.tolerance) | _wrong(*parts, task.target, criterion.tolerance)
+        is_open[rows[decided]] = False
+        stage = "answers" if rung == "float64" else f"answers, {rung}"
+        progress(stage, (rows[-1] + 1) / size, f"{rows[-1] + 1} of {size} contexts")
     return Answers(
         margin_lower=margins[0],
         margin_upper=margins[1],
@@ -125,17 +150,21 @@ def judge_answers(
         loss_upper=losses[1],
         empirical=Enclosure(empirical[0], empirical[1]) if isinstance(task, Task) else None,
         outputs=Enclosure(kept[0], kept[1]) if keep_outputs else None,
+        rung=rungs,
     )
 
 
-def _chunks(model: Model, task: Task | VectorTask, features: Enclosure | None) -> Iterator[tuple[int, Enclosure]]:
-    if isinstance(task, VectorTask):
-        yield 0, enclose_outputs(model, task, mixed=features)
-    else:
-        yield from logit_chunks(model, task.contexts, features=features)
+def _held(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:
+    right = margins[0] > 0.0
+    return right if target == "labels" else right & (losses[1] <= tolerance)
 
 
-def _divergences(outputs: Enclosure, task: Task | VectorTask, rows: slice, criterion: Criterion) -> Float64Array:
+def _wrong(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:
+    wrong = margins[1] <= 0.0
+    return wrong if target == "labels" else wrong | (losses[0] > tolerance)
+
+
+def _divergences(outputs: Enclosure, task: Task | VectorTask, rows: Int64Array, criterion: Criterion) -> Float64Array:
     """Lower and upper bounds of the divergence of a few contexts, `[2, rows]`."""
     laws = task.laws if isinstance(task, Task) else None
     if laws is None:

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from constructions.models.model import Model
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.enclosure import Enclosure, down, matmul, sqrt, total
+from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
 from verify.arithmetic.exact_json import Number, lowered, raised
+from verify.arithmetic.rounding import down
+from verify.arithmetic.sums import total
 from verify.certificates.certificate import FEATURE_RANK, Statement, StatementCheck
 from verify.forward.float64 import enclose_last
 from verify.forward.in_balls import mixed_inputs_in_balls

@@ -17,12 +17,14 @@ from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.files import write_atomically
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
+from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, total
+from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number, lowered, raised
+from verify.arithmetic.sums import total
 from verify.certificates.answers import Answers, guess_divergence, judge_answers
 from verify.certificates.certificate import (
     ANSWERS,
@@ -45,14 +47,14 @@ from verify.certificates.feature_rank import check_feature_rank, prove_feature_r
 from verify.certificates.memory_budget import require_memory
 from verify.certificates.saturation import check_saturation, prove_saturation
 from verify.divergence.kullback_leibler import empirical_divergence
-from verify.forward.float64 import enclose_features, logit_chunks
+from verify.forward.float64 import enclose_features
 from verify.forward.layer_forward import LayerForward, enclose_layer
+from verify.forward.logits import logit_chunks
 from verify.progress import Progress
 from verify.verdict import Verdict
 
 Float64Array = NDArray[np.float64]
 
-_PATH = "float64 with proved error bounds, and balls where they do not suffice"
 _SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BLAS proves it too: nobody sees it
 _TINY = 2.0**-30  # of laws and values: losses below it come from radii of enclosures, which depend on the machine
 _TINY_SLACK = 2.0**-2
@@ -107,10 +109,11 @@ def certify_memorization(
     which is the square of a radius), so that a proof on another machine, whose roundings differ, proves it too.
 
     Args:
-        model: The weights.
+        model: The weights: any model of blocks.
         task: The contexts and their targets.
         criterion: What is asked; by default that every context is held.
-        rank: State that the features of the contexts are linearly independent, if they are proved to be.
+        rank: State that the features of the contexts are linearly independent, if they are proved to be; for a model of
+            one attention.
         saturation: State how many pairs of a head and a context have an attention weight above 1 minus this.
         witness: Keep what lets the independent reader prove the rank with integers; 4 to 8 T^2 bytes.
         keep_outputs: Return the enclosed outputs; 16 T N bytes.
@@ -141,6 +144,8 @@ def certify_memorization(
     limit = None if saturation is None else Fraction(saturation)
     if limit is not None and not (isinstance(task, VectorTask) and 0 < limit < 1):
         raise InputError(f"saturation = {saturation}, expected a number in (0, 1), for a task of vectors")
+    if (rank or limit is not None) and not _is_one_attention(model):
+        raise InputError("rank and saturation are those of a model of one attention, this one has other blocks")
     require_memory(_estimated_bytes(model, task), purpose=f"a certificate for {_size(task)} contexts")
     blas.probe()
     show = progress or _silent
@@ -164,7 +169,7 @@ def certify_memorization(
         subject=subject,
         criterion=asked,
         statements=tuple(statements),
-        provenance=_provenance(),
+        provenance=_provenance() | {"decided by": answers.decided_by()},
         witness=None if data is None else Witness.of(data),
     )
     return MemorizationCertificate(certificate, data, answers, empirical)
@@ -220,7 +225,7 @@ def check_memorization(
                 checks.append(check_feature_rank(statement, model, task, seen.features, progress=show))
         elif statement.id == SATURATION:
             checks.append(check_saturation(statement, seen.heads))
-    return CheckReport(certificate, asked, tuple(checks), _PATH)
+    return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {answers.decided_by()}")
 
 
 def subject_of(model: Model, task: Task | VectorTask) -> Subject:
@@ -284,11 +289,17 @@ class _Seen:
 
 
 def _see(model: Model, task: Task | VectorTask, progress: Progress) -> _Seen:
+    if not _is_one_attention(model):
+        return _Seen(None, None)
     if isinstance(task, VectorTask):
         heads = enclose_layer(model, task, progress=progress)
         return _Seen(heads.mixed, heads)
     progress("features", None, f"{task.n_contexts} x {model.n_heads * model.d_head}")
     return _Seen(enclose_features(model, task.contexts), None)
+
+
+def _is_one_attention(model: Model) -> bool:
+    return is_dana_network(model) or is_mahdavi_layer(model)
 
 
 def _size(task: Task | VectorTask) -> int:
@@ -298,6 +309,8 @@ def _size(task: Task | VectorTask) -> int:
 def _estimated_bytes(model: Model, task: Task | VectorTask) -> int:
     """Estimated peak: copies of the features, five square matrices, and what is done in chunks."""
     size = _size(task)
+    if not _is_one_attention(model):
+        return 8 * (6 * model.parameters + 2**25) + 2**28
     if isinstance(task, VectorTask):
         columns = model.n_heads * model.d_model
         return 8 * (6 * size * columns + 5 * size**2 + 8 * model.d_vocab_out * (columns + size)) + 2**28

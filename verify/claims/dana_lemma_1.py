@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from constructions.claims.dana_lemma_1 import CLAIM, laws_with_a_mode
 from constructions.encoders.sequence_encoder import best_encoder
 from verify.arithmetic.decimals import number
-from verify.arithmetic.enclosure import Enclosure, exp, log1p, total
+from verify.arithmetic.elementary import exp, log1p
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.sums import total
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison

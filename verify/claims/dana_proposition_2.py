@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from constructions.claims.dana_proposition_2 import CLAIM, exact_factors, gap_laws
 from constructions.encoders.sequence_encoder import best_encoder
 from verify.arithmetic.decimals import number
-from verify.arithmetic.enclosure import Enclosure, log, total
+from verify.arithmetic.elementary import log
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.sums import total
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.encoder_bracket import bracketed

@@ -21,7 +21,8 @@ from constructions.models.exact_network import ExactFrontEnd
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
-from verify.arithmetic.enclosure import Enclosure, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import up
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison

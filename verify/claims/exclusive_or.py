@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from constructions.memories.one_head_optimum import exclusive_or_contexts, exclusive_or_optimum
-from verify.arithmetic.enclosure import up
+from verify.arithmetic.rounding import up
 from verify.claims.comparison import Comparison
 from verify.claims.theorem import Applied
 from verify.claims.theorems import ONE_HEAD_DIVERGENCE

@@ -3,6 +3,7 @@
 Page: docs/claims/saturated_heads.md
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -170,7 +171,8 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
         proved(as_said and rank >= promised),
         method,
         means=(Means.ENCLOSURES,),
-        compared=(Comparison(rank, "=", formula),) if sizes.examples == most else (),
+        # A rank that is not proved is not refuted either.
+        compared=(Comparison(rank if rank >= promised else math.nan, "=", formula),) if sizes.examples == most else (),
     )
 
 

@@ -21,7 +21,8 @@ from constructions.encoders.truncated_laws import (
     truncated_laws,
 )
 from verify.arithmetic.decimals import decimal_above, decimal_below
-from verify.arithmetic.enclosure import Enclosure, largest, matmul, sqrt, total
+from verify.arithmetic.enclosure import Enclosure, largest, matmul, sqrt
+from verify.arithmetic.sums import total
 from verify.claims.comparison import Comparison
 from verify.claims.encoder_bracket import bracketed
 from verify.claims.evidence import Evidence, Means

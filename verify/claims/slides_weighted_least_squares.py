@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from constructions.claims.slides_weighted_least_squares import CLAIM
 from constructions.encoders.truncated_laws import hadamard_laws, random_laws, sharp_laws
-from verify.arithmetic.enclosure import Enclosure, sqrt, total
+from verify.arithmetic.enclosure import Enclosure, sqrt
+from verify.arithmetic.sums import total
 from verify.claims.comparison import Comparison
 from verify.claims.encoder_bracket import bracketed
 from verify.claims.evidence import Evidence, Means

@@ -16,20 +16,11 @@ from numpy.typing import NDArray
 from constructions.errors import HypothesisError, InputError
 from constructions.models.model import Model
 from constructions.tasks.task import Counts
-from verify.arithmetic.enclosure import (
-    TINY,
-    UNIT,
-    Enclosure,
-    as_float64,
-    down,
-    exp,
-    gamma,
-    log,
-    log1p,
-    total,
-    up,
-    upper_sum,
-)
+from verify.arithmetic.elementary import exp, log, log1p
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.rounding import TINY, UNIT, down, gamma, up
+from verify.arithmetic.sums import total, upper_sum
 from verify.forward.float64 import enclose_softmax, logit_chunks, row_blocks
 
 Float64Array = NDArray[np.float64]

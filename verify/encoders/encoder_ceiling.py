@@ -12,7 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.task import Task
-from verify.arithmetic.enclosure import Enclosure, as_float64, log, matmul, sqrt, total
+from verify.arithmetic.elementary import log
+from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
+from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.sums import total
 from verify.divergence.kullback_leibler import divergence, quadratic_divergence_bound
 from verify.forward.float64 import logit_chunks
 from verify.linear_algebra.singular_values import enclose_singular_values

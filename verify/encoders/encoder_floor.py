@@ -19,7 +19,10 @@ import scipy.optimize
 from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
-from verify.arithmetic.enclosure import Enclosure, down, log, lower_sum, sqrt, total
+from verify.arithmetic.elementary import log
+from verify.arithmetic.enclosure import Enclosure, sqrt
+from verify.arithmetic.rounding import down
+from verify.arithmetic.sums import lower_sum, total
 from verify.encoders.encoder_ceiling import checked_laws
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.verdict import Verdict

@@ -20,7 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
 from verify.arithmetic.blas import probe
-from verify.arithmetic.enclosure import UNIT, Enclosure, as_float64, exp, is_masked, log, log1p, matmul, sqrt, total
+from verify.arithmetic.elementary import exp, log, log1p
+from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
+from verify.arithmetic.given_numbers import as_float64, is_masked
+from verify.arithmetic.rounding import UNIT
+from verify.arithmetic.sums import total
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
 from constructions.models.exact_network import ExactNetwork
-from verify.arithmetic.enclosure import is_masked
+from verify.arithmetic.given_numbers import is_masked
 from verify.encoders.logit_range import BITS, mean_divergence
 from verify.forward.rationals import exact_network_logits, exact_outputs
 from verify.verdict import Verdict

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import TINY, UNIT, Enclosure, sqrt
+from verify.arithmetic.enclosure import Enclosure, sqrt
+from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.rounding import TINY, UNIT
 from verify.forward.in_balls import rounded_outwards
 from verify.verdict import Verdict
 
@@ -318,7 +320,7 @@ def _significand(bits: int) -> int:
 
 
 def _checked(vectors: Float64Array) -> Float64Array:
-    array = np.asarray(vectors, dtype=np.float64)
+    array = as_float64(vectors, "vectors")
     if array.ndim != 2 or array.shape[1] != 2 or not len(array) or not np.isfinite(array).all():
         raise InputError(f"vectors has shape {array.shape}, expected finite numbers [N, 2] with N >= 1")
     return array

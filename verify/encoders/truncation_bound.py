@@ -14,7 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
-from verify.arithmetic.enclosure import Enclosure, as_float64, exp, largest, log, log1p, sqrt, total, up
+from verify.arithmetic.elementary import exp, log, log1p
+from verify.arithmetic.enclosure import Enclosure, largest, sqrt
+from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.rounding import up
+from verify.arithmetic.sums import total
 from verify.divergence.kullback_leibler import divergence
 from verify.linear_algebra.singular_values import enclose_singular_values
 

@@ -10,7 +10,7 @@ from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, nmod_mat
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError, ResourceError
-from verify.arithmetic.enclosure import is_masked
+from verify.arithmetic.given_numbers import is_masked
 from verify.forward.rationals import PRIME, ExactRank
 
 Int64Array = NDArray[np.int64]

@@ -21,7 +21,10 @@ from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.models.shapes import require_dana_network
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, exp, gamma, total
+from verify.arithmetic.elementary import exp
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import gamma
+from verify.arithmetic.sums import total
 from verify.forward.in_balls import (
     attention_in_balls,
     checked_contexts,

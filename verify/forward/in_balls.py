@@ -30,7 +30,8 @@ from constructions.models.blocks import Activation, Attention, FeedForward, Norm
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.enclosure import Enclosure, is_masked
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.given_numbers import is_masked
 from verify.forward.looks import Cells, Looks, distinct_pairs, looks_of, only_last_is_read
 
 Float64Array = NDArray[np.float64]

@@ -2,7 +2,7 @@ r"""What a given layer computes in exact real arithmetic, enclosed: attention, m
 
 The float64 numbers of the layer and of its task are taken as exactly those. Projections, in which a construction lets
 terms of size $10^4$ cancel to nothing, are enclosed near the last bit of the result
-(`verify.arithmetic.enclosure.residual`); the rest is midpoint-radius arithmetic. The work is done for one head and a
+(`verify.arithmetic.residuals.residual`); the rest is midpoint-radius arithmetic. The work is done for one head and a
 block of examples at a time, so that beside the result the memory is bounded.
 
 That is the float64 rung, the default. With a `precision` in bits the work is done in balls
@@ -23,7 +23,9 @@ from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_tensors, require_mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, largest, matmul, residual, upper_product
+from verify.arithmetic.enclosure import Enclosure, largest, matmul
+from verify.arithmetic.products import upper_product
+from verify.arithmetic.residuals import residual
 from verify.forward.float64 import enclose_softmax
 from verify.forward.in_balls import attention_in_balls, logits_in_balls, mixed_inputs_in_balls, rounded_outwards
 from verify.progress import Progress

@@ -15,15 +15,16 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from flint import arb_mat, ctx
+from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.enclosure import Enclosure, Floats
+from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.pairs import Pairs, added
+from verify.arithmetic.rounding import Floats
 from verify.forward import float64
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
 from verify.forward.layer_forward import enclose_outputs
@@ -36,7 +37,8 @@ Int64Array = NDArray[np.int64]
 Rung = Literal["float64", "pairs", "balls"]
 
 _LEAST_BITS, _LARGEST_BITS = 53, 300
-_MOST_BALL_BITS = 4096
+_FEWEST_BALL_BITS, _MOST_BALL_BITS = 128, 4096
+_BALLS_TOGETHER = 256  # contexts whose logits are balls at the same time
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,8 @@ def enclose_logits(
     Args:
         model: The weights.
         inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
-        features: For a model of one attention over tokens, what `enclose_features` returned, if it is known already.
+        features: For a model of one attention, what `enclose_features` (tokens) or `enclose_mixed_inputs` (vectors)
+            returned, if it is known already.
         precision: Bits of the balls that are worked with, 2 to 10^6; by default float64 with proved roundings.
 
     Returns:
@@ -95,6 +98,7 @@ def enclose_logits(
     Page: docs/rigour/depth.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -103,9 +107,9 @@ def enclose_logits(
     """
     if is_dana_network(model):
         return float64.enclose_logits(model, _tokens(inputs), features=features, precision=precision)
-    _require_no_features(features)
     if is_mahdavi_layer(model):
-        return enclose_outputs(model, _vectors(inputs), precision=precision)
+        return enclose_outputs(model, _vectors(inputs), mixed=features, precision=precision)
+    _require_no_features(features)
     if precision is not None:
         return rounded_outwards(logits_in_balls(model, inputs, precision))  # pyright: ignore[reportArgumentType]
     parts = [part for _, part in logit_chunks(model, inputs)]
@@ -128,7 +132,8 @@ def logit_chunks(
         model: The weights, in float64.
         inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
         rows: Largest number of contexts in one chunk; by default as many as suit the memory.
-        features: For a model of one attention over tokens, what `enclose_features` returned, if it is known already.
+        features: For a model of one attention, what `enclose_features` (tokens) or `enclose_mixed_inputs` (vectors)
+            returned, if it is known already.
         norms: The norms of the maps of the same model, for the models that need them, to be shared by several calls.
 
     Returns:
@@ -140,6 +145,7 @@ def logit_chunks(
     Page: docs/rigour/depth.md
 
     Example:
+        >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -148,13 +154,13 @@ def logit_chunks(
     """
     if is_dana_network(model):
         return float64.logit_chunks(model, _tokens(inputs), rows=rows, features=features)
-    _require_no_features(features)
     if rows is not None and rows < 1:
         raise InputError(f"rows = {rows}, expected at least 1")
     if is_mahdavi_layer(model):
-        outputs = enclose_outputs(model, _vectors(inputs))
+        outputs = enclose_outputs(model, _vectors(inputs), mixed=features)
         step = rows or max(1, len(outputs))
         return ((start, outputs[start : start + step]) for start in range(0, len(outputs), step))
+    _require_no_features(features)
     balls = logit_balls(model, inputs, norms=norms, chunk=rows)
     return ((start, Enclosure(value, radius)) for start, value, radius in balls)
 
@@ -206,6 +212,93 @@ def bits_needed(
     return min(bits, _LARGEST_BITS)
 
 
+def climb(
+    model: Model,
+    inputs: Int64Array | VectorTask,
+    is_open: NDArray[np.bool_],
+    *,
+    rungs: Sequence[Rung] = get_args(Rung),
+    most_bits: int = _MOST_BALL_BITS,
+    features: Enclosure | None = None,
+    norms: Norms | None = None,
+) -> Iterator[tuple[Rung, int, Int64Array, Enclosure]]:
+    r"""Enclose the outputs of the contexts that are still open, a few at a time, on one rung after the other.
+
+    The caller closes, in `is_open`, the contexts that it has decided; the next rung sees only what is open then. Balls
+    start at twice the bits that are predicted for a radius of a quarter of the least gap between two logits, at least
+    128, and double them.
+
+    On the rungs behind float64 the enclosure is one of the outputs of a model of tokens less one number of each row,
+    the largest midpoint, so that float64 holds the differences to their last bits. No softmax and no margin depends on
+    that number. Why it is rigorous: the number is itself exact, a pair or the middle of a ball.
+
+    Args:
+        model: The weights, in float64.
+        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
+        is_open: The contexts that are to be enclosed, `[T]`; read anew before each rung.
+        rungs: Which rungs are climbed.
+        most_bits: Precision of the last balls, at most.
+        features: For a model of one attention, what `enclose_features` (tokens) or `enclose_mixed_inputs` (vectors)
+            returned, if it is known already.
+        norms: The norms of the maps of the same model, to be shared by several calls.
+
+    Returns:
+        Iterator of the rung, its bits, the contexts, and the enclosure of their outputs, `[contexts, d_vocab_out]`.
+
+    Raises:
+        InputError: Inputs that do not fit the model, a rational model, or an unknown rung.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+
+    Page: docs/rigour/depth.md
+    """
+    if unknown := [name for name in rungs if name not in get_args(Rung)]:
+        raise InputError(f"rungs names {unknown[0]!r}, expected some of {', '.join(map(repr, get_args(Rung)))}")
+    return _climb(model, inputs, is_open, rungs, most_bits, features, norms)
+
+
+def _climb(
+    model: Model,
+    inputs: Int64Array | VectorTask,
+    is_open: NDArray[np.bool_],
+    rungs: Sequence[Rung],
+    most_bits: int,
+    features: Enclosure | None,
+    norms: Norms | None,
+) -> Iterator[tuple[Rung, int, Int64Array, Enclosure]]:
+    gap = np.zeros(len(is_open))
+    if "float64" in rungs and is_open.any():
+        left = np.flatnonzero(is_open)
+        whole = len(left) == len(is_open)
+        given = features if features is None or whole else features[left]
+        for start, part in logit_chunks(model, inputs if whole else _part(inputs, left), features=given, norms=norms):
+            chosen = left[start : start + len(part)]
+            gap[chosen] = _gaps(part.midpoint)
+            yield "float64", 53, chosen, part
+    if "pairs" in rungs and is_open.any():
+        left = np.flatnonzero(is_open)
+        norms = Norms(model) if norms is None else norms
+        for start, value, radius in logit_balls(model, _part(inputs, left), rows=InPairs(), norms=norms):
+            chosen, part = (
+                left[start : start + len(radius)],
+                _less_largest(value, radius, isinstance(inputs, VectorTask)),
+            )
+            gap[chosen] = _gaps(part.midpoint)
+            yield "pairs", 100, chosen, part
+    if "balls" in rungs and is_open.any():
+        left = np.flatnonzero(is_open)
+        norms = Norms(model) if norms is None else norms
+        # Where not even the pairs tell two logits apart, they may be equal, and the gap says nothing.
+        known = gap[left][gap[left] > 0.0].min(initial=1.0)
+        bits = 2 * (bits_needed(model, _part(inputs, left), float(max(known / 4.0, 2.0**-200)), norms=norms) or 300)
+        bits = min(max(bits, _FEWEST_BALL_BITS), most_bits)
+        while len(left) and bits <= most_bits:
+            for start in range(0, len(left), _BALLS_TOGETHER):
+                chosen = left[start : start + _BALLS_TOGETHER]
+                balls = logits_in_balls(model, _part(inputs, chosen), bits)  # pyright: ignore[reportArgumentType]
+                yield "balls", bits, chosen, _rounded_less_largest(balls, bits, isinstance(inputs, VectorTask))
+            left, bits = np.flatnonzero(is_open), 2 * bits
+
+
 def decide_argmax(
     model: Model,
     inputs: Int64Array | VectorTask,
@@ -215,8 +308,8 @@ def decide_argmax(
 ) -> DecidedArgmax:
     r"""Decide where the largest logit of each context is, in exact real arithmetic, with as few bits as it takes.
 
-    A context climbs to the next rung only where the rungs before left it open. Balls start at twice the bits that are
-    predicted for a radius of a quarter of the gap, and double them up to 4096; a tie stays open whatever they are.
+    A context climbs to the next rung only where the rungs before left it open (`climb`); balls end at 4096 bits, and a
+    tie stays open whatever they are.
 
     Why it is rigorous: a place counts as decided only if the lower end of its logit is proved to be above the upper
     ends of all others.
@@ -243,84 +336,52 @@ def decide_argmax(
         >>> decided.place.tolist(), decided.summary()
         ([1, 1, -1], '1 by float64; 1 by pairs; undecided: 2')
     """
-    if unknown := [name for name in rungs if name not in get_args(Rung)]:
-        raise InputError(f"rungs names {unknown[0]!r}, expected some of {', '.join(map(repr, get_args(Rung)))}")
-    norms = Norms(model) if norms is None else norms
     count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
-    place, rung, gap = np.full(count, -1), np.full(count, "", dtype="U7"), np.zeros(count)
-    if "float64" in rungs:
-        for start, part in logit_chunks(model, inputs, norms=norms):
-            radius = np.broadcast_to(part.radius, part.shape)
-            _decide(
-                Pairs.exact(part.midpoint), radius, np.arange(start, start + len(part)), "float64", place, rung, gap
-            )
-    if "pairs" in rungs:
-        left = np.flatnonzero(place < 0)
-        for start, value, radius in _in_pairs(model, inputs, left, norms):
-            _decide(value, radius, left[start : start + len(radius)], "pairs", place, rung, gap)
-    bits = 0
-    left = np.flatnonzero(place < 0)
-    if "balls" in rungs and len(left):
-        # Where not even the pairs tell two logits apart, they may be equal, and the gap says nothing.
-        known = gap[left][gap[left] > 0.0].min(initial=1.0)
-        bits = 2 * (bits_needed(model, _part(inputs, left), float(max(known / 4.0, 2.0**-200)), norms=norms) or 300)
-        bits = max(bits, 128)
-        while len(left) and bits <= _MOST_BALL_BITS:
-            balls = logits_in_balls(model, _part(inputs, left), bits)  # pyright: ignore[reportArgumentType]
-            for t, found in zip(left.tolist(), _largest(balls, bits), strict=True):
-                if found >= 0:
-                    place[t], rung[t] = found, "balls"
-            left, bits = np.flatnonzero(place < 0), 2 * bits
-        bits //= 2
-    return DecidedArgmax(place, rung, bits)
+    place, rung, last = np.full(count, -1), np.full(count, "", dtype="U7"), 0
+    is_open = np.ones(count, dtype=bool)
+    for name, bits, contexts, part in climb(model, inputs, is_open, rungs=rungs, norms=norms):
+        lower, upper = part.lower(), part.upper()
+        best = lower.argmax(axis=1)[:, None]
+        least = np.take_along_axis(lower, best, 1)[:, 0]
+        np.put_along_axis(upper, best, -np.inf, 1)
+        proved = least > upper.max(axis=1)
+        chosen = contexts[proved]
+        place[chosen], rung[chosen], is_open[chosen] = best[proved, 0], name, False
+        last = bits if name == "balls" else 0
+    return DecidedArgmax(place, rung, last)
 
 
-def _decide(
-    value: Pairs,
-    radius: Floats,
-    contexts: Int64Array,
-    name: Rung,
-    place: Int64Array,
-    rung: NDArray[np.str_],
-    gap: Floats,
-) -> None:
-    """Write down the places that these values with these radii prove, and the gaps between the two largest values."""
+def _gaps(values: Floats) -> Floats:
+    """Between the two largest of each row, roughly."""
+    if values.shape[1] < 2:
+        return np.full(len(values), np.inf)
+    two = np.partition(values, -2, axis=1)[:, -2:]
+    return two[:, 1] - two[:, 0]
+
+
+def _less_largest(value: Pairs, radius: Floats, absolute: bool) -> Enclosure:
+    """What these values with these radii are less the largest value of their row, as float64."""
     with np.errstate(all="ignore"):
-        # Of equal high words the low ones decide.
-        high = value.high.max(axis=1, keepdims=True)
-        best = np.where(value.high == high, value.low, -np.inf).argmax(axis=1)[:, None]
-        top = Pairs(np.take_along_axis(value.high, best, 1), np.take_along_axis(value.low, best, 1))
-        shape = value.shape
-        lead = added(Pairs(*(np.broadcast_to(x, shape) for x in (top.high, top.low))), -value).high
-        doubt = (np.take_along_axis(radius, best, 1) + radius) * (1.0 + 2.0**-40)
-        # The difference is within 2^-52 of the exact one, relatively.
-        surely = lead * (1.0 - 2.0**-40) - doubt > 0.0
-        np.put_along_axis(surely, best, True, 1)
-        np.put_along_axis(lead, best, np.inf, 1)
-        proved = surely.all(axis=1) & np.isfinite(value.high).all(axis=1)
-        place[contexts[proved]], rung[contexts[proved]] = best[proved, 0], name
-        gap[contexts] = lead.min(axis=1)
+        if not absolute:
+            # Of equal high words the low ones decide.
+            high = value.high.max(axis=1, keepdims=True)
+            best = np.where(value.high == high, value.low, -np.inf).argmax(axis=1)[:, None]
+            top = (np.take_along_axis(part, best, 1) for part in (value.high, value.low))
+            value = added(value, -Pairs(*(np.broadcast_to(part, value.shape) for part in top)))
+        # The sum is within 2^-52 of the exact one, relatively, and its low word no larger than that.
+        return Enclosure(value.high, (radius + 2.0**-51 * np.abs(value.high)) * (1.0 + 2.0**-40))
 
 
-def _largest(balls: arb_mat, bits: int) -> list[int]:
-    """The place of the entry of each row that is surely above all others, or -1."""
-    with ctx.workprec(bits):
-        found = []
-        for row in balls.tolist():
-            best = max(range(len(row)), key=lambda j: float(row[j].mid()) if row[j].is_finite() else -np.inf)
-            # Midpoints that agree as floats are told apart as balls.
-            for j, x in enumerate(row):
-                best = j if x.is_finite() and x.mid() > row[best].mid() else best
-            wins = all(bool(row[best] > x) for j, x in enumerate(row) if j != best)
-            found.append(best if wins and row[best].is_finite() else -1)
-        return found
-
-
-def _in_pairs(
-    model: Model, inputs: Int64Array | VectorTask, left: Int64Array, norms: Norms
-) -> Iterator[tuple[int, Pairs, Floats]]:
-    if len(left):
-        yield from logit_balls(model, _part(inputs, left), rows=InPairs(), norms=norms)
+def _rounded_less_largest(balls: arb_mat, bits: int, absolute: bool) -> Enclosure:
+    if absolute:
+        return rounded_outwards(balls)
+    with ctx.workprec(2 * bits):
+        rows = balls.tolist()
+        for row in rows:
+            finite = [x.mid() for x in row if x.is_finite()]
+            top = max(finite) if finite else arb(0)
+            row[:] = [x - top for x in row]
+        return rounded_outwards(arb_mat(rows))
 
 
 def _part(inputs: Int64Array | VectorTask, chosen: Int64Array) -> Int64Array | VectorTask:
@@ -345,4 +406,4 @@ def _vectors(inputs: Int64Array | VectorTask) -> VectorTask:
 
 def _require_no_features(features: Enclosure | None) -> None:
     if features is not None:
-        raise InputError("features are given, which only a model of one attention over tokens has")
+        raise InputError("features are given, which only a model of one attention has")

@@ -17,7 +17,9 @@ from flint import arb
 from constructions.errors import InputError
 from constructions.models.blocks import Normalization
 from constructions.models.model import Model
-from verify.arithmetic.enclosure import Enclosure, Floats, gamma, total
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import Floats, gamma
+from verify.arithmetic.sums import total
 from verify.linear_algebra.norms import float_above, frobenius
 from verify.linear_algebra.singular_values import enclose_spectral_norm
 

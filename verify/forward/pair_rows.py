@@ -12,9 +12,9 @@ import numpy as np
 
 from constructions.models.blocks import Activation, Normalization
 from verify.arithmetic import pairs
-from verify.arithmetic.enclosure import Floats
 from verify.arithmetic.error_function import coefficients, pieces
 from verify.arithmetic.pairs import Pairs
+from verify.arithmetic.rounding import Floats
 from verify.forward.rows import ACTIVATION_UNITS, LOWEST_SCORE
 
 _END, _DEGREE = 12, 18

@@ -17,7 +17,7 @@ from constructions.models.construction import require_fit
 from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.enclosure import is_masked
+from verify.arithmetic.given_numbers import is_masked
 from verify.forward.in_balls import checked_contexts
 from verify.forward.looks import Cells, distinct_pairs, looks_of, only_last_is_read
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Normalization
-from verify.arithmetic.enclosure import UNIT, Floats, exp
+from verify.arithmetic.elementary import exp
 from verify.arithmetic.error_function import normal_distribution
+from verify.arithmetic.rounding import UNIT, Floats
 
 Values = Any
 """Rows of numbers in some arithmetic; they are indexed and reshaped as arrays are."""

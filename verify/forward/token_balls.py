@@ -22,7 +22,8 @@ from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Floats, exp
+from verify.arithmetic.elementary import exp
+from verify.arithmetic.rounding import Floats
 from verify.forward.in_balls import checked_contexts
 from verify.forward.map_norms import FLOOR, MapNorms, Norms, raised, row_norms
 from verify.forward.rows import LOWEST_SCORE, InFloat64, Rows, Values, growth

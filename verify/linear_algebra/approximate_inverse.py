@@ -15,8 +15,9 @@ import numpy as np
 import scipy.linalg
 from flint import arb
 
-from verify.arithmetic.enclosure import TINY, UNIT, Enclosure, Floats, up
+from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.fixed_point import LIMB, fixed_point, integer_matrix
+from verify.arithmetic.rounding import TINY, UNIT, Floats, up
 from verify.linear_algebra.balancing import Balanced
 from verify.linear_algebra.norms import (
     contraction,

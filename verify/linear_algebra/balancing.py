@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from verify.arithmetic.enclosure import Enclosure, Floats, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import Floats, up
 from verify.linear_algebra.norms import exponents
 
 _SMALLEST = 2.0**-1073  # above every error of a product that underflows

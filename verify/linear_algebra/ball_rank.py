@@ -11,7 +11,7 @@ from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from verify.arithmetic.enclosure import is_masked
+from verify.arithmetic.given_numbers import is_masked
 from verify.verdict import Verdict
 
 Int64Array = NDArray[np.int64]

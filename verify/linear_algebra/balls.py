@@ -3,7 +3,7 @@
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 
-from verify.arithmetic.enclosure import Floats
+from verify.arithmetic.rounding import Floats
 from verify.linear_algebra.given_matrix import GivenMatrix
 from verify.linear_algebra.norms import float_below, frobenius
 

@@ -13,7 +13,7 @@ import numpy as np
 from flint import fmpz_mat, nmod_mat
 from numpy.typing import ArrayLike
 
-from verify.arithmetic.enclosure import Floats
+from verify.arithmetic.rounding import Floats
 from verify.linear_algebra.given_matrix import given_matrix
 from verify.linear_algebra.prime_field import submatrix
 from verify.linear_algebra.rank import kernel_or_minor

@@ -11,11 +11,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from flint import fmpq, fmpz, fmpz_mat
+from flint import fmpz_mat
 from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
-from verify.arithmetic.enclosure import Enclosure, Floats, is_masked, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.given_numbers import exact_array, nearest
+from verify.arithmetic.rounding import Floats, up
 
 _INT64_BITS = 62
 
@@ -78,11 +80,11 @@ def given_matrix(values: Any, radius: ArrayLike = 0.0, *, name: str = "matrix") 
             raise InputError(f"radius is given beside {name}, an Enclosure that has radii of its own")
         _require_two_dimensions(values.shape, name)
         return GivenMatrix(values, exact=not values.radius.any())
-    array = _real_array(values, name)
+    array = _finite(exact_array(values, name), name)
     _require_two_dimensions(array.shape, name)
     radii = _radii(radius, array.shape)
     if array.dtype == object:
-        midpoint, rounding = _nearest(array)
+        midpoint, rounding = nearest(array)
         if rounding.any():
             sums = up(rounding + radii) if radii.any() else rounding
             return GivenMatrix(Enclosure(midpoint, sums), exact=not radii.any(), entries=array)
@@ -90,54 +92,11 @@ def given_matrix(values: Any, radius: ArrayLike = 0.0, *, name: str = "matrix") 
     return GivenMatrix(Enclosure(array, radii), exact=not radii.any())
 
 
-def _real_array(values: Any, name: str) -> NDArray[Any]:
-    """A float64 array of the same numbers, or an object array of int and Fraction where float64 cannot hold them."""
-    if is_masked(values):
-        raise InputError(f"{name} is a masked array or holds one; fill the masked entries first")
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind == "f" and not isinstance(values, np.ndarray):
-            # Beside floats in a list, NumPy rounds integers of any size.
-            entries = np.asarray(values, dtype=object)
-            array = entries if any(map(_is_large_integer, entries.flat)) else array
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"{name} is not a rectangular array of numbers: {error}") from error
-    kind = array.dtype.kind
-    if kind in "iub":
-        if array.size and kind != "b" and max(int(array.max()), -int(array.min())) > 2**53:
-            return array.astype(object)
-        return array.astype(np.float64)
-    if kind == "f" and array.dtype.itemsize <= 8:
-        array = array.astype(np.float64, copy=False)
-        if not np.isfinite(array).all():
-            place = np.argwhere(~np.isfinite(array))[0].tolist()
-            raise InputError(f"{name} has the entry {array[tuple(place)]} at {place}; every entry must be finite")
-        return array
-    if kind != "O":
-        raise InputError(
-            f"{name} has dtype {array.dtype}; give float64, integers, or an object array of int, Fraction or flint.fmpq"
-        )
-    exact = np.empty(array.shape, dtype=object)
-    for index, entry in np.ndenumerate(array):
-        exact[index] = _rational(entry, f"{name}[{', '.join(map(str, index))}]")
-    return exact
-
-
-def _is_large_integer(entry: Any) -> bool:
-    return isinstance(entry, int | np.integer) and abs(int(entry)) > 2**53
-
-
-def _rational(entry: Any, name: str) -> int | Fraction:
-    """An entry of an object array as the exact number it is."""
-    if isinstance(entry, int | np.integer | fmpz):
-        return int(entry)
-    if isinstance(entry, fmpq):
-        return Fraction(int(entry.p), int(entry.q))
-    if isinstance(entry, Fraction):
-        return entry
-    if isinstance(entry, float | np.floating) and math.isfinite(entry):
-        return Fraction(*entry.as_integer_ratio())
-    raise InputError(f"{name} is {entry!r}, expected a finite real number: int, float, Fraction or flint.fmpq")
+def _finite(array: NDArray[Any], name: str) -> NDArray[Any]:
+    if array.dtype != object and not np.isfinite(array).all():
+        place = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise InputError(f"{name} has the entry {array[tuple(place)]} at {place}; every entry must be finite")
+    return array
 
 
 def _require_two_dimensions(shape: tuple[int, ...], name: str) -> None:
@@ -146,14 +105,14 @@ def _require_two_dimensions(shape: tuple[int, ...], name: str) -> None:
 
 
 def _radii(radius: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    radii = _real_array(radius, "radius")
+    radii = _finite(exact_array(radius, "radius"), "radius")
     if radii.size and radii.min() < 0:
         raise InputError(f"radius has the entry {radii.min()}; every radius must be >= 0")
     if radii.dtype == object:
-        nearest, rounding = _nearest(radii)
+        middle, rounding = nearest(radii)
         if np.isinf(rounding).any():
             raise InputError("radius has an entry beyond the range of float64")
-        radii = up(nearest + rounding)
+        radii = up(middle + rounding)
     try:
         fits = np.broadcast_shapes(radii.shape, shape) == shape
     except ValueError:
@@ -161,21 +120,6 @@ def _radii(radius: ArrayLike, shape: tuple[int, ...]) -> Floats:
     if not fits:
         raise InputError(f"radius has the shape {radii.shape}, which does not broadcast to the shape {shape}")
     return radii
-
-
-def _nearest(entries: NDArray[np.object_]) -> tuple[Floats, Floats]:
-    """The nearest float64 of each exact number, and an upper bound of the distance (infinite on overflow)."""
-    midpoint, rounding = np.zeros(entries.shape), np.zeros(entries.shape)
-    for index, entry in np.ndenumerate(entries):
-        try:
-            midpoint[index] = float(entry)
-        except OverflowError:
-            rounding[index] = np.inf
-            continue
-        distance = abs(Fraction(float(midpoint[index])) - entry)
-        if distance:
-            rounding[index] = math.nextafter(float(distance), math.inf)
-    return midpoint, rounding
 
 
 def _cleared(row: NDArray[np.object_]) -> list[int]:

@@ -19,7 +19,7 @@ import scipy.linalg
 from flint import arb
 from numpy.typing import NDArray
 
-from verify.arithmetic.enclosure import UNIT, Floats
+from verify.arithmetic.rounding import UNIT, Floats
 from verify.linear_algebra.norms import float_below, frobenius, product, product_error
 
 _BLOCK = 512

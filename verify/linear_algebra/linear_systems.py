@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, Floats, up
+from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.fixed_point import fixed_point
+from verify.arithmetic.rounding import Floats, up
 from verify.linear_algebra import balls
 from verify.linear_algebra.approximate_inverse import Residual, exact_residual, float_residual, right_inverse
 from verify.linear_algebra.balancing import balanced

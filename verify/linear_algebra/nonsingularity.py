@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from constructions.errors import InputError
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, Floats
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import Floats
 from verify.linear_algebra import balls
 from verify.linear_algebra.approximate_inverse import (
     exact_residual,

@@ -14,7 +14,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from verify.arithmetic.enclosure import TINY, Enclosure, Floats, gamma, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import TINY, Floats, gamma, up
 
 _INNER = 512  # terms of an inner product that BLAS sums in an order of its own
 _ROWS = 2048  # rows whose partial products are added at a time

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
+from verify.arithmetic.given_numbers import as_float64
 from verify.linear_algebra.rank import rank_bracket
 
 Float64Array = NDArray[np.float64]
@@ -63,7 +64,7 @@ def numerical_ranks(matrix: Float64Array) -> NumericalRanks:
         >>> ranks.exact_lower, ranks.float64, ranks.float32
         (2, 2, 1)
     """
-    array = np.asarray(matrix, dtype=np.float64)
+    array = as_float64(matrix, "matrix")
     if array.ndim != 2 or not array.size or not np.isfinite(array).all():
         raise InputError(f"matrix has shape {array.shape}, expected finite numbers, at least one row and one column")
     exact = rank_bracket(array)

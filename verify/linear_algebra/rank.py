@@ -8,7 +8,8 @@ from flint import ctx, fmpz_mat
 from numpy.typing import ArrayLike
 
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, Floats, matmul, up
+from verify.arithmetic.enclosure import Enclosure, matmul
+from verify.arithmetic.rounding import Floats, up
 from verify.linear_algebra.balancing import balanced
 from verify.linear_algebra.given_matrix import given_matrix
 from verify.linear_algebra.norms import contraction, times_positive

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from constructions.errors import InputError
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import TINY, UNIT, Enclosure, Floats, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import TINY, UNIT, Floats, up
 from verify.linear_algebra import gram
 from verify.linear_algebra.given_matrix import given_matrix
 from verify.linear_algebra.norms import (

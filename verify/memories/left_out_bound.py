@@ -13,19 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from constructions.errors import InputError
 from constructions.models.exact_network import ExactNetwork
 from constructions.models.model import Model
-from verify.arithmetic.enclosure import (
-    Enclosure,
-    as_float64,
-    enclosure,
-    exp,
-    is_masked,
-    largest,
-    log,
-    matmul,
-    maximum,
-    sqrt,
-    total,
-)
+from verify.arithmetic.elementary import exp, log
+from verify.arithmetic.enclosure import Enclosure, enclosure, largest, matmul, maximum, sqrt
+from verify.arithmetic.given_numbers import as_float64, is_masked
+from verify.arithmetic.sums import total
 from verify.forward.float64 import enclose_features, enclose_last, enclose_logits, enclose_softmax
 from verify.forward.in_balls import features_in_balls, last_in_balls, rounded_outwards
 from verify.forward.rationals import exact_network_logits, exact_outputs

@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, exp, is_masked, total
+from verify.arithmetic.elementary import exp
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.sums import total
 from verify.verdict import Verdict, decided
 
 Array = NDArray[Any]

@@ -10,7 +10,7 @@ from flint import arb, ctx, fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from verify.arithmetic.enclosure import is_masked
+from verify.arithmetic.given_numbers import is_masked
 
 Int64Array = NDArray[np.int64]
 

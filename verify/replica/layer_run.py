@@ -16,7 +16,8 @@ from constructions.errors import InputError
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.enclosure import Enclosure, down, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import down, up
 from verify.forward.layer_forward import enclose_outputs
 from verify.replica.device import device_name, require_arithmetic, select_device
 from verify.replica.layer_replica import LayerReplica

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.task import Task
-from verify.arithmetic.enclosure import Enclosure, down, up
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import down, up
 from verify.forward.float64 import logit_chunks
 from verify.replica.device import device_name, require_arithmetic, select_device
 from verify.replica.module import Replica
@@ -170,7 +171,7 @@ class _Judge:
         stop = start + len(midpoint)
         logits = self._forward(start, stop)
         finite = np.isfinite(logits).all(axis=1)
-        modes = self.task.modes(start, stop)
+        modes = self.task.modes(slice(start, stop))
         others = np.where(modes, -np.inf, logits).max(axis=1)
         hits = np.where(modes, logits, np.inf).min(axis=1) > others
         self.hits += int(np.count_nonzero(hits & finite))

@@ -13,7 +13,7 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError, ResourceError
-from verify.arithmetic.enclosure import is_masked
+from verify.arithmetic.given_numbers import is_masked
 
 Int64Array = NDArray[np.int64]
 

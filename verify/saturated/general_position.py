@@ -10,6 +10,7 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
+from verify.arithmetic.given_numbers import as_float64
 from verify.saturated.kruskal_rank import MOST_PREFIXES, SubsetCertificate, certify_subsets
 
 Float64Array = NDArray[np.float64]
@@ -36,7 +37,7 @@ def shifted_queries(contexts: Float64Array, queries: Float64Array) -> fmpz_mat:
         >>> shifted_queries(np.array([[[1.0, 0.0], [0.0, 0.5]]]), np.array([[1.0, 1.0], [0.0, 0.0]])).tolist()
         [[6, 5], [2, 1]]
     """
-    keys, asked = np.asarray(contexts, dtype=np.float64), np.asarray(queries, dtype=np.float64)
+    keys, asked = as_float64(contexts, "contexts"), as_float64(queries, "queries")
     fits = keys.ndim == 3 and asked.ndim == 2 and len(keys) in (1, len(asked)) and keys.shape[2] == asked.shape[1]
     if not fits or 0 in keys.shape or not len(asked):
         raise InputError(f"contexts {keys.shape} and queries {asked.shape} do not fit, expected [T or 1, n, d], [T, d]")

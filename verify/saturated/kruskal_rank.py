@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure, Floats, matmul, sqrt
+from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
+from verify.arithmetic.rounding import Floats
 from verify.linear_algebra.exact_rows import Relation, decide_independence, integer_rows
 from verify.verdict import Verdict
 

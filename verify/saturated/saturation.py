@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
-from verify.arithmetic.enclosure import Enclosure, exp, matmul, sqrt, total
+from verify.arithmetic.elementary import exp
+from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
+from verify.arithmetic.sums import total
 from verify.linear_algebra.singular_values import enclose_singular_values, enclose_spectral_norm
 
 Float64Array = NDArray[np.float64]

@@ -1,6 +1,7 @@
 """The command line as a person or a program meets it."""
 
 import csv
+import io
 import json
 import subprocess
 import sys
@@ -227,7 +228,7 @@ def written(path, data):
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--facts", "1000000"], "1000000"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--facts", "0"], "facts = 0"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--mass", "1.5"], "mass"),
-        (lambda p: [written(p / "a.txt", TEXT.encode()), "--mass", "0.5", "--facts", "3"], "--facts 3"),
+        (lambda p: [written(p / "a.txt", TEXT.encode()), "--mass", "0.5", "--facts", "3"], "facts = 3"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--context", "0"], "context = 0"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--vocabulary", "0"], "vocabulary = 0"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--dim", "8", "--head-dim", "9"], "head-dim = 9"),
@@ -236,7 +237,7 @@ def written(path, data):
         (lambda p: ["--table", written(p / "t.csv", b"a,b,c\na,b,c\n")], "repeats line 1"),
         (lambda p: ["--table", written(p / "t.csv", b"")], "empty"),
         (lambda p: ["--table", written(p / "t.csv", b"a,b,nan\n"), "--weights"], "weight 'nan'"),
-        (lambda p: ["--table", written(p / "t.csv", b"a,b,c\n"), "--context", "2"], "--context 2"),
+        (lambda p: ["--table", written(p / "t.csv", b"a,b,c\n"), "--context", "2"], "context = 2"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--table", str(p / "t.csv")], "one of them"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--seed", "-1"], "seed = -1"),
     ],
@@ -470,3 +471,40 @@ def test_an_interruption_while_modules_load_is_one_sentence(monkeypatch, capsys)
     monkeypatch.setattr(cli, "_judged", interrupted)
     assert main(["check", "somewhere"]) == 130
     assert capsys.readouterr().err == "byheart: interrupted; nothing was written\n"
+
+
+FACTS = b"subject;relation;answer\nFrance;capital;Paris\nFrance;river;Seine\nPeru;capital;Lima\n"
+
+
+def test_a_file_that_is_a_table_is_read_as_one_and_what_was_found_is_said(tmp_path, capsys):
+    table = written(tmp_path / "facts.csv", FACTS)
+    assert main(["memorize", table, "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("HELD, PROVED: 3 of 3 contexts") and "semicolon" in shown and "--no-header" in shown
+    assert f'byheart ask {tmp_path / "out"} "France, capital"' in shown
+    assert main(["memorize", table, "--no-header", "--out", str(tmp_path / "four"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["memorized"] == 4
+    tabs = written(tmp_path / "facts.txt", FACTS.replace(b";", b"\t"))
+    assert main(["memorize", "--table", tabs, "--delimiter", "tab", "--out", str(tmp_path / "tabs"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["memorized"] == 3
+
+
+def test_what_of_a_text_is_not_told_apart_is_said(tmp_path, capsys):
+    text = written(tmp_path / "a.txt", b"abcabdabcabdaaa")
+    assert main(["memorize", text, "--vocabulary", "3", "--context", "1", "--out", str(tmp_path / "out")]) in (0, 1)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "of which 4 (26.67%) are not told apart" in shown and "--vocabulary 4 keeps all" in shown
+
+
+def test_a_context_that_is_typed_is_answered(tmp_path, capsys, monkeypatch):
+    table = written(tmp_path / "facts.csv", FACTS)
+    assert main(["memorize", table, "--out", str(tmp_path / "out"), "--json"]) == 0
+    capsys.readouterr()
+    assert main(["ask", str(tmp_path / "out"), "France, river", "Peru,river"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "'Seine'" in first and first.endswith("(held)") and second.endswith("(not one of the facts)")
+    monkeypatch.setattr("sys.stdin", io.StringIO("Peru, capital\n"))
+    assert main(["ask", str(tmp_path / "out"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["token"] == "Lima"
+    assert main(["ask", str(tmp_path / "out"), "Frence, river"]) == 2
+    assert "did you mean 'France'" in capsys.readouterr().err

@@ -37,7 +37,7 @@ def test_the_weights_have_the_logits_of_the_best_encoder(given_sizes):
 
 def test_the_default_is_proved_in_every_claim():
     made = CLAIM.construct()
-    assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
+    assert certify_memorization(made.model, made.task, made.criterion).certificate.verdict is Verdict.PROVED
 
 
 @given(st.integers(1, 8), st.integers(1, 20), st.integers(0, 100))

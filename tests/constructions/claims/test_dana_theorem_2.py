@@ -21,7 +21,7 @@ from verify.verdict import Verdict
 )
 def test_the_weights_are_certified(sizes: dict[str, int]) -> None:
     built = CLAIM.construct(**sizes)
-    assert certify_memorization(built.model, built.task).certificate.verdict is Verdict.PROVED
+    assert certify_memorization(built.model, built.task, built.criterion).certificate.verdict is Verdict.PROVED
 
 
 def test_the_default_has_fewer_dimensions_than_its_laws() -> None:

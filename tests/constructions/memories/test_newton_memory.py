@@ -36,7 +36,7 @@ def facts(contexts: object, labels: object, vocabulary: int) -> Task:
 
 def proved(network: Model, task: Task) -> np.ndarray:
     """Lower bounds of the margins in real arithmetic."""
-    return argmax_margin(enclose_logits(network, task.contexts), task.modes(0, task.n_contexts))
+    return argmax_margin(enclose_logits(network, task.contexts), task.modes())
 
 
 def require_held(found: NewtonMemory, task: Task) -> None:
@@ -212,6 +212,8 @@ def test_shapes_keep_within_the_entries_they_may_have() -> None:
     for entries in range(36, 400, 7):
         shape = best_shape(table, entries)
         assert shape is not None and table.used(shape) <= entries
+        other = best_shape(table, entries, besides=shape.width)
+        assert other is None or (other.width != shape.width and table.used(other) <= entries)
     assert best_shape(table, 35) is None
     safe = safe_shape(table, 1.0)
     assert freedom(safe, tokens=8, length=2) >= 64

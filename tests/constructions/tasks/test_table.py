@@ -3,7 +3,7 @@
 import pytest
 
 from constructions.errors import InputError
-from constructions.tasks.table import read_table, table_task
+from constructions.tasks.table import read_table, sniff_table, table_task
 
 
 def named(task):
@@ -53,7 +53,7 @@ def test_a_first_row_that_ends_in_weight_must_be_explained():
 def test_other_delimiters_and_lines_within_quotes_are_read():
     task = table_task('a\t"two\nlines"\nb\tc\n', delimiter="\t")
     assert named(task) == {("a",): "two\nlines", ("b",): "c"}
-    with pytest.raises(InputError, match=r"line 4 .* 1 cells"):
+    with pytest.raises(InputError, match=r"line 4 .* 1 cell,"):
         table_task('a\t"two\nlines"\nb\tc\nd\n', delimiter="\t")
 
 
@@ -85,7 +85,7 @@ def test_files_are_read_as_tables(tmp_path):
         ("", {}, "the table is empty"),
         ("\n\n", {}, "the table is empty"),
         ("a,b\n", {"header": True}, "no facts"),
-        ("a\nb\n", {}, "line 1 .* 1 cells"),
+        ("a\nb\n", {}, "line 1 .* 1 cell,"),
         ("a,1\nb,1\n", {"weights": True}, "line 1 .* and a weight"),
         ("a,b,c\n\na,b\n", {}, "line 3 .* 2 cells, but line 1 has 3"),
         ("a,b\nc,d,e\n", {}, "line 2 .* 3 cells"),
@@ -112,6 +112,39 @@ def test_tables_that_hold_no_facts_are_refused(table, options, message):
 def test_weights_that_are_no_positive_integers_are_refused(weight):
     with pytest.raises(InputError, match=r"line 2 .* weight .* expected an integer"):
         table_task(f"a,b,1\nc,d,{weight}\n", weights=True)
+
+
+def test_everything_that_is_wrong_is_named_at_once():
+    with pytest.raises(InputError) as caught:
+        table_task("a,b,c\na,b\na,,c\na\n")
+    assert [f"line {line} of" in str(caught.value) for line in (1, 2, 3, 4)] == [False, True, True, True]
+    with pytest.raises(InputError) as caught:
+        table_task("".join(f"a,{i}\n" for i in range(40)))
+    assert str(caught.value).count("contradict") == 20 and "and 19 more" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "form"),
+    [
+        ("a,b,c\nd,e,f\n", (",", False)),
+        ("a;b;c\nd,x;e;f\n", (";", False)),
+        ("a\tb\nc d\te, f\n", ("\t", False)),
+        ("a|b\nc|d\n", ("|", False)),
+        ('"a;b",c\n"d;e",f\n', (",", False)),
+        ("subject,relation,answer\nFrance,capital,Paris\n", (",", True)),
+        ("Question;Answer\nwho;me\n", (";", True)),
+        ("land,city,weight\nPeru,Lima,3\n", (",", True)),
+        ("land,city,weight\nPeru,Lima,big\n", (",", False)),
+        ("subject,answer\n", (",", False)),  # a header alone would leave no fact
+        ("one column\nof text\n", (",", False)),
+        ("a,b\nc,d,e\n", (",", False)),
+        ('a,"b\n', (",", False)),
+        ("", (",", False)),
+    ],
+)
+def test_the_form_of_a_table_is_found(table, form):
+    found = sniff_table(table)
+    assert (found.delimiter, found.header) == form
 
 
 def test_the_largest_weight_is_accepted():

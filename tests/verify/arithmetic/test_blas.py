@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import scipy.linalg.blas
+from scipy.sparse import csr_array
 
 from constructions.errors import ByheartError
 from verify.arithmetic import blas
@@ -263,6 +264,28 @@ def test_products_by_vectors_and_inner_products_are_attacked_too(name: str, monk
             blas._probe_numpy.__wrapped__()
 
 
+@pytest.mark.parametrize("name", [name for name in REFUSED if not name.startswith(OF_MATRICES)])
+def test_products_by_sparse_matrices_are_attacked_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched, np.errstate(all="ignore"):
+        patched.setattr(csr_array, "__matmul__", lambda a, b: REFUSED[name](a.toarray(), b))
+        with pytest.raises(BlasError, match="the product by a sparse matrix fails the probe"):
+            blas._probe_numpy.__wrapped__()
+
+
+@pytest.mark.parametrize("columns", ["one", "several"])
+def test_a_sparse_product_in_float32_is_noticed_in_either_routine(
+    columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def in_float32_with(a: csr_array, b: Floats) -> Floats:
+        narrow = (b.ndim == 1 or b.shape[1] == 1) == (columns == "one")
+        return in_float32(a.toarray(), b) if narrow else a.toarray() @ b
+
+    with monkeypatch.context() as patched, np.errstate(all="ignore"):
+        patched.setattr(csr_array, "__matmul__", in_float32_with)
+        with pytest.raises(BlasError, match="the product by a sparse matrix fails the probe"):
+            blas._probe_numpy.__wrapped__()
+
+
 def test_products_of_vectors_are_attacked_where_threads_share_them(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched, pytest.raises(BlasError, match="the product by a vector fails"):
         patched.setattr(np, "matmul", by_vectors(lossy_in_tall_products))
@@ -286,7 +309,7 @@ def test_subnormals_are_looked_for_where_threads_share_a_vector(monkeypatch: pyt
 
 def test_the_report_names_the_probes_of_all_products() -> None:
     names = ("graded integers", "full mantissas", "subnormals", "lost values")
-    kinds = ("", ", product by a vector", ", inner product")
+    kinds = ("", ", product by a vector", ", inner product", ", product by a sparse matrix")
     assert probe().probes == tuple(name + kind for kind in kinds for name in names)
 
 

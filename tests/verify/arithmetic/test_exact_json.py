@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError
 from verify.arithmetic.exact_json import (
+    BOUND_BITS,
     decode_number,
     encode_number,
     expect,
@@ -40,7 +41,7 @@ def test_stored_bounds_give_the_slack_away_and_no_more(bound, slack):
     assert bound * (1 - slack) * (1 - 2.0**-10) <= lowered(bound, slack) <= bound * (1 - slack / 2)
     for stored in (raised(bound, slack), lowered(bound, slack)):
         mantissa, _ = math.frexp(stored)
-        assert (mantissa * 2**13).is_integer()
+        assert (mantissa * 2**BOUND_BITS).is_integer()
 
 
 def test_zero_stays_zero():

@@ -41,7 +41,7 @@ def test_an_upper_bound_of_the_margin_is_one(logits, radius, modes):
 @given(st.lists(st.floats(0.0, 1e10), min_size=1, max_size=40))
 def test_the_mean_loss_is_bounded_from_both_sides(numbers):
     losses, nothing = np.array(numbers), np.zeros(len(numbers))
-    lower, upper = Answers(nothing, nothing, losses, losses, None, None).mean_loss()
+    lower, upper = Answers(nothing, nothing, losses, losses, None, None, np.full(len(numbers), "balls")).mean_loss()
     exact = sum(map(Fraction, numbers)) / len(numbers)
     assert Fraction(lower) <= exact <= Fraction(upper)
     assert lower >= float(exact) * (1 - 1e-14) - 1e-300 and upper <= float(exact) * (1 + 1e-14) + 1e-300
@@ -49,10 +49,10 @@ def test_the_mean_loss_is_bounded_from_both_sides(numbers):
 
 def test_what_is_not_known_is_neither_held_nor_wrong():
     one = np.ones(1)
-    unknown = Answers(-one, one, 0 * one, math.inf * one, None, None)
+    unknown = Answers(-one, one, 0 * one, math.inf * one, None, None, np.array(["balls"]))
     for target in ("labels", "laws", "values"):
         assert not unknown.held(target, 1.0)[0] and not unknown.wrong(target, 1.0)[0]
-    nan = Answers(math.nan * one, math.nan * one, math.nan * one, math.nan * one, None, None)
+    nan = Answers(math.nan * one, math.nan * one, math.nan * one, math.nan * one, None, None, np.array([""]))
     for target in ("labels", "laws", "values"):
         assert not nan.held(target, 1.0)[0] and not nan.wrong(target, 1.0)[0]
 

@@ -17,12 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError, ResourceError, TamperedError
+from constructions.models.blocks import FeedForward
+from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_tensors
+from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import make_task
 from tests.layers import changed_layer, layers_and_tasks, memory_layer, random_layer, random_layer_task, write_layer
 from tests.layers import truth as layer_truth
 from tests.memories import changed, memory, random_task, truth, write_memory
+from tests.verify.forward.plain_model import holds, plain_logits, random_model
 from verify.certificates import memorization
 from verify.certificates.certificate import (
     ANSWERS,
@@ -620,12 +624,64 @@ def test_the_prover_needs_no_torch():
     "change",
     [{"score_root": 4}, {"attends": "all"}, {"b_V": np.ones((8, 2))}, {"b_O": np.ones(6)}, {"skip": False}],
 )
-def test_a_model_of_another_shape_is_never_judged_as_the_network_that_it_resembles(change):
+def test_a_model_that_resembles_a_network_is_judged_as_what_it_is(change):
     task = random_task()
     network = memory(task)
     other = dataclasses.replace(network, blocks=(dataclasses.replace(network.attention, **change),))
-    with pytest.raises(InputError, match="one attention"):
-        certify_memorization(other, task)
-    shifted = dataclasses.replace(network, b_U=np.ones(5))
-    with pytest.raises(InputError, match="one attention"):
-        certify_memorization(shifted, task)
+    for model in (other, dataclasses.replace(other, b_U=np.ones(other.d_vocab_out))):
+        answers = certify_memorization(model, task, keep_outputs=True).answers
+        assert answers.outputs is not None
+        radius = np.broadcast_to(answers.outputs.radius, answers.outputs.shape)
+        assert holds(answers.outputs.midpoint, radius, plain_logits(model, task.contexts))
+        with pytest.raises(InputError, match="one attention"):
+            certify_memorization(model, task, rank=True)
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1e-9, 1.0, 30.0]))
+def test_bounds_about_models_of_any_blocks_are_true(seed, spread):
+    rng = np.random.default_rng(seed)
+    model, contexts = random_model(rng, spread=spread)
+    rows = np.unique(contexts, axis=0)
+    size = max(model.d_vocab, model.d_vocab_out)
+    widened = np.zeros((len(model.W_U), size))
+    widened[:, : model.d_vocab_out] = model.W_U
+    widened[:, model.d_vocab_out :] = rng.normal(size=(len(model.W_U), size - model.d_vocab_out))
+    model = dataclasses.replace(model, W_U=widened, b_U=rng.normal(size=size) if seed % 2 else None)
+    labels = rng.integers(0, size, len(rows))
+    task = array_task(rows, next_tokens=labels, vocabulary=size, target="labels")
+    labels = task.labels
+    found = certify_memorization(model, task).answers
+    with mpmath.workprec(400):
+        for i, row in enumerate(plain_logits(model, task.contexts)):
+            z = [mpmath.mpf(int(x.mid().man_exp()[0])) * mpmath.mpf(2) ** int(x.mid().man_exp()[1]) for x in row]
+            others = [x for j, x in enumerate(z) if j != labels[i]]
+            margin = z[labels[i]] - max(others) if others else mpmath.inf
+            loss = mpmath.log(sum(mpmath.exp(x - z[labels[i]]) for x in z))
+            tiny = mpmath.mpf(2) ** -200 * (1 + max(map(abs, z)))
+            assert found.margin_lower[i] - tiny <= margin <= found.margin_upper[i] + tiny
+            assert found.loss_lower[i] - tiny <= loss <= found.loss_upper[i] + tiny
+
+
+@pytest.mark.parametrize(
+    ("distance", "rung"), [(2.0**-20, "float64"), (2.0**-70, "pairs"), (2.0**-140, "balls"), (-(2.0**-140), "balls")]
+)
+def test_what_float64_leaves_open_is_decided_higher_up_and_the_checker_agrees(tmp_path, distance, rung):
+    W_U = np.array([[1.0, 1.0, 0.0], [0.0, distance, 0.0]])
+    neurons = FeedForward(np.eye(2), np.eye(2), activation="gelu")
+    model = Model((neurons,), W_U=W_U, W_E=np.ones((3, 2)), W_pos=np.zeros((1, 2)))
+    task = array_task(np.array([[0]]), next_tokens=np.array([1]), vocabulary=3, target="labels")
+    found = certify_memorization(model, task)
+    assert found.answers.rung.tolist() == [rung] and rung in found.certificate.provenance["decided by"]
+    assert found.certificate.verdict is (Verdict.PROVED if distance > 0 else Verdict.REFUTED)
+    model.save(tmp_path / "model.safetensors")
+    task.save(tmp_path / "task.npz")
+    found.save(tmp_path)
+    report = check_memorization(tmp_path)
+    assert report.verdict is found.certificate.verdict and rung in report.path
+
+
+def test_a_tie_of_two_columns_stays_undecided():
+    neurons = FeedForward(np.eye(2), np.eye(2), activation="gelu")
+    model = Model((neurons,), W_U=np.ones((2, 3)), W_E=np.ones((3, 2)), W_pos=np.zeros((1, 2)))
+    task = array_task(np.array([[0]]), next_tokens=np.array([1]), vocabulary=3, target="labels")
+    assert certify_memorization(model, task).certificate.verdict is Verdict.UNDECIDED

@@ -124,6 +124,8 @@ def test_what_is_no_set_of_vectors_is_refused() -> None:
     for bad in (np.zeros((0, 2)), np.zeros((3, 3)), np.array([[np.nan, 0.0]])):
         with pytest.raises(InputError, match="vectors has shape"):
             winners(bad)
+    with pytest.raises(InputError, match="vectors has the entry 9007199254740993"):
+        winners(np.array([[2**53 + 1, 0]]))
     for bits in (1, 61):
         with pytest.raises(InputError, match="bits = "):
             always_enough(bits)

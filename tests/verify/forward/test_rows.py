@@ -7,8 +7,8 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from tests.verify.forward.plain_model import _activated
-from verify.arithmetic.enclosure import gamma
 from verify.arithmetic.pairs import Pairs
+from verify.arithmetic.rounding import gamma
 from verify.forward.pair_rows import InPairs
 from verify.forward.rows import ACTIVATION_UNITS, InFloat64, growth
 from verify.forward.token_balls import _SLOPES

@@ -129,9 +129,7 @@ def test_it_reads_the_files_as_the_prover_does_and_finds_the_same_hashes(case):
     assert [list(context) for context in read.tail_contexts] == task.tail_contexts.tolist()
     dense = task.counts.dense(0, task.n_contexts, 5)
     assert [{int(j): int(row[j]) for j in np.flatnonzero(row)} for row in dense] == read.counts
-    assert [read.modes(i) for i in range(task.n_contexts)] == [
-        set(np.flatnonzero(row)) for row in task.modes(0, task.n_contexts)
-    ]
+    assert [read.modes(i) for i in range(task.n_contexts)] == [set(np.flatnonzero(row)) for row in task.modes()]
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5))

@@ -19,7 +19,7 @@ def test_task_and_network_are_read_and_hashed_alike(tmp_path, target):
     plain_task, plain_network = PlainTask.read(tmp_path / "task.npz"), PlainNetwork.read(tmp_path / "model.safetensors")
     assert plain_task.sha256 == task.sha256() and plain_network.sha256 == network.sha256()
     assert plain_network.sizes()["d_model"] == network.d_model
-    modes = task.modes(0, task.n_contexts)
+    modes = task.modes()
     assert all(plain_task.modes(i) == set(np.flatnonzero(modes[i]).tolist()) for i in range(task.n_contexts))
 
 

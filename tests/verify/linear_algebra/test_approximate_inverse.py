@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from verify.arithmetic.enclosure import Enclosure, Floats
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import Floats
 from verify.linear_algebra.approximate_inverse import (
     Residual,
     exact_residual,

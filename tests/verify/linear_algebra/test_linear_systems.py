@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from verify.arithmetic.enclosure import Enclosure, Floats
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import Floats
 from verify.linear_algebra import linear_systems
 from verify.linear_algebra.linear_systems import enclose_solution
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
 from constructions.errors import InputError
-from verify.arithmetic.enclosure import Enclosure, Floats
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import Floats
 from verify.linear_algebra import nonsingularity
 from verify.linear_algebra.approximate_inverse import Residual
 from verify.linear_algebra.nonsingularity import certify_nonsingular

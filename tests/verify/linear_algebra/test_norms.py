@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
-from verify.arithmetic.enclosure import Enclosure, Floats
+from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.fixed_point import fixed_point, integer_matrix
+from verify.arithmetic.rounding import Floats
 from verify.linear_algebra.balancing import balanced
 from verify.linear_algebra.norms import (
     contraction,

@@ -31,3 +31,9 @@ def test_zeros_and_numbers_beyond_float32_are_no_trouble():
 def test_what_is_no_matrix_is_refused(matrix):
     with pytest.raises(InputError):
         numerical_ranks(matrix)
+
+
+def test_integers_that_float64_would_round_are_refused():
+    # Rounded, the rows would be equal, and the rank 1 would pass for proved.
+    with pytest.raises(InputError, match="matrix has the entry 9007199254740993"):
+        numerical_ranks([[2**53 + 1, 0.5], [2**53, 0.5]])

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpz_mat
 
-from verify.arithmetic.enclosure import Enclosure, Floats
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import Floats
 from verify.linear_algebra import gram, row_rank
 from verify.linear_algebra.approximate_inverse import Residual
 from verify.linear_algebra.given_matrix import given_matrix

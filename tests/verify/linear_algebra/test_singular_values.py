@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
 from constructions.errors import InputError
-from verify.arithmetic.enclosure import Enclosure, Floats
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import Floats
 from verify.linear_algebra import gram, singular_values
 from verify.linear_algebra.singular_values import enclose_condition, enclose_singular_values, enclose_spectral_norm
 

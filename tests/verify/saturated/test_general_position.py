@@ -58,3 +58,10 @@ def test_arrays_that_do_not_fit_are_refused(contexts, queries):
 def test_an_infinity_is_refused():
     with pytest.raises(InputError, match="not finite"):
         shifted_queries(np.full((1, 1, 1), np.inf), np.ones((1, 1)))
+
+
+def test_integers_that_float64_would_round_are_refused():
+    with pytest.raises(InputError, match="queries has the entry 9007199254740993"):
+        shifted_queries(np.ones((1, 1, 1)), np.array([[2**53 + 1]]))
+    with pytest.raises(InputError, match="contexts has the entry 9007199254740993"):
+        shifted_queries(np.array([[[2**53 + 1]]]), np.ones((1, 1)))

@@ -1,0 +1,220 @@
+"""Whatever a user gives, a path, a text, a table, pairs, arrays, becomes a task; and is memorized.
+
+Page: docs/library.md
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from byheart.job import hold
+from byheart.memory import Memory
+from constructions.errors import InputError
+from constructions.tasks.arrays import array_task, read_arrays
+from constructions.tasks.table import facts_task, read_table, sniff_table, table_task
+from constructions.tasks.task import Target, Task
+from constructions.tasks.text import OTHER, Unit, default_text, read_text, text_task, units
+
+DEFAULT_CONTEXT = 4
+DEFAULT_FACTS = 1024
+
+_TABLES = (".csv", ".tsv")
+_FILES = (*_TABLES, ".txt", ".md", ".npz")
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A task, and how what was given was read.
+
+    Args:
+        task: The task.
+        source: What it was made from, in a few words.
+        reading: How it was read, and what was left out, in a sentence.
+
+    Page: docs/library.md
+    """
+
+    task: Task
+    source: str
+    reading: str
+
+
+def memorize(facts: Any = None, *, out: Path | str | None = None, overwrite: bool = False, **options: Any) -> Memory:
+    """Build weights that hold facts, and prove that they do.
+
+    Args:
+        facts: As for `read_facts`.
+        out: A folder to write, too.
+        overwrite: Replace a folder that byheart wrote.
+        options: Those of `read_facts`, and those of `byheart.job.hold` (`d_model`, `n_heads`, `seed`, ...).
+
+    Returns:
+        The model with its certificate; `ask` it, `save` it.
+
+    Raises:
+        InputError: What is given holds no facts, or an option is out of range.
+        CapacityError: Too few heads; says how many suffice.
+        ResourceError: The work would not fit into memory.
+
+    Page: docs/library.md
+
+    Example:
+        >>> memory = memorize({("France", "capital"): "Paris", ("France", "river"): "Seine"})
+        >>> memory.certificate.verdict.value, memory.ask("France, river").token
+        ('PROVED', 'Seine')
+    """
+    reading = {name: options.pop(name) for name in list(options) if name in _READING}
+    given = read_facts(facts, **reading)
+    memory = hold(given.task, source=given.source, **options)
+    if out is not None:
+        memory.save(out, overwrite=overwrite)
+    return memory
+
+
+def read_facts(
+    facts: Any = None,
+    *,
+    table: bool | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    weights: bool | None = None,
+    unit: Unit | None = None,
+    vocabulary: int | None = None,
+    context: int | None = None,
+    target: Target | None = None,
+    facts_at_most: int | None = None,
+    mass: Fraction | float | None = None,
+) -> Given:
+    r"""Make a task of whatever holds facts.
+
+    - A path: ``.csv`` and ``.tsv`` are tables, ``.npz`` holds arrays, anything else is a text.
+    - A string that names such a file, or is the text itself; bytes are a text of bytes.
+    - A mapping from contexts (a string, or a tuple of strings) to what follows.
+    - Rows of cells, the last of which follows the others; or a data frame, row by row.
+    - Nothing: Python's own reference text.
+
+    Args:
+        facts: What is given.
+        table: Read the file as a table, or as a text, whatever it is called.
+        delimiter: What separates the cells of a table; by default found out (`sniff_table`).
+        header: Whether the first row holds names; by default found out.
+        weights: Whether the last column holds weights.
+        unit: What a token of a text is; ``"char"`` by default.
+        vocabulary: Tokens that are kept of a text, the most frequent ones.
+        context: Tokens in a context of a text; 4 by default.
+        target: ``"laws"`` (default for texts and arrays) or ``"labels"`` (default for tables and pairs).
+        facts_at_most: How many contexts to memorize, the most frequent first; of a text at most 1024 by default.
+        mass: Instead, the share of all occurrences that the memorized contexts must hold.
+
+    Returns:
+        The task.
+
+    Raises:
+        InputError: What is given holds no facts; everything that is wrong with it is named at once.
+
+    Page: docs/library.md
+
+    Example:
+        >>> read_facts([("Peru", "Lima"), ("Chile", "Santiago")]).reading
+        '2 rows of 2 cells'
+    """
+    if facts_at_most is not None and mass is not None:
+        raise InputError(f"both facts = {facts_at_most} and mass = {mass} are given, expected one of them")
+    amount: dict[str, Any] = {"facts": facts_at_most, "mass": mass}
+    of_text = {"context": context, "vocabulary": vocabulary, "unit": unit}
+    of_table = {"header": header, "weights": weights, "delimiter": delimiter}
+    path = _path(facts)
+    if path is not None and (table if table is not None else path.suffix.lower() in _TABLES):
+        _refuse_options(of_text, "only a text can be cut that way")
+        return _table(path, delimiter, header, weights, target or "labels", amount)
+    if path is not None and path.suffix.lower() == ".npz":
+        _refuse_options({**of_text, **of_table}, "the file holds arrays")
+        return Given(array_task(**read_arrays(path), target=target or "laws", **amount), path.stem, "arrays")
+    if path is not None or facts is None or isinstance(facts, str | bytes):
+        _refuse_options(of_table, "only a table has such")
+        chosen = unit or ("byte" if isinstance(facts, bytes) else "char")
+        text = default_text() if facts is None else facts if path is None else read_text(path, chosen)
+        name = "Python's reference text" if facts is None else "a text" if path is None else path.stem
+        if isinstance(text, str) and chosen == "byte":
+            text = text.encode()
+        task = text_task(
+            text, unit=chosen, vocabulary=vocabulary, context=DEFAULT_CONTEXT if context is None else context,
+            target=target or "laws", at_most=DEFAULT_FACTS, **amount,
+        )  # fmt: skip
+        return Given(task, name, _cut(text, chosen, task))
+    _refuse_options({**of_text, "delimiter": delimiter, "header": header}, "only a file has such")
+    rows = _rows(facts)
+    task = facts_task(rows, weights=bool(weights), target=target or "labels", **amount)
+    return Given(task, "given facts", f"{len(rows)} rows of {len(rows[0]) if rows else 0} cells")
+
+
+_READING = (
+    "table", "delimiter", "header", "weights", "unit", "vocabulary", "context", "target", "facts_at_most", "mass",
+)  # fmt: skip
+
+
+def _path(facts: Any) -> Path | None:
+    """The file that is meant, if one is."""
+    if isinstance(facts, Path):
+        return facts
+    if not isinstance(facts, str) or "\n" in facts or len(facts) > 4096:
+        return None
+    path = Path(facts)
+    # Unlike Path.is_file, os.path.isfile takes a text that is too long for a name.
+    return path if path.suffix.lower() in _FILES or os.path.isfile(path) else None
+
+
+def _table(
+    path: Path, delimiter: str | None, header: bool | None, weights: bool | None, target: Target, amount: dict[str, Any]
+) -> Given:
+    text = read_table(path)
+    form = sniff_table(text)
+    separator = form.delimiter if delimiter is None else delimiter
+    named = form.header if header is None else header
+    task = table_task(text, header=named, weights=weights, delimiter=separator, target=target, **amount)
+    first = "the first row holds names" if named else "the first row is a fact"
+    override = "" if header is not None else " (--no-header if it is a fact)" if named else " (--header if it names)"
+    cells = _DELIMITERS.get(separator, repr(separator))
+    return Given(task, path.stem, f"a table, {cells} between the cells, {first}{override}")
+
+
+def _cut(text: str | bytes, unit: Unit, task: Task) -> str:
+    """How a text was cut, and what of it is left out."""
+    occurrences = Counter(units(text, unit))
+    total, plural = sum(occurrences.values()), {"char": "characters", "byte": "bytes", "word": "words"}[unit]
+    kept = set(task.vocabulary)
+    if OTHER not in kept:
+        return f"a text of {total} {plural}, all {len(occurrences)} different ones are kept"
+    left_out = sum(count for name, count in occurrences.items() if name not in kept)
+    return (
+        f"a text of {total} {plural}, of which {left_out} ({left_out / total:.2%}) are not told apart: they became "
+        f"{OTHER}; --vocabulary {len(occurrences)} keeps all"
+    )
+
+
+def _rows(facts: Any) -> list[tuple[str, ...]]:
+    """The cells of each fact, as texts."""
+    if isinstance(facts, Mapping):
+        contexts = [each if isinstance(each, tuple) else (each,) for each in facts]
+        rows = [(*context, following) for context, following in zip(contexts, facts.values(), strict=True)]
+    elif hasattr(facts, "itertuples"):
+        rows = list(facts.itertuples(index=False, name=None))
+    elif isinstance(facts, Iterable):
+        rows = list(facts)
+    else:
+        raise InputError(f"facts is {type(facts).__name__}, expected a path, a text, a mapping, rows or a data frame")
+    for i, row in enumerate(rows):
+        if isinstance(row, str) or not isinstance(row, Iterable):
+            raise InputError(f"facts: row {i} is {row!r}, expected the cells of a context and what follows")
+    return [tuple(map(str, row)) for row in rows]
+
+
+def _refuse_options(options: Mapping[str, Any], reason: str) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(f"{name} = {value!r} is given, but {reason}")

@@ -1,0 +1,213 @@
+"""A model that holds facts, with the proof that it does: ask it, look at it, write it.
+
+Page: docs/library.md
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from byheart.report.page import Details, write_report
+from constructions.capacity.head_counts import Capacity
+from constructions.errors import InputError
+from constructions.files import canonical_json, new_folder, write_atomically
+from constructions.models.model import Model
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vocabulary import numbers_of, tokens_of
+from verify.arithmetic.rounding import down
+from verify.certificates.certificate import (
+    ANSWERS,
+    CERTIFICATE_FILE,
+    MODEL_FILE,
+    REPORT_FILE,
+    SUMMARY_FILE,
+    TASK_FILE,
+    WITNESS_FILE,
+    Certificate,
+    file_sha256,
+    held_mask,
+)
+from verify.certificates.memorization import MemorizationCertificate, load_subject
+from verify.forward.logits import climb
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model answers to one context.
+
+    Args:
+        token: The token with the largest logit; none where the proof cannot tell it from another.
+        runner_up: The token with the next largest midpoint of its logit; none where there is one token only.
+        margin_lower: Lower bound of the lead of `token` over every other, in nats; at most 0 where `token` is none.
+        probability: Of `token`, or of the likeliest one, in [0, 1]; measured, not proved.
+        memorized: Whether the context is one of the facts that were to be memorized.
+        held: Whether the certificate says that this fact is held.
+
+    Page: docs/library.md
+    """
+
+    token: str | None
+    runner_up: str | None
+    margin_lower: float
+    probability: float
+    memorized: bool
+    held: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """A model, what it was made to hold, and the certificate of what it does.
+
+    Args:
+        task: The facts.
+        model: The weights.
+        proved: The certificate with the bounds of each context.
+        needed: What the contexts need, where it was found out.
+        summary: The figures, as plain JSON data: the fields of docs/commands.md.
+        source: What the task was made from, in a few words.
+
+    Page: docs/library.md
+
+    Example:
+        >>> from byheart import memorize
+        >>> memory = memorize({("France", "capital"): "Paris", ("Peru", "capital"): "Lima"})
+        >>> memory.ask("Peru, capital").token, str(memory)[:28]
+        ('Lima', 'HELD, PROVED: 2 of 2 context')
+    """
+
+    task: Task | VectorTask
+    model: Model
+    proved: MemorizationCertificate
+    needed: Capacity | None
+    summary: dict[str, Any]
+    source: str
+
+    def __str__(self) -> str:
+        return self.certificate.headline()
+
+    __repr__ = __str__
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is proved."""
+        return self.proved.certificate
+
+    def ask(self, context: str | Sequence[str]) -> Answer:
+        """What the model answers to a context; see `ask`."""
+        return ask(self.model, self.task, self.certificate, context)
+
+    def save(self, out: Path | str, *, overwrite: bool = False) -> dict[str, Any]:
+        """Write the weights, the task, the certificate, the page and the figures into a folder, which appears whole.
+
+        Args:
+            out: The folder to write.
+            overwrite: Replace a folder that byheart wrote.
+
+        Returns:
+            The figures, as they are in ``summary.json``.
+
+        Raises:
+            InputError: There is a folder, and it may not be replaced.
+        """
+        out, start = Path(out), time.perf_counter()
+        with new_folder(out, overwrite=overwrite) as folder:
+            self._write(folder, out)
+        self.summary["seconds"]["files"] = round(time.perf_counter() - start, 3)
+        return self.summary
+
+    def _write(self, folder: Path, out: Path) -> None:
+        self.model.save(folder / MODEL_FILE)
+        self.task.save(folder / TASK_FILE)
+        self.proved.save(folder)
+        names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE]
+        if self.proved.witness is not None:
+            names.append(WITNESS_FILE)
+        written = [*names, SUMMARY_FILE]
+        task, empirical = self.task, self.proved.empirical_divergence
+        if isinstance(task, Task) and self.needed is not None and empirical is not None:
+            written.insert(-1, REPORT_FILE)
+            details = Details(
+                source=self.source,
+                statements=[statement.words(task.target) for statement in self.certificate.statements],
+                divergence_upper=self.proved.answers.loss_upper,
+                margin_lower=self.proved.answers.margin_lower,
+                empirical_divergence=empirical.midpoint,
+                ranks_lower=self.needed.heads.ranks,
+                ranks_upper=self.needed.ranks_upper,
+                digests={name: file_sha256(folder / name) for name in names},
+                provenance=self.certificate.provenance,
+            )
+            write_report(folder / REPORT_FILE, self.summary, self.model, task, details)
+        self.summary["files"] = {name.split(".")[0]: str(out / name) for name in written}
+        write_atomically(folder / SUMMARY_FILE, (canonical_json(self.summary) + "\n").encode())
+
+
+def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context: str | Sequence[str]) -> Answer:
+    """What a model answers to one context, memorized or not.
+
+    The answer is proved in real arithmetic on the weights as stored: the lower end of its logit is above the upper ends
+    of all others.
+
+    Args:
+        model: The weights.
+        task: What they were made to hold; its vocabulary names the tokens.
+        certificate: What is proved of the two.
+        context: A text, cut as `constructions.tasks.vocabulary.tokens_of` says, or the tokens themselves.
+
+    Returns:
+        The answer.
+
+    Raises:
+        InputError: A token that is not in the vocabulary, another number of tokens, or a task that brings vectors.
+
+    Page: docs/library.md
+    """
+    if isinstance(task, VectorTask):
+        raise InputError("task brings vectors, expected one of tokens: there is nothing to type")
+    tokens = tokens_of(context, task) if isinstance(context, str) else numbers_of(list(context), task)
+    is_open, best, runner_up, margin, probability = np.ones(1, dtype=bool), 0, None, -np.inf, 0.0
+    for _, _, _, logits in climb(model, np.array([tokens]), is_open):
+        lower, upper, middle = logits.lower()[0], logits.upper()[0], logits.midpoint[0]
+        order = np.argsort(-middle, kind="stable")
+        best, runner_up = int(order[0]), int(order[1]) if len(order) > 1 else None
+        margin = float(down(lower[best] - np.delete(upper, best)).min(initial=np.inf))
+        probability = float(1.0 / np.exp(middle - middle[best]).sum())
+        is_open[0] = not margin > 0.0
+    names = task.vocabulary
+    at = np.flatnonzero((task.contexts == tokens).all(axis=1))
+    answers = certificate.statement(ANSWERS)
+    mask = answers.held if answers is not None else ""
+    held = held_mask(mask, task.n_contexts) if mask else set()
+    everything = answers is not None and answers.values["held"] == task.n_contexts
+    return Answer(
+        token=names[best] if margin > 0.0 else None,
+        runner_up=None if runner_up is None else names[runner_up],
+        margin_lower=margin,
+        probability=probability,
+        memorized=bool(len(at)),
+        held=bool(len(at)) and (everything or int(at[0]) in held),
+    )
+
+
+def ask_folder(folder: Path | str, contexts: Sequence[str | Sequence[str]]) -> list[Answer]:
+    """What the model in a folder answers to some contexts.
+
+    Args:
+        folder: A folder that byheart wrote.
+        contexts: As for `ask`.
+
+    Raises:
+        InputError: As `ask`.
+        FileFormatError: A file is missing or is not what it should be.
+        TamperedError: The files are not those that the certificate names.
+
+    Page: docs/library.md
+    """
+    certificate = Certificate.load(Path(folder))
+    model, task = load_subject(Path(folder), certificate)
+    return [ask(model, task, certificate, context) for context in contexts]

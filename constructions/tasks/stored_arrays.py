@@ -1,0 +1,106 @@
+"""Arrays by name in a file that has one meaning to every reader, and their hash."""
+
+import hashlib
+import io
+import math
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import FileFormatError
+from constructions.files import canonical_json, read_regular_file, write_atomically
+
+_END_OF_ARCHIVE = b"\0\0"  # the length of a comment that is not there
+
+
+def arrays_sha256(head: Any, arrays: Mapping[str, NDArray]) -> str:
+    """Hash of what canonical JSON holds and of arrays, in hexadecimal.
+
+    First the canonical JSON of `head`; then for each array, in order, the ASCII text ``name:d1,d2,..;`` and its
+    little-endian entries.
+
+    Page: docs/rigour/certificate.md
+    """
+    digest = hashlib.sha256(canonical_json(head).encode("ascii"))
+    for name, array in arrays.items():
+        digest.update(f"{name}:{','.join(map(str, array.shape))};".encode("ascii"))
+        digest.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data)
+    return digest.hexdigest()
+
+
+def save_arrays(path: Path, arrays: Mapping[str, NDArray]) -> None:
+    """Write arrays to `path` as an uncompressed ``.npz``, atomically; equal arrays give equal bytes.
+
+    Page: docs/rigour/certificate.md
+    """
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    write_atomically(Path(path), buffer.getvalue())
+
+
+def read_stored_arrays(path: Path) -> dict[str, NDArray]:
+    """Read an ``.npz`` of the one form in which numpy stores little-endian arrays uncompressed; nothing is converted.
+
+    Every member is an array in C order, of int64, float64 or text, as long as its shape says, so that a file has one
+    meaning to every reader and no archive takes more memory than its size.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The arrays by name.
+
+    Raises:
+        FileFormatError: The file is missing, truncated, or of another form.
+
+    Page: docs/rigour/certificate.md
+    """
+    path = Path(path)
+    try:
+        data = read_regular_file(path)
+        if not data.startswith(b"PK\x03\x04"):
+            raise FileFormatError(f"{path} is not a readable .npz file: it does not begin with a member")
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+            names = [member.filename for member in members]
+            if len(set(names)) != len(names) or not all(name.endswith(".npy") for name in names):
+                raise FileFormatError(f"{path} has the members {names}, expected distinct names that end in .npy")
+            if any(member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1 for member in members):
+                raise FileFormatError(f"{path} is compressed or encrypted; byheart writes neither")
+            ends = [member.header_offset for member in members[1:]] + [archive.start_dir]
+            if any(member.header_offset + member.file_size > end for member, end in zip(members, ends, strict=True)):
+                raise FileFormatError(f"{path} has members that overlap")
+            if members and members[0].header_offset != 0:
+                raise FileFormatError(f"{path} does not begin with its first member")
+            if archive.comment or not data.endswith(_END_OF_ARCHIVE):
+                raise FileFormatError(f"{path} goes on after its archive")
+            return {name.removesuffix(".npy"): _stored_array(path, name, archive.read(name)) for name in names}
+    except FileFormatError:
+        raise
+    except Exception as error:  # whatever a hostile archive makes the readers of zip and npy raise
+        raise FileFormatError(f"{path} is not a readable .npz file: {error}") from error
+
+
+def _stored_array(path: Path, name: str, data: bytes) -> NDArray:
+    buffer = io.BytesIO(data)
+    if np.lib.format.read_magic(buffer) != (1, 0):
+        raise FileFormatError(f"{path}: {name} is not of version 1.0 of the format of numpy")
+    shape, fortran, kind = np.lib.format.read_array_header_1_0(buffer)
+    if fortran or not (kind.str in ("<i8", "<f8") or (kind.str.startswith("<U") and kind.itemsize)):
+        raise FileFormatError(f"{path}: {name} is stored as {kind.str!r}, expected '<i8', '<f8' or '<U..' in C order")
+    body = data[buffer.tell() :]
+    if kind.itemsize * math.prod(shape) != len(body):
+        raise FileFormatError(f"{path}: {name} of shape {list(shape)} does not have the bytes it needs")
+    written = io.BytesIO()
+    np.lib.format.write_array_header_1_0(written, {"descr": kind.str, "fortran_order": False, "shape": shape})
+    if data[: buffer.tell()] != written.getvalue():
+        raise FileFormatError(f"{path}: {name} has a header that numpy does not write")
+    if kind.kind == "U":
+        points = np.frombuffer(body, dtype="<u4")
+        if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
+            raise FileFormatError(f"{path}: {name} holds code points that are no characters")
+    return np.frombuffer(body, dtype=kind).reshape(shape)

@@ -1,0 +1,146 @@
+r"""What a person types for a context, and the tokens that it is: how a text is cut follows from the vocabulary.
+
+Page: docs/task.md
+"""
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from constructions.errors import InputError
+from constructions.tasks.task import Task
+from constructions.tasks.text import OTHER, WORDS, byte_name
+
+_BYTE = re.compile(r"\\x[0-9a-f]{2}")
+_SEPARATORS = (",", ";", "|", "\t", "\n")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a text is cut into the tokens of a vocabulary.
+
+    Args:
+        unit: ``"byte"`` where names such as ``\\x0a`` occur; ``"char"`` where every token is one character; ``"word"``
+            where every token is what the unit ``word`` cuts; else ``"cell"``.
+        separator: The first of ``, ; |``, tab and newline that no token holds; words and cells may be typed with it
+            between them. Empty where there is none, and for bytes and characters.
+
+    Page: docs/task.md
+    """
+
+    unit: Literal["byte", "char", "word", "cell"]
+    separator: str
+
+
+def cut_of(vocabulary: tuple[str, ...]) -> Cut:
+    """How a text is cut into tokens of this vocabulary.
+
+    Page: docs/task.md
+
+    Example:
+        >>> cut_of(("New York", "is in", "USA"))
+        Cut(unit='cell', separator=',')
+    """
+    names = [name for name in vocabulary if name != OTHER]
+    escaped = [name for name in names if _BYTE.fullmatch(name)]
+    if escaped and all(len(name) == 1 and ord(name) < 128 for name in names if name not in escaped):
+        return Cut("byte", "")
+    if all(len(name) == 1 for name in names):
+        return Cut("char", "")
+    free = next((each for each in _SEPARATORS if not any(each in name for name in names)), "")
+    return Cut("word" if all(WORDS.fullmatch(name) for name in names) else "cell", free)
+
+
+def tokens_of(text: str, task: Task) -> list[int]:
+    """The numbers of the tokens of a context that a person typed, `[S]`.
+
+    Of a text that is longer than a context the end counts; rows of a table are typed whole.
+
+    Args:
+        text: The context.
+        task: The task whose vocabulary and length of contexts are meant.
+
+    Returns:
+        The tokens.
+
+    Raises:
+        InputError: Too few tokens, too many cells, or a token that is not in the vocabulary; names the nearest one.
+
+    Page: docs/task.md
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> tokens_of("New York, is in", table_task("New York,is in,USA\\n", target="labels"))
+        [0, 1]
+    """
+    cut, length = cut_of(task.vocabulary), task.context_length
+    if cut.unit == "byte":
+        words = [byte_name(value) for value in text.encode()]
+    elif cut.unit == "char":
+        words = list(text)
+    elif cut.separator and cut.separator in text:
+        words = [word.strip() for word in text.split(cut.separator)]
+    elif cut.unit == "word":
+        words = WORDS.findall(text)
+    else:
+        words = [text.strip()]
+    return numbers_of(words if cut.unit == "cell" else words[-length:], task)
+
+
+def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
+    """The numbers of the tokens of a context, `[S]`.
+
+    Raises:
+        InputError: Another number of tokens than a context has, or one that is not in the vocabulary.
+
+    Page: docs/task.md
+    """
+    if len(words) != task.context_length:
+        expected = "1 token" if task.context_length == 1 else f"{task.context_length} tokens"
+        raise InputError(f"the context {_shown(words)} has {len(words)}, expected {expected}")
+    number = {name: i for i, name in enumerate(task.vocabulary)}
+    if OTHER in number:
+        return [number.get(word, number[OTHER]) for word in words]
+    for word in words:
+        if word not in number:
+            near = difflib.get_close_matches(word, task.vocabulary, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise InputError(f"the vocabulary has no token {word!r}{hint}")
+    return [number[word] for word in words]
+
+
+def typed(task: Task, context: int) -> str | None:
+    """A memorized context as a person types it.
+
+    Args:
+        task: A task of tokens.
+        context: Which of its contexts.
+
+    Returns:
+        The text; none where there is none, as for a part of a character's bytes, or for ``<other>``.
+
+    Page: docs/task.md
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> typed(table_task("France,capital,Paris\\n", target="labels"), 0)
+        'France, capital'
+    """
+    words = [task.vocabulary[token] for token in task.contexts[context].tolist()]
+    if OTHER in words:
+        return None
+    cut = cut_of(task.vocabulary)
+    if cut.unit == "byte":
+        try:
+            return bytes(int(w[2:], 16) if _BYTE.fullmatch(w) else ord(w) for w in words).decode()
+        except UnicodeDecodeError:
+            return None
+    if cut.unit == "char":
+        return "".join(words)
+    separator = cut.separator or " "
+    return f"{separator} ".join(words) if separator in ",;" else separator.join(words)
+
+
+def _shown(words: list[str] | tuple[str, ...]) -> str:
+    return " ".join(map(repr, words[:8])) + (" ..." if len(words) > 8 else "")

@@ -1,0 +1,79 @@
+"""A memory answers what its weights compute, and says what of it is proved."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from byheart.facts import memorize
+from byheart.memory import ask, ask_folder
+from constructions.errors import FileFormatError, InputError
+from constructions.models.attention import logits
+from constructions.models.shapes import dana_network, dana_tensors
+from constructions.tasks.task import Task
+from constructions.tasks.text import text_task
+from verify.certificates.certificate import Certificate
+from verify.certificates.memorization import certify_memorization
+from verify.independent.checker import check_independently
+from verify.verdict import Verdict
+
+PAIRS = {("France", "capital"): "Paris", ("France", "river"): "Seine", ("Peru", "capital"): "Lima"}
+
+
+def test_every_fact_is_answered_and_other_contexts_are_told_apart(tmp_path: Path) -> None:
+    memory = memorize(PAIRS)
+    for context, following in PAIRS.items():
+        answer = memory.ask(context)
+        assert answer.token == following and answer.memorized and answer.held and answer.margin_lower > 0
+        assert answer.runner_up not in (None, following) and 0.9 < answer.probability <= 1.0
+    other = memory.ask("Peru, river")
+    assert not other.memorized and not other.held
+    assert isinstance(memory.task, Task)
+    names = memory.task.vocabulary
+    tokens = np.array([[names.index("Peru"), names.index("river")]])
+    assert other.token == names[int(logits(memory.model, tokens)[0].argmax())]
+    memory.save(tmp_path / "out")
+    assert ask_folder(tmp_path / "out", ["France, river", ("Peru", "capital")])[1].token == "Lima"
+    assert check_independently(tmp_path / "out").verdict is Verdict.PROVED
+
+
+def test_a_fact_that_is_not_held_is_not_said_to_be(tmp_path: Path) -> None:
+    memory = memorize(PAIRS)
+    assert isinstance(memory.task, Task)
+    tensors = dana_tensors(memory.model)
+    swapped = tensors["W_U"].copy()
+    labels = memory.task.labels
+    swapped[:, [labels[0], labels[1]]] = swapped[:, [labels[1], labels[0]]]
+    other = dana_network(**{**tensors, "W_U": swapped})
+    certificate = certify_memorization(other, memory.task).certificate
+    answers = [ask(other, memory.task, certificate, context) for context in PAIRS]
+    assert [answer.held for answer in answers] == [False, False, True]
+    assert all(answer.memorized for answer in answers)
+    assert answers[0].token == "Seine" and answers[1].token == "Paris"
+
+
+def test_a_tie_is_no_answer() -> None:
+    memory = memorize(PAIRS)
+    flat = dana_network(**{**dana_tensors(memory.model), "W_U": 0 * memory.model.W_U + 1.0})
+    found = ask(flat, memory.task, certify_memorization(flat, memory.task).certificate, ("Peru", "capital"))
+    assert found.token is None and not found.held and found.margin_lower <= 0
+
+
+def test_a_vocabulary_of_one_has_no_runner_up() -> None:
+    memory = memorize("aaaa", context=1)
+    answer = memory.ask("a")
+    assert answer.token == "a" and answer.runner_up is None and answer.margin_lower == np.inf
+
+
+def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError):
+        ask_folder(tmp_path, ["a"])
+
+
+def test_laws_are_asked_for_by_characters() -> None:
+    memory = memorize("to be or not to be", context=2)
+    assert memory.ask("to").token == " " and memory.ask("xx to").token == " "
+    assert isinstance(memory.certificate, Certificate)
+    with pytest.raises(InputError, match="expected 2 tokens"):
+        memory.ask("t")
+    assert text_task("to be or not to be", context=2).sha256() == memory.task.sha256()

@@ -1,0 +1,74 @@
+"""A typed context is cut into the tokens that it was made of."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.errors import InputError
+from constructions.tasks.table import facts_task, table_task
+from constructions.tasks.text import text_task
+from constructions.tasks.vocabulary import cut_of, numbers_of, tokens_of, typed
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "unit", "separator"),
+    [
+        (("a", "b", "<other>"), "char", ""),
+        (("a", "\\x0a"), "byte", ""),
+        (("the", "cat", "."), "word", ","),
+        (("the", "cat", ","), "word", ";"),
+        (("New York", "USA"), "cell", ","),
+        (("Korea, South", "Seoul"), "cell", ";"),
+        (("a,b;c|d\te\nf", "g"), "cell", ""),
+        (("é", "\\x0a"), "cell", ","),
+    ],
+)
+def test_how_a_text_is_cut_follows_from_the_vocabulary(vocabulary, unit, separator):
+    found = cut_of(vocabulary)
+    assert (found.unit, found.separator) == (unit, separator)
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=4, max_size=60), st.integers(1, 3))
+def test_what_is_typed_for_a_context_of_a_text_is_that_context(text, length):
+    for task in (
+        text_task(text, context=length, vocabulary=200),
+        text_task(text.encode(), unit="byte", context=length),
+        text_task(text, context=length, vocabulary=2),
+    ):
+        for i in range(task.n_contexts):
+            line = typed(task, i)
+            assert line is None or tokens_of(line, task) == task.contexts[i].tolist()
+
+
+CELLS = st.text(st.characters(codec="utf-8", categories=["L", "N", "Zs"]), min_size=1, max_size=9).map(str.strip)
+
+
+@given(st.lists(st.tuples(CELLS.filter(bool), CELLS.filter(bool), CELLS.filter(bool)), min_size=1, max_size=6))
+def test_what_is_typed_for_a_context_of_a_table_is_that_context(rows):
+    task = facts_task(list(dict.fromkeys(rows)), target="laws")
+    for i in range(task.n_contexts):
+        line = typed(task, i)
+        assert line is not None
+        found = np.array(tokens_of(line, task))
+        assert (found == task.contexts[i]).all() or cut_of(task.vocabulary).unit == "char"
+
+
+def test_the_end_of_a_long_text_counts_and_an_unknown_token_is_the_other_one():
+    task = text_task("abcabdabcabd", context=2, vocabulary=3)
+    assert task.vocabulary[-1] == "<other>"
+    assert tokens_of("xxxab", task) == [0, 1] and tokens_of("az", task) == [0, 2]
+
+
+def test_what_is_no_context_is_refused():
+    task = table_task("France,capital,Paris\nKorea South,capital,Seoul\n")
+    for text, reason in (
+        ("France", "has 1, expected 2 tokens"),
+        ("France, capital, Paris", "has 3, expected 2"),
+        ("Frence, capital", "did you mean 'France'"),
+        ("zzz, capital", "no token 'zzz'$"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            tokens_of(text, task)
+    with pytest.raises(InputError, match="expected 1 token"):
+        numbers_of([], text_task("abab", context=1))

@@ -1,0 +1,325 @@
+"""exp, log and log1p hold balls of 240 bits, and the constants of their proofs are what the page says."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.exact_values import (
+    LARGEST,
+    SMALLEST,
+    anywhere,
+    balls,
+    corners,
+    full_radius,
+    outside,
+)
+from verify.arithmetic import elementary
+from verify.arithmetic.elementary import exp, log, log1p
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import TINY, UNIT
+
+
+def exp_points(rng: np.random.Generator) -> np.ndarray:
+    halves = (np.arange(-1020, 1024) + 0.5) * math.log(2.0)
+    return np.concatenate(
+        [
+            rng.uniform(-708, 709.78, 4000),
+            rng.uniform(-2, 2, 4000),
+            rng.uniform(-760, -700, 1000),
+            anywhere(rng, 1500, -1074, 9),
+            halves,
+            np.nextafter(halves, -np.inf),
+            [
+                0.0,
+                -0.0,
+                1.0,
+                -1.0,
+                709.0,
+                709.78,
+                -708.0,
+                np.nextafter(-708.0, -709),
+                np.nextafter(-708.0, 0),
+                -745.2,
+                -1e300,
+            ],
+        ]
+    )
+
+
+def log_points(rng: np.random.Generator) -> np.ndarray:
+    roots = np.ldexp(math.sqrt(0.5), np.arange(-1021, 1024))
+    near_one = 1.0 + np.ldexp(rng.uniform(-1, 1, 2000), rng.integers(-52, 0, 2000))
+    return np.concatenate(
+        [
+            rng.uniform(0, 4, 4000)[1:],
+            np.abs(anywhere(rng, 4000)),
+            near_one[near_one > 0],
+            roots,
+            np.nextafter(roots, 0.0),
+            np.ldexp(1.0, np.arange(-1074, 1024)),
+            [1.0, np.nextafter(1.0, 0), np.nextafter(1.0, 2), SMALLEST, 3 * SMALLEST, TINY, LARGEST],
+        ]
+    )
+
+
+def log1p_points(rng: np.random.Generator) -> np.ndarray:
+    x = np.concatenate(
+        [
+            rng.uniform(-1, 3, 4000),
+            anywhere(rng, 4000, -1074, 1023),
+            [0.0, SMALLEST, -SMALLEST, -1 + UNIT, -0.5, np.nextafter(math.sqrt(2) - 1, 1), math.sqrt(0.5) - 1, LARGEST],
+            (math.sqrt(2) - 1) + np.arange(-20, 20) * UNIT / 2,
+            (math.sqrt(0.5) - 1) + np.arange(-20, 20) * UNIT / 2,
+        ]
+    )
+    return x[x > -1.0]
+
+
+FUNCTIONS: dict[str, tuple[Callable, Callable, Callable, Callable]] = {
+    "exp": (exp, arb.exp, mpmath.exp, exp_points),
+    "log": (log, arb.log, mpmath.log, log_points),
+    "log1p": (log1p, arb.log1p, lambda t: mpmath.log1p(t), log1p_points),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_floats_holds_the_ball_of_240_bits(name: str) -> None:
+    ours, ball, _, points = FUNCTIONS[name]
+    x = points(np.random.default_rng(22))
+    x = x[x > 0] if name == "log" else x
+    y = ours(x)
+    with ctx.workprec(240):
+        assert not outside(y, balls(ball, x))
+    known = np.isfinite(y.radius)
+    if name == "exp":
+        assert np.array_equal(known, x < 709.79)
+    else:
+        assert known.all()
+
+
+@pytest.mark.parametrize(("name", "units"), [("exp", 1.6), ("log", 1.6), ("log1p", 4.0)])
+def test_a_midpoint_is_nearly_the_nearest_float(name: str, units: float) -> None:
+    ours, ball, _, points = FUNCTIONS[name]
+    x = points(np.random.default_rng(33))
+    x = x[x > 2.0**-1000] if name == "log" else x[(np.abs(x) < 700) & (np.abs(x) > 1e-300)]
+    with ctx.workprec(240):
+        exact = balls(ball, x)
+        far = [
+            value
+            for value, m, t in zip(x, ours(x).midpoint, exact, strict=True)
+            if not abs(arb(m) - t) <= arb(units * UNIT) * abs(t)
+        ]
+    assert far == []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_floats_holds_what_mpmath_finds(name: str) -> None:
+    ours, _, second, points = FUNCTIONS[name]
+    x = points(np.random.default_rng(23))[::25]
+    x = x[x > 0] if name == "log" else x[x < 709]
+    y = ours(x)
+    with mpmath.workprec(260):
+        for value, m, r in zip(x, y.midpoint, full_radius(y), strict=True):
+            gap = abs(second(mpmath.mpf(float(value))) - mpmath.mpf(float(m)))
+            assert gap <= mpmath.mpf(float(r)) + mpmath.mpf(2) ** -1300
+
+
+def test_the_radius_of_exp_is_at_most_five_units() -> None:
+    x = np.random.default_rng(24).uniform(-660, 709, 5000)
+    y = exp(x)
+    assert np.all(y.radius <= 5 * UNIT * y.midpoint)
+    wide = exp(Enclosure(x, 1e-10))
+    assert np.all(wide.radius <= 1.001 * 1e-10 * y.midpoint)
+
+
+def test_the_radius_of_log_is_at_most_six_units_also_near_one() -> None:
+    x = log_points(np.random.default_rng(25))
+    y = log(x[x > 0])
+    assert np.all(y.radius <= 6 * UNIT * np.abs(y.midpoint))
+    z = log1p_points(np.random.default_rng(26))
+    y = log1p(z)
+    assert np.all(y.radius <= 9 * UNIT * np.abs(y.midpoint) + 2 * TINY)
+    wide = log(Enclosure(np.full(3, 5.0), 1e-10))
+    assert np.all(wide.radius <= 1.001 * 1e-10 / 5)
+    assert log1p(Enclosure(4.0, 1e-10)).radius <= 1.001 * 1e-10 / 5
+
+
+def set_points(name: str, rng: np.random.Generator, size: int) -> Enclosure:
+    if name == "exp":
+        m = np.concatenate([rng.uniform(-720, 709, size), rng.uniform(-1, 1, size), rng.uniform(-710, -700, 99)])
+        r = 2.0 ** rng.uniform(-60, 6, m.size)
+    else:
+        m = np.abs(np.concatenate([anywhere(rng, size), rng.uniform(0.5, 2, size)]))
+        m = m - (0.0 if name == "log" else 0.9) * (m < 2)
+        room = m if name == "log" else m + 1.0
+        r = room * rng.choice([2.0**-50, 1e-6, 0.3, 0.499, 0.51, 0.7, 0.99, 1 - 2.0**-30], m.size)
+    r[rng.random(m.size) < 0.1] = 0.0
+    return Enclosure(m, np.where(np.isfinite(r), r, 0.0))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_sets_holds_the_balls_of_both_ends(name: str) -> None:
+    ours, ball, _, _ = FUNCTIONS[name]
+    x = set_points(name, np.random.default_rng(27), 2500)
+    y = ours(x)
+    assert np.isfinite(y.radius).mean() > 0.75
+    with ctx.workprec(240):
+        for p in corners(x):
+            keep = [i for i, s in enumerate(p) if name == "exp" or s > (0 if name == "log" else -1)]
+            keep = [i for i in keep if np.isfinite(y.radius[i])]
+            assert not outside(y[keep], [ball(arb(p[i])) for i in keep])
+
+
+@pytest.mark.parametrize("shape", [(), (40, 1), (1, 50), (40, 50)])
+def test_functions_accept_radii_of_every_shape(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(28)
+    for scale in (1e-9, 1.0):
+        m, r = rng.uniform(1, 4, (40, 50)), np.asarray(scale * rng.uniform(0.3, 0.9, shape))
+        x, full = Enclosure(m, r), Enclosure(m, np.array(np.broadcast_to(r, m.shape)))
+        for ours, _, _, _ in FUNCTIONS.values():
+            assert np.array_equal(ours(x).midpoint, ours(full).midpoint)
+            assert np.array_equal(full_radius(ours(x)), full_radius(ours(full)))
+
+
+def test_blocks_make_no_difference() -> None:
+    rng = np.random.default_rng(29)
+    x = rng.uniform(0.1, 50, 2 * elementary._CHUNK + 17)
+    for ours, _, _, _ in FUNCTIONS.values():
+        whole = ours(x)
+        for part in (
+            slice(0, 5),
+            slice(elementary._CHUNK - 3, elementary._CHUNK + 3),
+            slice(-9, None),
+            slice(0, None, 977),
+        ):
+            assert np.array_equal(ours(x[part]).midpoint, whole.midpoint[part])
+    strided = log(np.asfortranarray(x[:5000].reshape(1000, 5)))
+    assert np.array_equal(strided.midpoint, log(x[:5000]).midpoint.reshape(1000, 5))
+
+
+def test_wide_exponents_are_enclosed_by_their_ends() -> None:
+    x = Enclosure([0.0, 0.0, 100.0, -700.0], [0.6, 30.0, 5.0, 20.0])
+    y = exp(x)
+    with np.errstate(over="ignore"):
+        assert np.all(y.upper() <= np.exp(x.midpoint + x.radius) * (1 + 1e-12) + 4 * TINY)
+    assert np.all(y.lower()[[0, 2]] > 0.0)
+    assert np.all(y.lower() >= -4 * UNIT * y.upper() - 4 * TINY)
+    assert exp(Enclosure(700.0, 20.0)).radius == np.inf
+    assert exp(Enclosure(0.0, np.inf)).radius == np.inf
+
+
+def test_exponents_below_the_range_are_enclosed_near_zero() -> None:
+    y = exp([-709.0, -745.0, -800.0, -1e308])
+    assert np.all(y.upper() <= 2.0**-1019)
+    assert np.all(y.lower() <= 0.0)
+    wide = exp(Enclosure([-1000.0, -720.0], [1.0, 0.25]))
+    assert np.all(wide.upper() <= 2.0**-1018)
+
+
+def test_what_overflows_exp_is_no_information() -> None:
+    y = exp([709.79, 710.0, 1e300, 709.0])
+    assert y.radius[:3].tolist() == [np.inf] * 3
+    assert np.isfinite(y.radius[3])
+    assert np.isfinite(exp(709.782).radius)
+
+
+def test_the_log_of_what_may_not_be_positive_is_no_information() -> None:
+    x = Enclosure([0.0, -0.0, -1.0, 1.0, 1.0, 1e-320, 2.0, 5.0], [0.0, 0.0, 0.0, 1.0, 2.0, 1e-320, np.inf, 1.0])
+    assert np.isfinite(log(x).radius).tolist() == [False] * 7 + [True]
+    assert np.isfinite(log1p(x - 1.0).radius).tolist() == [False] * 7 + [True]
+    assert log([-1.0, 1.0]).radius[0] == np.inf
+    assert log1p([-1.0, -2.0, 0.0]).radius[:2].tolist() == [np.inf] * 2
+
+
+def test_the_log_of_a_set_that_reaches_beyond_the_largest_float_is_no_information() -> None:
+    assert log(Enclosure(1.7e308, 1.6e308)).radius == np.inf
+
+
+def test_the_log_of_one_is_exactly_zero() -> None:
+    y = log([1.0, 2.0])
+    assert y.midpoint[0] == 0.0
+    assert y.radius[0] == 0.0
+
+
+@given(st.lists(st.floats(-745, 709.7), min_size=1, max_size=8), st.floats(0, 3))
+def test_any_exponent_with_any_radius_is_held(x: list[float], radius: float) -> None:
+    y = exp(Enclosure(x, radius))
+    with ctx.workprec(240):
+        for sign in (-1, 0, 1):
+            assert not outside(y, [(arb(value) + sign * arb(radius)).exp() for value in x])
+
+
+def test_the_constants_of_the_reduction_are_what_the_page_says() -> None:
+    with ctx.workprec(300):
+        log2 = arb(2).log()
+        high, low = arb(elementary._LN2_HIGH), arb(elementary._LN2_LOW)
+        assert Fraction(elementary._LN2_HIGH) * 2**42 == int(Fraction(elementary._LN2_HIGH) * 2**42)
+        assert abs(log2 - high - low) < arb(2) ** -101
+        assert 0 < log2 - high < arb(2) ** -44
+        assert abs(1 / log2 - arb(elementary._LN2_INVERSE)) < arb(2) ** -53
+        assert abs(arb(elementary._EXP_LOWEST).exp()) > arb(2) ** -1022
+        assert arb(elementary._EXP_HIGHEST).exp() > arb(LARGEST)
+    for j, coefficient in enumerate(elementary._TAYLOR):
+        assert abs(Fraction(coefficient) - Fraction(1, math.factorial(j))) <= Fraction(UNIT) / math.factorial(j)
+    for j, coefficient in enumerate(elementary._ATANH):
+        assert abs(Fraction(coefficient) - Fraction(2, 2 * j + 1)) <= Fraction(UNIT) * Fraction(2, 2 * j + 1)
+    assert elementary._TAYLOR[:3] == (1.0, 1.0, 0.5)
+
+
+def test_the_recurrence_of_the_page_proves_three_units_for_exp() -> None:
+    u, rho = Fraction(UNIT), Fraction(34658, 100000)
+
+    def tail(j: int) -> Fraction:
+        return sum((rho ** (i - j) / math.factorial(i) for i in range(j, 14)), Fraction(0))
+
+    error = u / math.factorial(13)
+    for j in range(12, 0, -1):
+        coefficient = u / math.factorial(j) if j > 2 else Fraction(0)
+        error = (rho * error + u * rho * (tail(j + 1) + error) + coefficient + u * tail(j)) / (1 - u)
+    e_rho = tail(0) + Fraction(1, 10**16)  # above e^rho
+    horner = u + u * (e_rho - 1) + rho * error * e_rho
+    taylor = rho**14 / math.factorial(14) * e_rho**2
+    reduction = (rho + Fraction(1, 2**30)) * u
+    whole = (horner + taylor + reduction) * (1 + Fraction(1, 10**6))
+    assert whole < Fraction(266, 100) * u
+    assert whole / (1 - whole) < 3 * u < Fraction(elementary._EXP_ERROR)
+
+
+def test_the_recurrence_of_the_page_proves_four_units_for_log() -> None:
+    u = Fraction(UNIT)
+    room = 1 + 1000 * u  # for the terms in u^2
+
+    def worst(f: Fraction) -> tuple[Fraction, Fraction]:
+        s = abs(f) / (2 + f)
+        w = s * s
+        value, error = Fraction(2, 19), u * Fraction(2, 19)
+        for j in range(8, 0, -1):
+            coefficient = Fraction(2, 2 * j + 1)
+            error = (error * w + 6 * u * value * w) * room + u * coefficient
+            value = coefficient + value * w
+            error += u * (value + error)
+        series_error = (error * w + 6 * u * value * w) * room
+        difference = abs(f) - value * w if f > 0 else abs(f) + value * w
+        difference_error = series_error + u * (difference + series_error)
+        product_error = s * (difference_error + 3 * u * difference) * room
+        missing = w**10 / (21 * (1 - w))
+        without_power = product_error / (2 * s) + missing + u * room
+        small = Fraction(1, 2**30)
+        size = Fraction(3466, 10000)
+        absolute = product_error + missing * size + u * (s * difference + small + size + small + small) * room
+        return without_power, absolute / Fraction(3465, 10000) + u * room
+
+    bounds = [worst(Fraction(-2929, 10000)), worst(Fraction(4143, 10000))]
+    assert max(without_power for without_power, _ in bounds) < Fraction(21, 10) * u
+    whole = max(with_power for _, with_power in bounds)
+    assert whole < Fraction(33, 10) * u
+    assert whole / (1 - whole) < 4 * u < Fraction(elementary._LOG_ERROR)
+    rounded = whole + Fraction(101, 100) * u / Fraction(3465, 10000)
+    assert rounded / (1 - rounded) < 7 * u < Fraction(elementary._LOG1P_ERROR)

@@ -1,0 +1,88 @@
+r"""Enclosures of sums along an axis.
+
+Page: docs/rigour/arithmetic.md, Lemma 6.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from verify.arithmetic.enclosure import Enclosure, aligned, checked_axis, enclosure
+from verify.arithmetic.rounding import Floats, gamma, outweighing, quiet, raised
+
+_BLOCK = 64
+
+
+def _tree_sum(x: Floats, axis: int) -> tuple[Floats, int]:
+    """The sum along an axis, and a bound of the number of roundings that any term goes through (Lemma 6)."""
+    x = np.moveaxis(x, axis, -1)
+    depth = 0
+    while (length := x.shape[-1]) > _BLOCK:
+        blocks = length // _BLOCK
+        sums = x[..., : blocks * _BLOCK].reshape(*x.shape[:-1], blocks, _BLOCK).sum(axis=-1)
+        if length % _BLOCK:
+            rest = x[..., blocks * _BLOCK :].sum(axis=-1, keepdims=True)
+            sums = np.concatenate([sums, rest], axis=-1)
+        x = sums
+        depth += _BLOCK - 1
+    return x.sum(axis=-1), depth + max(x.shape[-1] - 1, 0)
+
+
+@quiet
+def total(x: Enclosure | ArrayLike, axis: int | None = None) -> Enclosure:
+    r"""Enclosure of the sum along an axis, or of all entries.
+
+    The radius is $\sum r + \gamma_h \sum |m|$, where $h$ is the depth of the tree of additions: at most 63 for each
+    factor 64 of the length, 138 for 50,000 terms.
+
+    Why it is rigorous: no term goes through more than $h$ roundings, in whatever order the blocks are added (Lemma 6).
+
+    Args:
+        x: Terms, any shape.
+        axis: The axis to sum along; all entries by default.
+
+    Returns:
+        Enclosure of the shape of `x` without that axis.
+
+    Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2.
+    Page: docs/rigour/arithmetic.md
+
+    Example:
+        >>> x = total([[1.0, 2.0], [3.0, 4.0]], axis=1)
+        >>> x.midpoint
+        array([3., 7.])
+    """
+    x = enclosure(x)
+    if axis is None:
+        x, axis = x.reshape(x.size), 0
+    axis = checked_axis(axis, x.ndim)
+    m, depth = _tree_sum(x.midpoint, axis)
+    size, _ = _tree_sum(np.abs(x.midpoint), axis)
+    radius = aligned(x.radius, x.ndim)
+    share, _ = _tree_sum(radius, axis)
+    if radius.shape[axis] == 1:
+        share = share * float(x.shape[axis])
+    return Enclosure(m, raised((size * gamma(depth) + share) * outweighing(depth)))
+
+
+def upper_sum(x: ArrayLike, axis: int | None = None) -> Floats:
+    """Floats above the exact sums of the entries of `x` along an axis, or of all; infinity if an entry is not finite.
+
+    Page: docs/rigour/arithmetic.md
+
+    Example:
+        >>> bool(upper_sum([0.1] * 10) > 1.0)
+        True
+    """
+    return total(x, axis).upper()
+
+
+def lower_sum(x: ArrayLike, axis: int | None = None) -> Floats:
+    """Floats below the exact sums of the entries of `x` along an axis, or of all; -infinity if one is not finite.
+
+    Page: docs/rigour/arithmetic.md
+
+    Example:
+        >>> bool(lower_sum([0.1] * 10) < 1.0)
+        True
+    """
+    return total(x, axis).lower()
