@@ -16,8 +16,8 @@ CLAIM = Claim(
     judgement="answered",
     truth=(
         "They do: for almost all contexts of n >= 2 tokens and almost all weights, rank Z = "
-        "min(T, [[largest: H d]]), for every d >= 1, every d_h >= 1 and any nonzero queries: all of them may be equal, and be a token of "
-        "the context. With n = 1 the rank is d at most."
+        "min(T, [[largest: H d]]), for every d >= 1, every d_h >= 1 and any nonzero queries: all of them may be "
+        "equal, and be a token of the context. With n = 1 the rank is d at most."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
