@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 import scipy.optimize
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
+from constructions.features.grouped_features import GroupedFeatures
 from constructions.features.minimum_norm import RightInverse
 from constructions.models.attention import AttentionWeights, features, last
 from constructions.tasks.task import Counts, Task
@@ -16,12 +18,16 @@ Float32Array = NDArray[np.float32]
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
 
-_FEATURE_ENTRIES = 2**28  # float32 features of the tail kept at a time: 1 GiB
+_FEATURE_ENTRIES = 2**28  # float32 numbers of the tail kept at a time: 1 GiB
+_CURVED_CONTEXTS = 2**14  # the most frequent contexts, from which the curvature is estimated
+_CURVED_FEATURES = 2**12 + 2**11  # with more, factoring the curvature takes longer than it saves
 _LOGIT_ENTRIES = 2**22  # logits worked on at a time
-_ITERATIONS = 150
+_ITERATIONS = 50
 _WORK = 2**40  # multiplications that one product may cost over all iterations
 _PRECISION = 1e-5  # nats per token: smaller gains end the descent
 _PAIRS = 20  # of L-BFGS
+_CURVATURE = 0.05  # of log-sum-exp along a direction, roughly; its maximum is 1/2
+_DAMPING = 1e-6
 _PAIR_ENTRIES = 2**25
 
 
@@ -61,10 +67,12 @@ def fit_tail(
     $$ f(Q) = \sum_{t \in \text{tail}} \sum_j c_{tj} \bigl(-\log \mathrm{softmax}\bigl((x_S + \Phi_t (W_0 + Q)) W_U
        \bigr)_j\bigr) + \tfrac{\ell}{2} \lVert Q \rVert_F^2 $$
 
-    is convex, since log-sum-exp is. L-BFGS starts at 0 and sees only gradients projected by $I - Y^+ Y$, so every
-    iterate is a combination of vectors of the null space. The features of the tail are held in float32: rounding
-    there changes which output is found, not whether the memorized contexts survive; those are up to the caller's
-    last refinement in float64.
+    is convex, since log-sum-exp is. L-BFGS starts at 0 and sees only gradients projected by $P = I - Y^+ Y$, so every
+    iterate is a combination of vectors of the null space. It works in the coordinates $Z$ with $Q = P L^{-T} Z$, where
+    $L L^T$ is an estimate of the curvature, $P \Phi^T C \Phi P$ of the most frequent contexts, scaled, plus
+    $\ell I$: that changes how fast the minimum is found, not where it is. The tail is held in float32: rounding there
+    changes which output is found, not whether the memorized contexts survive; those are up to the caller's last
+    refinement in float64.
 
     Tokens whose column of `W_U` is zero have logit 0 and are summed together. A long tail is cut to its most frequent
     contexts, as many as fit into 1 GiB of features.
@@ -134,9 +142,7 @@ def fit_tail(
         },
     )
     objective(found.x)
-    return TailFit(
-        output + found.x.reshape(output.shape), taken, (before, objective.cross_entropy), len(objective.features)
-    )
+    return TailFit(output + objective.addition(found.x), taken, (before, objective.cross_entropy), len(objective.base))
 
 
 def tail_bytes(n_tail: int, *, n_features: int, coordinates: int) -> int:
@@ -171,13 +177,15 @@ class _Objective:
         inverse: RightInverse,
         regularization: float,
     ) -> None:
-        rows = _rows(len(task.tail_contexts), len(output))
+        n_heads, _, d_head = weights.W_V.shape
+        # What is kept of a context: its attention, or its features where those are fewer.
+        grouped = task.context_length < d_head
+        rows = _rows(len(task.tail_contexts), n_heads * (task.context_length if grouped else d_head))
         contexts, counts = task.tail_contexts[:rows], task.tail_counts.rows(0, rows)
         coordinates = output.shape[1]
-        self.features: Float32Array = features(weights, contexts, dtype=np.float32)
-        self.base = (last(weights, contexts)[:, :coordinates] + self.features @ output.astype(np.float32)).astype(
-            np.float32
-        )
+        self.features = GroupedFeatures(weights, contexts) if grouped else _Features(weights, contexts)
+        self.base = self.features.times(output.astype(np.float32))
+        self.base += last(weights, contexts)[:, :coordinates]
         self.inverse = inverse
         self.totals = counts.totals().astype(np.float64)
         self.regularization = regularization / self.totals.sum()
@@ -186,17 +194,38 @@ class _Objective:
         self.silent = W_U.shape[1] - len(active)
         self.entries = _Entries(counts, active, W_U.shape[1])
         self.cross_entropy = np.nan
+        self.factor = self._curvature(weights, contexts) if len(output) <= _CURVED_FEATURES else None
+
+    def _curvature(self, weights: AttentionWeights, contexts: Int64Array) -> Float64Array:
+        """The factor L."""
+        some = slice(0, _CURVED_CONTEXTS)
+        scaled = features(weights, contexts[some], dtype=np.float32)
+        scaled *= np.sqrt(_CURVATURE * self.totals[some] / self.totals.sum()).astype(np.float32)[:, None]
+        gram = (scaled.T @ scaled).astype(np.float64)
+        gram = self.inverse.project(self.inverse.project(gram).T)
+        gram = 0.5 * (gram + gram.T)
+        gram[np.diag_indices(len(gram))] += max(self.regularization, _DAMPING * float(np.trace(gram)) / len(gram))
+        return scipy.linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+
+    def addition(self, point: Float64Array) -> Float64Array:
+        """Q for the coordinates Z."""
+        point = point.reshape(-1, self.base.shape[1])
+        if self.factor is None:
+            return point
+        return self.inverse.project(scipy.linalg.solve_triangular(self.factor, point, lower=True, trans=1))
 
     def __call__(self, point: Float64Array) -> tuple[float, Float64Array]:
-        addition = point.reshape(-1, self.base.shape[1])
-        stream = self.features @ addition.astype(np.float32)
+        addition = self.addition(point)
+        stream = self.features.times(addition.astype(np.float32))
         stream += self.base
         rows = max(1, _LOGIT_ENTRIES // max(1, self.unembedding.shape[1]))
         loss = sum(self._replace_by_gradient(stream, start, rows) for start in range(0, len(stream), rows))
         total = self.totals.sum()
         self.cross_entropy = float(loss / total)
-        gradient = self.inverse.project((self.features.T @ stream).astype(np.float64) / total)
+        gradient = self.inverse.project(self.features.transposed_times(stream).astype(np.float64) / total)
         gradient += self.regularization * addition
+        if self.factor is not None:
+            gradient = scipy.linalg.solve_triangular(self.factor, gradient, lower=True)
         value = self.cross_entropy + 0.5 * self.regularization * float(np.vdot(addition, addition))
         return value, gradient.ravel()
 
@@ -215,6 +244,20 @@ class _Objective:
         powers[row, column] -= count.astype(np.float32)
         stream[part] = powers @ self.unembedding.T
         return float(totals @ (highest + np.log(sums))) - observed
+
+
+class _Features:
+    """The features themselves, where a head is no wider than a context is long."""
+
+    def __init__(self, weights: AttentionWeights, contexts: Int64Array) -> None:
+        self.matrix: Float32Array = features(weights, contexts, dtype=np.float32)
+        self.size = self.matrix.size
+
+    def times(self, output: Float32Array) -> Float32Array:
+        return self.matrix @ output
+
+    def transposed_times(self, gradient: Float32Array) -> Float32Array:
+        return self.matrix.T @ gradient
 
 
 class _Entries:
