@@ -4,6 +4,7 @@ Page: docs/claims/assumptions.md
 """
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 from flint import fmpq_mat
@@ -17,6 +18,7 @@ from verify.claims.evidence import Evidence, Means
 from verify.claims.theorems import ROOM_FOR_TOKENS
 from verify.linear_algebra.norms import float_above, frobenius
 from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.saturated.sinusoidal_positions import enclosed_positions
 from verify.verdict import Verdict, decided, proved
 
@@ -74,6 +76,7 @@ def _short_tokens(count: int, width: int) -> Evidence:
     tokens = 0.75 * room.value * directions / np.linalg.norm(directions, axis=1, keepdims=True)
     longest = max(float_above(frobenius(token[None])) for token in tokens)
     found = certify_full_row_rank(Enclosure.exact(tokens) + enclosed_positions(count, width))
+    least = float(enclose_singular_values(enclosed_positions(count, width)).upper().min())
     return Evidence(
         "with",
         f"n = {count} sinusoidal positions in R^{width}, tokens drawn at random of a length below the room",
@@ -82,7 +85,11 @@ def _short_tokens(count: int, width: int) -> Evidence:
         proved(found.verdict is Verdict.PROVED),
         found.method,
         means=(Means.ENCLOSURES, Means.BALLS),
-        compared=(Comparison(longest, "<", room), Comparison(room, ">", 0)),
+        compared=(
+            Comparison(longest, "<", room),
+            Comparison(room, ">", 0),
+            Comparison(Fraction(room.value) ** 2 * count, "<=", Fraction(least) ** 2),
+        ),
     )
 
 

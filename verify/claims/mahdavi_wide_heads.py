@@ -42,7 +42,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _reached(layer, largest, role="sharper")
         yield _reached(_widened(layer, tokens + 1), largest, role="claim")
     for tokens, width, heads in _GENERIC + (((8, 12, 6),) if full else ()):
-        examples = heads * width
+        examples = heads * width + 2
         for head_width in (1, tokens + 1):
             layer = generic_layer(examples=examples, tokens=tokens, width=width, n_heads=heads, head_width=head_width)
             largest = stated(CLAIM, "generic", T=examples, H=heads, d=width)
