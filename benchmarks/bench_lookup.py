@@ -70,7 +70,7 @@ def main() -> None:
                 f"{enclose_condition(enclose_features(network, task.contexts)).upper():.4g}",
                 f"{np.abs(network.W_O).max():.3g}",
                 f"{found.margin_lower.min():.4g}" if proved else "none",
-                *(f"{result.accuracy:g}, {result.max_logit_error:.1e}" for result in results),
+                *(f"{result.accuracy:g}, {result.max_output_error:.1e}" for result in results),
                 f"{closed / solve:.2g}",
                 f"{drawn.condition:.2g}, {rival.accuracy:.2g}",
             )

@@ -313,7 +313,7 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
         dtype: ``"float64"``, ``"float32"`` or ``"bfloat16"``.
 
     Returns:
-        The figures of `verify.replica.run.RunResult`, or of `verify.replica.layer_run.LayerRunResult`, with the type.
+        The figures of `verify.replica.run.RunResult`, with the type.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.
@@ -327,16 +327,11 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
         raise InputError("torch is not installed; `pip install byheart[torch]` to run the weights")
     certificate = Certificate.load(folder)
     model, task = load_subject(folder, certificate)
-    if isinstance(task, VectorTask):
-        from verify.replica.layer_run import run_layer
+    from verify.replica.run import run
 
-        result = run_layer(model, task, device=device, dtype=dtype)
-    else:
-        from verify.replica.run import run
-
-        result = run(model, task, device=device, dtype=dtype)
+    result = run(model, task, device=device, dtype=dtype)
     summary: dict[str, Any] = {"dtype": result.dtype, **result.summary()}
-    near = summary["max_label_error"] if isinstance(task, VectorTask) else summary["max_kl"]
+    near = summary.get("max_label_error", summary.get("max_kl"))
     right = summary["accuracy"] is None or summary["accuracy"] == 1.0
     close = task.target == "labels" or (near is not None and near <= certificate.criterion.tolerance)
     summary["all_held"] = right and close
@@ -505,18 +500,13 @@ def _runs(model: Model, task: Task | VectorTask, *, device: str, outputs: "Enclo
     if importlib.util.find_spec("torch") is None:
         return None
 
-    def everywhere(device: str) -> dict[str, Any]:
-        if isinstance(task, VectorTask):
-            from verify.replica.layer_run import run_layer_in_all
+    from verify.replica.run import run_all
 
-            return run_layer_in_all(model, task, device=device, outputs=outputs)
-        from verify.replica.run import run_all
-
-        return run_all(model, task, device=device, logits=None if outputs is None else [(0, outputs)])
-
-    runs = everywhere("cpu")
+    logits = None if outputs is None else [(0, outputs)]
+    runs = run_all(model, task, logits=logits)
     if device != "cpu":
-        runs |= {f"{dtype} on {device}": figures for dtype, figures in everywhere(device).items()}
+        elsewhere = run_all(model, task, device=device, logits=logits)
+        runs |= {f"{dtype} on {device}": figures for dtype, figures in elsewhere.items()}
     return runs
 
 

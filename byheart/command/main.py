@@ -943,18 +943,11 @@ def _audit_tables(summaries: list[dict[str, Any]]) -> Rows:
 
 def _torch_row(row: dict[str, Any]) -> str:
     judged = {True: "within the bound", False: "OUTSIDE THE BOUND", None: "not judged"}[row["within_bound"]]
-    if "max_output_error" in row:
-        return f"{_layer_result(row)}, largest output error {_number(row['max_output_error'])}, {judged}"
-    return (
-        f"accuracy {_number(row['accuracy'])}, mean KL {_number(row['mean_kl'])}, "
-        f"largest logit error {_number(row['max_logit_error'])}, {judged}"
-    )
-
-
-def _layer_result(row: dict[str, Any]) -> str:
-    if row["accuracy"] is not None:
-        return f"accuracy {_number(row['accuracy'])}"
-    return f"largest label error {_number(row['max_label_error'])}"
+    parts = [] if row["accuracy"] is None else [f"accuracy {_number(row['accuracy'])}"]
+    for key, name in {"mean_kl": "mean KL", "max_label_error": "largest label error"}.items():
+        parts += [f"{name} {_number(row[key])}"] if key in row else []
+    what = "logit" if "mean_kl" in row else "output"
+    return f"{', '.join(parts)}, largest {what} error {_number(row['max_output_error'])}, {judged}"
 
 
 def _check_tables(summary: dict[str, Any]) -> Rows:

@@ -380,7 +380,7 @@ def _torch(summary: Mapping[str, Any]) -> str:
         return "<p>The weights were not run in PyTorch: it is not installed here.</p>" if "torch" in summary else ""
     rows = "".join(
         f"<tr><th>{_text(dtype)}</th><td>{_judgement(run)}</td><td>{_share(run.get('accuracy'))}</td>"
-        f"<td>{_plain(run.get('mean_kl'))}</td><td>{_plain(run.get('max_logit_error'))}</td>"
+        f"<td>{_plain(run.get('mean_kl'))}</td><td>{_plain(run.get('max_output_error'))}</td>"
         f"<td>{_plain(run.get('largest_bound'), bound='upper')}</td><td>{_text(str(run.get('device', '')))}</td></tr>"
         for dtype, run in runs
     )

@@ -5,6 +5,7 @@ else. A further arithmetic is one more entry of ARITHMETICS.
 """
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,6 +15,7 @@ from tempfile import TemporaryDirectory
 import mpmath
 import numpy as np
 import pytest
+import torch
 from flint import arb, arb_mat, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,12 +27,20 @@ from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.test_in_balls import holds
+from verify.arithmetic.pairs import Pairs
 from verify.forward.in_balls import logits_in_balls
+from verify.forward.logits import enclose_logits
+from verify.forward.pair_rows import InPairs
 from verify.forward.rationals import exact_network_logits
+from verify.forward.rows import InFloat64
+from verify.forward.token_balls import logit_balls
 from verify.independent.ball_forward import BallForward, NoInformationError
 from verify.independent.integer_forward import IntegerForward
 from verify.independent.plain_model import PlainModel
 from verify.independent.plain_task import PlainTask, PlainVectorTask
+from verify.replica.formats import FLOAT32, FLOAT64
+from verify.replica.module import Replica
+from verify.replica.rounding import rounding_bound
 from verify.strategies import inputs, models
 
 BITS = 3000  # of the truth: scores of 10^100 leave 2600 of them
@@ -182,6 +192,33 @@ def in_rationals(model, given_inputs):
         return arb_mat(exact.nrows(), exact.ncols(), exact.entries())
 
 
+def in_floats(model, given_inputs):
+    """The enclosure of float64, with the paths of the two shapes of one attention."""
+    found = enclose_logits(model, given_inputs)
+    return as_balls(Pairs.exact(found.midpoint), np.broadcast_to(found.radius, found.shape))
+
+
+def in_rows(rows):
+    """One ball for each row, in an arithmetic of rows."""
+
+    def outputs(model, given_inputs):
+        parts = [
+            as_balls(value if isinstance(value, Pairs) else Pairs.exact(value), radius)
+            for _, value, radius in logit_balls(model, given_inputs, rows=rows)
+        ]
+        return arb_mat([row for part in parts for row in part.tolist()])
+
+    return outputs
+
+
+def as_balls(value, radius):
+    """The balls about pairs; nothing where one is not finite."""
+    with ctx.workprec(BITS):
+        numbers = zip(value.high.ravel().tolist(), value.low.ravel().tolist(), radius.ravel().tolist(), strict=True)
+        known = [(h, low, r) if all(map(math.isfinite, (h, low, r))) else (0.0, 0.0, math.inf) for h, low, r in numbers]
+        return arb_mat(*value.shape, [arb(h) + arb(low) + arb(0, r) for h, low, r in known])
+
+
 def as_second_reader(model, given_inputs):
     """The model and the inputs as the independent reader has them."""
     with TemporaryDirectory() as folder:
@@ -204,6 +241,25 @@ def in_balls_of_the_second_reader(precision):
     return outputs
 
 
+def in_torch(number_format):
+    """What torch computes, with the rounding bound as the radius; nothing where the bound is infinite."""
+
+    def outputs(model, given_inputs):
+        dtype, of_vectors = getattr(torch, number_format.name), isinstance(given_inputs, VectorTask)
+        arrays = (given_inputs.contexts, given_inputs.queries) if of_vectors else (given_inputs,)
+        bound = rounding_bound(model, given_inputs, number_format=number_format)
+        with torch.inference_mode():
+            tensors = [torch.tensor(array).to(dtype if of_vectors else torch.int64) for array in arrays]
+            computed = Replica.from_model(model, dtype=dtype)(*tensors).double().numpy()
+        pairs = [(x, radius) for row, radius in zip(computed, bound, strict=True) for x in row.tolist()]
+        assert all(math.isfinite(x) for x, radius in pairs if radius < math.inf)
+        nothing = arb(0, math.inf)
+        balls = [arb(x) + arb(0, radius) if radius < math.inf else nothing for x, radius in pairs]
+        return arb_mat(*computed.shape, balls)
+
+    return outputs
+
+
 def in_integers(model, given_inputs):
     plain, task = as_second_reader(model, given_inputs)
     try:
@@ -217,6 +273,9 @@ def in_integers(model, given_inputs):
 
 
 ARITHMETICS = {
+    "float64": Arithmetic(in_floats, is_float64, 25),
+    "float64 in rows": Arithmetic(in_rows(InFloat64()), is_float64, 25),
+    "pairs in rows": Arithmetic(in_rows(InPairs()), is_float64, 70),
     "balls of 64 bits": Arithmetic(in_balls(64), lambda model: True, 30),
     "balls of 256 bits": Arithmetic(in_balls(256), lambda model: True, 200),
     "balls of 1024 bits": Arithmetic(in_balls(1024), lambda model: True, 900),
@@ -224,7 +283,10 @@ ARITHMETICS = {
     "the second reader's balls of 512 bits": Arithmetic(in_balls_of_the_second_reader(512), is_float64, 450),
     "the second reader's integers": Arithmetic(in_integers, is_dana_network, 90),
     "rationals": Arithmetic(in_rationals, values_are_rational, BITS - 100),
+    "torch in float64": Arithmetic(in_torch(FLOAT64), lambda model: not model.is_rational, 31),
+    "torch in float32": Arithmetic(in_torch(FLOAT32), lambda model: not model.is_rational, 3),
 }
+ANY_BLOCKS = [name for name in ARITHMETICS if "integers" not in name]
 
 # ---------------------------------------------------------------------------------------------------------------------
 # One model for each kind of block and each option, of random numbers without any structure.
@@ -374,7 +436,7 @@ def test_each_kind_of_block_is_evaluated_as_it_is_defined(name, of_vectors, arit
         assert ball.rad() <= arb(2) ** -ARITHMETICS[arithmetic].bits
 
 
-@pytest.mark.parametrize("arithmetic", [name for name in ARITHMETICS if "integers" not in name])
+@pytest.mark.parametrize("arithmetic", ANY_BLOCKS)
 @pytest.mark.parametrize(("root", "of_vectors"), [(1, False), (4, False), (1, True)])
 def test_rational_stacks_are_evaluated_as_they_are_defined(arithmetic, root, of_vectors):
     model, given_inputs = rational_case(root, of_vectors=of_vectors)
@@ -385,10 +447,10 @@ def test_rational_stacks_are_evaluated_as_they_are_defined(arithmetic, root, of_
         assert ball.rad() <= arb(2) ** -ARITHMETICS[arithmetic].bits
 
 
-@pytest.mark.parametrize("arithmetic", [name for name in ARITHMETICS if "integers" not in name])
+@pytest.mark.parametrize("arithmetic", ANY_BLOCKS)
 @given(data=st.data(), rational=st.booleans(), hostile=st.booleans())
 def test_random_and_hostile_stacks_are_evaluated_as_they_are_defined(arithmetic, data, rational, hostile):
-    rational = arithmetic == "rationals" or (rational and "reader" not in arithmetic)
+    rational = arithmetic == "rationals" or (rational and arithmetic.startswith("balls"))
     model = data.draw(models(rational=rational, hostile=hostile))
     given_inputs = data.draw(inputs(model=model, hostile=hostile))
     if ARITHMETICS[arithmetic].takes(model):

@@ -34,17 +34,17 @@ MUTANTS = [
     ),
     balls("raised(row_norms(errors))", "raised(0.0 * row_norms(errors))", "the sum of embeddings rounds for nothing"),
     balls(
-        "rounding = rows.inner(len(model.W_U)) * row_norms(rows.high(stream.value))",
-        "rounding = 0.0 * row_norms(rows.high(stream.value))",
+        " + self._rounded(self._sizes(stream.value, stream.whole()), len(model.W_U), norms)",
+        "",
         "the readout rounds for nothing",
     ),
     balls(
-        "            radii += growth(rows.unit, 2) * np.abs(rows.high(logits))\n",
-        "            pass\n",
+        "radii += growth(rows.unit, 2) * self._shifted(np.abs(rows.high(logits)), radii, np.abs(model.b_U))",
+        "pass",
         "the shift of the readout is added without rounding",
     ),
     balls(
-        'centring = raised(growth(rows.unit, width + 2) * size) if norm.kind == "layer" else np.zeros(size.shape)',
+        'centring = centring if norm.kind == "layer" else np.zeros(size.shape)',
         "centring = np.zeros(size.shape)",
         "the mean of a row is exact",
     ),
@@ -60,8 +60,8 @@ MUTANTS = [
     ),
     balls("- radius / (2.0 * np.sqrt(float(width))) * (1.0 + 2.0**-40)", "+ radius", "a root grows with the radius"),
     balls(
-        "raised(stream.whole() + radius + rounding)",
-        "raised(radius + rounding)",
+        "total, radius = self.rows.add(stream.value, value), stream.whole() + radius",
+        "total = self.rows.add(stream.value, value)",
         "a residual connection forgets the stream",
     ),
     balls(
@@ -79,7 +79,11 @@ MUTANTS = [
         "query.size[..., None] * (rounding * key.size)",
         "scores forget the radius of keys",
     ),
-    balls("(key.radius + key.size)[..., None, :]", "key.size[..., None, :]", "scores forget the product of two radii"),
+    balls(
+        "        doubt += query.radius[..., None] * (key.radius + key.size)[..., None, :]\n",
+        "        doubt += query.radius[..., None] * key.size[..., None, :]\n",
+        "scores forget the product of two radii",
+    ),
     balls("error = (_times(weights, surplus) + lost) * apart", "error = lost * apart", "weights are exact"),
     balls(
         "error += (_times(weights, 1.0 + surplus) + lost) * value.radius[..., None, :]",

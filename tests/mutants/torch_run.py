@@ -4,7 +4,16 @@ from tests.mutants import Mutant
 
 
 def rounding(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/replica/rounding.py", original, mutated, "tests/verify/replica/test_rounding.py", why)
+    tests = "tests/verify/replica/test_single_attention.py tests/verify/replica/test_rounding.py"
+    return Mutant("verify/replica/single_attention.py", original, mutated, tests, why)
+
+
+def elsewhere(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/forward/token_balls.py", original, mutated, "tests/verify/replica/test_rounding.py", why)
+
+
+def in_format(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/replica/format_rows.py", original, mutated, "tests/verify/replica/test_rounding.py", why)
 
 
 def replica(original: str, mutated: str, why: str) -> Mutant:
@@ -59,13 +68,13 @@ MUTANTS = [
         "no weight underflows",
     ),
     rounding(
-        "        _gamma(2, number_format) * (_size(embedded, number_format) + _size(placed, number_format)),\n",
-        "        0.0 * (_size(embedded, number_format) + _size(placed, number_format)),\n",
+        "error = _gamma(2, number_format) * (_size(embedded, number_format) + _size(placed, number_format))",
+        "error = 0.0 * (_size(embedded, number_format) + _size(placed, number_format))",
         "embeddings are added without error",
     ),
     rounding(
-        "        _gamma(2, number_format) * (_size(embedded, number_format) + _size(placed, number_format)),\n",
-        "        _gamma(2, number_format) * _size(embedded + placed, number_format),\n",
+        "error = _gamma(2, number_format) * (_size(embedded, number_format) + _size(placed, number_format))",
+        "error = _gamma(2, number_format) * _size(embedded + placed, number_format)",
         "the error of a sum is relative to the sum",
     ),
     rounding(
@@ -149,13 +158,13 @@ MUTANTS = [
         "no weighted value underflows",
     ),
     rounding(
-        "carried += mixed_error @ W_O",
+        "carried = carried + mixed_error @ W_O",
         "carried = mixed_error @ W_O",
         "only the last head is off",
     ),
     rounding(
-        "size += (mixed_size + mixed_error) @ W_O",
-        "size += mixed_error @ W_O",
+        "size = size + (mixed_size + mixed_error) @ W_O",
+        "size = size + mixed_error @ W_O",
         "what the heads write has no size",
     ),
     rounding(
@@ -169,37 +178,37 @@ MUTANTS = [
         "nothing that a head writes underflows",
     ),
     rounding(
-        "x.error[pair_of[:, -1]] + carried + _gamma",
-        "x.error[pair_of[:, -1]] + _gamma",
+        "residual_error = carried + _gamma(written",
+        "residual_error = _gamma(written",
         "the heads are exact",
     ),
     rounding(
-        "        x.error[pair_of[:, -1]] + carried + _gamma",
-        "        carried + _gamma",
+        "carried = skipped.error if block.skip else",
+        "carried = 0.0 * skipped.error if block.skip else",
         "the skip connection is exact",
     ),
     rounding(
-        "carried = residual_error + _gamma(read + 1, number_format) * (size + residual_error)",
+        "carried = residual_error + _gamma(read_out + 1, number_format) * (size + residual_error)",
         "carried = residual_error",
         "the unembedding rounds nothing",
     ),
     rounding(
-        "carried = residual_error + _gamma(read + 1, number_format) * (size + residual_error)",
-        "carried = _gamma(read + 1, number_format) * (size + residual_error)",
+        "carried = residual_error + _gamma(read_out + 1, number_format) * (size + residual_error)",
+        "carried = _gamma(read_out + 1, number_format) * (size + residual_error)",
         "the residual is exact",
     ),
     rounding(
-        "_size(network.W_U, number_format)) + _flushed(d_model, number_format)",
-        "_size(network.W_U, number_format))",
+        "_size(model.W_U, number_format)) + _flushed(block.d_out, number_format)",
+        "_size(model.W_U, number_format))",
         "no logit underflows",
     ),
     rounding(
-        "if np.max(stages) <= u * number_format.largest / 8.0 and largest_weight",
-        "if largest_weight",
+        "if np.max(stages) <= u * number_format.largest / 8.0 and largest",
+        "if largest",
         "overflow of a product is not noticed",
     ),
     rounding(
-        "/ 8.0 and largest_weight <= number_format.largest / 8.0:",
+        "/ 8.0 and largest <= number_format.largest / 8.0:",
         "/ 8.0:",
         "overflow of a weight is not noticed",
     ),
@@ -219,13 +228,13 @@ MUTANTS = [
         "gamma is used where it means nothing",
     ),
     rounding(
-        "x_terms = _most_nonzero(np.abs(embedded) + np.abs(placed), axis=1)",
-        "x_terms = min(2, _most_nonzero(np.abs(embedded) + np.abs(placed), axis=1))",
+        "(_most_nonzero(part.magnitude(), axis=1) for part in (x, asking))",
+        "(min(2, _most_nonzero(part.magnitude(), axis=1)) for part in (x, asking))",
         "embeddings are always one-hot",
     ),
     rounding(
-        "x_terms * min(_most_nonzero(W_Q, axis=1), _most_nonzero(W_K, axis=1))",
-        "min(_most_nonzero(W_Q, axis=1), _most_nonzero(W_K, axis=1))",
+        "asking_terms * _most_nonzero(W_Q, axis=1), x_terms * _most_nonzero(W_K, axis=1)",
+        "_most_nonzero(W_Q, axis=1), _most_nonzero(W_K, axis=1)",
         "scores of dense embeddings have one term",
     ),
     rounding(
@@ -234,8 +243,8 @@ MUTANTS = [
         "terms are counted along the wrong axis",
     ),
     rounding(
-        "read = min(d_model, _most_nonzero(network.W_U, axis=0))",
-        "read = 1",
+        "read_out = _most_nonzero(model.W_U, axis=0)",
+        "read_out = 1",
         "the unembedding has one term",
     ),
     rounding(
@@ -244,18 +253,18 @@ MUTANTS = [
         "only the last slice of tokens counts",
     ),
     replica(
-        "x = self.W_E[tokens] + self.W_pos[: tokens.shape[1]]",
-        "x = self.W_E[tokens] + self.W_pos[-tokens.shape[1] :]",
+        'tensors["pos_embed.W_pos"][pairs % length]',
+        'tensors["pos_embed.W_pos"][-1 - pairs % length]',
         "positions are counted from the end",
     ),
     replica(
-        "last = x[:, -1]",
-        "last = x[:, 0]",
+        "last, asked = torch.unique(where[:, -1], return_inverse=True)",
+        "last, asked = torch.unique(where[:, 0], return_inverse=True)",
         "the first position asks",
     ),
     replica(
-        "residual = last + torch",
-        "residual = torch",
+        "y = rows[where[:, -1]] + y",
+        "y = y",
         "no skip connection",
     ),
     replica(
@@ -264,7 +273,7 @@ MUTANTS = [
         "the maximum is not subtracted",
     ),
     replica(
-        "        with full_precision(), torch.autocast(self.W_E.device.type, enabled=False):",
+        "        with full_precision(), torch.autocast(inputs.device.type, enabled=False):",
         "        with full_precision():",
         "autocasting changes the type",
     ),
@@ -287,6 +296,49 @@ MUTANTS = [
         "if lowest < 0 or highest",
         "if highest",
         "negative tokens count from the end",
+    ),
+    rounding(
+        "np.where(values == 0.0, 0.0, _gamma(1, number_format) * _size(values, number_format))",
+        "0.0 * values",
+        "vectors are converted without error",
+    ),
+    replica(
+        "        scores = scores.masked_fill(later, -math.inf)\n",
+        "        pass\n",
+        "later positions are read",
+    ),
+    replica(
+        '+ float.fromhex(option["epsilon"])',
+        "",
+        "a normalization forgets epsilon",
+    ),
+    in_format(
+        "return growth(self.unit, terms + 1)",
+        "return growth(2.0**-53, terms + 1)",
+        "products in the format round as those of float64",
+    ),
+    in_format("conversion=growth(self.unit, 1)", "conversion=0.0", "vectors are converted without error"),
+    in_format("largest=number_format.largest / 8.0", "largest=1e300", "nothing overflows a format"),
+    in_format("square=16.0 * smallest", "square=0.0", "squares never underflow"),
+    in_format("floor=2.0**22 * smallest / u + 2.0**-400", "floor=2.0**-400", "nothing underflows in a format"),
+    in_format("self.unit = u + UNIT", "self.unit = u / 64.0", "a format rounds less than it does"),
+    elsewhere(
+        "            radii = np.where(walk.fits, radii, np.inf)\n",
+        "",
+        "what may overflow elsewhere is bounded",
+    ),
+    elsewhere(
+        "        return sizes + radius + shifts\n", "        return sizes\n", "shifts are converted without error"
+    ),
+    elsewhere(
+        "            slipped = self._raised(np.minimum(slipped + relative * most, furthest))\n",
+        "            slipped = np.zeros(size.shape)\n",
+        "a normalization elsewhere rounds nothing",
+    ),
+    elsewhere(
+        "            radius = radius + growth(rows.unit, 2 * length + 8) * largest\n",
+        "            radius = radius\n",
+        "averages elsewhere round nothing",
     ),
     run(
         "hits & finite",
@@ -327,13 +379,13 @@ MUTANTS = [
         "an infinite limit is kept by anything",
     ),
     run(
-        "errors = np.where(np.isfinite(logits), np.abs(logits - midpoint), math.inf)",
-        "errors = np.nan_to_num(np.abs(logits - midpoint), nan=0.0, posinf=0.0)",
+        "errors = np.where(np.isfinite(outputs), np.abs(outputs - midpoint), math.inf)",
+        "errors = np.nan_to_num(np.abs(outputs - midpoint), nan=0.0, posinf=0.0)",
         "a NaN is no error",
     ),
     run(
-        "divergences = np.full(stop - start, math.inf)",
-        "divergences = np.zeros(stop - start)",
+        "distances = np.full(stop - start, math.inf)",
+        "distances = np.zeros(stop - start)",
         "a NaN has divergence 0",
     ),
     run(
@@ -362,8 +414,8 @@ MUTANTS = [
         "chunks may come in any order",
     ),
     run(
-        "    if expected != task.n_contexts:",
-        "    if expected > task.n_contexts:",
+        "    if expected != count:",
+        "    if expected > count:",
         "contexts may be left out",
     ),
     run(
@@ -392,9 +444,9 @@ MUTANTS = [
         "twice the bound passes the probe",
     ),
     device(
-        "arb(2.0 * number_format.unit_roundoff * exp_ulps)",
-        "arb(4.0 * number_format.unit_roundoff * exp_ulps)",
-        "twice the assumed error of the exponential passes the probe",
+        "arb(2.0 * number_format.unit_roundoff * ulps)",
+        "arb(4.0 * number_format.unit_roundoff * ulps)",
+        "twice the assumed error of a function passes the probe",
     ),
     chart(
         '{"upper": ROUND_CEILING, "lower": ROUND_FLOOR}',

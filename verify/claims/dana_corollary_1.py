@@ -30,7 +30,8 @@ from verify.claims.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
 from verify.forward.float64 import enclose_features
 from verify.forward.rationals import exact_network_logits, exact_outputs, exact_rank
 from verify.linear_algebra.singular_values import enclose_condition
-from verify.replica.rounding import FLOAT32, rounding_bound
+from verify.replica.formats import FLOAT32
+from verify.replica.rounding import rounding_bound
 from verify.verdict import Verdict, decided, proved
 
 _XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])

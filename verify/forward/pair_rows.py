@@ -34,6 +34,7 @@ class InPairs:
 
     unit = pairs.UNIT
     exponential = pairs.EXPONENTIAL_UNITS
+    elsewhere = None
 
     def inner(self, terms: int) -> float:
         return pairs.inner_error(terms)

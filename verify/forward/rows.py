@@ -10,6 +10,7 @@ Page: docs/rigour/depth.md
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,13 +31,39 @@ _COEFFICIENT = 0.044715
 _ROOT = 0.7978845608028654  # the square root of 2 / pi
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """What else has to be known of an evaluation that is bounded without being seen.
+
+    Args:
+        conversion: Relative error with which it takes what it is given.
+        floor: What underflow adds to a row at one step, and to the size of a map.
+        square: What underflow adds to a mean of squares, for each entry.
+        largest: Numbers up to this never overflow, nor do their sums of eight.
+
+    Page: docs/run.md
+    """
+
+    conversion: float
+    floor: float
+    square: float
+    largest: float
+
+
 class Rows(Protocol):
     """An arithmetic: what it does to rows, and how large its errors are.
+
+    Where `elsewhere` is given, the values stand for those of another evaluation, which are within the radii as well.
 
     Page: docs/rigour/depth.md
     """
 
     unit: float
+
+    @property
+    def elsewhere(self) -> Elsewhere | None:
+        """What is to be known of another evaluation, for which the values stand."""
+        ...
 
     def inner(self, terms: int) -> float:
         """The factor f for which a computed product x W is within f |x| |W| of the exact one; see Lemma D1."""
@@ -107,7 +134,8 @@ class InFloat64:
         array([[3.]])
     """
 
-    exponential = 5.0  # Lemma 8 of the arithmetic, and the rounding of its radius
+    exponential: float = 5.0  # Lemma 8 of the arithmetic, and the rounding of its radius
+    elsewhere: Elsewhere | None = None
 
     def __init__(self, unit: float = UNIT) -> None:
         if not 2.0**-300 <= unit <= UNIT:
@@ -176,7 +204,7 @@ class InFloat64:
 
 
 def growth(unit: float, count: float) -> float:
-    r"""Above $\gamma = k\epsilon/(1 - k\epsilon)$ for $k$ = `count` errors of `unit`; infinite from $2^{-21}$ on.
+    r"""Above $\gamma = k\epsilon/(1 - k\epsilon)$ for $k$ = `count` errors of `unit`; infinite from $\frac14$ on.
 
     Page: docs/rigour/depth.md
 
@@ -184,7 +212,10 @@ def growth(unit: float, count: float) -> float:
         >>> growth(2.0**-53, 4) >= 2.0**-51
         True
     """
-    return count * unit * (1.0 + 2.0**-20) if count * unit < 2.0**-21 else np.inf
+    accumulated = count * unit
+    if accumulated < 2.0**-21:
+        return accumulated * (1.0 + 2.0**-20)
+    return accumulated / (1.0 - accumulated) * (1.0 + 2.0**-20) if accumulated < 0.25 else np.inf
 
 
 def _product(a: Floats, b: Floats) -> Floats:

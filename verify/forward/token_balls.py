@@ -135,6 +135,7 @@ def _chunks(
             stream = walk.read(contexts if len(contexts) == 1 and task is not None else contexts[part], task)
             queries = None if task is None else task.queries[part]
             logits, radii = walk.read_out(walk.passed(stream, queries))
+            radii = np.where(walk.fits, radii, np.inf)
         size = part.stop - part.start
         if len(radii) != size:  # examples that share their context and bring no query of their own
             logits, radii = logits[np.zeros(size, dtype=np.int64)], np.repeat(radii, size, axis=0)
@@ -161,6 +162,39 @@ class _Walk:
         self.model, self.rows, self.norms = model, rows, norms
         attentions = [i for i, block in enumerate(model.blocks) if isinstance(block, Attention)]
         self._last_attention = max(attentions, default=-1)
+        self.fits = True  # whether nothing of the chunk that is worked on can overflow elsewhere
+
+    def _sizes(self, value: Values, radius: Floats) -> Floats:
+        """Bounds of the norms of the rows that are evaluated: of those that are seen, or of all within the radius."""
+        sizes = row_norms(self.rows.high(value))
+        if self.rows.elsewhere is None:
+            return sizes
+        self._require_small(sizes + radius)
+        return raised(sizes + radius)
+
+    def _require_small(self, sizes: Floats | float) -> None:
+        """Note whether numbers of these sizes, none of them NaN, may appear elsewhere without an overflow."""
+        if self.rows.elsewhere is not None:
+            self.fits = self.fits and bool(np.all(sizes <= self.rows.elsewhere.largest))
+
+    def _raised(self, radius: Floats) -> Floats:
+        """`raised`, and more than underflow takes elsewhere."""
+        return raised(radius) if self.rows.elsewhere is None else raised(radius + self.rows.elsewhere.floor)
+
+    def _rounded(self, sizes: Floats, terms: int, norms: MapNorms) -> Floats:
+        """What rows of these sizes round by in a product with each of the maps (Lemma D1)."""
+        frobenius, rounding = norms.frobenius, self.rows.inner(terms) * sizes
+        if self.rows.elsewhere is not None:
+            frobenius = frobenius + self.rows.elsewhere.floor
+            self._require_small((1.0 + sizes.max(initial=0.0)) * frobenius)
+        return rounding[..., None] * frobenius
+
+    def _given(self, x: Floats) -> Stream:
+        """Numbers that the task brings."""
+        radius = np.zeros(x.shape[:-1])
+        if self.rows.elsewhere is not None:
+            radius = self._raised(self.rows.elsewhere.conversion * row_norms(x))
+        return Stream(self.rows.exact(x), radius)
 
     def contexts_within(self, length: int) -> int:
         """How many contexts are worked on together."""
@@ -175,13 +209,15 @@ class _Walk:
 
     def read(self, contexts: np.ndarray, task: VectorTask | None) -> Stream:
         """The stream before the first block."""
+        self.fits = True
         if task is not None:
-            value = self.rows.exact(contexts)
-            stream = Stream(value, np.zeros(contexts.shape[:2]))
+            stream = self._given(contexts)
         else:
             positions = np.broadcast_to(self.model.W_pos[: contexts.shape[1]], (*contexts.shape, self.model.d_model))
-            value, errors = self.rows.sum_of_exact(self.model.W_E[contexts], positions)
-            stream = Stream(value, raised(row_norms(errors)))
+            embedded = self.model.W_E[contexts]
+            value, errors = self.rows.sum_of_exact(embedded, positions)
+            self._require_small(row_norms(embedded) + row_norms(positions))
+            stream = Stream(value, self._raised(row_norms(errors)))
         return stream.last() if self._last_attention < 0 else stream
 
     def passed(self, stream: Stream, queries: Floats | None) -> Stream:
@@ -200,33 +236,58 @@ class _Walk:
         model, rows = self.model, self.rows
         norms = self.norms.of_columns(model.W_U, stream.norm)
         logits = rows.mapped(stream.value, model.W_U, model.b_U)
-        rounding = rows.inner(len(model.W_U)) * row_norms(rows.high(stream.value))
-        radii = stream.through(norms) + rounding[..., None] * norms.frobenius
+        radii = stream.through(norms) + self._rounded(self._sizes(stream.value, stream.whole()), len(model.W_U), norms)
         if model.b_U is not None:
-            radii += growth(rows.unit, 2) * np.abs(rows.high(logits))
-        return logits[:, 0], raised(radii)[:, 0]
+            radii += growth(rows.unit, 2) * self._shifted(np.abs(rows.high(logits)), radii, np.abs(model.b_U))
+        return logits[:, 0], self._raised(radii)[:, 0]
+
+    def _shifted(self, sizes: Floats, radius: Floats, shifts: Floats) -> Floats:
+        """What rounds by half a unit where a shift is added: what is seen, or all that it may be, and the shift."""
+        if self.rows.elsewhere is None:
+            return sizes
+        self._require_small(sizes + radius + shifts)
+        return sizes + radius + shifts
 
     def _normalized(self, stream: Stream, norm: Normalization) -> Stream:
         """Lemma D2."""
         rows, width = self.rows, norm.width
         radius = stream.whole()
         z, y, root = rows.normalized(stream.value, norm)
-        size = row_norms(rows.high(stream.value))
+        size = self._sizes(stream.value, radius)
         normal_size = row_norms(rows.high(y))
         reach = np.sqrt(float(width)) * (1.0 + 2.0**-40)
-        relative = growth(rows.unit, width + 6) + width * _UNDERFLOW / norm.epsilon
-        relative = relative if relative < 2.0**-20 else np.inf
-        centring = raised(growth(rows.unit, width + 2) * size) if norm.kind == "layer" else np.zeros(size.shape)
+        square = _UNDERFLOW if rows.elsewhere is None else rows.elsewhere.square
+        relative = growth(rows.unit, width + 6) + width * square / norm.epsilon
+        relative = relative if relative < 0.125 else np.inf
+        centring = self._raised(growth(rows.unit, width + 2) * size)
+        centring = centring if norm.kind == "layer" else np.zeros(size.shape)
         least = root * (1.0 - 2.0 * relative - 2.0**-40) - centring / np.sqrt(float(width))
         known = np.isfinite(root) & (relative < np.inf)  # squares may have overflown
         least = np.where(known, least, -np.inf)
         moved = np.minimum(_quotient(radius, least, width), raised(2.0 * reach * np.ones(size.shape)))
-        slipped = raised(_quotient(centring, least, width) + relative * normal_size * (1.0 + 2.0**-18))
-        slipped = np.where(known & (slipped < reach + normal_size), slipped, reach + normal_size)
-        spread = growth(rows.unit, 3) * row_norms(rows.high(z))
+        gained = row_norms(rows.high(z))
+        if rows.elsewhere is None:
+            slipped = raised(_quotient(centring, least, width) + relative / (1.0 - relative) * normal_size)
+            furthest = reach + normal_size
+            slipped = np.where(known & (slipped < furthest), slipped, furthest)
+        else:
+            # Its root is that of a row that may be `radius` away, and nothing is known of what it may overflow to.
+            slipped = np.zeros(size.shape)
+            if norm.kind == "layer":
+                slipped = _quotient(centring, least - radius / np.sqrt(float(width)) * (1.0 + 2.0**-40), width)
+            most = np.minimum(reach, normal_size / (1.0 - relative) + moved + 2.0 * slipped)
+            furthest = (3.0 * reach + normal_size) * (1.0 + 2.0 * relative)
+            slipped = self._raised(np.minimum(slipped + relative * most, furthest))
+            largest = float(np.abs(norm.w).max())
+            gained += largest * (moved + slipped)
+            gained *= 4.0 / 3.0  # one more rounding: the gain is converted
+            self._require_small(size * (size + width) + norm.epsilon)
+            self._require_small(np.where(known, slipped + gained + largest * (1.0 + reach), np.inf))
+        spread = growth(rows.unit, 3) * gained
         if norm.b is not None:
-            spread = spread + 2.0 * growth(rows.unit, 3) * row_norms(norm.b)
-        return Stream(z, raised(spread), norm, moved, raised(slipped))
+            spread = spread + 2.0 * growth(rows.unit, 4) * row_norms(norm.b)
+            self._require_small(row_norms(norm.b) + gained)
+        return Stream(z, self._raised(spread), norm, moved, raised(slipped))
 
     def _before(self, stream: Stream, norm: Normalization | None) -> Stream:
         return stream if norm is None else self._normalized(stream, norm)
@@ -238,28 +299,27 @@ class _Walk:
         y = rows.mapped(stream.value, self.norms.side_by_side(maps), None if shifts is None else shifts.reshape(-1))
         y = y.reshape(*stream.radius.shape, count, width)
         sizes = row_norms(rows.high(y))
-        rounding = rows.inner(inner) * row_norms(rows.high(stream.value))
-        radius = stream.through(norms) + rounding[..., None] * norms.frobenius
+        radius = stream.through(norms) + self._rounded(self._sizes(stream.value, stream.whole()), inner, norms)
         if shifts is not None:
-            radius += growth(rows.unit, 2) * sizes
-        return y, sizes, raised(radius)
+            radius += growth(rows.unit, 2) * self._shifted(sizes, radius, row_norms(shifts))
+        return y, sizes, self._raised(radius)
 
     def _added(self, stream: Stream, value: Values, radius: Floats) -> Stream:
         """Lemma D5: the residual connection."""
-        total = self.rows.add(stream.value, value)
-        rounding = growth(self.rows.unit, 2) * row_norms(self.rows.high(total))
-        return Stream(total, raised(stream.whole() + radius + rounding))
+        total, radius = self.rows.add(stream.value, value), stream.whole() + radius
+        return Stream(total, self._raised(radius + growth(self.rows.unit, 2) * self._sizes(total, radius)))
 
     def _neurons(self, stream: Stream, block: FeedForward) -> Stream:
         rows = self.rows
-        hidden, sizes, radius = self._mapped(self._before(stream, block.norm), block.W_in[None], block.b_in)
-        hidden, sizes, radius = hidden[..., 0, :], sizes[..., 0], radius[..., 0]
+        hidden, _, radius = self._mapped(self._before(stream, block.norm), block.W_in[None], block.b_in)
+        hidden, radius = hidden[..., 0, :], radius[..., 0]
         largest = np.abs(rows.high(hidden)).max(axis=-1, initial=0.0) * (1.0 + 2.0**-40) + radius
         steep, curved = _SLOPES[block.activation]
         # Lemma D4: g'(0) = 1/2, and the second derivative is at most `curved`.
         slope = 1.0 if block.activation == "relu" else np.minimum(steep, 0.5 + curved * largest)
         units = growth(rows.unit, rows.activation_units(block.activation))
-        radius = raised(slope * radius + units * sizes)
+        sizes = self._sizes(hidden, radius)
+        radius = self._raised(slope * radius + units * sizes)
         active = Stream(rows.activated(hidden, block.activation), radius)
         y, _, radius = self._mapped(active, block.W_out[None], block.b_out)
         y, radius = y[..., 0, :], radius[..., 0]
@@ -271,7 +331,7 @@ class _Walk:
         keys = self._before(stream, block.norm)
         if block.queries == "task":
             assert queries is not None
-            asking = Stream(rows.exact(queries[:, None]), np.zeros((len(queries), 1)))
+            asking = self._given(queries[:, None])
         else:
             asking = keys.last() if single else keys
         length, positions = keys.radius.shape[1], asking.radius.shape[1]
@@ -310,10 +370,17 @@ class _Walk:
         rounding = rows.inner(block.d_qk) + growth(rows.unit, 4)
         doubt = query.size[..., None] * (key.radius + rounding * key.size)[..., None, :]
         doubt += query.radius[..., None] * (key.radius + key.size)[..., None, :]
+        if rows.elsewhere is not None:
+            doubt += rounding * (query.radius[..., None] * (key.radius + key.size)[..., None, :])
+            doubt += rounding * (query.size[..., None] * key.radius[..., None, :])
+            self._require_small((query.size + query.radius).max(initial=0.0) * (key.size + key.radius))
         if block.score_root != 1:
             doubt /= np.sqrt(float(block.score_root))
-        doubt += growth(rows.unit, 2) * np.where(allowed, np.abs(below), 0.0)
-        doubt = raised(doubt + growth(rows.unit, rows.exponential + 1.0))
+        distance = np.where(allowed, np.abs(below), 0.0)
+        if rows.elsewhere is not None:
+            distance += doubt + np.where(allowed, doubt, 0.0).max(axis=-1, keepdims=True)
+        doubt += growth(rows.unit, 2) * distance
+        doubt = self._raised(doubt + growth(rows.unit, rows.exponential + 1.0))
         powers = rows.numerators(scores)
         mixed, mass = rows.averaged(powers, value.value)
         weights = rows.high(powers)
@@ -321,6 +388,10 @@ class _Walk:
         apart = _distances(rows.high(mixed), rows.high(value.value), value.size)
         hidden = np.where(allowed & (below < LOWEST_SCORE), _LOWEST_POWER, 0.0)
         lost = _times(hidden, 1.0 + surplus)
+        if rows.elsewhere is not None:
+            # Each numerator may underflow there, where another one is 1.
+            flushed = rows.elsewhere.floor * (1.0 + np.where(allowed, surplus, 0.0).max(axis=-1, keepdims=True))
+            lost = lost + np.where(allowed, flushed, 0.0)
         error = (_times(weights, surplus) + lost) * apart
         error += (_times(weights, 1.0 + surplus) + lost) * value.radius[..., None, :]
         error = error.sum(axis=-1)
@@ -330,11 +401,17 @@ class _Walk:
         error *= 1.0 + 2.0 * growth(2.0**-53, length + 16)
         rest = mass * (1.0 - 2.0**-40) - growth(rows.unit, length) * mass
         rest -= (weights * deficit).sum(axis=-1) * (1.0 + 2.0 * growth(2.0**-53, length + 16))
+        rest -= 0.0 if rows.elsewhere is None else lost.sum(axis=-1)
         rest *= 1.0 - 2.0**-40
         hull = np.where(allowed, apart + value.radius[..., None, :], 0.0).max(axis=-1)
         quotient = np.where(rest > 0.0, error / rest, np.inf)
         radius = np.where(quotient < hull, quotient, hull)
-        return mixed, raised(radius)
+        if rows.elsewhere is not None:
+            # The sums, the products and the quotient there, which no error above speaks about.
+            largest = np.where(allowed, (value.size + value.radius)[..., None, :], 0.0).max(axis=-1)
+            radius = radius + growth(rows.unit, 2 * length + 8) * largest
+            self._require_small(largest)
+        return mixed, self._raised(radius)
 
 
 @dataclass(frozen=True)

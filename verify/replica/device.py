@@ -1,6 +1,7 @@
 """The device a replica runs on, and the probes that refuse one whose arithmetic does not obey the rounding bound."""
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -8,7 +9,7 @@ from flint import arb, ctx, fmpz_mat
 from numpy.typing import NDArray
 
 from constructions.errors import ByheartError, InputError
-from verify.replica.rounding import EXP_ULPS, FloatFormat
+from verify.replica.formats import ERF_ULPS, EXP_ULPS, ROOT_ULPS, FloatFormat
 
 _OUTER, _INNER = 128, 192
 _POINTS = 1024
@@ -66,26 +67,26 @@ def device_name(device: torch.device) -> str:
 
 @functools.cache
 def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None:
-    r"""Refuse a device whose matrix products or exponentials visibly break the hypotheses of the rounding bound.
+    r"""Refuse a device whose products or elementary functions visibly break the hypotheses of the rounding bound.
 
     The products of two integer matrices, whose entries fill the significand and whose sizes spread over many orders of
     magnitude, are compared with the exact ones of FLINT: they must be within $\gamma_n \sum_i |a_i||b_i|$. Half of the
     columns meet the large entries of every row with zeros, so that an emulation in fixed point, relative to the largest
-    entry of a row, loses what is left; TF32 and bfloat16 lose the low bits everywhere. Exponentials are compared with
-    balls. Half of the rows have but two entries, so that hardly any error is allowed there. A probe proves nothing: it
-    turns a hypothesis that fails here into an error.
+    entry of a row, loses what is left; TF32 and bfloat16 lose the low bits everywhere. Half of the rows have but two
+    entries, so that hardly any error is allowed there. Exponentials, error functions and roots are compared with balls.
+    A probe proves nothing: it turns a hypothesis that fails here into an error.
 
     Args:
         device: Where the products are computed.
         number_format: The format, `FLOAT32` or `FLOAT64`.
 
     Raises:
-        DeviceError: A product or an exponential is further off than the rounding bound allows.
+        DeviceError: A product, an exponential, an error function or a root is further off than the bound allows.
 
     Page: docs/run.md
 
     Example:
-        >>> from verify.replica.rounding import FLOAT32
+        >>> from verify.replica.formats import FLOAT32
         >>> require_arithmetic(torch.device("cpu"), FLOAT32)
     """
     from verify.replica.module import full_precision
@@ -94,21 +95,23 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
     dtype = getattr(torch, number_format.name)
     with full_precision(), torch.autocast(device.type, enabled=False):
         product = torch.tensor(left).to(device, dtype) @ torch.tensor(right).to(device, dtype)
-        points = torch.linspace(-20.0, 0.0, _POINTS, dtype=torch.float64).to(dtype)
-        exponentials = torch.exp(points.to(device))
+        points = torch.linspace(-20.0, 20.0, _POINTS, dtype=torch.float64).to(dtype)
+        # The error function is steep in the middle alone, and roots are of numbers that are not negative.
+        given = {"exponential": points, "error function": points / 4.0, "root": points.abs()}
+        functions = {"exponential": torch.exp, "error function": torch.erf, "root": torch.sqrt}
+        values = {name: functions[name](x.to(device)).double().cpu().numpy() for name, x in given.items()}
     product = product.double().cpu().numpy()
     if not product_is_within_bound(left, right, product, number_format):
         raise DeviceError(
             f"{device_name(device)}: {number_format.name} matrix products are not sums of {number_format.name} "
             "products, so that no rounding bound holds there; is a reduced or emulated precision switched on?"
         )
-    if not exponentials_are_within_bound(
-        points.double().numpy(), exponentials.double().cpu().numpy(), number_format, exp_ulps=EXP_ULPS
-    ):
-        raise DeviceError(
-            f"{device_name(device)}: the {number_format.name} exponential is off by more than {EXP_ULPS} units in the "
-            "last place"
-        )
+    for name, ulps in (("exponential", EXP_ULPS), ("error function", ERF_ULPS), ("root", ROOT_ULPS)):
+        if not values_are_within_bound(name, given[name].double().numpy(), values[name], number_format, ulps=ulps):
+            raise DeviceError(
+                f"{device_name(device)}: the {number_format.name} {name} is off by more than {ulps} units in the last "
+                "place"
+            )
 
 
 def probe_matrices(number_format: FloatFormat) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -154,16 +157,23 @@ def product_is_within_bound(
     )
 
 
-def exponentials_are_within_bound(
-    points: NDArray[np.float64], values: NDArray[np.float64], number_format: FloatFormat, *, exp_ulps: float
+def values_are_within_bound(
+    name: str, points: NDArray[np.float64], values: NDArray[np.float64], number_format: FloatFormat, *, ulps: float
 ) -> bool:
-    """Whether computed exponentials are proved to have a relative error of at most `exp_ulps` units (twice u each)."""
-    allowed = arb(2.0 * number_format.unit_roundoff * exp_ulps)
+    """Whether computed values are proved to be off by at most `ulps` units (twice u each).
+
+    The unit is relative to the value of an ``"exponential"`` and a ``"root"``, and to 1 for an ``"error function"``.
+    """
+    allowed = arb(2.0 * number_format.unit_roundoff * ulps)
     with ctx.workprec(128):
+        exact = [_FUNCTIONS[name](arb(point)) for point in points.tolist()]
+        units = [arb(1) if name == "error function" else abs(x) for x in exact]
         return all(
-            abs(arb(value) / arb(point).exp() - 1) <= allowed
-            for point, value in zip(points.tolist(), values.tolist(), strict=True)
+            abs(arb(value) - x) <= allowed * unit for value, x, unit in zip(values.tolist(), exact, units, strict=True)
         )
+
+
+_FUNCTIONS: dict[str, Callable[[arb], arb]] = {"exponential": arb.exp, "error function": arb.erf, "root": arb.sqrt}
 
 
 def _integers(matrix: NDArray[np.float64]) -> fmpz_mat:

@@ -1,34 +1,38 @@
-"""The network as a torch module, written out in the operations that the rounding bound speaks about."""
+"""Any model as a torch module, written out in the operations that the rounding bounds speak about."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from constructions.errors import InputError
-from constructions.models.model import Model
-from constructions.models.shapes import dana_tensors
+from constructions.models.model import Model, block_names
+
+Tensors = Mapping[str, Tensor]
+
+_DENSE = 8  # times as many scores, or weights, are worth a plain matrix product
 
 
 class Replica(nn.Module):
-    r"""A network in torch, with parameters of the same names, shapes and convention: row vectors, unscaled scores.
+    r"""A model in torch: its state has the names, shapes and convention of `Model.tensors`.
 
-    For tokens $t_1, \dots, t_S$, at the last position only,
+    Every block is written out in sums, products, quotients, roots, exponentials and error functions; the softmax too,
+    because the one of torch may use a faster and coarser exponential. In float32 and float64 the outputs obey
+    `verify.replica.rounding.rounding_bound`: the forward pass takes no part in autocasting and no reduced-precision
+    matrix product (TF32, bfloat16), whatever the settings around it.
 
-    $$ x_s = W_E[t_s] + W_{pos}[s], \quad q^h = x_S W_Q^h, \quad k^h_s = x_s W_K^h, \quad v^h_s = x_s W_V^h, $$
-
-    $$ a^h = \mathrm{softmax}_s \langle q^h, k^h_s \rangle, \quad z^h = \sum_s a^h_s v^h_s, \quad
-       \mathrm{logits} = \Bigl(x_S + \sum_h z^h W_O^h\Bigr) W_U. $$
-
-    The softmax is written out, because the one of torch may use a faster and coarser exponential. In float32 and
-    float64 the logits obey `verify.replica.rounding.rounding_bound`: the forward pass takes no part in autocasting and
-    no reduced-precision matrix product (TF32, bfloat16), whatever the settings around it.
+    What rows have in common is computed once: before the first attention the stream holds one row for each token and
+    position that occur, or for each position of a shared context.
 
     Args:
-        tensors: The seven tensors by name, of one floating-point type, on one device.
+        model: The model whose blocks and options these are.
+        tensors: The tensors by name, of one floating-point type, on one device.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equations (1) and (2). Page: docs/run.md
+    Source: Dana, Pydi, Chevaleyre (2024), equations (1) and (2); Mahdavi, Liao, Thrampoulidis (2024), Section 3;
+    Vaswani et al. (2017). Page: docs/run.md
 
     Example:
         >>> from constructions.models.shapes import dana_network
@@ -36,80 +40,236 @@ class Replica(nn.Module):
         >>> one = np.ones
         >>> network = dana_network(W_E=one((3, 2)), W_pos=one((4, 2)), W_Q=one((5, 2, 1)), W_K=one((5, 2, 1)),
         ...                   W_V=one((5, 2, 2)), W_O=one((5, 2, 2)), W_U=one((2, 3)))
-        >>> replica = Replica.from_network(network, dtype=torch.float64)
+        >>> replica = Replica.from_model(network, dtype=torch.float64)
         >>> replica(torch.tensor([[0, 1, 2, 0]])).tolist()
         [[84.0, 84.0, 84.0]]
+        >>> "blocks.0.attn.W_Q" in replica.state_dict()
+        True
     """
 
-    W_E: nn.Parameter
-    W_pos: nn.Parameter
-    W_Q: nn.Parameter
-    W_K: nn.Parameter
-    W_V: nn.Parameter
-    W_O: nn.Parameter
-    W_U: nn.Parameter
-
-    def __init__(self, tensors: dict[str, Tensor]) -> None:
+    def __init__(self, model: Model, tensors: Tensors) -> None:
         super().__init__()
+        options = [block.options() for block in model.blocks]
+        self._blocks = list(zip(*block_names(options), options, strict=True))
+        self._reads_tokens = model.reads_tokens
+        self._d_model = model.d_model
         for name, tensor in tensors.items():
-            self.register_parameter(name, nn.Parameter(tensor))
+            *path, last = name.split(".")
+            holder: nn.Module = self
+            for part in path:
+                if part not in dict(holder.named_children()):
+                    holder.add_module(part, nn.Module())
+                holder = holder.get_submodule(part)
+            holder.register_parameter(last, nn.Parameter(tensor))
 
     @classmethod
-    def from_network(
-        cls, network: Model, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
+    def from_model(
+        cls, model: Model, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
     ) -> "Replica":
         """A replica whose parameters are the weights rounded to nearest in `dtype`.
 
         Args:
-            network: The exact weights.
+            model: The exact weights, in float64.
             dtype: A floating-point type of torch.
             device: Where the parameters live.
 
         Returns:
-            The module; `load_state_dict` of a module made from a network of the same shapes takes its state.
+            The module; `load_state_dict` of a module made from a model of the same shapes takes its state.
+
+        Raises:
+            InputError: Another type, or a rational model.
         """
         if not dtype.is_floating_point:
             raise InputError(f"dtype = {dtype}, expected a floating-point type")
-        return cls({name: torch.tensor(array).to(dtype).to(device) for name, array in dana_tensors(network).items()})
+        if model.is_rational:
+            raise InputError("the model is rational, expected float64: round it first")
+        return cls(model, {name: torch.tensor(array).to(dtype).to(device) for name, array in model.tensors().items()})
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        """Logits after the last token of each context.
+    def forward(self, inputs: Tensor, queries: Tensor | None = None) -> Tensor:
+        """The logits, or outputs, at the last position of each context.
 
         Args:
-            tokens: Integers, `[B, S]` with `S <= n_ctx`.
+            inputs: Tokens, integers `[B, S]` with `S <= n_ctx`; or vectors, `[B, S, d]` in the type of the parameters,
+                or `[1, S, d]` if all examples share them.
+            queries: For a model that reads vectors, the queries, `[B, d]`.
 
         Returns:
-            Logits, `[B, d_vocab_out]`, in the type of the parameters.
+            Outputs, `[B, d_vocab_out]`, in the type of the parameters.
 
         Raises:
-            InputError: Tokens of a wrong type, shape or range.
+            InputError: Tensors of a wrong type, shape or range.
         """
-        self._check(tokens)
-        with full_precision(), torch.autocast(self.W_E.device.type, enabled=False):
-            x = self.W_E[tokens] + self.W_pos[: tokens.shape[1]]
-            last = x[:, -1]
-            queries = torch.einsum("bd,hde->bhe", last, self.W_Q)
-            keys = torch.einsum("bsd,hde->bhse", x, self.W_K)
-            values = torch.einsum("bsd,hde->bhse", x, self.W_V)
-            scores = torch.einsum("bhe,bhse->bhs", queries, keys)
-            exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-            attention = exponentials / exponentials.sum(dim=-1, keepdim=True)
-            mixed = torch.einsum("bhs,bhse->bhe", attention, values)
-            residual = last + torch.einsum("bhe,hed->bd", mixed, self.W_O)
-            return residual @ self.W_U
+        tensors = dict(self.named_parameters())
+        self._check(inputs, queries, tensors)
+        last_attention = max((i for i, (*_, o) in enumerate(self._blocks) if o["kind"] == "attention"), default=-1)
+        with full_precision(), torch.autocast(inputs.device.type, enabled=False):
+            rows, where = self._read(inputs, queries, tensors)
+            for i, (prefix, norm_prefix, option) in enumerate(self._blocks):
+                own = _under(prefix, tensors)
+                if option["kind"] in ("layer", "rms"):
+                    rows = _normalized(rows, option, own)
+                    continue
+                read = rows
+                if option["norm"] is not None:
+                    read = _normalized(rows, option["norm"], _under(norm_prefix, tensors))
+                if option["kind"] == "feed-forward":
+                    hidden = _ACTIVATIONS[option["activation"]](_shifted(read @ own["W_in"], own.get("b_in")))
+                    y = _shifted(hidden @ own["W_out"], own.get("b_out"))
+                    rows = rows + y if option["skip"] else y
+                elif i == last_attention or option["attends"] == "last":
+                    rows, where = _attention_from_last(rows, read, where, queries, option, own)
+                else:
+                    rows, where = _attention_from_all(rows, read, where, option, own)
+            return _shifted(rows[where[:, -1]] @ tensors["unembed.W_U"], tensors.get("unembed.b_U"))
 
-    def _check(self, tokens: Tensor) -> None:
+    def _read(self, inputs: Tensor, queries: Tensor | None, tensors: Tensors) -> tuple[Tensor, Tensor]:
+        """The rows that occur, `[P, d]`, and which of them each context has, `[B, S]`."""
+        length = inputs.shape[1]
+        if self._reads_tokens:
+            places = torch.arange(length, device=inputs.device)
+            pairs, where = torch.unique(inputs.long() * length + places, return_inverse=True)
+            return tensors["embed.W_E"][pairs // length] + tensors["pos_embed.W_pos"][pairs % length], where
+        rows = inputs.flatten(0, 1)
+        where = torch.arange(len(rows), device=inputs.device).view(len(inputs), length)
+        return rows, where if queries is None else where.expand(len(queries), length)
+
+    def _check(self, inputs: Tensor, queries: Tensor | None, tensors: Tensors) -> None:
+        dtype = tensors["unembed.W_U"].dtype
+        if not self._reads_tokens:
+            fits = inputs.ndim == 3 and inputs.shape[1] > 0 and inputs.shape[2] == self._d_model
+            if not fits or inputs.dtype != dtype:
+                raise InputError(
+                    f"inputs is {inputs.dtype} of shape {tuple(inputs.shape)}, expected {dtype} [B, S, {self._d_model}]"
+                )
+            if queries is None:
+                if any(option.get("queries") == "task" for *_, option in self._blocks):
+                    raise InputError(f"queries are missing, expected {dtype} [B, {self._d_model}]")
+            elif (
+                queries.ndim != 2 or queries.shape[1] != self._d_model or len(inputs) not in (1, len(queries))
+            ) or queries.dtype != dtype:
+                raise InputError(
+                    f"queries is {queries.dtype} of shape {tuple(queries.shape)} beside {len(inputs)} contexts, "
+                    f"expected {dtype} [B, {self._d_model}]"
+                )
+            return
+        if queries is not None:
+            raise InputError("queries are given, which only a model that reads vectors takes")
+        tokens, (d_vocab, n_ctx) = inputs, (len(tensors[name]) for name in ("embed.W_E", "pos_embed.W_pos"))
         integral = not tokens.dtype.is_floating_point and not tokens.dtype.is_complex and tokens.dtype != torch.bool
         if tokens.ndim != 2 or not integral:
             raise InputError(f"tokens is {tokens.dtype} of shape {tuple(tokens.shape)}, expected integers [B, S]")
-        if not 1 <= tokens.shape[1] <= self.W_pos.shape[0]:
-            raise InputError(
-                f"tokens: contexts of {tokens.shape[1]} tokens, expected 1 .. {self.W_pos.shape[0]} (n_ctx)"
-            )
+        if not 1 <= tokens.shape[1] <= n_ctx:
+            raise InputError(f"tokens: contexts of {tokens.shape[1]} tokens, expected 1 .. {n_ctx} (n_ctx)")
         if tokens.numel():
             lowest, highest = (int(end) for end in torch.aminmax(tokens))
-            if lowest < 0 or highest >= self.W_E.shape[0]:
-                raise InputError(f"tokens holds {lowest} .. {highest}, expected 0 .. {self.W_E.shape[0] - 1}")
+            if lowest < 0 or highest >= d_vocab:
+                raise InputError(f"tokens holds {lowest} .. {highest}, expected 0 .. {d_vocab - 1}")
+
+
+def _under(prefix: str, tensors: Tensors) -> Tensors:
+    """The tensors of one block by their own names."""
+    return {name.rpartition(".")[2]: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] == prefix}
+
+
+def _shifted(x: Tensor, shift: Tensor | None) -> Tensor:
+    return x if shift is None else x + shift
+
+
+def _normalized(x: Tensor, option: dict[str, Any], own: Tensors) -> Tensor:
+    y = x - x.mean(dim=-1, keepdim=True) if option["kind"] == "layer" else x
+    root = torch.sqrt((y * y).mean(dim=-1, keepdim=True) + float.fromhex(option["epsilon"]))
+    return _shifted(y / root * own["w"], own.get("b"))
+
+
+def _projected(x: Tensor, maps: Tensor, shifts: Tensor | None) -> Tensor:
+    """The images of rows under the maps of the heads, `[H, P, n]`."""
+    y = torch.matmul(x, maps)
+    return y if shifts is None else y + shifts[:, None]
+
+
+def _of_each(x: Tensor, where: Tensor) -> Tensor:
+    """The rows `[H, P, n]` of each context, `[H, B, S, n]`; nothing is copied where they lie in that order."""
+    in_order = torch.arange(where.numel(), device=where.device).view(where.shape)
+    if x.shape[1] == where.numel() and torch.equal(where, in_order):
+        return x.unflatten(1, where.shape)
+    return x[:, where]
+
+
+def _softmax(scores: Tensor, root: int) -> Tensor:
+    if root != 1:
+        scores = scores / math.sqrt(root)
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+def _attention_from_last(
+    rows: Tensor, read: Tensor, where: Tensor, queries: Tensor | None, option: dict[str, Any], own: Tensors
+) -> tuple[Tensor, Tensor]:
+    """The stream after an attention that the last position alone asks, or the task; each row is projected once."""
+    count, length = where.shape
+    heads, distinct = len(own["W_Q"]), len(read)
+    if option["queries"] == "task":
+        assert queries is not None
+        asking, asked = queries, torch.arange(count, device=where.device)
+    else:
+        last, asked = torch.unique(where[:, -1], return_inverse=True)
+        asking = read[last]
+    keys, values = (_projected(read, own[f"W_{of}"], own.get(f"b_{of}")) for of in "KV")
+    query = _projected(asking, own["W_Q"], own.get("b_Q"))
+    if count > 1 and where.stride(0) == 0 and distinct == length:  # all contexts have the same rows, in their order
+        mixed = _softmax((query @ keys.transpose(1, 2))[:, asked], option["score_root"]) @ values
+    else:
+        if len(asking) * distinct <= _DENSE * count * length:
+            scores = (query @ keys.transpose(1, 2))[:, asked[:, None], where]
+        else:
+            scores = torch.einsum("hbe,hbse->hbs", query[:, asked], _of_each(keys, where))
+        weights = _softmax(scores, option["score_root"])
+        if distinct <= _DENSE * length:
+            spread = weights.new_zeros((heads, count, distinct))
+            mixed = spread.scatter(2, where.expand(heads, -1, -1), weights) @ values
+        else:
+            mixed = torch.einsum("hbs,hbse->hbe", weights, _of_each(values, where))
+    y = _shifted(mixed.transpose(0, 1).flatten(1) @ own["W_O"].flatten(0, 1), own.get("b_O"))
+    if option["skip"]:
+        y = rows[where[:, -1]] + y
+    return y, torch.arange(count, device=where.device)[:, None]
+
+
+def _attention_from_all(
+    rows: Tensor, read: Tensor, where: Tensor, option: dict[str, Any], own: Tensors
+) -> tuple[Tensor, Tensor]:
+    """The stream after an attention that every position asks."""
+    count, length = where.shape
+    query, keys, values = (_of_each(_projected(read, own[f"W_{of}"], own.get(f"b_{of}")), where) for of in "QKV")
+    scores = query @ keys.transpose(-1, -2)
+    if option["attends"] == "causal":
+        later = torch.ones(length, length, dtype=torch.bool, device=where.device).triu(1)
+        scores = scores.masked_fill(later, -math.inf)
+    mixed = (_softmax(scores, option["score_root"]) @ values).permute(1, 2, 0, 3).flatten(2).flatten(0, 1)
+    y = _shifted(mixed @ own["W_O"].flatten(0, 1), own.get("b_O"))
+    if option["skip"]:
+        y = rows[where.flatten()] + y
+    return y, torch.arange(count * length, device=where.device).view(count, length)
+
+
+def _gelu(x: Tensor) -> Tensor:
+    return x * (0.5 * (1.0 + torch.erf(x * math.sqrt(0.5))))
+
+
+def _gelu_tanh(x: Tensor) -> Tensor:
+    return x / (1.0 + torch.exp((x + x * x * x * 0.044715) * (-2.0 * math.sqrt(2.0 / math.pi))))
+
+
+def _silu(x: Tensor) -> Tensor:
+    return x / (1.0 + torch.exp(-x))
+
+
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": lambda x: x.clamp(min=0.0),
+    "gelu": _gelu,
+    "gelu-tanh": _gelu_tanh,
+    "silu": _silu,
+}
 
 
 @contextmanager

@@ -91,7 +91,14 @@ def test_only_the_right_activations_have_errors() -> None:
 @pytest.mark.parametrize("count", [1, 5, 1000, 2**20])
 def test_growth_lies_above_gamma_until_it_is_infinite(count: int) -> None:
     assert gamma(count) <= growth(2.0**-53, count) < 1.001 * gamma(count)
-    assert growth(2.0**-53, 2.0**33) == np.inf
+    assert growth(2.0**-53, 2.0**51) == np.inf
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 1000, 2**22 - 1])
+def test_growth_in_a_coarse_unit_lies_above_gamma(count: int) -> None:
+    exact = fmpq(count, 2**24) / (1 - fmpq(count, 2**24))
+    assert arb(exact) <= growth(2.0**-24, count) < 1.001 * arb(exact)
+    assert growth(2.0**-24, 2**22) == np.inf
 
 
 @pytest.mark.parametrize("rows", [InFloat64(), InPairs()])

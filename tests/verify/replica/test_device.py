@@ -1,5 +1,7 @@
 """A device that is not there is refused by name, and so is one whose arithmetic the rounding bound is not about."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -8,13 +10,13 @@ from constructions.errors import ByheartError, InputError
 from verify.replica.device import (
     DeviceError,
     device_name,
-    exponentials_are_within_bound,
     probe_matrices,
     product_is_within_bound,
     require_arithmetic,
     select_device,
+    values_are_within_bound,
 )
-from verify.replica.rounding import FLOAT32, FLOAT64, FloatFormat
+from verify.replica.formats import FLOAT32, FLOAT64, FloatFormat
 
 FORMATS = [FLOAT32, FLOAT64]
 
@@ -119,11 +121,15 @@ def test_the_bound_of_the_probe_is_met_exactly_and_not_beyond() -> None:
 def test_an_exponential_that_is_off_by_more_than_assumed_fails(error: float, passes: bool) -> None:
     points = np.linspace(-20.0, 0.0, 17)
     values = np.exp(points) * (1.0 + error * 2.0 * FLOAT32.unit_roundoff)
-    assert exponentials_are_within_bound(points, values, FLOAT32, exp_ulps=4.0) is passes
+    assert values_are_within_bound("exponential", points, values, FLOAT32, ulps=4.0) is passes
+    roots = np.sqrt(-points) * (1.0 + error * 2.0 * FLOAT32.unit_roundoff)
+    assert values_are_within_bound("root", -points, roots, FLOAT32, ulps=4.0) is passes
+    shifted = np.vectorize(math.erf)(points / 8.0) + error * 2.0 * FLOAT32.unit_roundoff
+    assert values_are_within_bound("error function", points / 8.0, shifted, FLOAT32, ulps=4.0) is passes
 
 
 def test_an_exponential_that_is_not_a_number_fails() -> None:
-    assert not exponentials_are_within_bound(np.zeros(1), np.array([np.nan]), FLOAT32, exp_ulps=4.0)
+    assert not values_are_within_bound("exponential", np.zeros(1), np.array([np.nan]), FLOAT32, ulps=4.0)
 
 
 def test_a_device_with_wrong_products_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,9 +138,12 @@ def test_a_device_with_wrong_products_is_refused(monkeypatch: pytest.MonkeyPatch
         require_arithmetic.__wrapped__(torch.device("cpu"), FLOAT32)
 
 
-def test_a_device_with_a_coarse_exponential_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verify.replica.device.EXP_ULPS", 1e-3)
-    with pytest.raises(DeviceError, match="cpu: the float64 exponential is off"):
+@pytest.mark.parametrize(
+    ("constant", "name"), [("EXP_ULPS", "exponential"), ("ERF_ULPS", "error function"), ("ROOT_ULPS", "root")]
+)
+def test_a_device_with_a_coarse_function_is_refused(monkeypatch: pytest.MonkeyPatch, constant: str, name: str) -> None:
+    monkeypatch.setattr(f"verify.replica.device.{constant}", 1e-3)
+    with pytest.raises(DeviceError, match=f"cpu: the float64 {name} is off"):
         require_arithmetic.__wrapped__(torch.device("cpu"), FLOAT64)
 
 

@@ -8,10 +8,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import load_file
 
 from constructions.errors import InputError
 from constructions.models.model import Model
-from constructions.models.shapes import dana_network, dana_tensors
+from constructions.models.shapes import dana_network
+from tests.contract.test_blocks import case_of, rational_case
+from tests.layers import layers_and_tasks, random_layer, random_layer_task, truth
 from verify.replica.module import Replica, full_precision
 
 
@@ -64,15 +67,15 @@ def test_the_logits_are_those_of_the_definition(seed: int, length: int, scale: f
     network = random_network(generator, scale=scale)
     contexts = generator.integers(0, 7, (5, length))
     with torch.inference_mode():
-        logits = Replica.from_network(network, dtype=torch.float64)(torch.tensor(contexts)).numpy()
+        logits = Replica.from_model(network, dtype=torch.float64)(torch.tensor(contexts)).numpy()
     np.testing.assert_allclose(logits, reference_logits(network, contexts), rtol=1e-11, atol=1e-11)
 
 
 def test_the_parameters_have_the_names_and_values_of_the_tensors() -> None:
     network = random_network(np.random.default_rng(0))
-    parameters = dict(Replica.from_network(network, dtype=torch.float64).named_parameters())
-    assert tuple(parameters) == tuple(dana_tensors(network))
-    for name, tensor in dana_tensors(network).items():
+    parameters = dict(Replica.from_model(network, dtype=torch.float64).named_parameters())
+    assert tuple(parameters) == tuple(network.tensors())
+    for name, tensor in network.tensors().items():
         assert np.array_equal(parameters[name].detach().numpy(), tensor)
 
 
@@ -82,8 +85,8 @@ def test_the_parameters_have_the_names_and_values_of_the_tensors() -> None:
 )
 def test_the_weights_are_rounded_to_nearest_once(dtype: torch.dtype, rounded) -> None:
     network = random_network(np.random.default_rng(1))
-    for name, parameter in Replica.from_network(network, dtype=dtype).named_parameters():
-        tensor, actual = dana_tensors(network)[name], parameter.detach().double().numpy()
+    for name, parameter in Replica.from_model(network, dtype=dtype).named_parameters():
+        tensor, actual = network.tensors()[name], parameter.detach().double().numpy()
         assert parameter.dtype == dtype
         if rounded is not None:
             assert np.array_equal(actual, rounded(tensor))
@@ -93,8 +96,8 @@ def test_the_weights_are_rounded_to_nearest_once(dtype: torch.dtype, rounded) ->
 
 def test_a_state_dict_of_another_replica_is_taken() -> None:
     first, second = (random_network(np.random.default_rng(seed)) for seed in (0, 1))
-    replica = Replica.from_network(first, dtype=torch.float64)
-    replica.load_state_dict(Replica.from_network(second, dtype=torch.float64).state_dict())
+    replica = Replica.from_model(first, dtype=torch.float64)
+    replica.load_state_dict(Replica.from_model(second, dtype=torch.float64).state_dict())
     contexts = np.array([[0, 1, 2, 3]])
     np.testing.assert_allclose(replica(torch.tensor(contexts)).detach().numpy(), reference_logits(second, contexts))
 
@@ -102,24 +105,24 @@ def test_a_state_dict_of_another_replica_is_taken() -> None:
 def test_the_same_tokens_give_the_same_bits() -> None:
     network = random_network(np.random.default_rng(2))
     tokens = torch.tensor(np.random.default_rng(3).integers(0, 7, (50, 4)))
-    replica = Replica.from_network(network, dtype=torch.float32)
+    replica = Replica.from_model(network, dtype=torch.float32)
     assert torch.equal(replica(tokens), replica(tokens))
 
 
 def test_gradients_reach_every_parameter() -> None:
-    replica = Replica.from_network(random_network(np.random.default_rng(4)), dtype=torch.float64)
+    replica = Replica.from_model(random_network(np.random.default_rng(4)), dtype=torch.float64)
     replica(torch.tensor([[0, 1, 2, 3], [4, 5, 6, 0]])).square().sum().backward()
     assert all(p.grad is not None and bool((p.grad != 0).any()) for p in replica.parameters())
 
 
 def test_scores_beyond_the_range_of_the_exponential_do_not_overflow() -> None:
     network = random_network(np.random.default_rng(5), scale=1e6)
-    logits = Replica.from_network(network, dtype=torch.float32)(torch.tensor([[0, 1, 2, 3]]))
+    logits = Replica.from_model(network, dtype=torch.float32)(torch.tensor([[0, 1, 2, 3]]))
     assert torch.isfinite(logits).all()
 
 
 def test_no_contexts_have_no_logits() -> None:
-    replica = Replica.from_network(random_network(np.random.default_rng(6)), dtype=torch.float32)
+    replica = Replica.from_model(random_network(np.random.default_rng(6)), dtype=torch.float32)
     assert replica(torch.zeros((0, 4), dtype=torch.int64)).shape == (0, 9)
 
 
@@ -136,14 +139,14 @@ def test_no_contexts_have_no_logits() -> None:
     ],
 )
 def test_tokens_that_the_network_cannot_read_are_refused(tokens: torch.Tensor, message: str) -> None:
-    replica = Replica.from_network(random_network(np.random.default_rng(7)), dtype=torch.float32)
+    replica = Replica.from_model(random_network(np.random.default_rng(7)), dtype=torch.float32)
     with pytest.raises(InputError, match=message):
         replica(tokens)
 
 
 def test_a_type_that_is_not_floating_point_is_refused() -> None:
     with pytest.raises(InputError, match="int64"):
-        Replica.from_network(random_network(np.random.default_rng(8)), dtype=torch.int64)
+        Replica.from_model(random_network(np.random.default_rng(8)), dtype=torch.int64)
 
 
 @pytest.mark.parametrize("older", ["highest", "high", "medium"])
@@ -180,7 +183,7 @@ def test_full_precision_puts_the_settings_back_after_an_error() -> None:
 def test_the_logits_do_not_depend_on_reduced_precision_or_autocasting_around_them() -> None:
     network = random_network(np.random.default_rng(9))
     tokens = torch.tensor(np.random.default_rng(10).integers(0, 7, (64, 4)))
-    replica = Replica.from_network(network, dtype=torch.float32)
+    replica = Replica.from_model(network, dtype=torch.float32)
     with torch.inference_mode(), restored_precision():
         expected = replica(tokens)
         torch.set_float32_matmul_precision("medium")
@@ -188,6 +191,84 @@ def test_the_logits_do_not_depend_on_reduced_precision_or_autocasting_around_the
             actual = replica(tokens)
     assert actual.dtype == torch.float32
     assert torch.equal(actual, expected)
+
+
+def layer_outputs(layer, task, dtype=torch.float64):
+    with torch.inference_mode():
+        return Replica.from_model(layer, dtype=dtype)(
+            torch.tensor(task.contexts).to(dtype), torch.tensor(task.queries).to(dtype)
+        )
+
+
+@given(layers_and_tasks())
+def test_the_outputs_of_a_layer_are_those_of_the_definition(case) -> None:
+    layer, task = case
+    exact = np.array(truth(layer, task).outputs, dtype=float)
+    assert np.allclose(layer_outputs(layer, task).numpy(), exact, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_outputs_have_the_type_of_the_parameters(dtype: torch.dtype) -> None:
+    layer, task = random_layer(), random_layer_task(shared=False)
+    outputs = layer_outputs(layer, task, dtype)
+    assert outputs.dtype == dtype
+    assert torch.allclose(outputs.double(), layer_outputs(layer, task), atol=0.3)
+
+
+def test_vectors_of_other_types_and_shapes_are_refused() -> None:
+    replica = Replica.from_model(random_layer())
+    contexts, queries = torch.ones(4, 3, 3), torch.ones(4, 3)
+    assert replica(contexts, queries).shape == replica(contexts[:1], queries).shape
+    for bad in (
+        (contexts.double(), queries),
+        (contexts, queries.double()),
+        (contexts[:2], queries),
+        (contexts[:, :0], queries),
+        (contexts[..., :2], queries),
+        (contexts[0], queries),
+        (contexts, queries[:, :2]),
+        (contexts, queries[0]),
+        (contexts, None),
+    ):
+        with pytest.raises(InputError, match=r"inputs is|queries (is|are)"):
+            replica(*bad)
+    with pytest.raises(InputError, match="queries are given"):
+        Replica.from_model(random_network(np.random.default_rng(0)))(torch.zeros((4, 3), dtype=torch.int64), queries)
+
+
+def test_a_rational_model_is_refused() -> None:
+    model, _ = rational_case(4)
+    with pytest.raises(InputError, match="rational"):
+        Replica.from_model(model)
+
+
+@pytest.mark.parametrize("dense", [0, 1, 10**6])
+@pytest.mark.parametrize("of_vectors", [False, True])
+def test_whatever_is_computed_once_or_for_each_context_gives_the_same(
+    monkeypatch: pytest.MonkeyPatch, dense: int, of_vectors: bool
+) -> None:
+    monkeypatch.setattr("verify.replica.module._DENSE", dense)
+    if of_vectors:
+        layer, task = random_layer(), random_layer_task(shared=False)
+        exact = np.array(truth(layer, task).outputs, dtype=float)
+        np.testing.assert_allclose(layer_outputs(layer, task).numpy(), exact, rtol=1e-11, atol=1e-11)
+        return
+    network = random_network(np.random.default_rng(13))
+    contexts = np.random.default_rng(14).integers(0, 7, (30, 4))
+    with torch.inference_mode():
+        logits = Replica.from_model(network, dtype=torch.float64)(torch.tensor(contexts)).numpy()
+    np.testing.assert_allclose(logits, reference_logits(network, contexts), rtol=1e-11, atol=1e-11)
+
+
+def test_the_state_is_what_the_file_of_the_model_holds(tmp_path) -> None:
+    model, contexts = case_of("transformer", of_vectors=False)
+    model.save(tmp_path / "model.safetensors")
+    replica = Replica.from_model(model, dtype=torch.float64)
+    expected = replica(torch.tensor(contexts))
+    for parameter in replica.parameters():
+        torch.nn.init.zeros_(parameter)
+    replica.load_state_dict(load_file(tmp_path / "model.safetensors"))
+    assert torch.equal(replica(torch.tensor(contexts)), expected)
 
 
 @pytest.mark.gpu
@@ -199,5 +280,5 @@ def test_the_logits_on_cuda_are_those_of_the_definition(precision_around: str) -
     with torch.inference_mode(), restored_precision():
         torch.set_float32_matmul_precision(precision_around)
         for dtype, tolerance in ((torch.float64, 1e-11), (torch.float32, 1e-4)):
-            logits = Replica.from_network(network, dtype=dtype, device="cuda")(torch.tensor(contexts, device="cuda"))
+            logits = Replica.from_model(network, dtype=dtype, device="cuda")(torch.tensor(contexts, device="cuda"))
             np.testing.assert_allclose(logits.double().cpu().numpy(), expected, rtol=tolerance, atol=tolerance)

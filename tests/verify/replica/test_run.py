@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,11 +18,14 @@ from constructions.files import canonical_json
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
+from tests.layers import changed_layer, layers_and_tasks, memory_layer, random_layer, random_layer_task
+from tests.verify.forward.test_token_balls import layers
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.float64 import logit_chunks
 from verify.replica.device import DeviceError
+from verify.replica.formats import FLOAT32
 from verify.replica.module import Replica
-from verify.replica.rounding import FLOAT32, rounding_bound
+from verify.replica.rounding import rounding_bound
 from verify.replica.run import DTYPES, RunResult, run, run_all
 
 N, S, T = 7, 3, 40
@@ -91,6 +96,14 @@ def bigram(laws: np.ndarray, target: str = "laws") -> tuple[Model, Task]:
     return network, task
 
 
+def deep_model() -> tuple[Model, np.ndarray]:
+    """A transformer of one layer over six tokens, and distinct contexts of three."""
+    rng = np.random.default_rng(21)
+    read = {"W_E": rng.normal(size=(6, 8)), "W_pos": rng.normal(size=(3, 8))}
+    contexts = np.array(list(np.ndindex(6, 6, 6)))[rng.permutation(6**3)[:20]]
+    return Model(tuple(layers(rng, 8)), W_U=rng.normal(size=(8, 6)), **read), contexts
+
+
 def with_tensor(network: Model, **tensors: np.ndarray) -> Model:
     return dana_network(**{**dana_tensors(network), **tensors})
 
@@ -99,8 +112,8 @@ def run_another(
     monkeypatch: pytest.MonkeyPatch, network: Model, task: Task, change: Callable[[Model], Model], dtype: str
 ) -> RunResult:
     """The judgement about `network` of a replica that computes something else."""
-    original = Replica.from_network
-    monkeypatch.setattr(Replica, "from_network", lambda given, **options: original(change(given), **options))
+    original = Replica.from_model
+    monkeypatch.setattr(Replica, "from_model", lambda given, **options: original(change(given), **options))
     return run(network, task, dtype=dtype)
 
 
@@ -111,7 +124,7 @@ def test_the_certified_network_stays_within_the_bound(memorized: tuple[Model, Ta
     assert result.note == ""
     assert result.accuracy == 1.0
     assert result.largest_bound is not None
-    assert 0.0 < result.max_logit_error <= result.largest_bound < {"float64": 1e-9, "float32": 1.0}[dtype]
+    assert 0.0 < result.max_output_error <= result.largest_bound < {"float64": 1e-9, "float32": 1.0}[dtype]
 
 
 def test_bfloat16_is_reported_and_not_judged(memorized: tuple[Model, Task]) -> None:
@@ -121,7 +134,7 @@ def test_bfloat16_is_reported_and_not_judged(memorized: tuple[Model, Task]) -> N
     assert "reported, not judged" in result.note
     assert 0.5 < result.accuracy <= 1.0
     assert 1e-6 < result.mean_kl < 1.0
-    assert result.max_logit_error > 1e-3
+    assert result.max_output_error > 1e-3
 
 
 CHANGES: dict[str, Callable[[Model], Model]] = {
@@ -146,7 +159,7 @@ def test_another_network_leaves_the_bound(
     result = run_another(monkeypatch, *memorized, CHANGES[change], dtype)
     assert result.within_bound is False
     assert result.largest_bound is not None
-    assert result.max_logit_error > result.largest_bound
+    assert result.max_output_error > result.largest_bound
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -154,8 +167,8 @@ def test_a_replica_without_the_skip_connection_leaves_the_bound(
     memorized: tuple[Model, Task], dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def forward(replica: Replica, tokens: torch.Tensor) -> torch.Tensor:
-        last = replica.W_E[tokens[:, -1]] + replica.W_pos[tokens.shape[1] - 1]
-        return original(replica, tokens) - last @ replica.W_U
+        W_E, W_pos, W_U = map(replica.get_parameter, ("embed.W_E", "pos_embed.W_pos", "unembed.W_U"))
+        return original(replica, tokens) - (W_E[tokens[:, -1]] + W_pos[tokens.shape[1] - 1]) @ W_U
 
     original = Replica.forward
     monkeypatch.setattr(Replica, "forward", forward)
@@ -201,14 +214,14 @@ def test_the_limit_is_the_radius_plus_the_rounding_bound(worse: float) -> None:
     network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
     bound = rounding_bound(network, task.contexts, number_format=FLOAT32)
     with torch.inference_mode():
-        computed = Replica.from_network(network, dtype=torch.float32)(torch.tensor(task.contexts)).double().numpy()
+        computed = Replica.from_model(network, dtype=torch.float32)(torch.tensor(task.contexts)).double().numpy()
     radius = 0.125
     shifted = computed.copy()
     shifted[1, 0] += (radius + bound[1]) * worse
     result = run(network, task, dtype="float32", logits=[(0, Enclosure(shifted, radius))])
     assert result.within_bound is (worse < 1.0)
     assert result.largest_bound == pytest.approx(radius + bound.max())
-    assert result.max_logit_error == pytest.approx(radius + bound[1], rel=1e-5)
+    assert result.max_output_error == pytest.approx(radius + bound[1], rel=1e-5)
 
 
 def test_a_violation_in_any_chunk_is_remembered() -> None:
@@ -241,7 +254,7 @@ def test_a_type_that_overflows_is_not_judged_and_nothing_about_it_is_hidden() ->
     result = run(network, task, dtype="float32")
     assert result.within_bound is None
     assert "overflow" in result.note
-    assert (result.accuracy, result.mean_kl, result.max_logit_error) == (0.0, math.inf, math.inf)
+    assert (result.accuracy, result.mean_kl, result.max_output_error) == (0.0, math.inf, math.inf)
     assert result.summary()["mean_kl"] is None
 
 
@@ -255,7 +268,7 @@ def test_all_types_in_one_go_give_what_each_gives_alone(memorized: tuple[Model, 
             "accuracy",
             "mean_kl",
             "max_kl",
-            "max_logit_error",
+            "max_output_error",
             "within_bound",
             "device",
             "seconds",
@@ -265,7 +278,7 @@ def test_all_types_in_one_go_give_what_each_gives_alone(memorized: tuple[Model, 
 
 def test_finer_types_are_closer_to_the_certified_logits(memorized: tuple[Model, Task]) -> None:
     results = [run(*memorized, dtype=dtype) for dtype in DTYPES]
-    errors = [result.max_logit_error for result in results]
+    errors = [result.max_output_error for result in results]
     assert errors[0] < 1e-6 * errors[1] < 1e-6 * errors[2]
     assert results[0].max_kl <= results[1].max_kl <= results[2].max_kl
 
@@ -314,7 +327,7 @@ def test_an_unknown_type_is_refused() -> None:
 
 def test_a_task_over_another_vocabulary_is_refused() -> None:
     network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
-    with pytest.raises(InputError, match="3 logits, but the task has 2 tokens"):
+    with pytest.raises(InputError, match="task has 2 tokens, the model 3 logits"):
         run(with_tensor(network, W_U=np.zeros((2, 3))), task)
 
 
@@ -411,6 +424,96 @@ def test_a_divergence_far_below_the_unit_roundoff_is_still_seen() -> None:
     assert run(network, task, dtype="float64").mean_kl == pytest.approx(step**2 / 2, rel=1e-6, abs=0)
 
 
+# Tasks that bring vectors.
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(layers_and_tasks())
+def test_a_faithful_replica_of_a_layer_never_leaves_the_bound(dtype: str, case: Any) -> None:
+    layer, task = case
+    result = run(layer, task, dtype=dtype)
+    assert result.within_bound is (None if dtype == "bfloat16" else True)
+    assert result.mean_kl is result.max_kl is None
+    assert (result.accuracy is None) == (task.kind == "regression")
+    assert (result.max_label_error is None) == (task.kind == "classification")
+    summary = result.summary()
+    assert ("max_label_error" in summary) == (task.kind == "regression") and "mean_kl" not in summary
+    assert canonical_json(summary)
+
+
+def test_a_layer_that_memorizes_has_its_labels_and_its_classes() -> None:
+    task = random_layer_task(examples=5, tokens=4, d_model=4)
+    result = run(memory_layer(task, heads=3), task, dtype="float64")
+    assert result.within_bound is True and result.max_label_error is not None and result.max_label_error < 1e-9
+    task = random_layer_task(examples=5, tokens=4, d_model=4, kind="classification")
+    result = run(memory_layer(task, heads=3), task)
+    assert result.within_bound is True and result.accuracy == 1.0
+    assert run(changed_layer(memory_layer(task, heads=3), W_D=-np.eye(2)), task).accuracy == 0.0
+
+
+LAYER_FAULTS: dict[str, Callable[[Model], Model]] = {
+    "weights": lambda layer: changed_layer(layer, W_D=layer.W_U * (1 + 2.0**-8)),
+    "scaled scores": lambda layer: changed_layer(layer, W_Q=layer.W_Q / np.sqrt(layer.d_qk)),
+    "negated keys": lambda layer: changed_layer(layer, W_K=-layer.W_K),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("fault", LAYER_FAULTS)
+def test_a_replica_of_another_layer_leaves_the_bound(monkeypatch: pytest.MonkeyPatch, dtype: str, fault: str) -> None:
+    task = random_layer_task(examples=5, tokens=4, d_model=4, shared=False)
+    layer = memory_layer(task, heads=3)
+    original = Replica.from_model
+    monkeypatch.setattr(Replica, "from_model", lambda given, **options: original(LAYER_FAULTS[fault](given), **options))
+    assert run(layer, task, dtype=dtype).within_bound is False
+
+
+def test_outputs_of_a_layer_that_are_not_finite_are_infinite_errors() -> None:
+    layer = changed_layer(random_layer(), W_D=random_layer().W_U * 1e39)
+    result = run(layer, random_layer_task())
+    assert result.max_label_error == np.inf and result.summary()["max_label_error"] is None
+    assert result.within_bound is None and "not judged" in result.note
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_batches_of_examples_change_nothing(monkeypatch: pytest.MonkeyPatch, shared: bool) -> None:
+    layer, task = random_layer(), random_layer_task(shared=shared)
+    whole = run(layer, task, dtype="float64")
+    monkeypatch.setattr(run_module, "_BATCH_BYTES", {"cpu": 1})
+    assert run(layer, task, dtype="float64").max_output_error <= whole.max_output_error + 1e-12
+
+
+# Models of several blocks.
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_transformer_stays_within_the_bound_and_another_leaves_it(
+    monkeypatch: pytest.MonkeyPatch, dtype: str
+) -> None:
+    model, contexts = deep_model()
+    counts = Counts.from_rows([{0: 1}] * len(contexts))
+    task = make_task(contexts, counts, vocabulary=tuple("abcdef"), target="labels")
+    result = run(model, task, dtype=dtype)
+    assert result.within_bound is True and result.note == ""
+    original = Replica.from_model
+    for fault in range(3):
+        blocks = [*model.blocks[:fault], *model.blocks[fault + 1 :]]
+        wrong = replace(model, blocks=tuple(blocks))
+        monkeypatch.setattr(Replica, "from_model", lambda _, wrong=wrong, **options: original(wrong, **options))
+        assert run(model, task, dtype=dtype).within_bound is False
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_layers_and_transformers_are_within_bound_on_cuda(dtype: str) -> None:
+    task = random_layer_task(examples=50, tokens=8, d_model=16, shared=False)
+    assert run(memory_layer(task, heads=5), task, device="cuda", dtype=dtype).within_bound is True
+    model, contexts = deep_model()
+    counts = Counts.from_rows([{0: 1}] * len(contexts))
+    tokens = make_task(contexts, counts, vocabulary=tuple("abcdef"), target="labels")
+    assert run(model, tokens, device="cuda", dtype=dtype).within_bound is True
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("around", ["highest", "medium"])
@@ -441,6 +544,6 @@ def test_another_network_leaves_the_bound_on_cuda(
     memorized: tuple[Model, Task], change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network, task = memorized
-    original = Replica.from_network
-    monkeypatch.setattr(Replica, "from_network", lambda given, **options: original(CHANGES[change](given), **options))
+    original = Replica.from_model
+    monkeypatch.setattr(Replica, "from_model", lambda given, **options: original(CHANGES[change](given), **options))
     assert run(network, task, dtype="float32", device="cuda").within_bound is False

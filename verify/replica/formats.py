@@ -1,0 +1,36 @@
+"""Floating-point formats, and how accurate their elementary functions are assumed to be.
+
+Page: docs/run.md
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """The three numbers of a binary floating-point format that rounding errors depend on.
+
+    Args:
+        name: Its name in numpy and torch.
+        unit_roundoff: Largest relative error of one rounding to nearest.
+        smallest_normal: Smallest positive normal number; what is smaller may be flushed to zero.
+        largest: Largest finite number.
+    """
+
+    name: str
+    unit_roundoff: float
+    smallest_normal: float
+    largest: float
+
+
+FLOAT32 = FloatFormat("float32", 2.0**-24, 2.0**-126, (2.0 - 2.0**-23) * 2.0**127)
+FLOAT64 = FloatFormat("float64", 2.0**-53, 2.0**-1022, (2.0 - 2.0**-52) * 2.0**1023)
+
+EXP_ULPS = 4.0
+"""Assumed accuracy of the exponentials of numpy and torch, in units in the last place of the result."""
+
+ERF_ULPS = 4.0
+"""Assumed accuracy of the error function of torch, in units in the last place of 1."""
+
+ROOT_ULPS = 1.0
+"""Assumed accuracy of the square root of torch, in units in the last place: on CPU not all are rounded to nearest."""

@@ -1,0 +1,229 @@
+"""How far one attention from one position can be from its exact outputs in a format, entry by entry (docs/run.md)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
+from verify.replica.formats import FloatFormat
+
+Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+
+# The bound is itself evaluated in float64, from non-negative numbers: fewer than 2**32 roundings in a row lose less.
+_EVALUATION_SLACK = 1.0 + 2.0**-20
+_BLOCK_ENTRIES = 2**22
+_LARGEST_EXPONENT = 0.25
+
+
+def single_attention_bound(
+    model: Model, inputs: Int64Array | VectorTask, number_format: FloatFormat, exp_ulps: float
+) -> Float64Array:
+    """`verify.replica.rounding.rounding_bound` for a network of Dana et al. or a layer of Mahdavi et al.
+
+    Args:
+        model: One of the two.
+        inputs: Contexts that it can read, or a task that fits it.
+        number_format: The format.
+        exp_ulps: Assumed accuracy of the exponential, in units in the last place.
+
+    Returns:
+        Upper bounds, `[T]`; infinite where nothing is claimed.
+
+    Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, Sections 3.1 and 3.5. Page: docs/run.md
+    """
+    count, length = (inputs.n_examples, inputs.n_tokens) if isinstance(inputs, VectorTask) else inputs.shape
+    rows = max(1, _BLOCK_ENTRIES // (length * max(model.d_model, model.d_qk, 2 * model.d_head)))
+    blocks = []
+    with np.errstate(all="ignore"):
+        for start in range(0, count, rows):
+            part = slice(start, min(start + rows, count))
+            if isinstance(inputs, VectorTask):
+                read = _vectors(inputs, part, number_format)
+            else:
+                read = _tokens(model, inputs[part], number_format)
+            blocks.append(_block_bound(model, read, number_format, exp_ulps))
+    return np.concatenate(blocks) if blocks else np.zeros(0)
+
+
+@dataclass(frozen=True)
+class _Rounded:
+    """What float64 gives for an exact array, and how far the exact and the computed one may be from each other.
+
+    Both the exact array and the one of the format lie within `error` of each other, and so do the exact array and
+    `value`: float64 obeys the bound of every coarser format.
+    """
+
+    value: Float64Array
+    error: Float64Array
+
+    def magnitude(self) -> Float64Array:
+        """Upper bound of the absolute value of the exact and of the computed array (Lemma R3)."""
+        return np.abs(self.value) + 2.0 * self.error
+
+    def take(self, rows: Int64Array) -> "_Rounded":
+        return _Rounded(self.value[rows], self.error[rows])
+
+
+def _gamma(terms: int, number_format: FloatFormat) -> float:
+    """The factor nu / (1 - nu), infinite where the format is too coarse for that many terms."""
+    accumulated = terms * number_format.unit_roundoff
+    return accumulated / (1.0 - accumulated) if accumulated <= 0.25 else math.inf
+
+
+def _flushed(terms: int, number_format: FloatFormat) -> float:
+    """What underflow adds to a sum of so many products, and to the float64 evaluation of its bound."""
+    return 16.0 * (terms + 1) * number_format.smallest_normal
+
+
+def _size(weights: Float64Array, number_format: FloatFormat) -> Float64Array:
+    """A size of weights so large that u times it covers their conversion to the format, underflow included."""
+    return np.abs(weights) + 4.0 * number_format.smallest_normal / number_format.unit_roundoff
+
+
+def _most_nonzero(matrix: Float64Array, axis: int) -> int:
+    return int(np.count_nonzero(matrix, axis=axis).max(initial=0))
+
+
+def _product(x: _Rounded, weights: Float64Array, terms: int, number_format: FloatFormat) -> _Rounded:
+    """A product of rows with at most `terms` entries that are not zero and a weight matrix (Lemma R2)."""
+    terms = min(terms, _most_nonzero(weights, axis=0))
+    carried = x.error + _gamma(terms + 1, number_format) * x.magnitude()
+    error = carried @ _size(weights, number_format) + _flushed(terms, number_format)
+    return _Rounded(x.value @ weights, error)
+
+
+def _scores(queries: _Rounded, keys: _Rounded, terms: int, number_format: FloatFormat) -> _Rounded:
+    """Scalar products of matching rows, both of them already rounded (Lemma R4)."""
+    query_size, key_size = queries.magnitude(), keys.magnitude()
+    carried = queries.error + _gamma(terms, number_format) * query_size
+    error = np.einsum("ce,ce->c", carried, key_size) + np.einsum("ce,ce->c", query_size, keys.error)
+    return _Rounded(np.einsum("ce,ce->c", queries.value, keys.value), error + _flushed(terms, number_format))
+
+
+def _softmax(scores: _Rounded, number_format: FloatFormat, exp_ulps: float) -> tuple[Float64Array, Float64Array]:
+    """Sizes of the attention weights, `[T, S]`, and the largest relative error of each row, `[T, 1]` (Lemma R5)."""
+    u, smallest = number_format.unit_roundoff, number_format.smallest_normal
+    length = scores.value.shape[1]
+    top = scores.value.max(axis=1, keepdims=True)
+    spread = top - scores.value.min(axis=1, keepdims=True)
+    worst = scores.error.max(axis=1, keepdims=True)
+    argument = worst + u * (spread + 4.0 * worst) + 2.0 * smallest
+    exp_error = 2.0 * u * exp_ulps
+    exponent = 2.0 * argument + 2.0 * exp_error / (1.0 - exp_error) + _gamma(length + 2, number_format)
+    small = exponent <= _LARGEST_EXPONENT
+    relative = np.where(small, exponent + exponent * exponent, 2.0)
+    exponentials = np.exp(scores.value - top)
+    weights = exponentials / exponentials.sum(axis=1, keepdims=True)
+    weights = np.where(small, (weights + 16.0 * smallest) * (1.0 + 2.0 * relative), 1.0)
+    return weights + 16.0 * smallest / u, relative
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What the attention reads: distinct rows, and which of them each context has, and which asks.
+
+    Args:
+        rows: `[P, d]`.
+        row_of: `[T, S]`.
+        asking: `[Q, d]`.
+        asking_of: `[T]`.
+        largest: The largest absolute value that is converted to the format.
+    """
+
+    rows: _Rounded
+    row_of: Int64Array
+    asking: _Rounded
+    asking_of: Int64Array
+    largest: float
+
+
+def _tokens(network: Model, contexts: Int64Array, number_format: FloatFormat) -> _Read:
+    # What a position reads depends on its token and its place alone: each distinct pair is bounded once.
+    length = contexts.shape[1]
+    pairs, inverse = np.unique(contexts * length + np.arange(length), return_inverse=True)
+    row_of = inverse.reshape(contexts.shape)
+    embedded, placed = network.W_E[pairs // length], network.W_pos[pairs % length]
+    error = _gamma(2, number_format) * (_size(embedded, number_format) + _size(placed, number_format))
+    # Where both summands are zero, so is the sum in the format.
+    x = _Rounded(embedded + placed, np.where((embedded == 0.0) & (placed == 0.0), 0.0, error))
+    last, asking_of = np.unique(row_of[:, -1], return_inverse=True)
+    return _Read(x, row_of, x.take(last), asking_of, 0.0)
+
+
+def _vectors(task: VectorTask, part: slice, number_format: FloatFormat) -> _Read:
+    contexts, queries = task.contexts if task.shared else task.contexts[part], task.queries[part]
+    rows, count = contexts.reshape(-1, task.d_model), len(queries)
+    row_of = np.broadcast_to(np.arange(len(rows)).reshape(contexts.shape[:2]), (count, task.n_tokens))
+    largest = max(float(np.abs(given).max(initial=0.0)) for given in (rows, queries))
+    return _Read(_converted(rows, number_format), row_of, _converted(queries, number_format), np.arange(count), largest)
+
+
+def _converted(values: Float64Array, number_format: FloatFormat) -> _Rounded:
+    """Given numbers, and how far their conversion to the format moves them; zero stays zero."""
+    return _Rounded(values, np.where(values == 0.0, 0.0, _gamma(1, number_format) * _size(values, number_format)))
+
+
+def _block_bound(model: Model, read: _Read, number_format: FloatFormat, exp_ulps: float) -> Float64Array:
+    u, (count, length) = number_format.unit_roundoff, read.row_of.shape
+    block, x, asking = model.attention, read.rows, read.asking
+    nothing = np.full(count, math.inf)
+    # Lemma R5 needs an exponential that is good for something, and underflow far below the rounding of their sum.
+    if not (2.0 * u * exp_ulps <= _LARGEST_EXPONENT and 32.0 * length * number_format.smallest_normal <= u):
+        return nothing
+
+    x_terms, asking_terms = (_most_nonzero(part.magnitude(), axis=1) for part in (x, asking))
+    # Likewise each distinct combination of the last position's pair and another one has one score per head.
+    combinations, inverse = np.unique(read.asking_of.reshape(-1, 1) * len(x.value) + read.row_of, return_inverse=True)
+    score_of = inverse.reshape(read.row_of.shape)
+    query_of, key_of = combinations // len(x.value), combinations % len(x.value)
+
+    stages = [np.max(part.error, initial=0.0) for part in (x, asking)]
+    skipped = x.take(read.row_of[:, -1])
+    size = skipped.magnitude() if block.skip else np.zeros((count, block.d_out))
+    carried = skipped.error if block.skip else np.zeros((count, block.d_out))
+    for head in range(block.n_heads):
+        W_Q, W_K, W_V = block.W_Q[head], block.W_K[head], block.W_V[head]
+        W_O = _size(block.W_O[head], number_format)
+        queries = _product(asking, W_Q, asking_terms, number_format)
+        keys = _product(x, W_K, x_terms, number_format)
+        values = _product(x, W_V, x_terms, number_format)
+        query_terms, key_terms = asking_terms * _most_nonzero(W_Q, axis=1), x_terms * _most_nonzero(W_K, axis=1)
+        score_terms = min(block.d_qk, query_terms, key_terms)
+        score = _scores(queries.take(query_of), keys.take(key_of), score_terms, number_format)
+        attention, relative = _softmax(_Rounded(score.value[score_of], score.error[score_of]), number_format, exp_ulps)
+        factor = relative + _gamma(length, number_format) * (1.0 + relative)
+        both = np.concatenate([values.magnitude(), values.error], axis=1)
+        mixed = np.einsum("ts,tse->te", attention, both[read.row_of])
+        mixed_size, mixed_error = mixed[:, : block.d_head], mixed[:, block.d_head :]
+        mixed_error = factor * mixed_size + mixed_error + _flushed(length, number_format)
+        size = size + (mixed_size + mixed_error) @ W_O
+        carried = carried + mixed_error @ W_O
+        stages += [np.max(part, initial=0.0) for part in (queries.error, keys.error, values.error, score.error)]
+        stages.append(np.max(mixed_error, initial=0.0))
+
+    inner = block.n_heads * block.d_head
+    written = _most_nonzero(block.W_O.reshape(inner, block.d_out), axis=0)
+    residual_error = carried + _gamma(written + 2, number_format) * size + _flushed(inner, number_format)
+    read_out = _most_nonzero(model.W_U, axis=0)
+    carried = residual_error + _gamma(read_out + 1, number_format) * (size + residual_error)
+    bound = _largest_entry_of_product(carried, _size(model.W_U, number_format)) + _flushed(block.d_out, number_format)
+    stages += [np.max(residual_error, initial=0.0), np.max(bound, initial=0.0)]
+
+    largest = max(read.largest, *(float(np.abs(tensor).max(initial=0.0)) for tensor in model.tensors().values()))
+    # Lemma R8: an error bound is at least u times half of every partial sum, so that small errors exclude overflow.
+    if np.max(stages) <= u * number_format.largest / 8.0 and largest <= number_format.largest / 8.0:
+        return bound * _EVALUATION_SLACK
+    return nothing
+
+
+def _largest_entry_of_product(left: Float64Array, right: Float64Array) -> Float64Array:
+    """The maximum of each row of a product of non-negative matrices, in slices of columns."""
+    columns = max(1, _BLOCK_ENTRIES // max(1, len(left)))
+    largest = np.zeros(len(left))
+    for start in range(0, right.shape[1], columns):
+        largest = np.maximum(largest, (left @ right[:, start : start + columns]).max(axis=1))
+    return largest
