@@ -10,9 +10,28 @@ import pytest
 from constructions.claims import REGISTER, claim, claims
 from constructions.claims.claim import Claim
 from constructions.errors import InputError
+from verify.claims import theorems
+from verify.claims.theorem import Theorem
 
 ROOT = Path(__file__).parents[1]
 SOURCES = {"dana": "Dana", "slides": "slides", "mahdavi": "Mahdavi"}
+
+
+SHARED = {
+    "constructions/claims": {"claim"},
+    "verify/claims": {
+        "audit",
+        "comparison",
+        "encoder_bracket",
+        "evidence",
+        "exclusive_or",
+        "formula",
+        "quantifier",
+        "theorem",
+        "theorems",
+    },
+}
+THEOREMS = {name: found for name, found in vars(theorems).items() if isinstance(found, Theorem)}
 
 
 def modules(folder: str) -> set[str]:
@@ -54,7 +73,7 @@ def test_a_claim_has_its_evidence(id: str) -> None:
 
 @pytest.mark.parametrize("folder", ["constructions/claims", "verify/claims"])
 def test_a_file_belongs_to_a_claim(folder: str) -> None:
-    assert modules(folder) - {"claim", "audit", "evidence"} == {found.module for found in claims()}
+    assert modules(folder) - SHARED[folder] == {found.module for found in claims()}
 
 
 def test_claims_come_in_the_order_of_the_register_and_once() -> None:
@@ -66,3 +85,38 @@ def test_claims_come_in_the_order_of_the_register_and_once() -> None:
 def test_an_unknown_claim_is_refused_with_those_there_are() -> None:
     with pytest.raises(InputError, match=re.escape(f"no claim 'dana.lemma-0', expected one of {', '.join(REGISTER)}")):
         claim("dana.lemma-0")
+
+
+def test_every_theorem_that_the_evidence_uses_is_in_one_list() -> None:
+    for path in (ROOT / "verify/claims").glob("*.py"):
+        module = importlib.import_module(f"verify.claims.{path.stem}")
+        for found in vars(module).values():
+            assert not isinstance(found, Theorem) or found in THEOREMS.values()
+
+
+@pytest.mark.parametrize("name", sorted(THEOREMS))
+def test_a_theorem_is_proved_on_its_page(name: str) -> None:
+    text = (ROOT / THEOREMS[name].page).read_text(encoding="utf-8")
+    headings = [match.group(1) for match in re.finditer(r"^#+ +(.+?) *$", text, re.MULTILINE)]
+    assert THEOREMS[name].heading in headings
+
+
+@pytest.mark.parametrize("name", sorted(THEOREMS))
+def test_the_judge_of_a_theorem_is_a_function_of_verify_by_its_name(name: str) -> None:
+    module, _, function = THEOREMS[name].named_judge.rpartition(".")
+    assert module.startswith("verify.") and not module.startswith("verify.claims.")
+    found = getattr(importlib.import_module(module), function)
+    assert inspect.isfunction(found) and found is THEOREMS[name].judge
+    assert inspect.getsourcefile(found) == str(ROOT / Path(*module.split("."))) + ".py"
+
+
+@pytest.mark.parametrize("id", REGISTER)
+def test_a_decimal_in_a_claim_is_one_that_the_evidence_computes(id: str) -> None:
+    """Small integers and short fractions of the instances aside, a number stands in a formula."""
+    found = claim(id)
+    if not id.startswith(("dana.", "slides.")):
+        return
+    text = " ".join((found.printed, found.truth))
+    for formula in found.formulas.values():
+        text = text.replace(formula, " ")
+    assert not re.findall(r"(?<![\w.(])\d+\.\d\d+", text)

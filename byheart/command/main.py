@@ -724,6 +724,7 @@ def _claims(options: argparse.Namespace) -> int:
             "id": claim.id,
             "title": claim.title,
             "verdict": claim.judgement,
+            "reconstructed": claim.reconstructed or None,
             "source": claim.source,
             "printed": claim.printed,
             "truth": claim.truth,
@@ -1054,6 +1055,7 @@ def _claims_tables(listed: list[dict[str, Any]], *, in_full: bool) -> Rows:
                 ("source", claim["source"]),
                 ("printed", claim["printed"]),
                 ("verdict", claim["verdict"]),
+                *([("reconstructed", claim["reconstructed"])] if claim["reconstructed"] else []),
                 ("true", claim["truth"]),
                 *(("needs", hypothesis) for hypothesis in claim["hypotheses"]),
                 ("builds", _parameters(claim["parameters"])),
@@ -1084,10 +1086,14 @@ def _audit_tables(summaries: list[dict[str, Any]]) -> Rows:
     for summary in summaries:
         rows = [("printed", summary["printed"]), ("true", summary["truth"])]
         for piece in summary["evidence"]:
-            judged = f"promised {piece['promised']}; certified {piece['certified']}; {piece['method']}"
+            judged = (
+                f"promised {piece['promised']}; certified {piece['certified']}, {piece['speaks_of']}; {piece['method']}"
+            )
             rows.append((f"{piece['role']}, {piece['verdict']}", f"{piece['statement']}\n{judged}"))
+        rows += [("missing", reason) for reason in summary["missing"]]
         word = "confirmed" if summary["confirmed"] else "NOT CONFIRMED"
-        tables.append((f"{summary['id']}: {summary['verdict']}, {word}, {summary['seconds']:.1f} s", rows))
+        verdict = summary["verdict"] + (", of a reconstruction" if summary["reconstructed"] else "")
+        tables.append((f"{summary['id']}: {verdict}, {word}, {summary['seconds']:.1f} s", rows))
     confirmed = sum(summary["confirmed"] for summary in summaries)
     seconds = sum(summary["seconds"] for summary in summaries)
     total = [("confirmed", f"{confirmed} of {len(summaries)} verdicts"), ("seconds", f"{seconds:.1f}")]

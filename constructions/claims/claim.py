@@ -3,6 +3,7 @@
 Page: docs/audit.md
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -13,13 +14,19 @@ from constructions.models.construction import Construction
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 
-Judgement = Literal["holds", "slip", "hypothesis", "false", "redundant", "answered"]
+Judgement = Literal[
+    "holds", "slip", "hypothesis", "false", "invalid-proof", "redundant", "answered", "measured", "open"
+]
 """What a printed claim turned out to be.
 
 ``holds``: true as printed. ``slip``: true after a correction of constants, signs or dimensions. ``hypothesis``: true
-under a hypothesis that the source does not state. ``false``: refuted as printed. ``redundant``: true, and not needed.
-``answered``: an open question of the source that has an answer.
+under a hypothesis that the source does not state. ``false``: refuted as printed. ``invalid-proof``: a step of the
+printed proof is refuted, the statement itself neither proved nor refuted. ``redundant``: true, and not needed.
+``answered``: an open question of the source that has an answer. ``measured``: an observation, which weights that were
+built here show, and nothing proves. ``open``: a question, or a statement, that nobody has decided.
 """
+
+_FORMULA = re.compile(r"\[\[([a-z][a-z0-9_]*): ([^\[\]]+)\]\]")
 
 
 @dataclass(frozen=True)
@@ -46,16 +53,22 @@ class Claim:
         id: Source and place, e.g. ``"dana.lemma-2"``.
         title: A few words.
         source: Paper and place.
-        printed: What is printed, in the notation of the conventions page.
+        printed: What is printed, in the notation of the conventions page. A formula or a number that the evidence
+            computes is written ``[[name: formula]]``, and read as the formula.
         judgement: What it turned out to be.
         truth: What is true instead or more sharply, in the same notation.
         page: The page with the proofs.
         hypotheses: The conditions of `truth`.
         parameters: The parameters of `build` with their default values.
         build: Makes the weights that `truth` promises; `None` where the claim is about no weights.
+        reconstructed: What of the printed statement had to be reconstructed from a damaged copy, so that the judgement
+            is about the reconstruction; empty where the source is legible.
+
+    Attributes:
+        formulas: The formulas in `printed` and `truth`, by name: the audit compares each with what it computes.
 
     Raises:
-        InputError: A judgement that is none, or an id that is no source and place.
+        InputError: A judgement that is none, an id that is no source and place, or two formulas of one name.
 
     Page: docs/audit.md
 
@@ -75,6 +88,8 @@ class Claim:
     hypotheses: tuple[Hypothesis, ...] = ()
     parameters: Mapping[str, int] = field(default_factory=dict)
     build: Callable[..., Construction[Task] | Construction[VectorTask]] | None = None
+    reconstructed: str = ""
+    formulas: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         if self.judgement not in get_args(Judgement):
@@ -83,6 +98,13 @@ class Claim:
         if not source or not place or not self.module.isidentifier():
             raise InputError(f"id is {self.id!r}, expected a source and a place such as 'dana.lemma-2'")
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        formulas: dict[str, str] = {}
+        for name, formula in _FORMULA.findall(self.printed + self.truth):
+            if formulas.setdefault(name, formula) != formula:
+                raise InputError(f"{self.id} has two formulas {name}: {formulas[name]!r} and {formula!r}")
+        object.__setattr__(self, "formulas", MappingProxyType(formulas))
+        for text in ("printed", "truth"):
+            object.__setattr__(self, text, _FORMULA.sub(r"\2", getattr(self, text)))
 
     @property
     def module(self) -> str:

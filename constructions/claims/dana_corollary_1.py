@@ -41,14 +41,16 @@ CLAIM = Claim(
     title="Associations that heads hold in two dimensions",
     source="Dana, Pydi, Chevaleyre (2024), Corollary 1",
     printed=(
-        "For any T = H d_h + 2 contexts with one next token each, some attention-only transformer with d = 2, H heads "
-        "and head dimension d_h memorizes all of them, with 2 (S + 2 N + 4 (T - 2)) parameters."
+        "For any T = [[printed: H d_h + 2]] contexts with one next token each, some attention-only transformer with d "
+        "= 2, H heads and head dimension d_h memorizes all of them, with [[parameters: 2 (S + 2 N + 4 (T - 2))]] "
+        "parameters."
     ),
     judgement="false",
     truth=(
-        "For S >= 2 some weights with d = 2 memorize max(j, min(T, H + min(2, j))) of any T contexts, j the number of "
-        "distinct last tokens; all N^S contexts if N^S <= H d_h + 2, d_h <= 2. One head of any width does not hold "
-        "XOR. Rank is no upper limit: one head with d = N >= 2, d_h = 1 holds any labels of all N^2 bigrams."
+        "For S >= 2 some weights with d = 2 memorize [[memorized: max(j, min(T, H + min(2, j)))]] of any T contexts, "
+        "j the number of distinct last tokens; all N^S contexts if N^S <= [[all_contexts: H d_h + 2]], d_h <= 2. One "
+        "head of any width does not hold XOR. Rank is no upper limit: one head with d = N >= 2, d_h = 1 holds any "
+        "labels of all N^2 bigrams."
     ),
     page="docs/claims/corollary_1.md",
     hypotheses=(

@@ -84,13 +84,14 @@ CLAIM = Claim(
     source="Dana, Pydi, Chevaleyre (2024), Corollary 2",
     printed=(
         "For any T contexts with one next token each, some attention-only transformer has the accuracy "
-        "1/N + (1 - 1/N) (H d_h + d) / T or more."
+        "[[printed: 1/N + (1 - 1/N) (H d_h + d) / T]] or more."
     ),
     judgement="false",
     truth=(
         "If the K most likely contexts can be held, their probability m >= K/T is a lower bound of the accuracy; "
-        "1/N + (1 - 1/N) m is its mean over independent uniform labels of the other contexts, for weights that do not "
-        "depend on them. For fixed labels it can be out of reach of all weights: 3/4 instead of 7/8 for XOR."
+        "[[mean: 1/N + (1 - 1/N) m]] is its mean over independent uniform labels of the other contexts, for weights "
+        "that do not depend on them. For fixed labels it can be out of reach of all weights: [[best: 3/4]] instead of "
+        "[[promised: 7/8]] for XOR."
     ),
     page="docs/claims/corollary_2.md",
     hypotheses=(

@@ -16,10 +16,11 @@ CLAIM = Claim(
     ),
     judgement="redundant",
     truth=(
-        "For N >= 2 and d >= 1: d_KL(pi, M) = d_KL(pi, L) for every pi, and the closure of M is that of softmax(L), so "
-        "the answer is yes. If no logit of an encoder equals the mean of the logits under its law, the laws of the "
-        "encoder are in M with alpha = 1 and c = g / (4R), g being the least distance from that mean and R the range. "
-        "For N = 1 or d = 0, M is empty."
+        "For N >= 2 and d >= 1: d_KL(pi, M) = d_KL(pi, L) for every pi, and the closure of M is that of softmax(L), "
+        "so the answer is yes. If no logit of an encoder equals the mean of the logits under its law, the laws of the "
+        "encoder are in M with alpha = 1 and c = [[constant: g / (4R)]], g being the least distance from that mean "
+        "and R the range: (16) holds for [[factor: 1 + delta / (2R)]] times the encoder. For N = 1 or d = 0, M is "
+        "empty."
     ),
     page="docs/claims/logit_range.md",
 )

@@ -249,15 +249,16 @@ CLAIM = Claim(
     source="Dana, Pydi, Chevaleyre (2024), Lemma 2",
     printed=(
         "For any T_0 contexts there are embeddings e, pos and W_QK of rank d_h such that the attention outputs "
-        "A of H heads, before W_V, have rank at least min(T_0, H d)."
+        "A of H heads, before W_V, have rank at least [[printed: min(T_0, H d)]]."
     ),
     judgement="false",
     truth=(
         "The largest rank is the generic rank R* over free attention weights, reached by rank-one W_QK with shared "
-        "directions (Theorem G). For S = 2 it is a minimum over sets of contexts with the rank of a lift matroid (S2); "
-        "for all N^S contexts, S >= 2 and d_h <= min(d, N), it is min(N^S, min(d, N) + H d_h) with the skip connection "
-        "(F); a partition of the contexts over the heads proves it in general (P), multiplicities of the last tokens "
-        "are enough for S > d_h (D), and min(T, min(d, j) + H) is reached for every set with j last tokens (U)."
+        "directions (Theorem G). For S = 2 it is a minimum over sets of contexts with the rank of a lift matroid "
+        "(S2); for all N^S contexts, S >= 2 and d_h <= min(d, N), it is [[all_contexts: min(N^S, min(d, N) + H d_h)]] "
+        "with the skip connection (F); a partition of the contexts over the heads proves it in general (P), "
+        "multiplicities of the last tokens are enough for S > d_h (D), and [[universal: min(T, min(d, j) + H)]] is "
+        "reached for every set with j last tokens (U)."
     ),
     page="docs/claims/closed_forms.md",
     hypotheses=(
@@ -267,6 +268,10 @@ CLAIM = Claim(
             "1 <= d_h <= min(d, N)", lambda tokens, width, head_width, **_: 1 <= head_width <= min(width, tokens)
         ),
         Hypothesis("d >= 2 or N <= 2", lambda tokens, width, **_: width >= 2 or tokens <= 2),
+        Hypothesis(
+            "d <= N + S - 1: the embeddings of tokens and positions span no more",
+            lambda tokens, length, width, **_: width <= tokens + length - 1,
+        ),
         Hypothesis(
             "H = 0 (for the fewest) or min(d, N) + H d_h >= N^S",
             lambda tokens, length, width, head_width, heads, **_: (

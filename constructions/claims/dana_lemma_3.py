@@ -7,13 +7,14 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
+from constructions.capacity.generic_rank import generic_rank
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import InputError
 from constructions.features.embeddings import drawn_until, integer_front_end
 from constructions.models.construction import Construction
 from constructions.models.exact_attention import exact_features, exact_last
 from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_floats, as_rationals
-from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.arrays import all_contexts, enumerated_task
 from constructions.tasks.task import Task
 
 Int64Array = NDArray[np.int64]
@@ -105,6 +106,13 @@ def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int,
     return Construction(task, network.rounded(), summary)
 
 
+def _full_rank(*, tokens: int, length: int, width: int, head_width: int, heads: int, **_: object) -> bool:
+    """Whether almost all weights give the features of all contexts full rank, without the skip connection."""
+    contexts = all_contexts(tokens, length)
+    rank = generic_rank(contexts, d_model=width, d_head=head_width, n_heads=heads, with_skip=False)
+    return rank == len(contexts)
+
+
 CLAIM = Claim(
     id="dana.lemma-3",
     title="Embeddings in general position",
@@ -127,6 +135,7 @@ CLAIM = Claim(
         Hypothesis("d >= 2", lambda width, **_: width >= 2),
         Hypothesis("1 <= d_h <= d", lambda width, head_width, **_: 1 <= head_width <= width),
         Hypothesis("N^S <= H d_h", lambda tokens, length, head_width, heads, **_: tokens**length <= heads * head_width),
+        Hypothesis("features of all contexts of generic rank N^S without the skip connection", _full_rank),
     ),
     parameters={"tokens": 4, "length": 2, "width": 4, "head_width": 2, "heads": 10, "seed": 0},
     build=_build,

@@ -15,10 +15,10 @@ CLAIM = Claim(
     ),
     judgement="false",
     truth=(
-        "The range can be exp(1 / delta). For the laws (3/4, 1/4, 0) and (2/5, 2/5, 1/5) and d = 1 such f_delta exist, "
-        "and all of them have a range of at least (log 3 - 2 delta)(log 2 - 2 delta) / (2 delta). If all probabilities "
-        "(also those of impossible tokens) are at least c delta^alpha, the range is at most alpha log(1 / delta) + "
-        "log(1 / c); with full support it is bounded."
+        "The range can be [[wide: exp(1 / delta)]]. For the laws (3/4, 1/4, 0) and (2/5, 2/5, 1/5) and d = 1 such "
+        "f_delta exist, and all of them have a range of at least [[least: (log 3 - 2 delta)(log 2 - 2 delta) / (2 "
+        "delta)]]. If all probabilities (also those of impossible tokens) are at least c delta^alpha, the range is at "
+        "most [[repaired: alpha log(1 / delta) + log(1 / c)]]; with full support it is bounded."
     ),
     page="docs/claims/logit_range.md",
 )

@@ -95,7 +95,7 @@ CLAIM = Claim(
     truth=(
         "True whenever the unembedding is linear and without bias. It can fail with an output bias, where only "
         "L(N, S, d + 1) bounds the divergence, and with a soft-cap of the logits. N = 3, d = 1, laws (.6, .3, .1) and "
-        "(.6, .1, .3): 0 with a bias, at least 0.02988 for every encoder of rank 1."
+        "(.6, .1, .3): 0 with a bias, at least [[least: 0.02988]] for every encoder of rank 1."
     ),
     page="docs/claims/sequence_encoder.md",
     hypotheses=(

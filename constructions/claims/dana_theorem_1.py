@@ -194,19 +194,25 @@ def _enough(
     return generic_rank(contexts, d_model=width, d_head=head_width, n_heads=count) == len(contexts)
 
 
+def _laws_fit(*, tokens: int, length: int, width: int, facts: int, **_: object) -> bool:
+    """For S = 1 the features are linear in the stream, of rank T only if the logarithms, of rank N - 1, leave room."""
+    return length >= 2 or (facts or tokens) < max(tokens, width) or tokens == 1
+
+
 CLAIM = Claim(
     id="dana.theorem-1",
     title="D + H d_h contexts at the smallest divergence",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon = 0",
     printed=(
-        "For every pi of full support on T contexts, all d, d_h and H with T <= H d_h + d, and every gamma > 0, some "
-        "attention-only transformer has d_KL(pi, transformer) <= d_KL(pi, L(N, S, d)) + gamma."
+        "For every pi of full support on T contexts, all d, d_h and H with T <= [[printed: H d_h + d]], and every "
+        "gamma > 0, some attention-only transformer has d_KL(pi, transformer) <= d_KL(pi, L(N, S, d)) + gamma."
     ),
     judgement="false",
     truth=(
         "True wherever some weights give [x_S, Y] rank T, in particular for all N^S contexts, S >= 2, d_h <= d <= N; "
         "and then every encoder f = E W of d dimensions is approached, and almost every one reached exactly, without "
-        "Assumption 2. With one head, XOR's four contexts cost at least (log 2 - h(p)) / 2 whatever d and d_h are."
+        "Assumption 2. With one head, XOR's four contexts cost at least [[exclusive_or: (log 2 - h) / 2]], "
+        "h = h(p), whatever d and d_h are."
     ),
     page="docs/claims/theorem_1.md",
     hypotheses=(
@@ -214,6 +220,7 @@ CLAIM = Claim(
         Hypothesis("1 <= d_h <= d", lambda width, head_width, **_: 1 <= head_width <= width),
         Hypothesis("d >= N - 1, for divergence 0", lambda tokens, width, **_: width >= tokens - 1),
         Hypothesis("contexts of generic rank T with these d, d_h, H", _enough),
+        Hypothesis("S >= 2, or T < d, or T < N: the laws do not lower the rank of one position", _laws_fit),
     ),
     parameters={"tokens": 16, "length": 2, "width": 16, "head_width": 16, "heads": 0, "facts": 0, "seed": 0},
     build=build,

@@ -51,13 +51,16 @@ CLAIM = Claim(
     id="dana.theorem-1-parameters",
     title="The number of parameters",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 1 and Remarks 1",
-    printed="The transformer has d (S + 2 N + 4 d_h H) parameters; for epsilon = 0, d (S + 2 N + 4 (T_0 - d)).",
-    judgement="holds",
+    printed=(
+        "The transformer has [[entries: d (S + 2 N + 4 d_h H)]] parameters; for epsilon = 0, [[printed: d (S + 2 N + "
+        "4 (T_0 - d))]]."
+    ),
+    judgement="slip",
     truth=(
-        "d (S + 2 N + 4 d_h H) is the number of entries of the seven tensors with d_qk = d_h. The second form is equal "
-        "to it if d_h divides T_0 - d, and smaller by less than 4 d d_h if not. W_Q^h W_K^h = lambda_h u v with the "
-        "same u and v in all heads has the same largest rank: d (S + 2 N + 2 d_h H) + 2 d + H numbers are enough, "
-        "with half of the leading term."
+        "d (S + 2 N + 4 d_h H) is the number of entries of the seven tensors with d_qk = d_h. For epsilon = 0 these "
+        "are [[corrected: d (S + 2 N + 4 d_h ceil((T_0 - d) / d_h))]], the second form if d_h divides T_0 - d, and "
+        "more if not. W_Q^h W_K^h = lambda_h u v with the same u and v in all heads has the same largest rank: "
+        "[[enough: d (S + 2 N + 2 d_h H) + 2 d + H]] numbers are enough, with half of the leading term."
     ),
     page="docs/claims/parameters.md",
     hypotheses=(

@@ -57,23 +57,23 @@ CLAIM = Claim(
     title="What the contexts cost that are left out",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon > 0, and its equations (14) and (15)",
     printed=(
-        "|d_KL(pi, f) - d_KL(pi, transformer)| <= epsilon sqrt(1 + norm(V11^-1)^2) norm(WE) + o(1), for the "
-        "transformer that has the logits of f = WE on the T_epsilon most likely contexts, T_epsilon <= d + H d_h; the "
-        "others have probability less than epsilon."
+        "|d_KL(pi, f) - d_KL(pi, transformer)| <= [[printed: epsilon sqrt(1 + v^2) n]] + o(1), v = norm(V11^-1), n = "
+        "norm(WE), for the transformer that has the logits of f = WE on the T_epsilon most likely contexts, T_epsilon "
+        "<= d + H d_h; the others have probability less than epsilon."
     ),
     judgement="slip",
     truth=(
         "Let G_1 = [x_S, Y] have rank T on the kept contexts, and z_t = G_t G_1^+. Then the difference is at most "
-        "sqrt(2) Pr(left out) max_t sqrt(1 + |z_t|^2) norm(WE), plus any gamma > 0 where the change of basis is "
-        "singular; for T = d + H d_h at most sqrt(2) Pr(left out) norm(V11^-1) norm(WE). sqrt(2) cannot be lowered. "
-        "The printed constant, without it, is exceeded by up to 1.4 times."
+        "[[corrected: sqrt(2) P Z n]], P = Pr(left out), Z = max_t sqrt(1 + |z_t|^2), plus any gamma > 0 where the "
+        "change of basis is singular; for T = d + H d_h at most sqrt(2) P v n. sqrt(2) cannot be lowered. The printed "
+        "constant, without it, is exceeded by up to [[excess: 1.39]] times."
     ),
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
         Hypothesis("1 <= norm(W) <= 500: full support in float64 too", lambda norm, **_: 1 <= norm <= 500),
         Hypothesis(
-            "2 <= occurrences <= 2^40: the kept contexts are the most likely ones",
-            lambda occurrences, **_: 2 <= occurrences <= 2**40,
+            "2 <= occurrences <= 10^9: the kept contexts are the most likely ones",
+            lambda occurrences, **_: 2 <= occurrences <= 10**9,
         ),
         Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
         Hypothesis("features [x_S, Y] of rank T on the kept contexts", _independent),

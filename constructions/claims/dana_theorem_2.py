@@ -72,8 +72,9 @@ CLAIM = Claim(
     title="Laws that are nearly a look-up table",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 2",
     printed=(
-        "Some W has |W W' - I| <= C = sqrt(32 log(N + 1) / d), and with E = lambda w_g, lambda the solution of "
-        "equation (6), d_KL <= E[(1 - p_g) log((N - 1) / (e^H - 1)) (1 + 2C + C d_TV) / (1 - 2C)]."
+        "Some W has |W W' - I| <= C = [[constant: sqrt(32 log(N + 1) / d)]], and with E = lambda w_g, lambda the "
+        "solution of equation (6), d_KL <= E[(1 - p_g) log((N - 1) / (e^H - 1)) "
+        "[[printed: (1 + 2C + C t) / (1 - 2C)]]], t = d_TV."
     ),
     judgement="hypothesis",
     truth=(

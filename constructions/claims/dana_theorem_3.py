@@ -56,21 +56,22 @@ CLAIM = Claim(
         "For every epsilon > 0 some transformer with d_h H + d >= T_epsilon has d_KL(pi, T) <= d_KL(pi, M(N, S, d)) + "
         "O(epsilon log(1 / epsilon))."
     ),
-    judgement="false",
+    judgement="invalid-proof",
     truth=(
         "For given d, d_h and H it is false as Theorem 1 is: exclusive or. If H may be chosen freely, no context is "
-        "left out for epsilon < min rho, and the O() says nothing. The proof is invalid: it uses Lemma 4, and (19) "
-        "treats |x|_inf <= 1 as if it were |x|_1 <= 1; for the laws of Lemma 4 its argument gives epsilon^(2/3) at "
-        "best. True (Theorem E): if the features of the kept contexts are independent, then for every R and gamma > 0 "
-        "some transformer has d_KL(pi, T) <= inf {d_KL(pi, f): f in L of range <= R} + Pr(left out) C_1 R + gamma, "
-        "C_1 = max (1 + |z_t|_1). Whether transformers do better than epsilon^(2/3) on those laws is open."
+        "left out for epsilon < min rho, and the O() says nothing. The proof uses Lemma 4, and (19) treats |x|_inf <= "
+        "1 as if it were |x|_1 <= 1; for the laws of Lemma 4 its argument gives no less than [[rate: 2 epsilon^(2/3) "
+        "/ 5]], epsilon times a constant for epsilon. True (Theorem E): if the features of the kept contexts are "
+        "independent, then for every R and gamma > 0 some transformer has d_KL(pi, T) <= inf {d_KL(pi, f): f in L of "
+        "range <= R} + [[tail: P C_1 R]] + gamma, P = Pr(left out), C_1 = max (1 + |z_t|_1). Whether transformers do "
+        "better on those laws is open."
     ),
     page="docs/claims/logit_range.md",
     hypotheses=(
         Hypothesis("2 <= R <= 500: full support in float64 too", lambda largest_range, **_: 2 <= largest_range <= 500),
         Hypothesis(
-            "2 <= occurrences <= 2^40: the kept contexts are the most likely ones",
-            lambda occurrences, **_: 2 <= occurrences <= 2**40,
+            "2 <= occurrences <= 10^9: the kept contexts are the most likely ones",
+            lambda occurrences, **_: 2 <= occurrences <= 10**9,
         ),
     ),
     parameters={"largest_range": 20, "occurrences": 50},

@@ -70,13 +70,13 @@ CLAIM = Claim(
     id="mahdavi.appendix-c",
     title="The same with a skip connection",
     source="Mahdavi, Liao, Thrampoulidis (2024), Appendix C",
-    printed="Reconstructed from a copy without formulas: "
-    "Theorem 1 holds for attention with a skip connection: memorize the labels less what it adds.",
+    printed="Theorem 1 holds for attention with a skip connection: memorize the labels less what it adds.",
     judgement="holds",
     truth=(
         "It holds, with d_o = d, as the sum requires, and d_out <= min(d_v, d): with W_D the identity above zeros, the "
         "layer holds the labels less the first d_out entries of the query."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
     hypotheses=(
         Hypothesis(

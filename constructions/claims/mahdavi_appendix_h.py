@@ -13,7 +13,7 @@ CLAIM = Claim(
         "In trained layers with a shared context a significant number of heads are saturated (some attention weight "
         "reaches 0.99) for most examples, and almost all examples have a head that is not."
     ),
-    judgement="holds",
+    judgement="measured",
     truth=(
         "Of the weights that are built here it is proved: more than half of the pairs of head and example are "
         "saturated, and every example has a head that is not. About trained weights it is a measurement of the source, "

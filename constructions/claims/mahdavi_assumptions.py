@@ -141,7 +141,7 @@ CLAIM = Claim(
     title="The assumptions on queries and contexts, and how they are tested",
     source=_SOURCE,
     printed=(
-        "Reconstructed from a copy without formulas: "
+        ""
         "Assumption 1 (any n queries independent) and 2 (each context of rank n) are satisfied by real data after one "
         "attention layer, as nearly all of 5000 random subsets of n queries have rank n; General Position fails; "
         "Assumption 3 (Kruskal rank of query plus mean token >= n) is the more relaxed one, and gives 1 after a layer."
@@ -154,5 +154,6 @@ CLAIM = Claim(
         "shared context if and only if minus its mean is in the affine hull of no n queries. Ranks below d in float32 "
         "do not show that General Position fails."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/assumptions.md",
 )

@@ -88,7 +88,7 @@ CLAIM = Claim(
     title="One head fits r examples, or r - 1 and freezes the rest",
     source="Mahdavi, Liao, Thrampoulidis (2024), Claims 1 and 2",
     printed=(
-        "Reconstructed from a copy without formulas: "
+        ""
         "1: under Assumptions 1 and 2, a head of width r gives any attention weights to r examples. 2: a head of width "
         "r gives any attention weights to r - 1 examples, and to all others weights within any epsilon of fixed ones."
     ),
@@ -98,5 +98,6 @@ CLAIM = Claim(
         "r fitted only; 2 needs that no other query is in the span of the r - 1 fitted, in place of Kruskal rank n; "
         "only the fitted contexts have to be of rank n, the frozen ones just need distinct tokens."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
 )

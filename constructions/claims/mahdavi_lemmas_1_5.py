@@ -87,7 +87,7 @@ CLAIM = Claim(
     title="Five lemmas on ranks and saturation",
     source="Mahdavi, Liao, Thrampoulidis (2024), Lemmas 1 to 5",
     printed=(
-        "Reconstructed from a copy without formulas: "
+        ""
         "1: rank [[A, B], [0, D]] >= rank A + rank D. 2: independent x_i stay independent when (1/n) sum_j x_j is "
         "added to each. 3: some V of rank one has V e_t = 0 on r - 1 queries and scores E V e_t that are distinct on "
         "all others. 4: softmax(kappa E V e) tends to the one-hot vector of the largest score. 5: rank (A + B) >= rank "
@@ -99,5 +99,6 @@ CLAIM = Claim(
         "only a unique largest score; the distance is then at most 2 (n - 1) exp(-kappa g) for a gap g. 5 needs the "
         "strict inequality: A = I, B = -I."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
 )

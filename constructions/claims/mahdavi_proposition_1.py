@@ -42,14 +42,15 @@ CLAIM = Claim(
     title="H (min(n, d_h) - 1) + 1 independent mixed inputs",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 1",
     printed=(
-        "Reconstructed from a copy without formulas: "
-        "Under Assumptions 1 and 2, with r = min(n, d_h), there are W_Q and W_K for which Z has rank at least "
-        "min(T, H (r - 1) + 1)."
+        "Under Assumptions 1 and 2, with r = min(n, d_h), there are W_Q and W_K for which Z has rank at least min(T, "
+        "[[printed: H (r - 1) + 1]])."
     ),
     judgement="holds",
     truth=(
-        "It holds, and is not sharp in d_h: for every d_h >= 1 there are weights of rank at least min(T, H (n - 1) + "
-        "1), on any examples with the block condition (Theorem A); a context that all examples share allows no more."
+        "It holds, and is not sharp in d_h: for every d_h >= 1 there are weights of rank at least min(T, [[sharper: "
+        "H (n - 1) + 1]]), on any examples with the block condition (Theorem A); a context that all examples share "
+        "allows no more."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
 )

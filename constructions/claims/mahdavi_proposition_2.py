@@ -42,16 +42,17 @@ CLAIM = Claim(
     title="A shared context allows no more than H (n - 1) + 1",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 2",
     printed=(
-        "Reconstructed from a copy without formulas: "
-        "If all examples have the same context, rank Z <= H (n - 1) + 1 for all weights: for n <= d_h the bound of "
-        "Proposition 1 is tight."
+        "If all examples have the same context, rank Z <= [[printed: H (n - 1) + 1]] for all weights: for n <= d_h "
+        "the bound of Proposition 1 is tight."
     ),
     judgement="holds",
     truth=(
         "It holds, for all widths and whatever the queries are, and is reached for every d_h >= 1. The n - 1 is the "
-        "dimension of the affine hull of the tokens, whether contexts are shared or not. It is tight for the rank, not "
-        "for the number of labels: one head on two tokens holds any labels of three examples with independent queries."
+        "dimension of the affine hull of the tokens, whether contexts are shared or not. It is tight for the rank, "
+        "not for the number of labels: one head on two tokens holds any labels of three examples with independent "
+        "queries."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
     hypotheses=(
         Hypothesis(

@@ -47,16 +47,16 @@ CLAIM = Claim(
     title="Two-layer ReLU networks memorize no more",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 3",
     printed=(
-        "Reconstructed from a copy without formulas: "
-        "For T > (m (d + 1 + d_out) + d_out) / d_out there are T examples with Assumptions 1 and 2, and labels that no "
-        "ReLU network with one hidden layer of m neurons memorizes."
+        "For T > [[printed: (m (d + 1 + d_out) + d_out) / d_out]] there are T examples with Assumptions 1 and 2, and "
+        "labels that no ReLU network with one hidden layer of m neurons memorizes."
     ),
     judgement="holds",
     truth=(
-        "It holds, and with m (d + d_out) + d_out in the numerator: for d_out = 1 from T = m (d + 1) + 2 examples with "
-        "one context, almost all labels are out of reach, and which is decided exactly. If m < d_out, T = m + 2 is "
-        "enough."
+        "It holds, and with [[numerator: m (d + d_out) + d_out]] in the numerator: for d_out = 1 from T = "
+        "[[one_output: m (d + 1) + 2]] examples with one context, almost all labels are out of reach, and which is "
+        "decided exactly. If m < d_out, T = m + 2 is enough."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/relu_barrier.md",
     hypotheses=(
         Hypothesis("m >= 1", lambda neurons, **_: neurons >= 1),

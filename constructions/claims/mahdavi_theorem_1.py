@@ -10,6 +10,8 @@ from constructions.claims.claim import Claim, Hypothesis
 from constructions.claims.mahdavi_proposition_1 import uniform_examples
 from constructions.errors import InputError
 from constructions.models.construction import Construction
+from constructions.models.layer_attention import outputs as layer_outputs
+from constructions.models.model import Model
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
 from constructions.saturated.saturated_heads import saturated_heads
@@ -17,6 +19,10 @@ from constructions.saturated.single_direction_heads import single_direction_head
 from constructions.tasks.vectors import VectorTask
 
 Float64Array = NDArray[np.float64]
+
+_DRAWS = 6
+_APART = 1000  # between the seeds of two draws, so that neighbouring seeds do not share them
+_CLOSE = 1e-9  # of a label: then the weights are kept
 
 
 def labelled(
@@ -69,7 +75,7 @@ def build(
 
     Contexts that differ get random heads. A shared context gets saturated heads if $T \le H (r - 1) + 1$; else, with
     $d_h = 1$ the heads of Theorem A, and with $d_h \ge 2$ random ones, which have almost surely the same rank and
-    better condition.
+    better condition. Where float64 misses a label, heads are drawn again, and at last those of Theorem A are taken.
 
     Args:
         heads: H.
@@ -100,22 +106,40 @@ def build(
     count = examples or heads * (tokens - 1) + 1
     contexts, queries = uniform_examples(examples=count, tokens=tokens, width=width, shared=bool(shared), seed=seed)
     task = labelled(contexts, queries, outputs=outputs, classes=classes, seed=seed)
-    if shared and count <= heads * (min(tokens, head_width) - 1) + 1:
-        found = saturated_heads(contexts, queries, n_heads=heads, d_head=head_width, seed=seed)
-        maps = found.W_Q, found.W_K
-    elif shared and head_width == 1:
-        found = single_direction_heads(contexts, queries, n_heads=heads, d_head=head_width, seed=seed)
-        maps = found.W_Q, found.W_K
-    else:
-        deviation = 30.0 if head_width == 2 else 10.0
-        maps = random_heads(contexts, queries, n_heads=heads, d_head=head_width, deviation=deviation, seed=seed)
     columns = min(classes - 1, 2) if classes else outputs
-    layer = layer_with_read_out(task, *maps, d_value=columns, d_inner=columns)
+    fitting = saturated_heads if count <= heads * (min(tokens, head_width) - 1) + 1 else single_direction_heads
+    layers: list[tuple[float, Model]] = []
+    for draw in range(_DRAWS):
+        if shared and (draw == _DRAWS - 1 or fitting is saturated_heads or head_width == 1):
+            found = fitting(contexts, queries, n_heads=heads, d_head=head_width, seed=seed + draw)
+            maps = found.W_Q, found.W_K
+        else:
+            maps = random_heads(
+                contexts,
+                queries,
+                n_heads=heads,
+                d_head=head_width,
+                deviation=30.0 if head_width == 2 else 10.0,
+                seed=seed + draw * _APART,
+            )
+        layer = layer_with_read_out(task, *maps, d_value=columns, d_inner=columns)
+        layers.append((_missed(layer, task), layer))
+        if layers[-1][0] <= _CLOSE:
+            break
+    layer = min(layers, key=lambda made: made[0])[1]
     what = f"of {classes} classes" if classes else f"of {outputs} number{'s' * (outputs > 1)}"
     where = "a shared context" if shared else "contexts that differ"
     full = " = H (n - 1) + 1" if count == heads * (tokens - 1) + 1 else ""
     summary = f"{count}{full} labels {what} on {where}: H = {heads}, n = {tokens}, d = {width}, d_h = {head_width}"
     return Construction(task=task, model=layer, summary=summary)
+
+
+def _missed(layer: Model, task: VectorTask) -> float:
+    """The largest error of a label in float64; for classes 0 if every class is in front, else 1."""
+    found = layer_outputs(layer, task)
+    if task.kind == "classification":
+        return float((found.argmax(axis=1) != task.classes).any())
+    return float(np.abs(found - task.labels).max())
 
 
 def narrow_values() -> VectorTask:
@@ -137,16 +161,16 @@ CLAIM = Claim(
     title="H (min(n, d_h) - 1) + 1 labels are memorized",
     source="Mahdavi, Liao, Thrampoulidis (2024), Theorem 1",
     printed=(
-        "Reconstructed from a copy without formulas: "
         "Under Assumptions 1 and 2, with n < d and r = min(n, d_h), a layer of H heads memorizes any labels in "
-        "R^d_out of any T <= H (r - 1) + 1 examples."
+        "R^d_out of any T <= [[printed: H (r - 1) + 1]] examples."
     ),
     judgement="hypothesis",
     truth=(
-        "True if d_out <= min(d_v, d_o), also for n = d, and then for all T <= H (n - 1) + 1 whatever d_h >= 1 is. "
-        "Without that condition outputs have rank at most min(H d_v, d_o): false for one head with d_v = 1 and the two "
-        "labels (1, 0), (0, 1). Classes need min(d_v, d_o) >= 2 only, however many there are."
+        "True if d_out <= min(d_v, d_o), also for n = d, and then for all T <= [[sharper: H (n - 1) + 1]] whatever "
+        "d_h >= 1 is. Without that condition outputs have rank at most min(H d_v, d_o): false for one head with d_v "
+        "= 1 and the two labels (1, 0), (0, 1). Classes need min(d_v, d_o) >= 2 only, however many there are."
     ),
+    reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
     hypotheses=(
         Hypothesis(

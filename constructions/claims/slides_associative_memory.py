@@ -63,9 +63,9 @@ CLAIM = Claim(
     judgement="false",
     truth=(
         "For a permutation g and w_U from N / d Hadamard bases, |<w_U(a), w_U(b)>| <= mu d, some sign vectors as "
-        "inputs store all N whenever 8 N log N < (1 - mu) d^2. With random w_U too, certified: 256 with d = 128, 1000 "
-        "with d = 256. With embeddings of one's own choice rank 2 stores any number. For two output tokens, or if "
-        "every labelling must be stored, d is the limit of every W, and it is reached."
+        "inputs store all N whenever [[needed: 8 N log N]] < [[room: (1 - mu) d^2]]. With random w_U too, certified: "
+        "256 with d = 128, 1000 with d = 256. With embeddings of one's own choice rank 2 stores any number. For two "
+        "output tokens, or if every labelling must be stored, d is the limit of every W, and it is reached."
     ),
     page="docs/claims/outer_product_memory.md",
     hypotheses=(

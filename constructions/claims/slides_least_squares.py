@@ -46,14 +46,15 @@ CLAIM = Claim(
     title="The cost of the least-squares solution",
     source="Dana, slides of 13 June 2024, Almost rank d",
     printed=(
-        "For the truncation f_ls of L = log pi to rank d, "
-        "d_KL(pi, f_ls) <= N |pi|_inf^2 sigma_(d+1)^2 + (N |pi|_inf)^(3/2) sigma_(d+1)^3."
+        "For the truncation f_ls of L = log pi to rank d, d_KL(pi, f_ls) <= [[printed: N p^2 sigma^2 + (N p)^(3/2) "
+        "sigma^3]], p = |pi|_inf, sigma = sigma_(d+1)."
     ),
     judgement="hypothesis",
     truth=(
-        "True, but loose, if |pi|_inf is the largest conditional probability; false for the largest joint or prior "
-        "one. Sharp: d_KL <= sigma_(d+1)^2 / 4 for every prior, and (p/2) sigma^2 / (1 - sqrt 2 sigma / 3) for "
-        "sigma < 3 / sqrt 2, with the singular values of L or, never worse, of L without its row means."
+        "True, but loose, if p = |pi|_inf is the largest conditional probability; false for the largest joint or "
+        "prior one. Sharp: d_KL <= [[sharp: sigma^2 / 4]] for every prior, and [[mass: (p/2) sigma^2 / (1 - sqrt 2 "
+        "sigma / 3)]] for sigma < 3 / sqrt 2, with the singular values of L or, never worse, of L without its row "
+        "means."
     ),
     page="docs/claims/least_squares.md",
     hypotheses=(

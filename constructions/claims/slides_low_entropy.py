@@ -10,13 +10,13 @@ CLAIM = Claim(
     title="Laws of low entropy, an earlier form",
     source="Dana (slides of June 2024), Bound on the divergence",
     printed=(
-        "For E = lambda w_g and C = sqrt(32 log(N + 1) / d), "
-        "d_KL(pi, f) <= E[(1 - p_g) log((N - 1)/(e^H - 1))] (1 + 4C)/(1 - 2C)."
+        "For E = lambda w_g and C = [[constant: sqrt(32 log(N + 1) / d)]], d_KL(pi, f) <= E[(1 - p_g) log((N - 1)/"
+        "(e^H - 1))] [[printed: (1 + 4C)/(1 - 2C)]]."
     ),
     judgement="hypothesis",
     truth=(
-        "For C < 1/2, and then with (1 + 2C)/(1 - 2C); for unit vectors of coherence mu < 1 with (1 + mu)/(1 - mu). "
-        "For C > 1/2 the right-hand side is negative."
+        "For C < 1/2, and then with [[smaller: (1 + 2C)/(1 - 2C)]]; for unit vectors of coherence mu < 1 with (1 + "
+        "mu)/(1 - mu). For C > 1/2 the right-hand side is negative."
     ),
     page="docs/claims/theorem_2.md",
 )

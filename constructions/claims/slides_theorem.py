@@ -59,10 +59,10 @@ CLAIM = Claim(
     ),
     judgement="slip",
     truth=(
-        "With the constant that the paper gives, the bound lacks a factor sqrt(2), as Theorem 1. With "
-        "sqrt(2) max_t sqrt(1 + |z_t|^2) it holds, up to any gamma > 0, for every f = WE, if so many modules give the "
-        "N_epsilon kept contexts rank N_epsilon; then the constant can be chosen to depend on the sizes only. Without "
-        "the rank even epsilon = 0 fails (XOR)."
+        "With the constant that the paper gives, the bound lacks a factor sqrt(2), as Theorem 1. With [[corrected: "
+        "sqrt(2) P Z n]] on the right, P = Pr(left out), Z = max_t sqrt(1 + |z_t|^2), n = norm(WE), it holds, up to "
+        "any gamma > 0, for every f = WE, if so many modules give the N_epsilon kept contexts rank N_epsilon; then "
+        "the constant can be chosen to depend on the sizes only. Without the rank even epsilon = 0 fails (XOR)."
     ),
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(

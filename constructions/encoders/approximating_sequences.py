@@ -113,6 +113,65 @@ def bound_to_diverge() -> ApproximatingSequence:
     return ApproximatingSequence((FIRST, SECOND), encoder, Fraction(2, 25), 1)
 
 
+def shortest_range(delta: Fraction) -> tuple[Rows, Rows]:
+    r"""An encoder of one dimension within $\delta$ of two laws on their supports, its range nearly the least.
+
+    $W = (r, 0, r - r s / (2 \delta))$ and $E = (1, 2 \delta / r)$, where the logits after the second context,
+    $(2 \delta, 0, 2 \delta - s)$, give it the log ratios $\delta$ and $-\delta$ at its two equal tokens. With
+    r and s moved by multiples of $\delta$ for the normalization, the range is $r s / (2 \delta)$ up to
+    a factor $1 + O(\delta)$.
+
+    Args:
+        delta: $\delta$, at most 1/16.
+
+    Returns:
+        W and E, as balls of the working precision.
+
+    Raises:
+        InputError: A delta out of range.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 4. Page: docs/claims/logit_range.md
+
+    Example:
+        >>> weights, _ = shortest_range(Fraction(1, 100))
+        >>> 30 < float(weights[0][0] - weights[2][0]) < 40
+        True
+    """
+    if not 0 < delta <= Fraction(1, 16):
+        raise InputError(f"delta = {delta}, expected a number in (0, 1/16]")
+    step = _ball(delta) * (1 - _ball(delta))  # a little less than delta pays for the normalizations
+    r, s = arb(3).log() - step, arb(2).log() + step
+    far = r * s / (2 * step)
+    return [[r], [arb(0)], [r - far]], [[arb(1)], [2 * step / r]]
+
+
+def least_likely(exponent: int) -> ApproximatingSequence:
+    r"""One context with the law (1, 0), and logits $(0, -\alpha \log(1/\delta))$: all probabilities are above $\delta^\alpha / 2$.
+
+    Args:
+        exponent: $\alpha$, at least 1.
+
+    Returns:
+        The sequence, with $c = 1/2$; the range is $\alpha \log(1/\delta)$.
+
+    Raises:
+        InputError: An exponent below 1.
+
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 4. Page: docs/claims/logit_range.md
+
+    Example:
+        >>> [round(float(x), 3) for x in least_likely(2).logits(Fraction(1, 4))[0]]
+        [0.0, -2.773]
+    """  # noqa: E501
+    if exponent < 1:
+        raise InputError(f"exponent = {exponent}, expected at least 1")
+
+    def encoder(delta: Fraction) -> tuple[Rows, Rows]:
+        return [[arb(0)], [exponent * _ball(delta).log()]], [[arb(1)]]
+
+    return ApproximatingSequence(((Fraction(1), Fraction(0)),), encoder, Fraction(1, 2), exponent)
+
+
 def within_range(largest: Fraction) -> tuple[list[Fraction], list[Fraction]]:
     r"""An encoder for `FIRST` and `SECOND` in one dimension whose logits have a range of at most R, close to the best one.
 

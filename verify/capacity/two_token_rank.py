@@ -79,6 +79,30 @@ def two_token_rank(context: NDArray, queries: NDArray) -> TwoTokenRank:
     return TwoTokenRank(len(rows), G.rank(), tuple(_primitive(column) for column in columns))
 
 
+def two_token_ceiling(context: NDArray, queries: NDArray, *, n_heads: int) -> int:
+    """What the rank of $Z$ is at most on one context of two tokens, for all weights of so many heads.
+
+    Args:
+        context: As for `two_token_rank`.
+        queries: Likewise.
+        n_heads: H, at least 0.
+
+    Returns:
+        The largest rank.
+
+    Raises:
+        InputError: As for `two_token_rank`.
+        HypothesisError: Likewise.
+
+    Page: docs/claims/context_rank.md
+
+    Example:
+        >>> two_token_ceiling(np.eye(2), np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]), n_heads=5)
+        3
+    """
+    return two_token_rank(context, queries).largest(n_heads)
+
+
 def _class(query: Sequence[fmpq]) -> tuple[tuple[fmpq, ...], int]:
     """The one of a vector and its negative whose first nonzero entry is positive, and the sign that leads there."""
     leading = next((entry for entry in query if entry != 0), fmpq(0))

@@ -5,8 +5,10 @@ Page: docs/audit.md
 
 import importlib
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from constructions.claims import REGISTER, claims
@@ -19,13 +21,32 @@ Progress = Callable[[str, float | None, str], None]
 
 NEEDED: dict[Judgement, frozenset[Role]] = {
     "holds": frozenset({"claim"}),
-    "slip": frozenset({"counterexample", "repair"}),
-    "hypothesis": frozenset({"counterexample", "repair"}),
+    "slip": frozenset({"constant", "reached"}),
+    "hypothesis": frozenset({"without", "with"}),
     "false": frozenset({"counterexample", "repair"}),
-    "redundant": frozenset({"claim"}),
-    "answered": frozenset({"claim"}),
+    "invalid-proof": frozenset({"step", "repair"}),
+    "redundant": frozenset({"needless"}),
+    "answered": frozenset({"answer"}),
+    "measured": frozenset({"measurement"}),
+    "open": frozenset({"known"}),
 }
 """The evidence without which a judgement is not confirmed."""
+
+ALLOWED: dict[Judgement, frozenset[Role]] = {
+    "holds": frozenset({"sharper", "reached", "boundary"}),
+    "slip": frozenset({"claim", "repair", "sharper", "boundary"}),
+    "hypothesis": frozenset({"claim", "sharper", "reached", "boundary"}),
+    "false": frozenset({"claim", "sharper", "reached", "boundary"}),
+    "invalid-proof": frozenset({"claim", "sharper", "reached", "boundary"}),
+    "redundant": frozenset({"sharper", "boundary"}),
+    "answered": frozenset({"sharper", "reached", "boundary"}),
+    "measured": frozenset({"sharper", "boundary"}),
+    "open": frozenset({"boundary"}),
+}
+"""The evidence that a judgement may rest on besides; any other contradicts it."""
+
+REFUTING: frozenset[Role] = frozenset({"counterexample", "without", "constant", "step"})
+"""The evidence that refutes something that is printed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,41 +67,54 @@ class Audit:
 
     @property
     def confirmed(self) -> bool:
-        """Whether all evidence was PROVED, and there is some of every kind that the judgement needs."""
-        return NEEDED[self.claim.judgement] <= {piece.role for piece in self.evidence} and all(
-            piece.verdict is Verdict.PROVED for piece in self.evidence
-        )
+        """Whether all evidence was PROVED, and nothing is missing that the judgement and the statements need."""
+        return not self.missing and all(piece.verdict is Verdict.PROVED for piece in self.evidence)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Why the evidence, were all of it PROVED, would not confirm the judgement: one sentence for each reason."""
+        word, roles = self.claim.judgement, {piece.role for piece in self.evidence}
+        compared = {formula for piece in self.evidence for one in piece.compared for formula in one.formulas}
+        reasons = [f"'{word}' needs evidence of the kind '{role}'" for role in sorted(NEEDED[word] - roles)]
+        reasons += [
+            f"'{word}' allows no evidence of the kind '{role}'" for role in sorted(roles - NEEDED[word] - ALLOWED[word])
+        ]
+        if word == "hypothesis" and not any(piece.role == "with" and piece.theorems for piece in self.evidence):
+            reasons.append("'hypothesis' needs evidence of the kind 'with' that rests on a theorem")
+        reasons += [
+            f"no evidence computes {self.claim.formulas[name]} ({name})"
+            for name in self.claim.formulas
+            if (self.claim.id, name) not in compared
+        ]
+        return tuple(reasons)
 
     def summary(self) -> dict[str, Any]:
         """The audit as plain JSON data: the fields of docs/audit.md."""
-        counterexamples = [piece for piece in self.evidence if piece.role == "counterexample"]
+        refuting = [piece for piece in self.evidence if piece.role in REFUTING]
         return {
             "id": self.claim.id,
             "title": self.claim.title,
             "source": self.claim.source,
             "page": self.claim.page,
             "verdict": self.claim.judgement,
+            "reconstructed": self.claim.reconstructed or None,
             "confirmed": self.confirmed,
+            "missing": list(self.missing),
             "printed": self.claim.printed,
             "truth": self.claim.truth,
             "promised": [piece.promised for piece in self.evidence],
-            "certified": [piece.certified for piece in self.evidence],
+            "certified": [f"{piece.certified}, {piece.speaks_of}" for piece in self.evidence],
             "counterexample": [
-                {"statement": piece.statement, "certified": piece.certified, **piece.data} for piece in counterexamples
+                {
+                    "statement": piece.statement,
+                    "certified": piece.certified,
+                    "quantifier": piece.quantifier.value,
+                    **piece.data,
+                }
+                for piece in refuting
             ]
             or None,
-            "evidence": [
-                {
-                    "role": piece.role,
-                    "statement": piece.statement,
-                    "promised": piece.promised,
-                    "certified": piece.certified,
-                    "verdict": piece.verdict.value,
-                    "method": piece.method,
-                    "data": dict(piece.data),
-                }
-                for piece in self.evidence
-            ],
+            "evidence": [piece.summary() for piece in self.evidence],
             "seconds": round(self.seconds, 3),
         }
 
@@ -98,6 +132,8 @@ def audit_claims(
     Yields:
         An audit for each claim, in the order of the register.
 
+    What raises is an undecided piece of evidence, with the error as its text; the other claims go on.
+
     Raises:
         InputError: There is no such claim.
 
@@ -112,12 +148,30 @@ def audit_claims(
     for claim in claims(ids):
         start = time.perf_counter()
         report(claim.id, None, claim.title)
-        found = []
-        for piece in importlib.import_module(f"verify.claims.{claim.module}").evidence(full=full):
-            found.append(piece)
-            report(claim.id, None, f"{piece.verdict.value}: {piece.certified}")
+        found: list[Evidence] = []
+        try:
+            for piece in importlib.import_module(f"verify.claims.{claim.module}").evidence(full=full):
+                found.append(piece)
+                report(claim.id, None, f"{piece.verdict.value}: {piece.certified}")
+        except Exception as error:
+            found.append(_not_computed(error, after=len(found)))
+            report(claim.id, None, f"{found[-1].verdict.value}: {found[-1].certified}")
         report(claim.id, 1.0, "")
         yield Audit(claim=claim, evidence=tuple(found), seconds=time.perf_counter() - start)
+
+
+def _not_computed(error: Exception, *, after: int) -> Evidence:
+    """What stands for the evidence that was still to come when it raised: undecided, with the error and its place."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "nowhere"
+    return Evidence(
+        role="error",
+        statement=f"The evidence after piece {after} was not computed.",
+        promised="evidence",
+        certified=f"{type(error).__name__}: {error}",
+        verdict=Verdict.UNDECIDED,
+        method=f"raised in {place}",
+    )
 
 
 def _silent(claim: str, share: float | None, detail: str) -> None:

@@ -13,16 +13,20 @@ from flint import fmpq
 from constructions.bigrams.one_head import one_head_memory
 from constructions.capacity.expected_accuracy import guaranteed_number
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
+from constructions.claims.dana_corollary_1 import CLAIM
+from constructions.features.embeddings import integer_front_end
 from constructions.memories.lookup_table import exact_lookup_table, lookup_front_end, lookup_table
 from constructions.memories.memory import build_memory
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
-from verify.capacity.sign_patterns import heads_for_every_labelling
-from verify.capacity.sign_relation import forbids_one_head
 from verify.certificates.memorization import certify_memorization
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
 from verify.forward.float64 import enclose_features
 from verify.forward.rationals import exact_network_logits, exact_outputs, exact_rank
 from verify.linear_algebra.singular_values import enclose_condition
@@ -49,6 +53,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     for length in (4, 5) if full else (4,):
         yield _labellings(length)
     yield _growth(20 if full else 12)
+    yield _no_more_than_suffice()
     for name, contexts in _sets(full):
         yield _guaranteed(name, contexts)
     for n_tokens, length in ((2, 2), (3, 2), (2, 3), (2, 4), *(((4, 2), (3, 3)) if full else ())):
@@ -65,20 +70,32 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _xor() -> Evidence:
     multipliers = forbidding_multipliers(_XOR, _XOR_LABELS)
-    verdict = Verdict.UNDECIDED if multipliers is None else forbids_one_head(_XOR, _XOR_LABELS, multipliers)
+    forbidden = ONE_HEAD_LABELS.at(contexts=_XOR, labels=_XOR_LABELS, multipliers=_or_nothing(multipliers, _XOR_LABELS))
     return Evidence(
         role="counterexample",
-        statement=f"No weights of one head, of any widths, memorize XOR: {len(_XOR)} contexts, N = 2, S = 3.",
+        statement=f"One head, of any width, does not memorize XOR: {len(_XOR)} contexts, N = 2, S = 3.",
         promised=f"{len(_XOR)} = H d_h + 2 memorized with d = d_h = 2, H = 1",
-        certified=f"at most {len(_XOR) - 1} for all weights of one head",
-        verdict=verdict,
+        certified=f"at most {len(_XOR) - 1}",
+        verdict=Verdict.PROVED,
         method="an integer relation between the contexts",
         data={
             "contexts": _XOR.tolist(),
             "labels": _XOR_LABELS.tolist(),
             "multipliers": None if multipliers is None else multipliers.tolist(),
         },
+        quantifier=Quantifier.ALL_WEIGHTS,
+        means=(Means.EXACT,),
+        compared=(
+            Comparison(forbidden, "=", Verdict.PROVED),
+            Comparison(len(_XOR), "<=", stated(CLAIM, "printed", H=1, d_h=2)),
+            Comparison(len(_XOR), ">", stated(CLAIM, "printed", H=0, d_h=2)),
+        ),
     )
+
+
+def _or_nothing(multipliers: np.ndarray | None, labels: np.ndarray) -> np.ndarray:
+    """Multipliers for the judge: zeros, which prove nothing, where none were found."""
+    return np.zeros((len(labels), int(labels.max()) + 1), dtype=np.int64) if multipliers is None else multipliers
 
 
 def _labellings(length: int) -> Evidence:
@@ -88,35 +105,70 @@ def _labellings(length: int) -> Evidence:
     labellings = [np.array([0, *rest]) for rest in product(range(2), repeat=len(contexts) - 1)]
     if len(labellings) > 2**7:
         labellings = [labellings[i] for i in np.random.default_rng(0).choice(len(labellings), 2**7, replace=False)]
-    forbidden = 0
+    compared = []
     for labels in labellings:
         multipliers = forbidding_multipliers(contexts, labels)
-        forbidden += multipliers is not None and forbids_one_head(contexts, labels, multipliers) is Verdict.PROVED
+        if multipliers is not None:
+            forbidden = ONE_HEAD_LABELS.at(contexts=contexts, labels=labels, multipliers=multipliers)
+            compared.append(Comparison(forbidden, "=", Verdict.PROVED))
     return Evidence(
         role="counterexample",
         statement=(
-            f"{forbidden} of {len(labellings)} labellings of the {len(contexts)} contexts of {length} tokens out of 2 "
-            f"with one last token are beyond one head of any width."
+            f"{len(compared)} of {len(labellings)} labellings of the {len(contexts)} contexts of {length} tokens out "
+            f"of 2 with one last token are beyond one head of any width."
         ),
         promised=f"none, by Theorem 1 with H = 1, d = d_h = {len(contexts) // 2}",
-        certified=f"{forbidden} of {len(labellings)} for all weights of one head",
-        verdict=proved(forbidden > 0),
+        certified=f"{len(compared)} of {len(labellings)}",
+        verdict=proved(len(compared) > 0),
         method="integer relations between the contexts",
+        quantifier=Quantifier.ALL_WEIGHTS if compared else Quantifier.THESE,
+        means=(Means.EXACT,),
+        compared=tuple(compared),
     )
 
 
 def _growth(length: int) -> Evidence:
-    heads = heads_for_every_labelling(2, length)
+    least = HEADS_FOR_EVERY_LABELLING.at(n_tokens=2, length=length)
     return Evidence(
         role="counterexample",
         statement=(
-            f"Fewer than {heads} heads, of any widths, leave some labelling of the {2 ** (length - 1)} contexts of "
-            f"{length} tokens out of 2 with one last token unmemorized."
+            f"Fewer than {least.value} heads, of any widths, leave some labelling of the {2 ** (length - 1)} contexts "
+            f"of {length} tokens out of 2 with one last token unmemorized."
         ),
         promised=f"1 head suffices, by Theorem 1 with d = d_h = {2 ** (length - 2)}",
-        certified=f"H >= {heads}",
-        verdict=proved(heads > 1),
+        certified=f"H >= {least.value}",
+        verdict=Verdict.PROVED,
         method="Warren's count of sign patterns, in balls",
+        quantifier=Quantifier.ALL_WEIGHTS,
+        means=(Means.BALLS,),
+        compared=(Comparison(least, ">", 1),),
+    )
+
+
+def _no_more_than_suffice() -> Evidence:
+    """Where few contexts have one last token, features of full rank hold every labelling: no count may ask for more."""
+    compared, shown = [], []
+    for length in (2, 3, 4):
+        contexts = np.array([[*rest, 0] for rest in product(range(2), repeat=length - 1)])
+        heads = len(contexts) - 1
+        front_end = integer_front_end(
+            "rank-one", d_vocab=2, n_ctx=length, d_model=2, d_head=1, n_heads=heads, seed=length
+        )
+        compared += [
+            Comparison(exact_rank(front_end, contexts).lower, "=", len(contexts)),
+            Comparison(HEADS_FOR_EVERY_LABELLING.at(n_tokens=2, length=length), "<=", heads),
+        ]
+        shown.append(f"{heads} for {len(contexts)}")
+    return Evidence(
+        role="boundary",
+        statement="the contexts of 2, 3, 4 tokens out of 2 with one last token: features of full rank, so that every "
+        f"labelling is memorized, with so many heads for so many contexts: {', '.join(shown)}",
+        promised="the count of heads that are needed is no larger",
+        certified="no larger",
+        verdict=Verdict.PROVED,
+        method="rank over GF(2^62 - 57); Warren's count in balls",
+        means=(Means.MODULAR, Means.BALLS),
+        compared=tuple(compared),
     )
 
 
@@ -138,14 +190,19 @@ def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
     task = array_task(contexts, next_tokens=labels, vocabulary=n_tokens, target="labels")
     margin = _margin(build_memory(task, d_model=2, d_head=1, n_heads=heads).model, task, sizes=(2, 1, heads))
     last_tokens = len({context[-1] for context in contexts.tolist()})
-    promised = max(last_tokens, min(size, heads + min(2, last_tokens)))
+    promised = stated(CLAIM, "memorized", T=size, j=last_tokens, H=heads)
+    with_fewer = stated(CLAIM, "memorized", T=size, j=last_tokens, H=heads - 1)
+    # Contexts of pairwise distinct last tokens need no head.
+    fewer = (Comparison(size, ">", with_fewer),) if last_tokens < size else ()
     return Evidence(
         role="repair",
         statement=f"{name}: {size} contexts of {contexts.shape[1]} tokens, memorized with d = 2, d_h = 1, H = {heads}.",
-        promised=f"max(j, min(T, H + min(2, j))) = {promised} memorized",
+        promised=f"{promised} memorized",
         certified=f"{size} labels in front by {margin:.3g} nats or more",
-        verdict=proved(margin > 0 and promised == size),
+        verdict=proved(margin > 0),
         method="enclosure of the logits",
+        means=(Means.ENCLOSURES,),
+        compared=(Comparison(size, "=", promised), *fewer),
     )
 
 
@@ -153,7 +210,10 @@ def _all_contexts(n_tokens: int, length: int) -> Evidence:
     size = n_tokens**length
     heads = max(1, -(-(size - 2) // 2))
     task = enumerated_task(n_tokens, length)
-    margin = _margin(build_memory(task, d_model=2, d_head=2, n_heads=heads).model, task, sizes=(2, 2, heads))
+    network = build_memory(task, d_model=2, d_head=2, n_heads=heads).model
+    margin = _margin(network, task, sizes=(2, 2, heads))
+    numbers = sum(tensor.size for tensor in network.tensors().values())
+    exactly = size == 2 * heads + 2  # the count of the source is one of as many contexts as the heads allow
     return Evidence(
         role="repair",
         statement=f"All {size} contexts of {length} tokens out of {n_tokens}, memorized with d = d_h = 2, H = {heads}.",
@@ -161,6 +221,15 @@ def _all_contexts(n_tokens: int, length: int) -> Evidence:
         certified=f"{size} labels in front by {margin:.3g} nats or more",
         verdict=proved(margin > 0),
         method="enclosure of the logits",
+        means=(Means.ENCLOSURES,),
+        compared=(
+            Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2)),
+            *(
+                (Comparison(numbers, "=", stated(CLAIM, "parameters", S=length, N=n_tokens, T=size)),)
+                if exactly
+                else ()
+            ),
+        ),
     )
 
 
@@ -181,6 +250,7 @@ def _exact_tables(sizes: range) -> Evidence:
         certified=f"rank N^2 in {sum(rank.full for rank in ranks)} of {len(ranks)} cases",
         verdict=proved(square and len(ranks) > 0 and all(rank.full for rank in ranks)),
         method=f"rank over GF({ranks[0].prime})",
+        means=(Means.MODULAR,),
     )
 
 
@@ -202,6 +272,7 @@ def _exact_outputs(sizes: range) -> Evidence:
         certified=f"equal in {sum(reached)} of {len(reached)} cases",
         verdict=decided(all(reached)),
         method="exact rationals",
+        means=(Means.EXACT,),
     )
 
 
@@ -220,6 +291,7 @@ def _singular_table() -> Evidence:
         certified=f"singular, at {sum(holds)} of {len(holds)} gaps and so at all",
         verdict=decided(all(holds) and seen[0] != seen[1]),
         method="exact rationals",
+        means=(Means.EXACT,),
     )
 
 
@@ -239,6 +311,7 @@ def _table(n_tokens: int) -> Evidence:
         certified=f"margin >= {margin:.5g} nats, float32 errors <= {rounding:.2g} nats, condition <= {condition:.5g}",
         verdict=proved(margin > 2 * rounding and condition < 200.0),
         method="enclosures of logits and singular values; a-priori rounding bound",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -253,6 +326,7 @@ def _one_head_every_labelling(n_tokens: int) -> Evidence:
         certified=f"margin >= {margin:.6f} nats",
         verdict=proved(margin > 0.4999),
         method="enclosure of the logits",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -267,6 +341,7 @@ def _one_head(n_tokens: int, *, draws: int) -> Evidence:
         certified=f"margin >= {margin:.6f} nats",
         verdict=proved(margin > 0.4999),
         method="enclosure of the logits",
+        means=(Means.ENCLOSURES,),
     )
 
 

@@ -10,16 +10,19 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.capacity.expected_accuracy import expected_accuracy, partial_task, solvable_contexts
+from constructions.capacity.expected_accuracy import partial_task, solvable_contexts
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
-from constructions.claims.dana_corollary_2 import best_on_xor
+from constructions.claims.dana_corollary_2 import CLAIM, best_on_xor
 from constructions.memories.memory import build_memory
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Task
-from verify.capacity.sign_relation import forbids_one_head
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import ONE_HEAD_LABELS
 from verify.forward.float64 import enclose_logits
 from verify.verdict import Verdict, decided
 
@@ -60,25 +63,32 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _bounded(task: Task) -> Evidence:
     contexts, labels = task.contexts, task.labels
     d_model, d_head, n_heads = 2, 1, 1
-    promised = expected_accuracy(2, Fraction(n_heads * d_head + d_model, len(contexts)))
+    promised = stated(CLAIM, "printed", N=2, H=n_heads, d_h=d_head, d=d_model, T=len(contexts))
     multipliers = forbidding_multipliers(contexts, labels)
-    verdict = Verdict.UNDECIDED if multipliers is None else forbids_one_head(contexts, labels, multipliers)
+    if multipliers is None:
+        multipliers = np.zeros((len(labels), 2), dtype=np.int64)  # these prove nothing
+    forbidden = ONE_HEAD_LABELS.at(contexts=contexts, labels=labels, multipliers=multipliers)
     best = 1 - Fraction(1, len(contexts))
     return Evidence(
         role="counterexample",
-        statement=(
-            f"The accuracy on XOR, {len(contexts)} equally likely contexts, is at most {best} for all weights of one "
-            f"head."
-        ),
+        statement=(f"The accuracy on XOR, {len(contexts)} equally likely contexts, is at most {best} with one head."),
         promised=f"accuracy >= {promised} with d = {d_model}, d_h = {d_head}, H = {n_heads}",
         certified=f"accuracy <= {best}",
-        verdict=verdict if best < promised else Verdict.UNDECIDED,
+        verdict=Verdict.PROVED,
         method="an integer relation between the contexts",
         data={
             "contexts": contexts.tolist(),
             "labels": labels.tolist(),
-            "multipliers": None if multipliers is None else multipliers.tolist(),
+            "multipliers": multipliers.tolist(),
         },
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(forbidden, "=", Verdict.PROVED),
+            Comparison(best, "<", promised),
+            Comparison(best, "=", stated(CLAIM, "best")),
+            Comparison(promised, "=", stated(CLAIM, "promised")),
+        ),
     )
 
 
@@ -94,6 +104,7 @@ def _attained(example: Construction[Task]) -> Evidence:
         certified=f"accuracy = {accuracy}",
         verdict=decided(accuracy >= best) if accuracy is not None else Verdict.UNDECIDED,
         method="enclosure of the logits",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -114,7 +125,7 @@ def _mean(name: str, contexts: Int64Array, n_tokens: int, d_model: int, d_head: 
             certain = certain and accuracy is not None
             total, least, count = total + (accuracy or 0), min(least, accuracy or Fraction(0)), count + 1
     mean, share = total / count, Fraction(len(solved), len(contexts))
-    formula = expected_accuracy(n_tokens, share)
+    formula = stated(CLAIM, "mean", N=n_tokens, m=share)
     return Evidence(
         role="repair",
         statement=(
@@ -122,10 +133,13 @@ def _mean(name: str, contexts: Int64Array, n_tokens: int, d_model: int, d_head: 
             f"d_h = {d_head}, H = {n_heads}, weights built from K = {len(solved)} of the labels have the mean accuracy "
             f"1/N + (1 - 1/N) K/T, and never less than K/T."
         ),
-        promised=f"mean accuracy = {formula}, accuracy >= {share}",
+        promised=f"mean accuracy {formula}, accuracy >= {share}",
         certified=f"mean accuracy = {mean}, accuracy >= {least}" if certain else "a prediction is not certain",
-        verdict=decided(mean == formula and least >= share) if certain else Verdict.UNDECIDED,
+        verdict=decided(least >= share) if certain else Verdict.UNDECIDED,
         method="enclosure of the logits, and enumeration of the labels",
+        means=(Means.ENCLOSURES,),
+        quantifier=Quantifier.EVERY,
+        compared=(Comparison(mean, "=", formula),),
     )
 
 

@@ -10,10 +10,13 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
+from constructions.claims.dana_definition_2 import CLAIM
 from constructions.encoders.approximating_sequences import FIRST, SECOND, bound_to_diverge, scaled_encoder
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
 from verify.encoders.logit_range import BITS, ball, judge_approximation, mean_divergence, scaling_constants
-from verify.verdict import Verdict, proved
+from verify.verdict import Verdict, decided, proved
 
 Rows = list[list[Fraction]]
 
@@ -41,13 +44,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _in_general_position(tokens: int, width: int, contexts: int, *, encoders: int, depth: int) -> Evidence:
     generator = np.random.default_rng((2, tokens, width, contexts))
-    verdicts, least = [], None
+    verdicts, least, compared = [], None, []
     for _ in range(encoders):
         weights, embeddings = _random(generator, tokens, width), _random(generator, contexts, width)
         g, limit = scaling_constants(logits_of(weights, embeddings))
         with ctx.workprec(BITS):
             verdicts.append(proved(bool(g > 0)))
-            constant = arb((g / (4 * limit)).lower())
+            constant = arb(ball(stated(CLAIM, "constant", g=g, R=limit).value).lower())
             # Any R above the range will do for the sequence; an exact one.
             largest = Fraction(float(limit) * (1 + 2.0**-40))
             first = min(Fraction(1), Fraction(float(8 * g / limit) * (1 - 2.0**-40)))
@@ -55,26 +58,44 @@ def _in_general_position(tokens: int, width: int, contexts: int, *, encoders: in
             verdicts.append(Verdict.UNDECIDED)
             continue
         least = constant if least is None else arb.min(least, constant)
+        smallest = arb("inf")
         for n in range(depth):
-            verdicts.append(_approximates_own_law(weights, embeddings, largest, first / 2**n, constant))
+            verdict, smallest, factor = _approximates_own_law(weights, embeddings, largest, first / 2**n, constant)
+            verdicts.append(verdict)
+            compared.append(Comparison(factor, "=", stated(CLAIM, "factor", delta=first / 2**n, R=largest)))
+        # For small delta the log ratios tend to g / (2R) times delta: c is half of what is true of the construction.
+        half = stated(CLAIM, "constant", g=g, R=limit)
+        with ctx.workprec(BITS):
+            slope = smallest / ball(first / 2 ** (depth - 1))
+            compared += [Comparison(slope / arb("1.9"), ">", half), Comparison(slope / arb("2.1"), "<", half)]
     return Evidence(
-        "claim",
+        "needless",
         f"{encoders} random encoders, N = {tokens}, d = {width}, {contexts} contexts: no logit is the mean of its row, "
         f"and (1 + delta / (2R)) f satisfies (16) for the laws of f, for {depth} values of delta",
         "softmax(f) in M with alpha = 1, c = g / (4R)",
         f"(16) holds with c >= {_down(least)}" if least is not None else "not decided",
         Verdict.all_of(verdicts),
         f"exact encoders, balls of {BITS} bits",
+        means=(
+            Means.EXACT,
+            Means.BALLS,
+        ),
+        compared=tuple(compared),
     )
 
 
 def _approximates_own_law(
     weights: Rows, embeddings: Rows, largest: Fraction, delta: Fraction, constant: arb
-) -> Verdict:
-    """(16) for the laws of an encoder, which are no rational numbers: log ratios are differences of log-softmaxes."""
+) -> tuple[Verdict, arb, Fraction]:
+    """(16) for the laws of an encoder, which are no rational numbers: log ratios are differences of log-softmaxes.
+
+    Also the least log ratio, and the factor between the two encoders.
+    """
     own = logits_of(weights, embeddings)
     other = logits_of(*scaled_encoder(weights, embeddings, largest_range=largest, delta=delta))
-    verdicts = []
+    factor = next(b / a for a, b in zip(own[0], other[0], strict=True) if a)
+    verdicts = [decided(other == [[factor * entry for entry in row] for row in own])]
+    least = arb("inf")
     # A factor 1 - 2^-30 of c pays for R, which was rounded up.
     with ctx.workprec(BITS):
         lowest = constant * (1 - arb(2) ** -30) * ball(delta)
@@ -82,8 +103,9 @@ def _approximates_own_law(
             shift = _log_sum_exp(scaled) - _log_sum_exp(row)
             for f, h in zip(row, scaled, strict=True):
                 ratio = abs(ball(f) - ball(h) + shift)
+                least = least.min(ratio)
                 verdicts.append(proved(bool(lowest <= ratio) and bool(ratio <= ball(delta))))
-    return Verdict.all_of(verdicts)
+    return Verdict.all_of(verdicts), least, factor
 
 
 def _uniform_encoder(depth: int) -> Evidence:
@@ -100,13 +122,17 @@ def _uniform_encoder(depth: int) -> Evidence:
         with ctx.workprec(BITS):
             verdicts.append(proved(bool(g > 0) and bool(last <= limit * limit / 8)))
     return Evidence(
-        "claim",
+        "needless",
         f"uniform laws, N = 4, d = 2, 3 contexts: the encoder f = 0 is no member of the construction (g = 0), and "
         f"{depth} encoders in general position tend to it",
         "d_KL(pi, M) <= R^2 / 8 for each",
         f"g > 0 and at most {_up(last)} nats for the last",
         Verdict.all_of(verdicts),
         f"exact encoders, balls of {BITS} bits",
+        means=(
+            Means.EXACT,
+            Means.BALLS,
+        ),
     )
 
 
@@ -128,13 +154,14 @@ def _no_more_than_encoders(count: int) -> Evidence:
             reached = mean_divergence(logits, laws, prior)
             verdicts.append(proved(bool(reached <= _divergence_from(limits, laws, prior) + ball(delta))))
     return Evidence(
-        "claim",
+        "needless",
         f"{count} random pairs of laws pi with the supports of phi = (3/4, 1/4, 0), (2/5, 2/5, 1/5), N = 3, d = 1, and "
         "encoders f_delta that satisfy (16) for phi",
         "d_KL(pi, L) <= d_KL(pi, f_delta) <= d_KL(pi, phi) + delta",
         f"the second one holds on {sum(verdict is Verdict.PROVED for verdict in verdicts[1::2])} of {count}",
         Verdict.all_of(verdicts),
         f"balls of {BITS} bits",
+        means=(Means.BALLS,),
     )
 
 
@@ -143,12 +170,13 @@ def _one_token() -> Evidence:
         [[Fraction(5)]], [[Fraction(1)]], delta=Fraction(1, 2), constant=Fraction(1, 100), exponent=1
     )
     return Evidence(
-        "claim",
-        "N = 1: the only law has the log ratio 0 for every encoder, so that (16) fails and M is empty",
+        "boundary",
+        "N = 1: the only law has the log ratio 0, so that (16) fails and M is empty",
         "the hypothesis N >= 2 is needed",
         f"(16): {found.value}",
         Verdict.PROVED if found is Verdict.REFUTED else Verdict.UNDECIDED,
         "balls",
+        means=(Means.BALLS,),
     )
 
 

@@ -16,10 +16,13 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.sums import total
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.encoder_bracket import bracketed
+from verify.claims.evidence import Evidence, Means
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import ENCODER_DIVERGENCE
 from verify.divergence.kullback_leibler import entropy
 from verify.encoders.encoder_ceiling import encoder_divergence, mean_divergence, network_divergence
-from verify.encoders.encoder_floor import encoder_floor
 from verify.verdict import Verdict, proved
 
 Float64Array = NDArray[np.float64]
@@ -44,6 +47,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _attained(sizes)
     for spread in (0.1, 1.0):
         yield _bracketed(sizes, spread)
+    yield bracketed("claim")
     yield _full_support_is_needed((1, 10, 100, 700) if full else (1, 10, 100))
     yield _built()
 
@@ -88,30 +92,35 @@ def _attained(sizes: tuple[tuple[int, int, int], ...]) -> Evidence:
         "logits of a bounded size, so that the infimum is over a compact set of matrices of rank at most d and is "
         "attained; an encoder that is strictly better than E = 0 is there",
         "a minimum exists",
-        f"|centred logits| <= {number(max(radii), digits=4, bound='upper')} for all encoders at least as good as E = 0",
+        f"|centred logits| <= {number(max(radii), digits=4, bound='upper')} where KL is at most that of E = 0",
         Verdict.all_of(verdicts),
         f"{_FLOATS}: (T U + H(pi_t)) / pi_tj",
+        means=(Means.ENCLOSURES,),
     )
 
 
 def _bracketed(sizes: tuple[tuple[int, int, int], ...], spread: float) -> Evidence:
-    verdicts, shares, shown = [], [], []
+    compared, shares, shown = [], [], []
     for tokens, rows, rank in sizes:
         laws = np.exp(spread * np.random.default_rng(rank).standard_normal((rows, tokens)))
         found = best_encoder(laws, rank, starts=8)
         _, upper = encoder_divergence(found.E, found.W, laws)
-        lower = encoder_floor(laws, rank).lower
-        verdicts.append(proved(0.0 < lower <= upper))
+        floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=rank)
+        lower = floor.value
+        compared += [Comparison(floor, ">", 0), Comparison(floor, "<=", upper)]
         shares.append(lower / upper)
         shown.append(f"[{number(lower, digits=4, bound='lower')}, {number(upper, digits=4, bound='upper')}]")
     return Evidence(
         "claim",
         f"laws with normal logarithms of deviation {spread}, (N, T, d) = {_listed(sizes)}: the best encoder that was "
-        "found is an upper bound of the minimum, the sharpened Theorem B a lower bound for all encoders",
+        "found is an upper bound of the minimum, the sharpened Theorem B a lower bound",
         "0 < lower <= minimum <= upper",
         f"minimum in {', '.join(shown)} nats; the lower bounds are >= {min(shares):.2f} of the upper ones",
-        Verdict.all_of(verdicts),
+        Verdict.PROVED,
         f"{_FLOATS}: singular values, divergences",
+        means=(Means.ENCLOSURES,),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=tuple(compared),
     )
 
 
@@ -121,13 +130,14 @@ def _full_support_is_needed(sizes: tuple[int, ...]) -> Evidence:
     lower, upper = [float(value.lower()) for value in values], [float(value.upper()) for value in values]
     falls = all(after < before for before, after in zip(lower, upper[1:], strict=False))
     return Evidence(
-        "claim",
+        "boundary",
         "Assumption 2 is needed: N = 2, d = 1, pi = (1, 0): KL = log(1 + exp(-x)) is positive for every difference "
         f"x of the logits and falls to 0; x = {', '.join(map(str, sizes))}",
         "no minimum without full support",
         f"0 < KL <= {', '.join(number(value, bound='upper') for value in upper)}",
         Verdict.all_of([proved(all(value > 0.0 for value in lower)), proved(falls)]),
         f"{_FLOATS}: log1p",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -135,18 +145,21 @@ def _built() -> Evidence:
     made = CLAIM.construct()
     task, network = made.task, made.model
     laws = task.laws if task.laws is not None else np.zeros((1, 1))
-    certified = certify_memorization(network, task, rank=True)
+    certified = certify_memorization(network, task, made.criterion, rank=True)
     lower, upper = network_divergence(network, task)
-    floor = encoder_floor(laws, network.d_model, prior=task.prior).lower
+    floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=network.d_model, prior=task.prior)
     ranked = proved(certified.certificate.statement(FEATURE_RANK) is not None)
     return Evidence(
         "claim",
         f"weights built: {made.summary}; their mean divergence is that of the best encoder found",
         "divergence of the best encoder",
-        f"KL in [{number(lower, digits=6, bound='lower')}, {number(upper, digits=6, bound='upper')}], no encoder of "
-        f"rank {network.d_model} below {number(floor, digits=4, bound='lower')} nats",
-        Verdict.all_of([ranked, proved(0.0 < floor <= upper < np.inf)]),
+        f"KL in [{number(lower, digits=6, bound='lower')}, {number(upper, digits=6, bound='upper')}], rank "
+        f"{network.d_model} not below {number(floor.value, digits=4, bound='lower')} nats",
+        Verdict.all_of([ranked, certified.certificate.verdict, proved(upper < np.inf)]),
         f"certificate of the float64 weights, {_FLOATS}",
+        means=(Means.ENCLOSURES,),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=(Comparison(floor, ">", 0), Comparison(floor, "<=", upper)),
     )
 
 

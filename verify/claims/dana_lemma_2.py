@@ -21,9 +21,13 @@ from constructions.tasks.arrays import all_contexts
 from verify.capacity.independent_windows import partition_holds
 from verify.capacity.linear_relations import indicator_relation, rank_upper_bound_for_all_weights
 from verify.certificates.memorization import certify_memorization
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import Stated, stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import RANK
 from verify.forward.rationals import exact_outputs, exact_rank
-from verify.verdict import Verdict, decided, proved
+from verify.verdict import Verdict, decided
 
 Int64Array = NDArray[np.int64]
 
@@ -42,6 +46,7 @@ class _Instance:
     value: int
     with_skip: bool = True
     subset: tuple[int, ...] | None = None
+    formula: Stated | None = None
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -65,10 +70,11 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     """
     for example in counterexamples():
         yield _counterexample(example)
+    yield _printed_is_reached()
     yield _false_step()
     rng = np.random.default_rng(0)
     many = 25 if full else 4
-    yield _theorem("Theorem G", "random contexts whose rank meets a bound", list(_generic(rng, 12 * many)))
+    yield _theorem("Theorem G", "random contexts whose bound explicit weights reach", list(_generic(rng, 12 * many)))
     yield _theorem("Theorem S2", "bigrams", [*_adversarial_bigrams(full), *_bigrams(rng, 12 * many)])
     yield _theorem("Theorem P", "contexts with a partition", list(_partitioned(rng, 12 * many)))
     yield _theorem("Theorem D", "contexts longer than d_h", list(_long(rng, 12 * many)))
@@ -84,61 +90,95 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _counterexample(example: Counterexample) -> Evidence:
     contexts, width, heads = example.contexts, example.width, example.heads
     sizes: dict[str, Any] = {"d_model": width, "d_head": width, "n_heads": heads}
-    ceiling = rank_upper_bound_for_all_weights(contexts, **sizes, with_skip=False)
-    reached = _reached(contexts, sizes, with_skip=False, target=ceiling.rank)
-    printed = min(len(contexts), heads * width)
-    below, tight = ceiling.rank < printed, reached == ceiling.rank
-    data: dict[str, Any] = {"contexts": contexts.tolist(), **sizes, "bound": ceiling.name}
+    applied = RANK.at(contexts=contexts, **sizes, with_skip=False)
+    ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
+    reached = _reached(contexts, sizes, with_skip=False, target=ceiling.value)
+    printed = stated(CLAIM, "printed", T_0=len(contexts), H=heads, d=width)
+    data: dict[str, Any] = {"contexts": contexts.tolist(), **sizes, "bound": applied.value.name}
     if len(set(contexts[:, -1].tolist())) == 1:
         data["relation"] = indicator_relation(contexts)
     return Evidence(
         role="counterexample",
         statement=(
-            f"{example.name}: no weights of {heads} heads with d = d_h = {width} reach rank {printed} on "
-            f"these {len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.rank}."
+            f"{example.name}: {heads} heads with d = d_h = {width} do not reach rank {printed.value} on these "
+            f"{len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.value}."
         ),
         promised=f"rank >= {printed}",
-        certified=f"rank <= {ceiling.rank} for all weights, rank >= {reached} for explicit ones",
-        verdict=proved(below and tight),
+        certified=f"rank <= {ceiling.value}, and rank >= {reached} for explicit weights",
+        verdict=Verdict.PROVED,
         method=f"{_UPPER}; {_LOWER}",
         data=data,
+        quantifier=Quantifier.ALL_WEIGHTS,
+        means=(Means.EXACT, Means.MODULAR),
+        compared=(Comparison(ceiling, "<", printed), Comparison(ceiling, "=", reached)),
+    )
+
+
+def _printed_is_reached() -> Evidence:
+    """Contexts of a general kind, on which the printed rank is the largest one: the formula itself is no slip."""
+    compared = []
+    for tokens, length, width, heads in ((3, 3, 2, 3), (4, 3, 3, 4), (3, 4, 3, 5), (4, 2, 4, 1)):
+        contexts = all_contexts(tokens, length)
+        sizes: dict[str, Any] = {"d_model": width, "d_head": width, "n_heads": heads}
+        printed = stated(CLAIM, "printed", T_0=len(contexts), H=heads, d=width)
+        ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
+        reached = _reached(contexts, sizes, with_skip=False, target=ceiling.value)
+        compared += [Comparison(ceiling, "=", printed), Comparison(reached, "=", printed)]
+    return Evidence(
+        role="claim",
+        statement="all contexts of (N, S) = (3, 3), (4, 3), (3, 4), (4, 2): the printed rank is the largest one",
+        promised="largest rank = min(T_0, H d)",
+        certified=f"equal in {sum(one.verdict is Verdict.PROVED for one in compared) // 2} of {len(compared) // 2}",
+        verdict=Verdict.PROVED,
+        method=f"{_LOWER}; {_UPPER}",
+        quantifier=Quantifier.ALL_WEIGHTS,
+        means=(Means.EXACT, Means.MODULAR),
+        compared=tuple(compared),
     )
 
 
 def _false_step() -> Evidence:
     contexts, front_end = false_step()
     width, heads = front_end.d_model, front_end.n_heads
-    ceiling = rank_upper_bound_for_all_weights(contexts, d_model=width, d_head=width, n_heads=1, with_skip=False)
+    ceiling = RANK.at("rank", contexts=contexts, d_model=width, d_head=width, n_heads=1, with_skip=False)
     rows = exact_outputs(front_end, contexts).tolist()
     outputs = [
         [entry for row in rows for entry in row[width * (1 + head) : width * (2 + head)]] for head in range(heads)
     ]
     span = fmpq_mat(outputs).rank()
     space = len(contexts) * width
+    printed = stated(CLAIM, "printed", T_0=len(contexts), H=1, d=width)
     return Evidence(
         role="counterexample",
         statement=(
             f"The outputs of {heads} heads on {len(contexts)} contexts of {contexts.shape[1]} tokens with d = {width} "
-            f"span all {space} dimensions, so they lie in no hyperplane, though every one has rank {ceiling.rank} or "
-            f"less: that the image of f lies in no hyperplane does not give rank {min(len(contexts), width)}."
+            f"span all {space} dimensions, so they lie in no hyperplane, though each has rank {ceiling.value} or "
+            f"less: that the image of f lies in no hyperplane does not give rank {printed.value}."
         ),
-        promised=f"rank >= {min(len(contexts), width)} with 1 head, since the image of f lies in no hyperplane",
-        certified=f"span of dimension {span} of {space}; rank <= {ceiling.rank} for all weights",
-        verdict=decided(span == space and ceiling.rank < min(len(contexts), width)),
+        promised=f"rank >= {printed} with 1 head, since the image of f lies in no hyperplane",
+        certified=f"span of dimension {span} of {space}; rank <= {ceiling.value}",
+        verdict=Verdict.PROVED,
         method=f"rank over the rationals of {heads} explicit outputs; {_UPPER}",
         data={"contexts": contexts.tolist(), "relation": indicator_relation(contexts)},
+        quantifier=Quantifier.ALL_WEIGHTS,
+        means=(Means.EXACT,),
+        compared=(Comparison(span, "=", space), Comparison(ceiling, "<", printed)),
     )
 
 
 def _theorem(name: str, about: str, instances: list[_Instance]) -> Evidence:
-    confirmed, failed = 0, []
+    compared, confirmed, failed = [], 0, []
     for instance in instances:
-        ceiling = rank_upper_bound_for_all_weights(
-            instance.contexts, subset=instance.subset, **instance.sizes, with_skip=instance.with_skip
+        ceiling = RANK.at(
+            "rank", contexts=instance.contexts, subset=instance.subset, **instance.sizes, with_skip=instance.with_skip
         )
-        target = instance.value
-        reached = _reached(instance.contexts, instance.sizes, with_skip=instance.with_skip, target=target)
-        if reached == target == ceiling.rank:
+        # What explicit weights reach is counted up to the bound, not up to the value that is to be confirmed.
+        reached = _reached(instance.contexts, instance.sizes, with_skip=instance.with_skip, target=ceiling.value)
+        compared += [Comparison(instance.value, "<=", ceiling), Comparison(ceiling, "<=", instance.value)]
+        compared.append(Comparison(reached, "=", instance.value))
+        if instance.formula is not None:
+            compared.append(Comparison(instance.value, "=", instance.formula))
+        if reached == instance.value == ceiling.value:
             confirmed += 1
         else:
             failed.append({"contexts": instance.contexts.tolist(), **instance.sizes, "reached": reached})
@@ -149,10 +189,13 @@ def _theorem(name: str, about: str, instances: list[_Instance]) -> Evidence:
             f"{name} gives the largest rank exactly on {len(instances)} instances ({about}, 1 to {largest} contexts)."
         ),
         promised="rank = the value of the theorem",
-        certified=f"value <= rank of explicit weights, and rank <= value for all weights, on {confirmed} instances",
-        verdict=proved(bool(instances) and confirmed == len(instances)),
+        certified=f"value = rank of explicit weights = bound from above, on {confirmed} instances",
+        verdict=Verdict.PROVED if compared else Verdict.UNDECIDED,
         method=f"{_LOWER}; {_UPPER}",
         data={"ranks": [instance.value for instance in instances], "failed": failed[:3]},
+        quantifier=Quantifier.ALL_WEIGHTS,
+        means=(Means.EXACT, Means.MODULAR),
+        compared=tuple(compared),
     )
 
 
@@ -177,6 +220,7 @@ def _windows(full: bool) -> Evidence:
         certified=f"disjoint, exhaustive and independent for {good} of {checked}",
         verdict=decided(good == checked > 0),
         method="integer ranks of the chosen differences of every window",
+        means=(Means.EXACT,),
     )
 
 
@@ -191,7 +235,7 @@ def _built(parameters: dict[str, int]) -> Evidence:
     certificate = certify_memorization(network, task).certificate
     sizes: dict[str, Any] = {"d_model": network.d_model, "d_head": network.d_head}
     fewer = max(0, network.n_heads - 1)
-    ceiling = rank_upper_bound_for_all_weights(task.contexts, **sizes, n_heads=fewer, with_skip=True)
+    ceiling = RANK.at("rank", contexts=task.contexts, **sizes, n_heads=fewer, with_skip=True)
     as_asked = (network.d_model, network.d_head) == (asked["width"], asked["head_width"]) and (
         task.n_contexts == asked["tokens"] ** asked["length"]
     )
@@ -199,17 +243,20 @@ def _built(parameters: dict[str, int]) -> Evidence:
         role="repair",
         statement=(
             f"Float64 weights with d = {network.d_model}, d_h = {network.d_head} and H = {network.n_heads} hold a "
-            f"label of each of all {task.n_contexts} contexts of {task.context_length} tokens; with {fewer} heads no "
-            f"weights reach rank {task.n_contexts}."
+            f"label of each of all {task.n_contexts} contexts of {task.context_length} tokens; with {fewer} heads "
+            f"rank {task.n_contexts} is out of reach."
         ),
         promised=f"{task.n_contexts} labels with the fewest heads",
         certified=(
             f"argmax of {certificate.answers.values['held']} contexts, for the network in real arithmetic; rank <= "
-            f"{ceiling.rank} for all weights with {fewer} heads"
+            f"{ceiling.value} with {fewer} heads"
         ),
-        verdict=Verdict.all_of([certificate.verdict, decided(as_asked), proved(ceiling.rank < task.n_contexts)]),
+        verdict=Verdict.all_of([certificate.verdict, decided(as_asked)]),
         method=f"{certificate.answers.method}; {_UPPER}",
         data=asked,
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(ceiling, "<", task.n_contexts),),
     )
 
 
@@ -237,16 +284,29 @@ def _widths(rng: np.random.Generator, most: int) -> tuple[int, int]:
 
 
 def _generic(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
-    """Contexts whose generic rank meets a bound for all weights; where it does not, another set is drawn."""
+    """Contexts on which explicit weights reach the bound; where they do not, others are drawn. First the refuting ones.
+
+    Whether an instance is asked about is decided without the theorem that it asks.
+    """
+    for example in counterexamples():
+        sizes: dict[str, Any] = {"d_model": example.width, "d_head": example.width, "n_heads": example.heads}
+        if _meets(example.contexts, sizes):
+            value = generic_rank(example.contexts, **sizes)
+            yield _Instance(example.contexts, example.width, example.width, example.heads, value)
     while count:
         contexts = _contexts(rng, int(rng.integers(1, 4)), int(rng.integers(1, 5)), 16)
         width, head_width = _widths(rng, 4)
         heads = int(rng.integers(0, 4))
-        sizes: dict[str, Any] = {"d_model": width, "d_head": head_width, "n_heads": heads}
-        value = generic_rank(contexts, **sizes)
-        if rank_upper_bound_for_all_weights(contexts, **sizes, with_skip=True).rank == value:
+        sizes = {"d_model": width, "d_head": head_width, "n_heads": heads}
+        if _meets(contexts, sizes):
             count -= 1
-            yield _Instance(contexts, width, head_width, heads, value)
+            yield _Instance(contexts, width, head_width, heads, generic_rank(contexts, **sizes))
+
+
+def _meets(contexts: Int64Array, sizes: dict[str, Any]) -> bool:
+    """Whether explicit weights reach the bound of these contexts."""
+    bound = rank_upper_bound_for_all_weights(contexts, **sizes, with_skip=True).rank
+    return _reached(contexts, sizes, with_skip=True, target=bound) == bound
 
 
 def _adversarial_bigrams(full: bool) -> Iterator[_Instance]:
@@ -316,7 +376,8 @@ def _all(full: bool) -> Iterator[_Instance]:
         enough = -(-(tokens**length) // head_width)
         for heads in sorted({0, 1, enough // 2, enough} if len(contexts) < 500 else {enough}):
             value = all_contexts_rank(tokens, length, d_model=width, d_head=head_width, n_heads=heads)
-            yield _Instance(contexts, width, head_width, heads, value)
+            formula = stated(CLAIM, "all_contexts", N=tokens, S=length, d=width, H=heads, d_h=head_width)
+            yield _Instance(contexts, width, head_width, heads, value, formula=formula)
 
 
 def _universal(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
@@ -324,4 +385,6 @@ def _universal(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
         contexts = _contexts(rng, int(rng.integers(1, 4)), int(rng.integers(2, 5)), 16)
         width, heads = int(rng.integers(1, 4)), int(rng.integers(0, 8))
         value = universal_rank(contexts, d_model=width, d_head=1, n_heads=heads)
-        yield _Instance(contexts, width, 1, heads, value)
+        last = len(set(contexts[:, -1].tolist()))
+        formula = stated(CLAIM, "universal", T=len(contexts), d=width, j=last, H=heads)
+        yield _Instance(contexts, width, 1, heads, value, formula=formula)

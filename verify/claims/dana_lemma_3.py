@@ -5,14 +5,14 @@ Page: docs/claims/generic_embeddings.md
 
 import math
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb, arb_mat, fmpq, fmpq_mat, fmpz
+from flint import arb, arb_mat, ctx, fmpq, fmpq_mat, fmpz, fmpz_poly
 from numpy.typing import NDArray
 
 from constructions.capacity.head_counts import capacity
-from constructions.capacity.sub_alphabet import verify_upper_bound
 from constructions.claims.dana_lemma_3 import integer_memory
 from constructions.features.embeddings import (
     INTEGER_KINDS,
@@ -25,7 +25,11 @@ from constructions.features.full_rank_attention import front_end as random_front
 from constructions.models.exact_network import ExactFrontEnd
 from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorem import Applied
+from verify.claims.theorems import INDEPENDENT_EXPONENTIALS, RANK
 from verify.forward.float64 import enclose_features
 from verify.forward.rationals import PRIME, exact_network_logits, exact_rank, order_of_two
 from verify.linear_algebra.ball_rank import ball_outputs, ball_rank
@@ -36,6 +40,7 @@ Int64Array = NDArray[np.int64]
 
 _MERSENNE = 2**61 - 1
 _XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+_BITS = 256
 _DRAWS = 20  # of small integers, before the rank that was reached is reported as it is
 _MOST_ROOTS = 16  # contexts, for which roots of an order above their number are tried
 
@@ -61,12 +66,13 @@ class _Case(NamedTuple):
         sizes = f"N = {tokens}, S = {length}, d = {self.d_model}, d_h = {self.d_head}, H = {self.n_heads}"
         return f"{every}{len(self.contexts)} contexts ({sizes})"
 
-    def upper_bound(self) -> int | None:
-        """A rank that no weights exceed, counted again from its witness; `None` if that fails."""
+    def ceiling(self, *, with_skip: bool = True) -> Applied:
+        """What the rank is at most, by the theorem; where to look is proposed by a witness that needs no proof."""
         found = capacity(self.contexts, d_model=self.d_model, d_head=self.d_head, n_heads=self.n_heads)
         bound = found.upper_witness
-        same = (bound.d_model, bound.d_head, bound.n_heads) == (self.d_model, self.d_head, self.n_heads)
-        return bound.rank if same and bound.with_skip and verify_upper_bound(self.contexts, bound) else None
+        proposed = bound.rows.tolist() if bound.with_skip and len(bound.rows) else None
+        heads = {"d_model": self.d_model, "d_head": self.d_head, "n_heads": self.n_heads, "with_skip": with_skip}
+        return RANK.at("rank", contexts=self.contexts, subset=proposed if with_skip else None, **heads)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -76,13 +82,15 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         full: Whether to certify larger and more instances.
 
     Yields:
-        Roots of primes by balls; Kronecker's integers and small random ones over a prime field; random float64 weights
-        by an enclosure; a network of rational weights.
+        The printed lemma for exponentials of roots; roots of primes by balls; Kronecker's integers and small random
+        ones over a prime field; random float64 weights by an enclosure; a network of rational weights.
 
     Page: docs/claims/generic_embeddings.md
     """
+    yield _exponentials_of_roots()
+    yield _roots_are_algebraic()
     for case in _cases(full=full):
-        largest = case.upper_bound()
+        largest = case.ceiling()
         for order in (2, len(case.contexts) + 1) if 1 < len(case.contexts) <= _MOST_ROOTS else (2,):
             yield _roots(case, order, largest)
         yield _kronecker(case, largest)
@@ -92,7 +100,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _mersenne_prime()
     yield _random(_Case(all_contexts(16, 2), 16, 16, 18))
     for kind, case in _large_cases(full=full):
-        yield _integers(kind, case, len(case.contexts), with_skip=False)
+        yield _integers(kind, case, case.ceiling(with_skip=False), with_skip=False)
     yield _memory(tokens=4, length=2, width=4, head_width=2, heads=10)
     if full:
         yield _memory(tokens=8, length=2, width=8, head_width=4, heads=20)
@@ -118,44 +126,98 @@ def root_weights(
     return roots(front_end.W_E), roots(front_end.W_pos), heads
 
 
-def _judged(lower: int, largest: int | None) -> Verdict:
-    """The verdict on "the rank is `largest`, which no weights exceed"; a rank beyond it refutes the count."""
-    if largest is None:
-        return Verdict.UNDECIDED
-    return Verdict.REFUTED if lower > largest else proved(lower == largest)
+def _exponentials_of_roots(largest: int = 2) -> Evidence:
+    """Every small polynomial at the witness, and the hypothesis of the theorem that speaks of all polynomials."""
+    primes = [2, 3]
+    independent = INDEPENDENT_EXPONENTIALS.at(primes=primes)
+    powers = [(i, j) for i in range(3) for j in range(3 - i)]  # the monomials of degree 2 or less
+    apart = count = 0
+    with ctx.workprec(_BITS):
+        x, y = (arb(prime).sqrt().exp() for prime in primes)
+        monomials = [x**i * y**j for i, j in powers]
+        for chosen in product(range(-largest, largest + 1), repeat=len(powers)):
+            if any(chosen):
+                value = sum((c * m for c, m in zip(chosen, monomials, strict=True)), arb(0))
+                apart += bool(value < 0) or bool(value > 0)
+                count += 1
+        positive = bool(x > 0) and bool(y > 0)
+    return Evidence(
+        role="claim",
+        statement=f"x = (exp(sqrt 2), exp(sqrt 3)), and the {count} polynomials of degree 2 or less with coefficients "
+        f"from -{largest} to {largest} that are not 0",
+        promised="x > 0, and P(x) != 0",
+        certified=f"P(x) != 0 for {apart} of {count}",
+        verdict=decided(positive and apart == count == (2 * largest + 1) ** len(powers) - 1),
+        method=f"balls of {_BITS} bits; for polynomials of all degrees the theorem",
+        quantifier=Quantifier.EVERY,
+        means=(Means.BALLS,),
+        compared=(Comparison(independent, "=", Verdict.PROVED),),
+    )
 
 
-def _roots(case: _Case, order: int, largest: int | None) -> Evidence:
+def _roots_are_algebraic() -> Evidence:
+    """Roots of primes are no witness of the printed lemma: what they are enough for is the rank alone."""
+    remainders = []
+    for prime, order in ((2, 2), (3, 2), (5, 3), (7, 17)):
+        minimal = fmpz_poly([-prime] + [0] * (order - 1) + [1])
+        # Eisenstein at the prime: irreducible, so that minimal is what its name says, and not 0.
+        remainders.append(minimal % fmpz_poly([-prime] + [0] * (order - 1) + [1]) == 0 and minimal != 0)
+        with ctx.workprec(_BITS):
+            remainders.append(bool(minimal(arb(prime).root(order)).contains(0)))
+    return Evidence(
+        role="boundary",
+        statement="roots of primes themselves: x^m - p vanishes at the m-th root of p, for (p, m) = (2, 2), (3, 2), "
+        "(5, 3), (7, 17)",
+        promised="no witness of the lemma, which the rank does not need",
+        certified=f"{sum(remainders)} of {len(remainders)} checks",
+        verdict=decided(all(remainders)),
+        method="polynomials over the integers; balls",
+        means=(Means.EXACT, Means.BALLS),
+    )
+
+
+def _roots(case: _Case, order: int, largest: Applied) -> Evidence:
     front_end = prime_root_front_end(order=order, **case.shape)
-    target = len(case.contexts) if largest is None else largest
-    rank = ball_rank(lambda: ball_outputs(*root_weights(front_end), case.contexts), target=target)
+    rank = ball_rank(lambda: ball_outputs(*root_weights(front_end), case.contexts), target=largest.value)
     written = front_end.order == order and _distinct_primes(front_end)
     roots = "square roots" if order == 2 else f"roots of order {order}"
     return Evidence(
         role="claim",
-        statement=f"{roots} of distinct primes give the features of {case} the rank {largest}, which no weights exceed",
-        promised=f"rank >= {largest}",
+        statement=f"{roots} of distinct primes give the features of {case} the largest rank, {largest.value}",
+        promised=f"rank >= {largest.value}",
         certified=f"rank >= {rank.lower}",
-        verdict=_judged(rank.lower, largest) if written else Verdict.UNDECIDED,
-        method=f"elimination in balls of {rank.bits} bits; upper bound by counting",
+        verdict=proved(written),
+        method=f"elimination in balls of {rank.bits} bits; bound by counting",
         data={"order": order, "contexts": case.contexts.tolist(), "rows": [*rank.rows], "columns": [*rank.columns]},
+        means=(
+            Means.EXACT,
+            Means.BALLS,
+        ),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(rank.lower, "=", largest),),
     )
 
 
-def _kronecker(case: _Case, largest: int | None) -> Evidence:
+def _kronecker(case: _Case, largest: Applied) -> Evidence:
     front_end = kronecker_front_end(n_contexts=len(case.contexts), **case.shape)
     rank = exact_rank(front_end, case.contexts)
     written = kroneckers_integers(front_end, len(case.contexts))
     bits = max((int(query[0, 0].p).bit_length() for query in front_end.W_Q), default=0)
     return Evidence(
         role="claim",
-        statement=f"Kronecker's integers, queries of up to {bits} bits, give the features of {case} the rank "
-        f"{largest}, which no weights exceed",
-        promised=f"rank >= {largest}",
+        statement=f"Kronecker's integers, queries of up to {bits} bits, give the features of {case} the largest "
+        f"rank, {largest.value}",
+        promised=f"rank >= {largest.value}",
         certified=f"rank >= {rank.lower}",
-        verdict=_judged(rank.lower, largest) if written else Verdict.UNDECIDED,
-        method="rank over GF(2^62 - 57); upper bound by counting",
+        verdict=proved(written),
+        method="rank over GF(2^62 - 57); bound by counting",
         data={"contexts": case.contexts.tolist()},
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(rank.lower, "=", largest),),
     )
 
 
@@ -200,8 +262,8 @@ def kroneckers_integers(front_end: ExactFrontEnd, contexts: int) -> bool:
     return spacing.q == 1 and int(spacing.p) >= (coefficients - 1).bit_length()  # 2^L >= coefficients
 
 
-def _integers(kind: str, case: _Case, largest: int | None, *, with_skip: bool = True) -> Evidence:
-    target = len(case.contexts) if largest is None else largest
+def _integers(kind: str, case: _Case, largest: Applied, *, with_skip: bool = True) -> Evidence:
+    target = largest.value
     ranks: list[int] = []
     while len(ranks) < _DRAWS and max(ranks, default=-1) < target:
         front_end = integer_front_end(kind, seed=len(ranks), **case.shape)
@@ -211,12 +273,18 @@ def _integers(kind: str, case: _Case, largest: int | None, *, with_skip: bool = 
     return Evidence(
         role="claim",
         statement=f"integer weights of the kind {kind}, with scores in units of ln 2, give the {features} of {case} "
-        f"the rank {largest}, which no weights exceed",
-        promised=f"rank >= {largest}",
+        f"the largest rank, {largest.value}",
+        promised=f"rank >= {largest.value}",
         certified=f"rank >= {max(ranks)}",
-        verdict=_judged(max(ranks), largest),
-        method="rank over GF(2^62 - 57)" + ("; upper bound by counting" if target < len(case.contexts) else ""),
+        verdict=Verdict.PROVED,
+        method="rank over GF(2^62 - 57)" + ("; bound by counting" if target < len(case.contexts) else ""),
         data={"kind": kind, "seed": int(np.argmax(ranks)), "with_skip": with_skip},
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(max(ranks), "=", largest),),
     )
 
 
@@ -240,6 +308,7 @@ def _large_prime() -> Evidence:
         certified=f"order of 2 = {order}",
         verdict=decided(order > 2**60),
         method="primality test and factorization of 2^62 - 58",
+        means=(Means.EXACT,),
     )
 
 
@@ -258,6 +327,7 @@ def _mersenne_prime() -> Evidence:
         certified=f"rank over GF(2^61 - 1) = {poor}, rank >= {good}",
         verdict=decided(poor < good),
         method="rank over GF(2^61 - 1) and over GF(2^62 - 57)",
+        means=(Means.MODULAR,),
     )
 
 
@@ -276,6 +346,7 @@ def _random(case: _Case) -> Evidence:
         certified=f"smallest singular value >= {rank.smallest_singular_value:.3g}",
         verdict=rank.verdict,
         method=f"enclosure of the features; {rank.method}",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -299,6 +370,7 @@ def _memory(*, tokens: int, length: int, width: int, head_width: int, heads: int
         verdict=decided(margin > fmpq(0) and sizes == (tokens, length, width, head_width, heads)),
         method="rational arithmetic",
         data={"labels": task.labels.tolist()},
+        means=(Means.EXACT,),
     )
 
 

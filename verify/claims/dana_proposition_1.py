@@ -6,22 +6,23 @@ Page: docs/claims/sequence_encoder.md
 from collections.abc import Iterator
 
 import numpy as np
-from flint import arb, arb_mat, ctx, fmpq_mat
+from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
 from constructions.claims.dana_lemma_1 import build
-from constructions.claims.dana_proposition_1 import BiasedEncoder, CappedEncoder, biased_encoder, capped_encoder
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
+from constructions.claims.dana_proposition_1 import CLAIM, BiasedEncoder, CappedEncoder, biased_encoder, capped_encoder
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
-from constructions.tasks.arrays import all_contexts
 from verify.arithmetic.decimals import number
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.encoder_bracket import bracketed
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import ENCODER_DIVERGENCE, ORDER_OF_TOKENS
 from verify.encoders.encoder_ceiling import mean_divergence, network_divergence
 from verify.encoders.encoder_floor import encoder_floor
-from verify.encoders.ordering_floor import ordering_floor
-from verify.forward.rationals import exact_network_logits
 from verify.linear_algebra.norms import float_above, float_below
 from verify.verdict import Verdict, decided, proved
 
@@ -44,7 +45,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     """
     yield _with_bias(biased_encoder())
     yield _with_cap(capped_encoder())
-    yield _logits_have_rank_d(60 if full else 15)
+    yield bracketed("with")
     yield _networks_stay_above(40 if full else 5)
     yield _a_bias_is_one_dimension(30 if full else 8)
 
@@ -53,18 +54,28 @@ def _with_bias(given: BiasedEncoder) -> Evidence:
     exact = given.squares() == tuple(tuple(mass * mass for mass in law) for law in given.laws)
     tenths = [[10 * mass for mass in law] for law in given.laws]
     laws = [[int(part) for part in law] for law in tenths]
-    spectral, ordered = encoder_floor(laws, 1).lower, ordering_floor(laws)
+    spectral, ordered = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=1), ORDER_OF_TOKENS.at(laws=laws)
     return Evidence(
-        "counterexample",
+        "without",
         f"N = 3, d = 1, two contexts with the laws {laws} / 10, equally likely: with an output bias one dimension is "
-        "exact, without it no encoder of rank 1 is",
+        "exact, without it rank 1 is not",
         "KL(pi, T) >= inf over L(3, S, 1)",
         "KL = 0 exactly with a bias; without one KL >= "
-        f"{number(spectral, digits=6, bound='lower')} (singular values) and >= "
-        f"{number(ordered, digits=6, bound='lower')} (orders of the tokens) for all encoders of rank 1",
-        Verdict.all_of([decided(exact and laws == tenths), proved(spectral > 0.0), proved(ordered > 0.0)]),
+        f"{number(spectral.value, digits=6, bound='lower')} (singular values) and >= "
+        f"{number(ordered.value, digits=6, bound='lower')} (orders of the tokens)",
+        decided(exact and laws == tenths),
         f"squares of powers of e as fractions; {_FLOATS}; balls of {_BITS} bits over all orders",
         {"laws": [[str(mass) for mass in law] for law in given.laws], "W": list(given.W)},
+        means=(
+            Means.EXACT,
+            Means.BALLS,
+            Means.ENCLOSURES,
+        ),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=(
+            Comparison(spectral, "begins with", stated(CLAIM, "least")),
+            Comparison(ordered, ">", 0),
+        ),
     )
 
 
@@ -79,63 +90,54 @@ def _with_cap(given: CappedEncoder) -> Evidence:
         upper = np.array([[float_above(mass) for mass in law] for law in laws])
         apart = bool(determinant < 0) or bool(determinant > 0)
         size = float_below(abs(determinant))
-    floor = encoder_floor(Enclosure.between(lower, upper), 1).lower
+    floor = ENCODER_DIVERGENCE.at("lower", laws=Enclosure.between(lower, upper), d_model=1)
     return Evidence(
-        "counterexample",
+        "without",
         f"N = 3, d = 1, logits tanh(w_j x_t) with w = {given.W}, x = {given.stream}, and the laws that are their "
         "softmax: the capped model is exact by definition, but the differences of its logits span two dimensions",
         "KL(pi, T) >= inf over L(3, S, 1)",
-        f"KL = 0; |det| >= {number(size, digits=6, bound='lower')} > 0; KL >= {number(floor, digits=4, bound='lower')} "
-        "for all encoders of rank 1",
-        Verdict.all_of([proved(apart), proved(floor > 0.0)]),
+        f"KL = 0; |det| >= {number(size, digits=6, bound='lower')} > 0; KL >= "
+        f"{number(floor.value, digits=4, bound='lower')}",
+        proved(apart),
         f"balls of {_BITS} bits; {_FLOATS}",
         {"W": list(given.W), "stream": list(given.stream)},
-    )
-
-
-def _logits_have_rank_d(count: int) -> Evidence:
-    ranks, verdicts = [], []
-    for seed in range(count):
-        rng = np.random.default_rng(seed)
-        tokens, length, heads = (int(n) for n in rng.integers((3, 1, 0), (6, 4, 4)))
-        width = int(rng.integers(1, tokens))
-        network = _exact_network(rng, tokens=tokens, length=length, width=width, heads=heads)
-        rank = exact_network_logits(network, all_contexts(tokens, length)).rank()
-        verdicts.append(decided(rank <= width))
-        ranks.append((rank, width))
-    return Evidence(
-        "repair",
-        f"{count} networks with integer weights, N <= 5, S <= 3, H <= 3, on all their contexts: the matrix of logits "
-        "has rank at most d, so they are those of an encoder",
-        "rank <= d",
-        f"rank <= d in all, = d in {sum(rank == width for rank, width in ranks)}",
-        Verdict.all_of(verdicts),
-        "exact rational arithmetic",
+        means=(
+            Means.BALLS,
+            Means.ENCLOSURES,
+        ),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=(Comparison(floor, ">", 0),),
     )
 
 
 def _networks_stay_above(count: int) -> Evidence:
-    verdicts, shares = [], []
+    verdicts, shares, floors = [], [], []
     for seed in range(count):
         rng = np.random.default_rng((seed, 1))
         tokens = int(rng.integers(4, 8))
         width = int(rng.integers(2, tokens - 1))
         made = build(tokens=tokens, length=2, width=width, head_width=2, seed=seed)
         task = made.task
-        floor = encoder_floor(np.zeros((0, 0)) if task.laws is None else task.laws, width, prior=task.prior).lower
+        laws = np.zeros((0, 0)) if task.laws is None else task.laws
+        applied = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=width, prior=task.prior)
+        floor = applied.value
+        floors.append(Comparison(applied, ">", 0))
         for network in (made.model, _random_network(rng, tokens=tokens, length=2, width=width, heads=2)):
             lower, upper = network_divergence(network, task)
             # `lower` may be 0 only where the enclosure is wide; then the comparison proves nothing.
             verdicts.append(proved(0.0 < floor <= lower <= upper))
             shares.append(floor / upper)
     return Evidence(
-        "repair",
+        "with",
         f"{2 * count} networks with a linear unembedding and d < N - 1, N <= 7, half of them random, half built to "
-        "hold the best encoder: none has a smaller divergence than the bound for all encoders of rank d",
+        "hold the best encoder: none has a smaller divergence than the bound of rank d",
         "KL(pi, T) >= inf over L(N, S, d)",
         f"KL >= bound > 0 in all; the bound is up to {max(shares):.2f} of the divergence",
         Verdict.all_of(verdicts),
         _FLOATS,
+        means=(Means.ENCLOSURES,),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=tuple(floors),
     )
 
 
@@ -150,28 +152,15 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
         lower, _ = mean_divergence(matmul(E, np.ascontiguousarray(W.T)) + bias, laws)
         verdicts.append(proved(0.0 < encoder_floor(laws, rank + 1).lower <= lower))
     return Evidence(
-        "repair",
+        "with",
         f"{count} encoders of rank d <= N - 3 with an output bias, N <= 6: their divergence is at least the bound for "
-        "all encoders of rank d + 1 without one",
+        "rank d + 1 without one",
         "KL >= inf over L(N, S, d + 1)",
         "KL >= bound > 0 in all",
         Verdict.all_of(verdicts),
         _FLOATS,
+        means=(Means.ENCLOSURES,),
     )
-
-
-def _exact_network(rng: np.random.Generator, *, tokens: int, length: int, width: int, heads: int) -> ExactNetwork:
-    def drawn(rows: int, columns: int) -> fmpq_mat:
-        return fmpq_mat(rows, columns, rng.integers(-2, 3, rows * columns).tolist())
-
-    front_end = ExactFrontEnd(
-        drawn(tokens, width),
-        drawn(length, width),
-        tuple(drawn(width, 1) for _ in range(heads)),
-        tuple(drawn(width, 1) for _ in range(heads)),
-        tuple(drawn(width, width) for _ in range(heads)),
-    )
-    return ExactNetwork(front_end, tuple(drawn(width, width) for _ in range(heads)), drawn(width, tokens))
 
 
 def _random_network(rng: np.random.Generator, *, tokens: int, length: int, width: int, heads: int) -> Model:

@@ -16,7 +16,11 @@ from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.sums import total
 from verify.certificates.memorization import certify_memorization
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.encoder_bracket import bracketed
+from verify.claims.evidence import Evidence, Means
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import ENCODER_DIVERGENCE
 from verify.divergence.kullback_leibler import divergence
 from verify.encoders.encoder_ceiling import encoder_divergence, truncation_ceiling
 from verify.encoders.encoder_floor import encoder_floor
@@ -45,6 +49,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _few_contexts()
     yield _gap(24 if full else 8)
     yield _sandwich(60 if full else 12)
+    yield bracketed("claim")
     yield _built()
 
 
@@ -62,6 +67,7 @@ def _exact_for_all_laws(largest: int) -> Evidence:
         "D W^T = I - e_N 1^T",
         Verdict.all_of(verdicts),
         "products of integer matrices",
+        means=(Means.EXACT,),
     )
 
 
@@ -81,6 +87,7 @@ def _exact_in_floats(sizes: Sequence[int]) -> Evidence:
         f"KL <= {number(worst, bound='upper')} nats",
         proved(worst < _TINY),
         f"{_FLOATS}: range(z - log pi)^2 / 8",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -105,6 +112,7 @@ def _zeros(noises: Sequence[float]) -> Evidence:
         Verdict.all_of(verdicts),
         f"{_FLOATS}: divergences",
         {"laws": laws.astype(int).tolist()},
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -121,6 +129,7 @@ def _few_contexts() -> Evidence:
         f"KL <= {number(worst, bound='upper')} nats",
         proved(worst < _TINY),
         f"{_FLOATS}: range(z - log pi)^2 / 8",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -129,18 +138,21 @@ def _gap(largest: int) -> Evidence:
     for tokens in range(2, largest + 1):
         for rank in range(tokens - 1):
             laws = gap_laws(tokens, rank)
-            floor = encoder_floor(laws, rank).lower
-            verdicts += [decided(np.array_equal(laws, 1 + np.eye(rank + 1, tokens))), proved(floor > 0.0)]
+            floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=rank)
+            verdicts.append(decided(np.array_equal(laws, 1 + np.eye(rank + 1, tokens))))
             floors.append(floor)
     return Evidence(
         "claim",
         f"for every N = 2 .. {largest} and every d < N - 1 there are d + 1 laws, each with twice the mass at a token "
-        "of its own, that no encoder of rank d reaches",
+        "of its own, that rank d does not reach",
         "inf > 0",
-        f"inf >= {number(min(floors), bound='lower')} nats in all {len(floors)} cases, for all encoders",
+        f"inf >= {number(min(floor.value for floor in floors), bound='lower')} nats in all {len(floors)} cases",
         Verdict.all_of(verdicts),
         f"{_FLOATS}: singular values",
         {"N = 3, d = 1": gap_laws(3, 1).astype(int).tolist()},
+        means=(Means.ENCLOSURES,),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=tuple(Comparison(floor, ">", 0) for floor in floors),
     )
 
 
@@ -166,6 +178,7 @@ def _sandwich(count: int) -> Evidence:
         f"both in all; lower / upper between {min(ratios):.3f} and {max(ratios):.3f}",
         Verdict.all_of(verdicts),
         f"{_FLOATS}: singular values, divergences",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -180,4 +193,5 @@ def _built() -> Evidence:
         f"KL <= {number(worst, bound='upper')} nats in every context",
         Verdict.all_of([certificate.certificate.verdict, proved(worst < _TINY)]),
         "certificate of the float64 weights",
+        means=(Means.ENCLOSURES,),
     )

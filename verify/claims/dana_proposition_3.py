@@ -3,7 +3,6 @@
 Page: docs/claims/lookup_in_two_dimensions.md
 """
 
-import itertools
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -16,9 +15,12 @@ from constructions.encoders.circle import SIGNIFICANDS, arc, circle, rounded, st
 from constructions.encoders.one_dimension import multi_scale_line
 from constructions.encoders.parabola import MOST, parabola, power_for, stream
 from verify.certificates.memorization import certify_memorization
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import LINE
 from verify.encoders.circle_rate import circle_rate, parabola_rate
-from verify.encoders.line_infimum import arrangement_floor, line_divergence, line_infimum
+from verify.encoders.line_infimum import line_divergence, line_infimum
 from verify.encoders.rounded_circle import always_enough, is_rounded_circle, losing_pair, never_enough, winners
 from verify.verdict import Verdict, decided, proved
 
@@ -73,6 +75,7 @@ def _two_sided(sizes: tuple[int, ...]) -> Evidence:
         f"between them on {held} of {len(rates)}",
         Verdict.all_of([rate.verdict for rate in rates]),
         "balls",
+        means=(Means.BALLS,),
     )
 
 
@@ -90,6 +93,7 @@ def _strength_suffices(sizes: tuple[int, ...]) -> Evidence:
         f"{strength(n, wanted):.2f} gives at most {_above(found)} nats",
         proved(len(pairs) > 0 and all(held)),
         "balls",
+        means=(Means.BALLS,),
     )
 
 
@@ -104,6 +108,7 @@ def _built() -> Evidence:
         f"all are, by {margin} nats or more",
         certificate.verdict if margin > 0 else Verdict.UNDECIDED,
         "enclosures of features and logits",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -121,6 +126,7 @@ def _parabola_rates(sizes: tuple[int, ...]) -> Evidence:
         f"at most eta on {sum(bool(rate.divergence <= arb(wanted)) for rate, wanted in rates)} of {len(pairs)}",
         Verdict.all_of(verdicts),
         "balls",
+        means=(Means.BALLS,),
     )
 
 
@@ -145,24 +151,27 @@ def _parabola_is_exact(sizes: tuple[int, ...]) -> Evidence:
         "exact" if all(verdict is Verdict.PROVED for verdict in verdicts) else "not exact",
         Verdict.all_of(verdicts),
         "integers",
+        means=(Means.EXACT,),
     )
 
 
 def _line(masses: tuple[int, ...]) -> Evidence:
     infimum = line_infimum(masses)
-    floors = [arrangement_floor(order) for order in set(itertools.permutations(masses))]
+    floor = LINE.at(masses=masses)
     line = multi_scale_line(masses)
     reached = line_divergence(line.positions, line.slopes, masses)
     room = arb(_TINY.numerator) / _TINY.denominator
     return Evidence(
         "claim",
-        f"d = 1, labels with probabilities in the ratio {':'.join(map(str, masses))}: the bound of each of the "
-        f"{len(floors)} orders of the tokens on the line, for all encoders, and weights on many scales",
+        f"d = 1, labels with probabilities in the ratio {':'.join(map(str, masses))}: the bound of each "
+        "order of the tokens on the line, and weights on many scales",
         f"infimum = sum rho_(i) log ceil(i / 2) = {_below(infimum)} .. {_above(infimum)} nats",
-        f"every encoder >= {_below(min((floor.lower() for floor in floors), key=float))} nats; weights with <= "
-        f"{_above(reached)} nats",
-        proved(all(bool(floor >= infimum - room) for floor in floors) and bool(reached <= infimum + room)),
+        f"KL >= {_below(floor.value)} nats; weights with <= {_above(reached)} nats",
+        proved(bool(reached <= infimum + room)),
         "balls",
+        means=(Means.BALLS,),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=(Comparison(floor, ">=", infimum - room),),
     )
 
 
@@ -188,6 +197,10 @@ def _all_sizes(name: str) -> Evidence:
         f"N = {largest}",
         Verdict.all_of(verdicts),
         "distances from the circle, then float64 with an error bound, then rationals",
+        means=(
+            Means.EXACT,
+            Means.ENCLOSURES,
+        ),
     )
 
 
@@ -217,6 +230,7 @@ def _float32(*, everything: bool) -> Evidence:
         certified if all(verdict is Verdict.PROVED for verdict in verdicts) else "not decided as expected",
         Verdict.all_of(verdicts),
         "as before; a pair that loses is checked in rationals",
+        means=(Means.EXACT,),
     )
 
 
@@ -230,6 +244,7 @@ def _float64(count: int) -> Evidence:
         f"all labels win: {found.verdict.value}",
         found.verdict,
         "distance from the circle, in enclosures",
+        means=(Means.ENCLOSURES,),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
-from flint import arb, fmpq, fmpq_mat, fmpz_mat
+from flint import arb, fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.claims.dana_skip_head import CLAIM, integer_front_end
@@ -15,7 +15,10 @@ from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
 from constructions.tasks.arrays import all_contexts
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import RANK
 from verify.forward.rationals import exact_network_logits, exact_outputs, exact_rank
 from verify.memories.sharp_attention import SharpAttention, enclose_sharp_attention
 from verify.verdict import Verdict, decided, proved
@@ -85,26 +88,34 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
         Verdict.all_of(verdicts),
         f"exact gaps and limits; balls of 128 bits for lambda = {_listed(sharpnesses)}",
         {"tokens": ["1", "2"], "positions": ["7/10", "3/10"], "context": [1, 0]},
+        means=(
+            Means.EXACT,
+            Means.BALLS,
+        ),
     )
 
 
 def _too_few_last_tokens() -> Evidence:
     contexts = np.array([[0, 0], [1, 0], [2, 0]])
     sizes = {"width": 2, "head_width": 1, "heads": 1}
-    facts, ceiling = len(contexts), rank_ceiling(contexts, **sizes, with_skip=True)
+    facts = len(contexts)
+    ceiling = RANK.at("rank", contexts=contexts, d_model=2, d_head=1, n_heads=1, with_skip=True)
     reached = max(
         exact_rank(integer_front_end(tokens=3, length=2, **sizes, seed=seed), contexts).lower for seed in range(10)
     )
     return Evidence(
         "counterexample",
         f"S = 2, d = 2, d_h = 1, H = 1, T_0 = {facts} = d + H d_h contexts with one last token: the features, "
-        f"augmented by x_S, have rank <= {ceiling} whatever the embeddings and W_QK, since x_S adds only as many "
-        f"dimensions as there are last tokens (rank {reached} is reached)",
+        f"augmented by x_S, have rank <= {ceiling.value}, since x_S adds only as many dimensions "
+        f" as there are last tokens (rank {reached} is reached)",
         f"rank A' = {facts}",
-        f"rank A' <= {ceiling} for all weights",
-        Verdict.all_of([decided(ceiling < facts), decided(reached <= ceiling)]),
+        f"rank A' <= {ceiling.value}, and {reached} is reached",
+        Verdict.PROVED,
         "rank of formal differences over the integers (U1)",
         {"contexts": contexts.tolist()},
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(ceiling, "<", facts), Comparison(ceiling, "=", reached)),
     )
 
 
@@ -113,7 +124,8 @@ def _singular_change() -> Evidence:
     loops = contexts[:4]
     sizes = {"width": 2, "head_width": 2, "heads": 2}
     facts, away = len(contexts), len(contexts) - len(loops)
-    ceiling = rank_ceiling(loops, **sizes, with_skip=False) + away
+    allowed = RANK.at("rank", contexts=loops, d_model=2, d_head=2, n_heads=2, with_skip=False)
+    ceiling = allowed.value + away
     silent = all(entry == 0 for row in targets.tolist()[: len(loops)] for entry in row)
     front_end = _full_rank(contexts, tokens=4, **sizes)
     outputs = exact_outputs(front_end, contexts)
@@ -121,20 +133,26 @@ def _singular_change() -> Evidence:
     return Evidence(
         "counterexample",
         "S = 2, N = 4, d = d_h = H = 2, four loops with E = 0 and (1, 2), (2, 1) with unit vectors: features [X, Y] of "
-        f"full rank {facts} exist, but rank [E, Y] <= {ceiling} for all embeddings and W_QK, so the solved W_O^0 is "
-        f"singular for all of them that have full rank (for the one drawn here det M = {change.det()} exactly)",
+        f"full rank {facts} exist, but rank [E, Y] <= {ceiling}, so the solved W_O^0 is singular "
+        f"wherever they have full rank (for the one drawn here det M = {change.det()} exactly)",
         "W_O^0 is invertible",
-        f"rank [X, Y] >= {exact_rank(front_end, contexts).lower}, rank [E, Y] <= {ceiling} < {facts} for all weights, "
+        f"rank [X, Y] >= {exact_rank(front_end, contexts).lower}, rank [E, Y] <= {ceiling} < {facts}, "
         f"det M = {change.det()}",
         Verdict.all_of(
             [
                 decided(exact_rank(front_end, contexts).full),
-                decided(silent and ceiling < facts),
+                decided(silent),
                 decided(change.det() == 0),
             ]
         ),
         f"rank over GF(2^62 - 57); rank of formal differences over the integers (U1'); {_RATIONAL}",
         {"contexts": contexts.tolist(), "targets": _plain(targets)},
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(allowed, "<", facts - away),),
     )
 
 
@@ -158,6 +176,7 @@ def _embeddings_not_carried_along() -> Evidence:
         Verdict.all_of([decided(not _is_zero(wrong)), decided(_is_zero(right))]),
         _RATIONAL,
         {"contexts": contexts.tolist(), "factor": str(factor)},
+        means=(Means.EXACT,),
     )
 
 
@@ -205,6 +224,10 @@ def _attends_to_last(
         + f", gaps >= {min(gaps)}",
         Verdict.all_of(verdicts),
         "exact gaps and limits; balls of 128 bits",
+        means=(
+            Means.EXACT,
+            Means.BALLS,
+        ),
     )
 
 
@@ -243,6 +266,7 @@ def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evide
         "logits = E W_U, gamma = 0, det M != 0, determinant identity",
         Verdict.all_of(verdicts),
         _RATIONAL,
+        means=(Means.EXACT,),
     )
 
 
@@ -281,6 +305,7 @@ def _condition_is_exact(instances: int) -> Evidence:
         f"{seen} of {seen} instances" if agree else "an instance disagrees",
         Verdict.all_of([decided(agree), proved(0 < invertible < seen)]),
         _RATIONAL,
+        means=(Means.EXACT,),
     )
 
 
@@ -307,6 +332,7 @@ def _singular_change_avoided() -> Evidence:
             Verdict.all_of([decided(exact), decided(made.change.det() != 0)]),
             _RATIONAL,
             {"W_E": _plain(front_end.W_E), "W_pos": _plain(front_end.W_pos)},
+            means=(Means.EXACT,),
         )
     raise HypothesisError("This audit", "three equal token embeddings with an invertible M", f"{_SEEDS} have none")
 
@@ -331,6 +357,7 @@ def _singular_change_approached() -> Evidence:
         f"logits = (E + tau X) W_U with residual 0, det M about {_listed(sizes)}",
         Verdict.all_of(verdicts),
         _RATIONAL,
+        means=(Means.EXACT,),
     )
 
 
@@ -354,6 +381,7 @@ def _shifts_are_free() -> Evidence:
         "logits = E W_U up to one constant for each context, exactly",
         Verdict.all_of([decided(refused), decided(constant)]),
         _RATIONAL,
+        means=(Means.EXACT,),
     )
 
 
@@ -388,6 +416,7 @@ def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evi
         f"{sum(verdict is Verdict.PROVED for verdict in verdicts) - len(sizes)} of {count} laws with gamma = 0",
         Verdict.all_of(verdicts),
         _RATIONAL,
+        means=(Means.EXACT,),
     )
 
 
@@ -428,45 +457,8 @@ def _built() -> Evidence:
         ),
         "rounding-rigorous float64 (verify.certificates.memorization)",
         {"parameters": dict(CLAIM.parameters)},
+        means=(Means.ENCLOSURES,),
     )
-
-
-def rank_ceiling(contexts: Int64Array, *, width: int, head_width: int, heads: int, with_skip: bool) -> int:
-    r"""No weights give the features of these contexts a larger rank.
-
-    The rows lie in the sum of the image of the inputs and of $L W_V^h$, where L is spanned by the differences
-    $x_s - x_S$: dimensions at most the ranks of the formal vectors of ones at tokens and positions.
-
-    Args:
-        contexts: Tokens, `[T, S]`.
-        width: d.
-        head_width: $d_h$.
-        heads: H, at least 1 without skip connection.
-        with_skip: Whether the last embeddings are among the columns.
-
-    Returns:
-        The bound U1, or without skip connection U1'.
-
-    Page: docs/claims/skip_connection.md
-
-    Example:
-        >>> rank_ceiling(np.array([[0, 0], [1, 1], [2, 2], [3, 3]]), width=2, head_width=2, heads=2, with_skip=False)
-        3
-    """
-    tokens, length = int(contexts.max()) + 1, contexts.shape[1]
-    inputs, differences = [], []
-    for context in contexts.tolist():
-        formal = [
-            [int(n == token) for n in range(tokens)] + [int(r == s) for r in range(length)]
-            for s, token in enumerate(context)
-        ]
-        inputs += formal
-        differences += [[a - b for a, b in zip(vector, formal[-1], strict=True)] for vector in formal]
-    of_inputs, of_differences = (fmpz_mat(vectors).rank() for vectors in (inputs, differences))
-    if with_skip:
-        last_tokens = len(set(contexts[:, -1].tolist()))
-        return min(len(contexts), min(width, last_tokens) + heads * min(head_width, of_differences))
-    return min(len(contexts), heads * head_width, (heads - 1) * min(head_width, of_differences) + min(width, of_inputs))
 
 
 def _obstruction() -> tuple[Int64Array, fmpq_mat]:

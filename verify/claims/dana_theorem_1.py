@@ -10,27 +10,28 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
-from constructions.claims.dana_theorem_1 import CLAIM, exact_memory, paper_heads
+from constructions.claims.dana_theorem_1 import CLAIM, exact_memory
+from constructions.errors import HypothesisError
 from constructions.memories.memory import build_memory
-from constructions.memories.one_head_optimum import (
-    exclusive_or_contexts,
-    exclusive_or_optimum,
-    line_contexts,
-    line_optimum,
-)
+from constructions.memories.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
 from constructions.models.exact_network import ExactFrontEnd
 from constructions.models.model import Model
-from constructions.models.shapes import dana_tensors
-from constructions.tasks.arrays import array_task
+from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import up
-from verify.capacity.divergence_floor import DivergenceFloor, collinear_divergence_floor, one_head_divergence_floor
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.exclusive_or import CLOSE, exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorem import Applied
+from verify.claims.theorems import COLLINEAR_DIVERGENCE, RANK
 from verify.divergence.kullback_leibler import divergence, mean_upper_bound
 from verify.forward.float64 import enclose_logits
 from verify.forward.rationals import exact_network_logits
@@ -39,12 +40,19 @@ from verify.verdict import Verdict, decided, proved
 Int64Array = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
 
-_CLOSE = 1e-5  # nats; a floor is called sharp if weights are certified that are so close to it
+_BITS = 128
 _TINY = 1e-9  # nats; what roundings may leave of a divergence that is 0
 _EXACT = ((2, 2, 2, 1, 0), (2, 3, 2, 2, 0), (3, 2, 3, 2, 0), (3, 3, 3, 3, 0), (8, 2, 8, 8, 0), (9, 6, 8, 4, 40))
 _EXACT_FULL = ((4, 3, 4, 4, 0), (9, 2, 9, 9, 0), (12, 8, 11, 5, 46))
 _ROUNDED = ((16, 2, 16, 16, 0), (32, 2, 32, 32, 0), (17, 8, 16, 16, 1024))
 _ROUNDED_FULL = ((10, 3, 10, 8, 0), (45, 2, 45, 45, 0), (4, 5, 4, 4, 0), (33, 8, 32, 16, 2000))
+
+
+_DEPENDENT = (
+    {"tokens": 3, "length": 1, "width": 2, "head_width": 1, "facts": 0},
+    {"tokens": 6, "length": 1, "width": 5, "head_width": 2, "facts": 0},
+    {"tokens": 2, "length": 3, "width": 4, "head_width": 4, "facts": 0},
+)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -65,6 +73,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
             yield from _exclusive_or(odds, length=length)
         yield from _line(Fraction(99, 100), pieces=192)
     yield _one_head_more()
+    yield _dependent()
     for sizes in _EXACT + (_EXACT_FULL if full else ()):
         yield _exact(*sizes)
     for sizes in _ROUNDED + (_ROUNDED_FULL if full else ()):
@@ -72,61 +81,88 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _exclusive_or(p: Fraction, *, length: int) -> Iterator[Evidence]:
-    contexts, laws = exclusive_or_contexts(length), [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
-    floor = one_head_divergence_floor(contexts, laws)
-    width, head_width = 2, 2
+    contexts, laws = exclusive_or_laws(p, length=length)
+    floor = exclusive_or_floor(p, length=length)
+    with ctx.workprec(_BITS):
+        odds = arb(fmpq(p.numerator, p.denominator))
+        entropy = -odds * odds.log() - (1 - odds) * (1 - odds).log()
+    cost = stated(CLAIM, "exclusive_or", p=p, h=entropy)
     yield _impossible(
-        f"XOR: the {len(contexts)} contexts of {length} tokens with 1 head of any width d_h, in any d, and laws ({p}, "
-        f"{1 - p}) on two of them, ({1 - p}, {p}) on the others, relation {floor.relation}",
-        f"mean divergence <= gamma for every gamma > 0, as {_count(len(contexts), width, head_width)} and d >= N - 1",
+        f"XOR: the {len(contexts)} contexts of {length} tokens with 1 head of width d_h = 2 or any other, in d = 2 or "
+        f"more, and laws ({p}, {1 - p}) on two of them, ({1 - p}, {p}) on the others",
+        f"mean divergence <= gamma for every gamma > 0, as {_count(len(contexts), 2, 2, 1)} and d >= N - 1",
         floor,
         "a linear relation in integers, and duality with rational multipliers in balls",
-        {"contexts": contexts.tolist(), "laws": _texts(laws), "relation": list(floor.relation)},
+        {"contexts": contexts.tolist(), "laws": _texts(laws)},
+        (*_counted(len(contexts), 2, 2, 1), Comparison(floor, "agrees with", cost)),
     )
     if length == 3:
-        network = exclusive_or_optimum(float(np.log(float(p / (1 - p)))), size=2.0**40)
-        yield _sharp("XOR", floor, network, contexts, laws)
+        yield _sharp("XOR", floor, exclusive_or_is_met(p))
 
 
 def _line(p: Fraction, *, pieces: int) -> Iterator[Evidence]:
     contexts = line_contexts()
     rest = (1 - p) / 2
     laws = [[p if token == own else rest for token in range(3)] for own in range(3)]
-    floor = collinear_divergence_floor(contexts, laws, pieces=pieces)
-    width, head_width = 2, 1
+    floor = COLLINEAR_DIVERGENCE.at("lower", contexts=contexts, laws=laws, pieces=pieces)
     yield _impossible(
-        f"Collinear: {len(contexts)} contexts of {contexts.shape[1]} tokens with 1 head of width 1, in any d, and laws "
-        f"that give {p} to one token each and {rest} to the others",
-        f"mean divergence <= gamma for every gamma > 0, as {_count(len(contexts), width, head_width)} and d >= N - 1",
+        f"Collinear: {len(contexts)} contexts of {contexts.shape[1]} tokens with 1 head of width 1, in d = 2 or more, "
+        f"and laws that give {p} to one token each and {rest} to the others",
+        f"mean divergence <= gamma for every gamma > 0, as {_count(len(contexts), 2, 1, 1)} and d >= N - 1",
         floor,
-        f"duality with rational multipliers in balls, on {floor.certificates} intervals",
+        f"duality with rational multipliers in balls, on {pieces} intervals",
         {"contexts": contexts.tolist(), "laws": _texts(laws)},
+        _counted(len(contexts), 2, 1, 1),
     )
     table = np.array([[float(entry) for entry in law] for law in laws])
-    yield _sharp("Collinear", floor, line_optimum(table), contexts, laws)
+    reached = _mean_divergence(line_optimum(table), contexts, laws)
+    near = Fraction(reached) - CLOSE if math.isfinite(reached) else math.inf
+    yield _sharp("Collinear", floor, (Comparison(floor, "<=", reached), Comparison(floor, ">", near)))
 
 
-def _impossible(statement: str, promised: str, floor: DivergenceFloor, method: str, data: dict[str, Any]) -> Evidence:
-    certified = f"mean divergence >= {_down(floor.lower)} nats for all weights"
-    if floor.verdict is not Verdict.PROVED:
-        certified = "no positive lower bound"
-    return Evidence("counterexample", statement, promised, certified, floor.verdict, method, data)
-
-
-def _sharp(
-    name: str, floor: DivergenceFloor, network: Model, contexts: Int64Array, laws: list[list[Fraction]]
+def _impossible(
+    statement: str,
+    promised: str,
+    floor: Applied,
+    method: str,
+    data: dict[str, Any],
+    compared: tuple[Comparison, ...],
 ) -> Evidence:
-    upper = _mean_divergence(network, contexts, laws)
     return Evidence(
         "counterexample",
-        f"{name}: weights with {network.n_heads} head, d = {network.d_model}, d_h = {network.d_head}, that come within "
-        f"{_CLOSE} nats of the lower bound, which is therefore sharp",
-        f"least mean divergence known within {_CLOSE} nats",
-        f"it is in [{_down(floor.lower)}, {_up(upper)}] nats",
-        proved(0 < floor.lower <= upper < math.inf and Fraction(upper) - Fraction(floor.lower) <= Fraction(_CLOSE)),
-        "enclosures of the logits",
-        {name: tensor.tolist() for name, tensor in dana_tensors(network).items()},
+        statement,
+        promised,
+        f"mean divergence >= {_down(floor.value)} nats",
+        Verdict.PROVED,
+        method,
+        data,
+        Quantifier.ALL_WEIGHTS,
+        means=(Means.EXACT, Means.BALLS),
+        compared=(Comparison(floor, ">", 0), *compared),
     )
+
+
+def _sharp(name: str, floor: Applied, compared: tuple[Comparison, ...]) -> Evidence:
+    return Evidence(
+        "reached",
+        f"{name}: weights of one head come within {float(CLOSE):g} nats of the lower bound, which is therefore sharp",
+        f"least mean divergence known within {float(CLOSE):g} nats",
+        f"it is at least {_down(floor.value)} nats, and less than {float(CLOSE):g} more",
+        Verdict.PROVED,
+        "enclosures of the logits",
+        quantifier=Quantifier.ALL_WEIGHTS,
+        means=(Means.ENCLOSURES,),
+        compared=compared,
+    )
+
+
+def _counted(contexts: int, width: int, head_width: int, heads: int) -> tuple[Comparison, ...]:
+    """That the paper promises so many contexts to so many heads, and to none fewer."""
+    compared = (Comparison(contexts, "<=", stated(CLAIM, "printed", H=heads, d_h=head_width, d=width)),)
+    if heads:
+        fewer = stated(CLAIM, "printed", H=heads - 1, d_h=head_width, d=width)
+        compared += (Comparison(contexts, ">", fewer),)
+    return compared
 
 
 def _one_head_more() -> Evidence:
@@ -134,7 +170,7 @@ def _one_head_more() -> Evidence:
     laws = [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
     task = array_task(contexts, laws=np.array([[float(entry) for entry in law] for law in laws]), vocabulary=2)
     built = build_memory(task, d_model=2, d_head=2, n_heads=2, front_end="random")
-    worst, verdict = _certified(built.model, task, width=2, head_width=2, heads=2)
+    worst, verdict = _certified(built.model, task, width=2, head_width=2)
     return Evidence(
         "repair",
         f"XOR with {_sizes(built.model)}, where [x_S, Y] has rank T = {task.n_contexts}",
@@ -143,6 +179,37 @@ def _one_head_more() -> Evidence:
         verdict,
         "enclosures of features and logits",
         {"contexts": contexts.tolist(), "laws": _texts(laws)},
+        means=(Means.ENCLOSURES,),
+        compared=(Comparison(built.model.n_heads, "=", 2),),
+    )
+
+
+def _dependent() -> Evidence:
+    """Where the rank is missing the hypothesis of the claim says so: it is no more than what can be refuted."""
+    refused, compared = 0, []
+    for parameters in _DEPENDENT:
+        tokens, length, facts = (parameters[name] for name in ("tokens", "length", "facts"))
+        contexts = all_contexts(tokens, length)[: facts or None]
+        sizes = {"d_model": parameters["width"], "d_head": parameters["head_width"]}
+        heads = -(-(len(contexts) - sizes["d_model"]) // sizes["d_head"])
+        ceiling = RANK.at("rank", contexts=contexts, **sizes, n_heads=max(0, heads), with_skip=True)
+        compared.append(Comparison(ceiling, "<", len(contexts)))
+        try:
+            CLAIM.require(**{**CLAIM.parameters, **parameters})
+        except HypothesisError:
+            refused += 1
+    return Evidence(
+        "boundary",
+        f"{len(_DEPENDENT)} sizes for which the paper's count promises T contexts, and [x_S, Y] has a smaller rank: "
+        "the hypothesis of the claim refuses them",
+        "rank < T, and refused",
+        f"rank < T in {sum(one.verdict is Verdict.PROVED for one in compared)} of {len(_DEPENDENT)}, {refused} refused",
+        decided(refused == len(_DEPENDENT)),
+        "integer ranks of formal vectors and indicators of the contexts",
+        {"parameters": list(_DEPENDENT)},
+        Quantifier.ALL_WEIGHTS,
+        means=(Means.EXACT,),
+        compared=tuple(compared),
     )
 
 
@@ -153,7 +220,7 @@ def _exact(tokens: int, length: int, width: int, head_width: int, facts: int) ->
     count = facts or tokens**length
     same = (
         found == built.targets
-        and _has_sizes(front_end, width=width, head_width=head_width, heads=paper_heads(count, width, head_width))
+        and _has_sizes(front_end, width=width, head_width=head_width)
         and len(np.unique(built.contexts, axis=0)) == len(built.contexts) == count
         and found.rank() == min(count, width, tokens)
     )
@@ -161,11 +228,13 @@ def _exact(tokens: int, length: int, width: int, head_width: int, facts: int) ->
         "repair",
         f"T = {len(built.contexts)} of {tokens**length} contexts of {length} tokens over {tokens}: a rational network "
         f"of {_sizes(front_end)} with the logits of an encoder of rank {found.rank()}",
-        f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, head_width)}",
+        f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, head_width, front_end.n_heads)}",
         "equal as rational numbers" if same else "not equal, or not of these sizes",
         decided(same),
         "exact rational arithmetic",
         {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "facts": facts},
+        means=(Means.EXACT,),
+        compared=_counted(count, width, head_width, front_end.n_heads),
     )
 
 
@@ -173,21 +242,22 @@ def _rounded(tokens: int, length: int, width: int, head_width: int, facts: int) 
     parameters = {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "facts": facts}
     made = CLAIM.construct(**parameters)
     count = facts or tokens**length
-    heads = paper_heads(count, width, head_width)
-    worst, verdict = _certified(made.model, made.task, width=width, head_width=head_width, heads=heads)
+    worst, verdict = _certified(made.model, made.task, width=width, head_width=head_width)
     return Evidence(
         "repair",
         f"float64 weights of {_sizes(made.model)} that hold laws over {made.task.vocabulary_size} tokens after "
         f"{made.task.n_contexts} of {tokens**length} contexts of {length} tokens",
-        f"divergence 0 up to rounding, as {_count(count, width, head_width)} and d >= N - 1",
+        f"divergence 0 up to rounding, as {_count(count, width, head_width, made.model.n_heads)} and d >= N - 1",
         f"divergence <= {_up(worst)} nats after every context",
         verdict if made.task.n_contexts == count else Verdict.REFUTED,
         "enclosures of features and logits",
         parameters,
+        means=(Means.ENCLOSURES,),
+        compared=_counted(count, width, head_width, made.model.n_heads),
     )
 
 
-def _certified(network: Model, task: Task, *, width: int, head_width: int, heads: int) -> tuple[float, Verdict]:
+def _certified(network: Model, task: Task, *, width: int, head_width: int) -> tuple[float, Verdict]:
     """The largest divergence, and whether it, the rank of the features and the sizes are proved."""
     found = certify_memorization(network, task, rank=True, witness=False)
     worst = float(found.answers.loss_upper.max())
@@ -197,14 +267,14 @@ def _certified(network: Model, task: Task, *, width: int, head_width: int, heads
             proved(certificate.statement(FEATURE_RANK) is not None),
             certificate.verdict,
             proved(worst <= _TINY),
-            decided(_has_sizes(network, width=width, head_width=head_width, heads=heads)),
+            decided(_has_sizes(network, width=width, head_width=head_width)),
         ]
     )
 
 
-def _has_sizes(network: Model | ExactFrontEnd, *, width: int, head_width: int, heads: int) -> bool:
-    """Whether the network is as large as the paper counts, and no larger."""
-    return (network.d_model, network.d_head, network.n_heads) == (width, head_width, heads)
+def _has_sizes(network: Model | ExactFrontEnd, *, width: int, head_width: int) -> bool:
+    """Whether the network is as wide as asked; its heads are counted by the formula of the claim."""
+    return (network.d_model, network.d_head) == (width, head_width)
 
 
 def _sizes(network: Model | ExactFrontEnd) -> str:
@@ -222,9 +292,8 @@ def _mean_divergence(network: Model, contexts: Int64Array, laws: list[list[Fract
     return mean_upper_bound(up(divergence(logits, weights).upper()))
 
 
-def _count(n_contexts: int, width: int, head_width: int) -> str:
+def _count(n_contexts: int, width: int, head_width: int, heads: int) -> str:
     """The paper's count of what the heads and the skip connection hold, beside the number of contexts."""
-    heads = paper_heads(n_contexts, width, head_width)
     total = heads * head_width + width
     below = "" if total == n_contexts else f" <= {total}"
     return f"T = {n_contexts}{below} = {heads} * {head_width} + {width} = H d_h + d"

@@ -5,17 +5,16 @@ Page: docs/claims/parameters.md
 
 import tempfile
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 from flint import fmpq_mat
 
+from constructions.claims.dana_theorem_1_parameters import CLAIM
 from constructions.memories.parameters import (
     matched_front_ends,
     matched_memories,
     parameter_count,
-    printed_count,
     shared_count,
 )
 from constructions.models.exact_network import ExactFrontEnd
@@ -26,7 +25,11 @@ from constructions.tasks.task import Task
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import RANK
 from verify.forward.rationals import exact_outputs
 from verify.verdict import Verdict, decided, proved
 
@@ -57,7 +60,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _first_form(shapes: int) -> Evidence:
     generator = np.random.default_rng(16)
-    counted = 0
+    compared = []
     for _ in range(shapes):
         tokens, length, width, heads = (int(n) for n in generator.integers(1, 9, 4))
         head_width = int(generator.integers(1, width + 1))
@@ -70,37 +73,55 @@ def _first_form(shapes: int) -> Evidence:
             W_O=np.zeros((heads, head_width, width)),
             W_U=np.zeros((width, tokens)),
         )
-        counted += _stored(network) == width * (length + 2 * tokens + 4 * head_width * heads)
+        printed = stated(CLAIM, "entries", N=tokens, S=length, d=width, d_h=head_width, H=heads)
+        compared.append(Comparison(_stored(network), "=", printed))
     return Evidence(
         role="claim",
         statement=f"{shapes} files of networks of random shapes with d_qk = d_h, N, S, d, H up to 8",
         promised="d (S + 2 N + 4 d_h H) numbers",
-        certified=f"so many in {counted} of {shapes} files",
-        verdict=decided(counted == shapes),
+        certified=f"so many in {sum(one.verdict is Verdict.PROVED for one in compared)} of {shapes} files",
+        verdict=Verdict.PROVED,
         method="counting the entries of the tensors in the file",
+        means=(Means.EXACT,),
+        compared=tuple(compared),
     )
 
 
 def _second_form(task: Task, network: Model) -> Evidence:
     sizes = _shape(task, network)
-    printed = printed_count(
-        tokens=task.vocabulary_size, length=task.context_length, width=network.d_model, facts=task.n_contexts
-    )
+    shape = {"N": task.vocabulary_size, "S": task.context_length, "d": network.d_model, "T_0": task.n_contexts}
+    printed, corrected = stated(CLAIM, "printed", **shape), stated(CLAIM, "corrected", **shape, d_h=network.d_head)
     count = _stored(network)
-    needed = Fraction(task.n_contexts - network.d_model, network.d_head)
-    divides = needed.denominator == 1
-    agrees = count == printed if divides else 0 < count - printed < 4 * network.d_model * network.d_head
+    divides = (task.n_contexts - network.d_model) % network.d_head == 0
+    fewer = RANK.at(
+        "rank",
+        contexts=task.contexts,
+        d_model=network.d_model,
+        d_head=network.d_head,
+        n_heads=network.n_heads - 1,
+        with_skip=True,
+    )
     holds = _holds_all(task, network)
     return Evidence(
-        role="claim",
+        role="reached" if divides else "constant",
         statement=(
-            f"{sizes}: {task.n_contexts} contexts held with H = ceil((T - d) / d_h) heads; d_h "
-            + ("divides T - d" if divides else "does not divide T - d")
+            f"{sizes}: {task.n_contexts} contexts held with H = ceil((T - d) / d_h) heads, and one head fewer does not "
+            f"reach the rank; d_h {'divides' if divides else 'does not divide'} T - d"
         ),
-        promised=f"d (S + 2 N + 4 (T - d)) = {printed} numbers" + ("" if divides else ", and fewer than 4 d d_h more"),
-        certified=f"{count} numbers in the file; features of rank {task.n_contexts} and laws certified",
-        verdict=Verdict.all_of([holds, decided(agrees and count == _formula(task, network, network.d_head))]),
+        promised=f"{printed} numbers",
+        certified=f"{count} numbers in the file = {corrected}; features of rank {task.n_contexts} and laws certified",
+        verdict=Verdict.all_of([holds, decided(count == _formula(task, network, network.d_head))]),
         method="counting, and enclosures of features and logits",
+        means=(
+            Means.EXACT,
+            Means.ENCLOSURES,
+        ),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(count, "=" if divides else ">", printed),
+            Comparison(count, "=", corrected),
+            Comparison(fewer, "<", task.n_contexts),
+        ),
     )
 
 
@@ -114,9 +135,18 @@ def _shared(task: Task, network: Model) -> Evidence:
         head_width=network.d_head,
     )
     paper = _formula(task, network, network.d_head)
+    wanted = stated(
+        CLAIM,
+        "enough",
+        N=task.vocabulary_size,
+        S=task.context_length,
+        d=network.d_model,
+        d_h=network.d_head,
+        H=network.n_heads,
+    )
     agrees = free == least and stored == _formula(task, network, 1)
     return Evidence(
-        role="claim",
+        role="sharper",
         statement=(
             f"{_shape(task, network)}: the same {task.n_contexts} contexts held, W_Q^h W_K^h = lambda_h u v exactly; "
             f"the file, which repeats u and v, has {stored} numbers"
@@ -125,6 +155,11 @@ def _shared(task: Task, network: Model) -> Evidence:
         certified=f"{free} numbers; features of rank {task.n_contexts} and laws certified",
         verdict=Verdict.all_of([_holds_all(task, network), decided(agrees)]),
         method="exact products of the float64 weights, counting, and enclosures of features and logits",
+        means=(
+            Means.EXACT,
+            Means.ENCLOSURES,
+        ),
+        compared=(Comparison(free, "=", wanted),),
     )
 
 
@@ -143,7 +178,7 @@ def _same_rank(pairs: int) -> Evidence:
         equal += ranks[0] == ranks[1]
         deficient += ranks[0] < min(len(contexts), width + heads * head_width)
     return Evidence(
-        role="claim",
+        role="sharper",
         statement=(
             f"{pairs} pairs of rational front ends that differ in W_Q and W_K only, d_qk = d_h against shared rank "
             f"one, on up to 16 contexts; {deficient} pairs have less than min(T, d + H d_h)"
@@ -152,6 +187,7 @@ def _same_rank(pairs: int) -> Evidence:
         certified=f"the same exact rank in {equal} of {pairs} pairs",
         verdict=decided(matched and equal == pairs),
         method="rank over the rational numbers",
+        means=(Means.EXACT,),
     )
 
 

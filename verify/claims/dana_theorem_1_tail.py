@@ -10,7 +10,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 
 import numpy as np
+from flint import fmpq_mat
 
+from constructions.claims.claim import Claim
+from constructions.claims.dana_theorem_1_tail import CLAIM
 from constructions.errors import HypothesisError
 from constructions.memories.left_out import (
     LeftOut,
@@ -22,14 +25,18 @@ from constructions.memories.left_out import (
     text_instance,
     violating_front_end,
 )
+from constructions.models.exact_network import ExactNetwork
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
 from constructions.models.shapes import dana_tensors
 from constructions.tasks.text import default_text, text_task
 from verify.arithmetic.enclosure import Enclosure
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import Stated, stated
+from verify.forward.rationals import exact_network_logits
 from verify.memories.left_out_bound import LeftOutBound, left_out_bound
-from verify.verdict import proved
+from verify.verdict import decided, proved
 
 EPSILON = Fraction(101, 10000)
 _NORM = 2.0**20  # so large that the ratio to the bound is that of the limit, for |z| up to some thousands
@@ -57,6 +64,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield replace(exceeded, statement=f"rational weights, z = (0, 0, 20): {exceeded.statement}")
     sharp = sharp_bounds(400 if full else 40)
     yield _always_exceeded(sharp)
+    yield reached(CLAIM, "corrected")
     yield Evidence(
         role="repair",
         statement="the corrected bound on the same instance",
@@ -64,6 +72,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         certified=f"at most {at_most(bound.total_change)} nats; {_ratio(bound):.4f} of the bound are reached",
         verdict=proved(bound.corrected_holds()),
         method=_METHOD,
+        means=(Means.ENCLOSURES,),
     )
     yield never_exceeded(
         "rational transformers with N, S in 2..3, d <= 3, T <= d + H d_h, random and adversarial encoders and laws",
@@ -132,7 +141,7 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
     network, stream = instance.model, instance.stream
     rounded = network if isinstance(network, Model) else network.rounded()
     return Evidence(
-        role="counterexample",
+        role="constant",
         statement=(
             f"N = {rounded.d_vocab}, S = {rounded.n_ctx}, d = {rounded.d_model}, d_h = {rounded.d_head}, "
             f"H = {rounded.n_heads}: {instance.kept} contexts of probability {held}/{everything} are held, the "
@@ -151,15 +160,24 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
             "weights": {name: tensor.tolist() for name, tensor in dana_tensors(rounded).items()},
             "encoder_on_the_left_out_context": [[str(entry) for entry in row] for row in stream.tolist()],
         },
+        means=(Means.ENCLOSURES,),
+        compared=(
+            Comparison(
+                bound.printed(EPSILON),
+                "agrees with",
+                stated(CLAIM, "printed", epsilon=EPSILON, v=bound.inverse, n=bound.norm),
+            ),
+        ),
     )
 
 
-def never_exceeded(kind: str, bounds: Iterable[LeftOutBound]) -> Evidence:
+def never_exceeded(kind: str, bounds: Iterable[LeftOutBound], claim: Claim = CLAIM) -> Evidence:
     """Certify that the corrected bound, by rows, holds on every one of some instances.
 
     Args:
         kind: What they are.
         bounds: What was enclosed of each.
+        claim: Whose formula "corrected" is meant.
 
     Returns:
         The evidence, with the instance that comes closest.
@@ -168,6 +186,7 @@ def never_exceeded(kind: str, bounds: Iterable[LeftOutBound]) -> Evidence:
     """
     found = list(bounds)
     within = sum(bound.corrected_holds() for bound in found)
+    compared = [Comparison(b.total_change, "<=", corrected(claim, "corrected", b)) for b in found]
     closest = max((_ratio(bound) for bound in found), default=0.0)
     longest = max((float(bound.row.lower()) for bound in found), default=0.0)
     return Evidence(
@@ -177,7 +196,78 @@ def never_exceeded(kind: str, bounds: Iterable[LeftOutBound]) -> Evidence:
         certified=f"within it on {within} of {len(found)}; the closest reaches {math.floor(closest * 1e4) / 1e4} of it",
         verdict=proved(len(found) > 0 and within == len(found)),
         method=_METHOD,
+        means=(Means.ENCLOSURES,),
+        compared=tuple(compared),
     )
+
+
+def corrected(claim: Claim, name: str, bound: LeftOutBound) -> Stated:
+    """What a claim states for the cost of the contexts that are left out, at the numbers of an instance.
+
+    Args:
+        claim: The claim.
+        name: Which of its formulas, in P, Z and n.
+        bound: The instance.
+
+    Page: docs/claims/theorem_1_tail.md
+    """
+    return stated(claim, name, P=bound.probability, Z=bound.row, n=bound.norm)
+
+
+def reached(claim: Claim, name: str) -> Evidence:
+    """Certify that the corrected constant cannot be lowered: rational weights reach 0.9995 of it.
+
+    The encoder is given beside the transformer and judged with it: the transformer has its logits on the kept contexts.
+
+    Args:
+        claim: The claim.
+        name: Which of its formulas.
+
+    Page: docs/claims/theorem_1_tail.md
+    """
+    ratio, size = 64, 2**20
+    instance = loop_instance(ratio, size=size, occurrences=33)
+    bound = judged(instance)
+    network = instance.model
+    encoder = fmpq_mat(4, 1, [0, 0, ratio, -1]) * fmpq_mat(1, 2, [size, -size])
+    same = isinstance(network, ExactNetwork) and holds_encoder(instance, encoder)
+    limit = corrected(claim, name, bound)
+    return Evidence(
+        role="reached",
+        statement=(
+            f"rational weights, z = (0, 0, {ratio}), the encoder E = (0, 0, {ratio}, -1), W = 2^20 (1, -1), whose "
+            "logits the transformer has on the kept contexts: the corrected bound is all but reached"
+        ),
+        promised=f"at most {limit} nats, and at least 0.9995 of it",
+        certified=f"at least {at_least(bound.change)} nats",
+        verdict=decided(same),
+        method="exact logits and features; enclosures of divergences and norms",
+        data={"contexts": instance.contexts.tolist()},
+        means=(Means.EXACT, Means.ENCLOSURES),
+        compared=(
+            Comparison(bound.total_change, "<=", limit),
+            Comparison(bound.change / 0.9995, ">", limit),
+            Comparison(bound.by_rows, "agrees with", limit),
+        ),
+    )
+
+
+def holds_encoder(instance: LeftOut, encoder: fmpq_mat) -> bool:
+    """Whether a rational transformer has the logits of an encoder on the kept contexts, and the stream on the others.
+
+    Args:
+        instance: The transformer, and what is said to be the encoder beside it.
+        encoder: The encoder's logits on all contexts.
+
+    Page: docs/claims/theorem_1_tail.md
+    """
+    network, stream = instance.model, instance.stream
+    if not isinstance(network, ExactNetwork) or isinstance(stream, np.ndarray):
+        return False
+    reached_logits = exact_network_logits(network, instance.contexts).tolist()
+    others = (stream * network.W_U).tolist()
+    wanted = encoder.tolist()
+    return reached_logits[: instance.kept] == wanted[: instance.kept] and others == wanted[instance.kept :]
 
 
 def sharp_bounds(count: int) -> list[LeftOutBound]:
@@ -214,8 +304,9 @@ def at_most(x: Enclosure) -> str:
 def _always_exceeded(bounds: list[LeftOutBound]) -> Evidence:
     far = [bound for bound in bounds if 2.25 <= bound.row.lower() and bound.row.upper() <= 1000.0]
     beyond = sum(bound.printed_fails(EPSILON) for bound in far)
+    most = max((float((bound.change / bound.printed(EPSILON)).lower()) for bound in far), default=0.0)
     return Evidence(
-        role="counterexample",
+        role="constant",
         statement=(
             f"{len(bounds)} random front ends with N = S = 2, d = d_h = 1, H = 2, and the encoders E = (z, -1), "
             f"W = 2^20 (1, -1) / sqrt(2): {len(far)} have sqrt(1 + |z|^2) from 2.25 to 1000; all of these are beyond "
@@ -225,6 +316,8 @@ def _always_exceeded(bounds: list[LeftOutBound]) -> Evidence:
         certified=f"beyond it on {beyond} of {len(far)}",
         verdict=proved(len(far) > 0 and beyond == len(far)),
         method=_METHOD,
+        means=(Means.ENCLOSURES,),
+        compared=(Comparison(most, "begins with", stated(CLAIM, "excess")),),
     )
 
 
@@ -257,6 +350,7 @@ def _on_text(*, vocabulary: int, context: int, facts: int) -> Evidence:
         certified=f"at most {at_most(bound.total_change)} nats",
         verdict=proved(bound.corrected_holds()),
         method=_METHOD,
+        means=(Means.ENCLOSURES,),
     )
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from constructions.claims.claim import Claim
 from constructions.claims.dana_theorem_2 import CLAIM
 from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength
 from constructions.encoders.low_entropy_instances import (
@@ -21,11 +22,15 @@ from constructions.errors import InputError
 from constructions.models.construction import Construction
 from constructions.tasks.task import Task
 from constructions.unembeddings.coherence import kappa_bound
+from constructions.unembeddings.johnson_lindenstrauss import random_signs
 from constructions.unembeddings.unembedding import best
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.memorization import certify_memorization
 from verify.claims import dana_theorem_1_tail as digits
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.theorems import REPAIRED_THEOREM_2
 from verify.divergence.kullback_leibler import divergence
 from verify.encoders.low_entropy_bound import (
     LookupLaws,
@@ -35,7 +40,6 @@ from verify.encoders.low_entropy_bound import (
     enclose_leads,
     enclose_printed_strength,
     kappa_of_leads,
-    largest_deviation,
     lookup_laws,
     mean_bound_by_entropy,
     mean_bound_by_missing,
@@ -105,8 +109,11 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Page: docs/claims/theorem_2.md
     """
-    yield negative_bound(paper_factor, "(1 + 2C + C d_TV)/(1 - 2C), d_TV = 0", "the infimum")
-    yield printed_holds(paper_factor, "(1 + 2C)/(1 - 2C), without d_TV", range(900 if full else 45))
+    yield negative_bound(CLAIM, paper_factor, "(1 + 2C + C d_TV)/(1 - 2C), d_TV = 0", "the infimum")
+    yield printed_holds(
+        CLAIM, paper_factor, "(1 + 2C)/(1 - 2C), without d_TV", range(900 if full else 45), name="printed"
+    )
+    yield rows_exist(CLAIM, ((50, 600), (200, 1024)) + (((2000, 4096),) if full else ()))
     found = [Judged.of(random_instance(seed)) for seed in range(1500 if full else 60)]
     yield by_context(found)
     yield by_mean(found)
@@ -117,10 +124,11 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield held(CLAIM.construct())
 
 
-def negative_bound(factor: Callable[[Enclosure], Enclosure], shown: str, what: str) -> Evidence:
+def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown: str, what: str) -> Evidence:
     """Certify that a printed right-hand side is negative for N = 2, d = 1 and the law (0.9, 0.1).
 
     Args:
+        claim: The claim, with the printed constant and the printed factor as formulas.
         factor: The printed factor, a function of C.
         shown: The same in words.
         what: Of what it is an upper bound.
@@ -131,25 +139,39 @@ def negative_bound(factor: Callable[[Enclosure], Enclosure], shown: str, what: s
     Page: docs/claims/theorem_2.md
     """
     laws = lookup_laws([[9.0, 1.0]], np.array([0]))
-    bound = mean_bound_by_entropy(laws, factor(printed_constant(2, 1))) - laws.mean(laws.entropy)
+    constant = printed_constant(2, 1)
+    bound = mean_bound_by_entropy(laws, factor(constant)) - laws.mean(laws.entropy)
+    compared = [Comparison(bound, "<", 0), Comparison(constant, ">", Fraction(1, 2))]
+    if "constant" in claim.formulas:
+        compared.append(Comparison(constant, "agrees with", stated(claim, "constant", N=2, d=1)))
+    compared += [
+        Comparison(factor(Enclosure(float(c))), "agrees with", stated(claim, "printed", C=c, t=0))
+        for c in (Fraction(0), Fraction(1, 8), Fraction(7, 16), Fraction(3))
+    ]
     return Evidence(
-        role="counterexample",
+        role="without",
         statement=f"N = 2, d = 1, the law (0.9, 0.1), g its mode: the printed bound of {what} with {shown} is negative",
         promised=f"d_KL <= {at_most(bound)} nats",
         certified="d_KL >= 0, as every divergence",
-        verdict=proved(float(bound.upper()) < 0.0),
+        verdict=Verdict.PROVED,
         method="one enclosure",
         data={"laws": [["9/10", "1/10"]], "C": float(printed_constant(2, 1).midpoint)},
+        means=(Means.ENCLOSURES,),
+        compared=tuple(compared),
     )
 
 
-def printed_holds(factor: Callable[[Enclosure], Enclosure], shown: str, seeds: Iterable[int]) -> Evidence:
+def printed_holds(
+    claim: Claim, factor: Callable[[Enclosure], Enclosure], shown: str, seeds: Iterable[int], *, name: str
+) -> Evidence:
     """Certify a bound of the paper's encoder on unembeddings with a certified C < 1/2.
 
     Args:
+        claim: The claim.
         factor: The factor, a function of C.
         shown: The same in words.
         seeds: Of `near_orthonormal_instance`.
+        name: Which formula of the claim the factor is.
 
     Returns:
         The evidence, with the instance that comes closest.
@@ -158,16 +180,22 @@ def printed_holds(factor: Callable[[Enclosure], Enclosure], shown: str, seeds: I
     """
     count = held = above = 0
     closest, largest = 0.0, 0.0
+    compared = [
+        Comparison(factor(Enclosure(float(c))), "agrees with", stated(claim, name, C=c, t=0))
+        for c in (Fraction(1, 8), Fraction(7, 16))
+    ]
     for seed in seeds:
         judged = Judged.of(near_orthonormal_instance(seed))
-        constant = largest_deviation(judged.instance.vectors, scale=judged.instance.scale)
+        applied = REPAIRED_THEOREM_2.at(vectors=judged.instance.vectors, scale=judged.instance.scale)
+        constant = applied.value
+        compared.append(Comparison(applied, "<", Fraction(1, 2)))
         bound, cost = bound_by_entropy(judged.laws, factor(constant)), judged.printed_cost()
         count += len(judged.instance.tokens)
-        held += int(within(cost, bound).sum()) if constant.upper() < 0.5 and judged.encodes_by_vectors() else 0
+        held += int(within(cost, bound).sum()) if judged.encodes_by_vectors() else 0
         above += judged.instance.vectors.shape[0] > judged.instance.vectors.shape[1] + 1
         closest, largest = max(closest, share_reached(judged.laws, cost, bound)), max(largest, float(constant.upper()))
     return Evidence(
-        role="repair",
+        role="with",
         statement=(
             f"{count} laws with masses down to 10^-30, any g, W with C = max |W W' - I| up to {largest:.3f}, for "
             f"{above} of the W N > d + 1: equation (6) solved, and the bound with {shown}"
@@ -176,7 +204,55 @@ def printed_holds(factor: Callable[[Enclosure], Enclosure], shown: str, seeds: I
         certified=f"within it on {held} of {count}; the closest reaches {closest:.4f} of it",
         verdict=proved(0 < count == held),
         method=METHOD,
+        means=(Means.ENCLOSURES,),
+        compared=tuple(compared),
     )
+
+
+def rows_exist(claim: Claim, sizes: Iterable[tuple[int, int]]) -> Evidence:
+    """Certify that the rows with the printed constant exist, below 1/2: random signs, whose products are integers.
+
+    Args:
+        claim: The claim, with the printed constant as a formula.
+        sizes: N and d of each.
+
+    Returns:
+        The evidence.
+
+    Page: docs/claims/theorem_2.md
+    """
+    compared, shown = [], []
+    for count, d_model in sizes:
+        rows = random_signs(count, d_model)
+        printed = stated(claim, "constant", N=count, d=d_model)
+        deviation = _coherence(rows)
+        compared += [
+            Comparison(deviation, "<=", printed),
+            Comparison(printed, "<", Fraction(1, 2)),
+            Comparison(printed_constant(count, d_model), "agrees with", printed),
+        ]
+        shown.append(f"{at_most(deviation)} <= {float(printed.value):.4f} for N = {count}, d = {d_model}")
+    return Evidence(
+        role="claim",
+        statement="rows of random signs over sqrt d: |W W' - I| is at most the printed C, and C < 1/2",
+        promised="|W W' - I| <= C for some W",
+        certified="; ".join(shown),
+        verdict=Verdict.PROVED,
+        method="integer products; enclosures of the constant",
+        means=(Means.EXACT, Means.ENCLOSURES),
+        compared=tuple(compared),
+    )
+
+
+def _coherence(rows: np.ndarray) -> Enclosure:
+    """The largest |<w_i, w_j>| / d of different rows of signs, each of which has the product d with itself."""
+    signs = rows.astype(np.int64)
+    products = signs @ signs.T
+    width = signs.shape[1]
+    if not (np.abs(signs) == 1).all() or not (np.diag(products) == width).all():
+        return Enclosure(0.0, np.inf)
+    np.fill_diagonal(products, 0)
+    return Enclosure(float(np.abs(products).max())) / float(width)
 
 
 def by_context(found: Iterable[Judged]) -> Evidence:
@@ -201,7 +277,7 @@ def by_context(found: Iterable[Judged]) -> Evidence:
         second += int((within(sharp, simple) & within(cost, simple)).sum())
         closest = max(closest, share_reached(judged.laws, cost, sharp))
     return Evidence(
-        role="repair",
+        role="with",
         statement=(
             f"{count} laws with masses down to 10^-30, any g, on families with proved margins and on vectors and "
             "encoders without structure: (A1) KL <= Phi(kappa epsilon) - H, and (A1) <= (A2) kappa epsilon phi(H)"
@@ -210,6 +286,7 @@ def by_context(found: Iterable[Judged]) -> Evidence:
         certified=f"(A1) on {first} of {count}, (A2) on {second}; the closest reaches {closest:.4f} of (A1)",
         verdict=proved(0 < count == first == second),
         method=METHOD,
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -233,7 +310,7 @@ def by_mean(found: Iterable[Judged]) -> Evidence:
         count += 1
         held += bool(within(cost, sharp) & within(sharp, simple) & within(each, sharp))
     return Evidence(
-        role="repair",
+        role="with",
         statement=(
             f"{count} instances of 6 such laws with random probabilities, one strength for all: (A3) E KL <= Phi(kappa "
             "E epsilon) - E H <= kappa E epsilon phi(E H), and E (A1) <= (A3)"
@@ -242,6 +319,7 @@ def by_mean(found: Iterable[Judged]) -> Evidence:
         certified=f"within it on {held} of {count}",
         verdict=proved(0 < count == held),
         method=METHOD,
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -269,7 +347,7 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
         if family.vectors.shape != (_TOKENS, d_model) or not spreads_evenly(judged, share):
             verdict = Verdict.UNDECIDED
         yield Evidence(
-            role="repair",
+            role="with",
             statement=(
                 f"N = {_TOKENS}, d = {d_model}, {contexts} laws with {float(share):g} spread evenly over the other "
                 f"tokens; {family.family}, kappa = {family.kappa}, the paper's C = {float(constant.midpoint):.3f}"
@@ -279,6 +357,7 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
             verdict=verdict,
             method=METHOD,
             data={name: [float(value.lower()), float(value.upper())] for name, value in shown.items()},
+            means=(Means.ENCLOSURES,),
         )
 
 
@@ -352,16 +431,17 @@ def limit(sizes: Iterable[tuple[int, int]]) -> Evidence:
         verdicts.append(fits and kappa is not None and kappa <= family.kappa and reaches_limit(kappa, count, d_model))
         rows.append([count, d_model, family.family, str(kappa), float(kappa_bound(count, d_model))])
     return Evidence(
-        role="repair",
+        role="with",
         statement=(
-            "no vectors and encoders have ((kappa - 1)/(kappa + 1))^2 < (N - d - 1)/((d + 1)(N - 1)); nor do the best "
-            "families"
+            "vectors and encoders of each size have at least the limit, ((kappa - 1)/(kappa + 1))^2 >= "
+            "(N - d - 1)/((d + 1)(N - 1)); so do the best families"
         ),
         promised="kappa at least the limit, on all",
         certified=", ".join(f"{N} x {d}: {kappa} >= {least:.4f}" for N, d, _, kappa, least in rows),
         verdict=decided(bool(verdicts) and all(verdicts)),
         method="exact margins of integer vectors, rational arithmetic",
         data={"families": rows},
+        means=(Means.EXACT,),
     )
 
 
@@ -389,12 +469,13 @@ def held(built: Construction[Task]) -> Evidence:
     below = int((cost.upper() < bound.lower()).sum())
     exact = bool((network.W_U == network.W_U.astype(np.int64)).all()) and margins.least > 0
     return Evidence(
-        role="repair",
+        role="with",
         statement=f"attention-only transformer, {network.n_heads} heads of dimension {network.d_head}: {built.summary}",
         promised=f"at most {at_most(laws.mean(bound))} nats (A1), the token first everywhere",
         certified=f"at most {at_most(laws.mean(cost))} nats; below (A1) on {below} of {task.n_contexts} contexts",
         verdict=proved(exact and certified and below == task.n_contexts),
         method="enclosure of the logits of the float64 weights",
+        means=(Means.ENCLOSURES,),
     )
 
 

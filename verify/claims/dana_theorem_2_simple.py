@@ -4,9 +4,11 @@ Page: docs/claims/theorem_2.md
 """
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 
 import numpy as np
 
+from constructions.claims.dana_theorem_2_simple import CLAIM
 from constructions.encoders.low_entropy_instances import (
     LowEntropyInstance,
     mistaken_token,
@@ -14,8 +16,11 @@ from constructions.encoders.low_entropy_instances import (
     two_laws,
 )
 from verify.arithmetic.enclosure import Enclosure
+from verify.claims.comparison import Comparison
 from verify.claims.dana_theorem_2 import METHOD, Judged, at_least, at_most, negative_bound
-from verify.claims.evidence import Evidence
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.theorems import REPAIRED_THEOREM_2
 from verify.encoders.low_entropy_bound import (
     beyond,
     cross_entropy,
@@ -42,7 +47,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Page: docs/claims/theorem_2.md
     """
-    yield negative_bound(slides_factor, "(1 + 4C)/(1 - 2C)", "the infimum")
+    yield negative_bound(CLAIM, slides_factor, "(1 + 4C)/(1 - 2C)", "the infimum")
     small, large = Judged.of(two_laws()), Judged.of(mistaken_token(_LARGE))
     own = Enclosure(0.0)  # C of orthonormal vectors
     yield encoder_is_beyond(small, own, "N = d = 3, W = I, C = max |W W' - I| = 0, g the mode of both laws")
@@ -108,7 +113,7 @@ def encoder_is_beyond(judged: Judged, constant: Enclosure, shown: str) -> Eviden
     entropy = laws.mean(laws.entropy)
     rows = [row[:3].tolist() for row in judged.instance.laws]
     return Evidence(
-        role="counterexample",
+        role="without",
         statement=(
             f"{shown}: the encoder of Theorem 2 is beyond the simpler bound, which so does not follow from the theorem "
             "(the infimum is 0: d >= N - 1)"
@@ -118,6 +123,7 @@ def encoder_is_beyond(judged: Judged, constant: Enclosure, shown: str) -> Eviden
         verdict=proved(is_identity(judged.instance) and bool(beyond(cost, bound)) and bool(constant.upper() < 0.5)),
         method=METHOD,
         data={"first_weights_of_the_laws": rows, "prior": judged.instance.prior.tolist()},
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -134,16 +140,25 @@ def one_strength(kind: str, found: Iterable[tuple[Judged, Enclosure]]) -> Eviden
     Page: docs/claims/theorem_2.md
     """
     count = held = 0
+    compared = [
+        Comparison(paper_factor(Enclosure(float(c))), "agrees with", stated(CLAIM, "smaller", C=c))
+        for c in (Fraction(1, 8), Fraction(7, 16))
+    ]
     for judged, constant in found:
+        vectors, scale = judged.instance.vectors, judged.instance.scale
+        if len(vectors) < _LARGE:  # the identity of the other one is checked by itself
+            compared.append(Comparison(REPAIRED_THEOREM_2.at(vectors=vectors, scale=scale), "<", Fraction(1, 2)))
         cost = judged.laws.mean(cross_entropy(judged.laws, judged.leads, judged.strengths(common=True)))
         bound = mean_bound_by_entropy(judged.laws, paper_factor(constant))
         count += 1
         held += bool(within(cost, bound)) and bool(constant.upper() < 0.5)
     return Evidence(
-        role="repair",
+        role="with",
         statement=f"{count} instances: {kind}; one strength for all contexts",
         promised="within (1 + 2C)/(1 - 2C) E[1 - p_g] log((N - 1)/(e^E[H] - 1)), on all",
         certified=f"within it on {held} of {count}",
         verdict=proved(0 < count == held),
         method=METHOD,
+        means=(Means.ENCLOSURES,),
+        compared=tuple(compared),
     )

@@ -11,17 +11,20 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
 
+from constructions.claims.dana_theorem_3 import CLAIM
 from constructions.encoders.approximating_sequences import FIRST, SECOND, within_range
 from constructions.memories.bounded_range import bounded_transformer, laws_of_contexts
 from constructions.memories.left_out import LeftOut, random_instance
-from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.models.exact_network import ExactNetwork
-from verify.capacity.divergence_floor import one_head_divergence_floor
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import DIVERGENCE_AT_RANGE, TRADE_OFF
 from verify.encoders.logit_range import (
     BITS,
     ball,
-    best_trade_off,
     divergence_floor_at_range,
     logit_range,
     mean_divergence,
@@ -55,22 +58,26 @@ def exclusive_or() -> Evidence:
     """Certify that one head misses the laws of exclusive or, although d + H d_h = 4 = T_epsilon and d_KL(pi, M) = 0.
 
     Returns:
-        The counterexample to the statement, for given sizes.
+        The counterexample to the statement in the reading in which d, d_h and H are given.
 
     Page: docs/claims/logit_range.md
     """
-    contexts, odds = exclusive_or_contexts(3), Fraction(99, 100)
-    laws = [[odds, 1 - odds]] * 2 + [[1 - odds, odds]] * 2
-    floor = one_head_divergence_floor(contexts, laws)
+    odds = Fraction(99, 100)
+    contexts, laws = exclusive_or_laws(odds)
+    floor = exclusive_or_floor(odds)
     return Evidence(
-        "counterexample",
-        f"exclusive or: {len(contexts)} equally likely contexts of 3 tokens, laws (99/100, 1/100) and (1/100, 99/100), "
-        f"d = d_h = 2, H = 1: d_h H + d = 4 = T_epsilon for every epsilon < 1/4, and d_KL(pi, M) = 0 as d >= N - 1",
+        "boundary",
+        f"the statement read with d, d_h and H given: exclusive or, {len(contexts)} equally likely contexts of 3 "
+        "tokens, laws (99/100, 1/100) and (1/100, 99/100), d = d_h = 2, H = 1: d_h H + d = 4 = T_epsilon for every "
+        "epsilon < 1/4, and d_KL(pi, M) = 0 as d >= N - 1",
         "d_KL(pi, T) = O(epsilon log(1 / epsilon)) for every epsilon, so <= gamma for every gamma > 0",
-        f"d_KL(pi, T) >= {_decimal(arb(floor.lower), ROUND_FLOOR)} nats for all weights of one head",
-        floor.verdict,
-        "a linear relation in integers, and duality with rational multipliers in balls",
+        f"d_KL(pi, T) >= {_decimal(arb(floor.value), ROUND_FLOOR)} nats with one head, and one head comes near it",
+        Verdict.PROVED,
+        "a linear relation in integers, and duality with rational multipliers in balls; enclosures of the logits",
         {"contexts": contexts.tolist(), "laws": [[str(p) for p in law] for law in laws]},
+        Quantifier.ALL_WEIGHTS,
+        means=(Means.EXACT, Means.BALLS, Means.ENCLOSURES),
+        compared=(Comparison(floor, ">", 0), *exclusive_or_is_met(odds)),
     )
 
 
@@ -87,13 +94,15 @@ def printed_maximum() -> Evidence:
     of_rows = max(max(row) - min(row) for row in rows.tolist())
     within = all(abs(entry) <= 1 for entry in x.entries())
     return Evidence(
-        "counterexample",
+        "step",
         "(19), from its third line to its fourth: N = 2, logits f_1 = f_2 = (1, 0) and x = (1, 1), |x|_inf = 1",
         f"range(f_1 x_1 + f_2 x_2) <= max_t range(f_t) = {of_rows}",
         f"range(f_1 x_1 + f_2 x_2) = {of_sum}",
-        decided(within and of_sum > of_rows),
+        decided(within),
         "exact rational arithmetic",
         {"logits": [[1, 0], [1, 0]], "x": [1, 1]},
+        means=(Means.EXACT,),
+        compared=(Comparison(int(of_sum), ">", int(of_rows)),),
     )
 
 
@@ -108,31 +117,33 @@ def cost_of_a_range(ranges: list[Fraction]) -> Evidence:
 
     Page: docs/claims/logit_range.md
     """
-    verdicts, seen = [], []
+    verdicts, compared, seen = [], [], []
     for largest in ranges:
         weights, embeddings = within_range(largest)
         logits = [[e * w for w in weights] for e in embeddings]
-        floor = divergence_floor_at_range(FIRST, SECOND, _HALVES, largest)
+        applied = DIVERGENCE_AT_RANGE.at(first=FIRST, second=SECOND, shares=_HALVES, largest=largest)
+        floor = applied.value
         reached = mean_divergence(logits, [FIRST, SECOND], _HALVES)
         with ctx.workprec(BITS):
-            verdicts += [
-                proved(bool(0 < floor) and bool(floor <= reached)),
-                proved(bool(logit_range(logits) <= ball(largest))),
-            ]
+            compared += [Comparison(applied, ">", 0), Comparison(applied, "<=", reached)]
+            verdicts.append(proved(bool(logit_range(logits) <= ball(largest))))
             seen.append((floor * ball(largest) ** 2, reached * ball(largest) ** 2))
     with ctx.workprec(BITS):
         limit = (arb(3).log() * arb(2).log()) ** 2 / 20
         verdicts.append(proved(bool(seen[-1][0] > 0.99 * limit) and bool(seen[-1][1] < 1.01 * limit)))
     return Evidence(
-        "counterexample",
-        f"laws (3/4, 1/4, 0) and (2/5, 2/5, 1/5), equally likely, d = 1: the least divergence K(R) of all encoders "
+        "step",
+        f"laws (3/4, 1/4, 0) and (2/5, 2/5, 1/5), equally likely, d = 1: the least divergence K(R) of encoders "
         f"with logits of range <= R, for {len(ranges)} values of R from {ranges[0]} to {ranges[-1]}",
         "d_KL(pi, M) = 0 reached at range O(log(1 / delta)) up to delta: K(R) exponentially small",
         f"R^2 K(R) in [{_decimal(seen[0][0], ROUND_FLOOR)}, {_decimal(seen[0][1], ROUND_CEILING)}] for the first R, in "
         f"[{_decimal(seen[-1][0], ROUND_FLOOR)}, {_decimal(seen[-1][1], ROUND_CEILING)}] for the last",
         Verdict.all_of(verdicts),
-        f"a bound for all encoders, and an encoder; balls of {BITS} bits",
+        f"a bound from below, and an encoder; balls of {BITS} bits",
         {"laws": [[str(p) for p in FIRST], [str(p) for p in SECOND]]},
+        means=(Means.BALLS,),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=tuple(compared),
     )
 
 
@@ -147,24 +158,44 @@ def best_rate(prices: list[Fraction]) -> Evidence:
 
     Page: docs/claims/logit_range.md
     """
-    verdicts, shares = [], []
+    compared, shares = [], []
     for price in prices:
-        floor = best_trade_off(FIRST, SECOND, _HALVES, price)
+        applied = TRADE_OFF.at(first=FIRST, second=SECOND, shares=_HALVES, price=price)
+        floor, reached = applied.value, _trade_off_reached(price)
+        rate = stated(CLAIM, "rate", epsilon=price)
         with ctx.workprec(BITS):
-            power = (ball(price).log() * 2 / 3).exp()
-            verdicts.append(proved(bool(floor > arb(2) / 5 * power)))
+            compared += [
+                Comparison(applied, ">", rate),
+                Comparison(applied, "<=", reached),
+                Comparison(reached * 2 / 5, "<", rate),
+            ]
             shares.append(floor / (ball(price) * -ball(price).log()))
     with ctx.workprec(BITS):
-        verdicts.append(proved(all(bool(b > a) for a, b in itertools.pairwise(shares))))
+        growing = proved(all(bool(b > a) for a, b in itertools.pairwise(shares)))
     return Evidence(
-        "counterexample",
+        "step",
         f"the same laws: min over all R > 0 of K(R) + a R, a = epsilon C, for a = {prices[0]} .. {prices[-1]}",
         "O(a log(1 / a)) by the proof of Theorem 3",
-        f"> 2 a^(2/3) / 5 for each a; {_decimal(shares[0], ROUND_FLOOR)} .. {_decimal(shares[-1], ROUND_FLOOR)} times "
-        "a log(1 / a) or more, increasing",
-        Verdict.all_of(verdicts),
+        f"between 2 a^(2/3) / 5 and a^(2/3) for each a; {_decimal(shares[0], ROUND_FLOOR)} .. "
+        f"{_decimal(shares[-1], ROUND_FLOOR)} times a log(1 / a) or more, increasing",
+        growing,
         f"monotonicity of K on 200 intervals of R, balls of {BITS} bits",
+        means=(Means.BALLS,),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=tuple(compared),
     )
+
+
+def _trade_off_reached(price: Fraction) -> arb:
+    """What encoders reach of the same sum, at the best of some ranges."""
+    best = arb("inf")
+    for step in range(-4, 5):
+        largest = Fraction(max(2, round((2 * 0.029 / float(price)) ** (1 / 3) * 1.2**step)))
+        weights, embeddings = within_range(largest)
+        cost = mean_divergence([[e * w for w in weights] for e in embeddings], [FIRST, SECOND], _HALVES)
+        with ctx.workprec(BITS):
+            best = best.min(cost + ball(price * largest))
+    return best
 
 
 def theorem_e_on_random_transformers(seeds: range) -> Evidence:
@@ -179,6 +210,11 @@ def theorem_e_on_random_transformers(seeds: range) -> Evidence:
     Page: docs/claims/logit_range.md
     """
     bounds = [judged(random_instance(seed)) for seed in seeds]
+    compared = [
+        Comparison(arb(b.bound), "agrees with", stated(CLAIM, "tail", P=b.probability, C_1=b.factor, R=b.largest_range))
+        for b in bounds
+        if b.bound > 0
+    ]
     within = sum(bound.verdict is Verdict.PROVED for bound in bounds)
     with ctx.workprec(BITS):
         closest = max((float((b.transformer - b.encoder) / b.bound) for b in bounds if b.bound > 0), default=0.0)
@@ -190,6 +226,12 @@ def theorem_e_on_random_transformers(seeds: range) -> Evidence:
         f"within it on {within} of {len(bounds)}; the closest reaches {closest:.3f} of it",
         Verdict.all_of([bound.verdict for bound in bounds]),
         "exact features, logits and z; divergences in balls",
+        means=(
+            Means.EXACT,
+            Means.BALLS,
+            Means.ENCLOSURES,
+        ),
+        compared=tuple(compared),
     )
 
 
@@ -234,7 +276,11 @@ def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
         "d_KL(pi, T) <= inf {d_KL(pi, f): range <= R} + epsilon C_1 R + gamma",
         "; ".join(lines),
         Verdict.all_of(verdicts),
-        f"exact transformers; a bound for all encoders of range R; balls of {BITS} bits",
+        f"exact transformers; a bound of encoders of range R; balls of {BITS} bits",
+        means=(
+            Means.EXACT,
+            Means.BALLS,
+        ),
     )
 
 

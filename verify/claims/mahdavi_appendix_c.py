@@ -11,7 +11,7 @@ from constructions.claims.mahdavi_theorem_1 import labelled
 from constructions.models.construction import Construction
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import matmul
-from verify.claims.evidence import Evidence
+from verify.claims.evidence import Evidence, Means
 from verify.forward.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict, proved
@@ -71,4 +71,5 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
         proved(held and task.n_examples == counted),
         f"enclosed outputs, and rank by {proof.method}",
         {"parameters": dict(parameters), "sha256": layer.sha256()},
+        means=(Means.ENCLOSURES,),
     )

@@ -6,7 +6,7 @@ Page: docs/claims/saturated_heads.md
 from collections.abc import Iterator
 
 from constructions.claims.mahdavi_theorem_1 import build
-from verify.claims.evidence import Evidence
+from verify.claims.evidence import Evidence, Means
 from verify.forward.layer_forward import enclose_layer
 from verify.saturated.saturation import certify_saturation
 from verify.verdict import proved
@@ -36,11 +36,12 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         pairs = found.saturated.size
         saturated, open_to_one = int(found.saturated.sum()), int(found.unsaturated.any(axis=1).sum())
         yield Evidence(
-            "claim",
+            "measurement",
             f"A built layer of {layer.n_heads} heads on {task.n_examples} examples with one context of {task.n_tokens} "
             f"tokens: which heads have an attention weight of at least {THRESHOLD}.",
             f"more than {_SHARE:.0%} of the pairs saturated; every example has a head that is not",
             f"{saturated} of {pairs} pairs ({saturated / pairs:.1%}); {open_to_one} of {task.n_examples} examples",
             proved(layer.n_heads > 1 and saturated > _SHARE * pairs and open_to_one == task.n_examples),
             "enclosed attention weights",
+            means=(Means.ENCLOSURES,),
         )

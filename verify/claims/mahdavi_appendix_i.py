@@ -8,15 +8,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from constructions.claims.mahdavi_appendix_i import CLAIM
 from constructions.claims.mahdavi_theorem_1 import labelled
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import MIXED_RANK
 from verify.forward.exact_mixed_rank import exact_mixed_rank
 from verify.forward.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.saturated.affine_hull import token_hull
 from verify.verdict import Verdict, proved
 
 _ERROR = 1e-6  # of a label; what roundings leave
@@ -60,7 +64,8 @@ def _full(layer: IntegerLayer, *, same_query: bool = True, inside: bool = False)
     examples, tokens, width = layer.contexts.shape
     heads = len(layer.W_Q)
     bound = min(examples, heads * width if tokens > 1 else width)
-    ceiling = token_hull(layer.contexts).ceiling(heads, examples)
+    all_of_it = tokens > 1 and examples >= bound == heads * width
+    ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
     rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
     as_said = not same_query or bool((layer.queries == layer.queries[0]).all())
     as_said &= not inside or bool((layer.contexts[:, 0] == layer.queries).all())
@@ -68,12 +73,19 @@ def _full(layer: IntegerLayer, *, same_query: bool = True, inside: bool = False)
     if inside:
         which += " that are the first token of every context"
     return Evidence(
-        "claim",
+        "answer",
         f"{examples} contexts of n = {tokens} tokens in R^{width}, {which}, H = {heads}, d_h = {layer.W_Q.shape[2]}",
         f"rank Z = {'min(T, H d)' if tokens > 1 else 'min(T, d)'} = {bound}",
-        f"rank Z >= {rank.lower} for integer weights, <= {ceiling} for all weights",
-        proved(as_said and rank.lower == ceiling == bound),
+        f"rank Z >= {rank.lower} for these, <= {ceiling.value}",
+        proved(as_said),
         f"rank over GF({rank.prime})",
+        quantifier=Quantifier.ALL_WEIGHTS,
+        means=(Means.MODULAR,),
+        compared=(
+            Comparison(ceiling, "=", bound),
+            Comparison(rank.lower, "=", bound),
+            *((Comparison(rank.lower, "=", stated(CLAIM, "largest", H=heads, d=width)),) if all_of_it else ()),
+        ),
     )
 
 
@@ -90,7 +102,7 @@ def _memorized(*, heads: int, tokens: int, width: int) -> Evidence:
     proof = certify_full_row_rank(forward.mixed)
     held = error <= _ERROR and proof.verdict is Verdict.PROVED
     return Evidence(
-        "claim",
+        "answer",
         f"Float64 weights for {examples} uniform contexts of n = {tokens} tokens in R^{width} with the same query, "
         f"H = {heads}",
         f"{examples} = H d labels memorized; printed, under Assumptions 1 and 2: {heads * (tokens - 1) + 1}",
@@ -98,4 +110,5 @@ def _memorized(*, heads: int, tokens: int, width: int) -> Evidence:
         proved(held),
         f"enclosed outputs, and rank by {proof.method}",
         {"sha256": layer.sha256()},
+        means=(Means.ENCLOSURES,),
     )

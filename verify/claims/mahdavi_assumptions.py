@@ -20,12 +20,14 @@ from constructions.claims.mahdavi_assumptions import (
 from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.single_direction_heads import single_direction_heads
 from constructions.tasks.vectors import VectorTask
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.theorems import BLOCKS
 from verify.forward.layer_forward import enclose_mixed_inputs
 from verify.linear_algebra.exact_rows import decide_independence
 from verify.linear_algebra.numerical_rank import numerical_ranks
 from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.saturated.block_certificate import certify_blocks, consecutive_blocks, find_blocks
+from verify.saturated.block_certificate import consecutive_blocks, find_blocks
 from verify.saturated.context_rank import certify_context_ranks
 from verify.saturated.general_position import certify_shifted
 from verify.saturated.kruskal_rank import certify_subsets
@@ -73,7 +75,7 @@ def _one_and_two_without_three(contexts: Float64Array, queries: Float64Array, wh
     third = certify_shifted(contexts, queries, min(tokens, len(queries)))
     small = contexts.size <= 60
     return Evidence(
-        "counterexample",
+        "without",
         f"{what}, T = {len(queries)}, n = {tokens}, d = {queries.shape[1]}: any {first.size} queries are independent, "
         f"every context has rank {tokens}, and {third.size} of query + mean token are dependent",
         "Assumption 3 is the more relaxed one",
@@ -86,6 +88,10 @@ def _one_and_two_without_three(contexts: Float64Array, queries: Float64Array, wh
             "relation": [] if third.relation is None else list(third.relation.rows),
             **({"contexts": contexts.tolist(), "queries": queries.tolist()} if small else {}),
         },
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
     )
 
 
@@ -95,7 +101,7 @@ def _sampling_misses(*, examples: int, size: int, width: int) -> Evidence:
     found = certify_subsets(queries, size)
     rows = () if found.relation is None else found.relation.rows
     return Evidence(
-        "counterexample",
+        "without",
         f"{examples} queries of dimension {width}: {sample.samples - sample.dependent} of {sample.samples} random "
         f"subsets of {size} have rank {size}, and a subset of {len(rows)} is dependent, of {math.comb(examples, size)}",
         f"Kruskal rank >= {size}",
@@ -103,6 +109,10 @@ def _sampling_misses(*, examples: int, size: int, width: int) -> Evidence:
         proved(found.verdict is Verdict.REFUTED and sample.dependent == 0),
         f"{_EXACT}; random subsets judged exactly",
         {"share_upper": sample.share_upper, "confidence": sample.confidence},
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
     )
 
 
@@ -111,7 +121,7 @@ def _full_rank_below_a_tolerance(width: int) -> Evidence:
     found = certify_subsets(vectors, width)
     ranks = numerical_ranks(vectors)
     return Evidence(
-        "counterexample",
+        "without",
         f"{width + 2} vectors of dimension {width} within {_SHARE * 8} of one direction: any {width} are independent, "
         f"so they are in General Position; NumPy's tolerance sees rank {ranks.float64} in float64 and {ranks.float32} "
         "in float32",
@@ -120,6 +130,10 @@ def _full_rank_below_a_tolerance(width: int) -> Evidence:
         proved(found.verdict is Verdict.PROVED and ranks.float32 < width == ranks.exact_lower),
         _EXACT,
         {"spread": ranks.spread},
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
     )
 
 
@@ -135,12 +149,16 @@ def _almost_all_contexts(*, trials: int) -> Evidence:
             and certify_shifted(contexts, queries, 4).verdict is Verdict.PROVED
         )
     return Evidence(
-        "repair",
+        "with",
         f"{trials} random integer examples with T = 8, n = 4, d = 6 that satisfy Assumptions 1 and 2 satisfy 3",
         "1 and 2 imply 3 for almost all contexts",
         f"{good} of {trials}",
         decided(good == trials),
         _EXACT,
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
     )
 
 
@@ -158,13 +176,17 @@ def _affine_hulls(*, trials: int) -> Evidence:
             agree = (third is Verdict.REFUTED) if inside else (third is Verdict.PROVED)
             good += first is Verdict.PROVED and agree and expected in (None, third)
     return Evidence(
-        "repair",
+        "with",
         f"{2 * trials} shared contexts with T = 6, n = 3, d = 5, half of them planted: Assumption 3 holds if and only "
         "if minus the mean token is in the affine hull of no 3 queries",
         "the criterion for shared contexts",
         f"{good} of {2 * trials}",
         decided(good == 2 * trials),
         _EXACT,
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
     )
 
 
@@ -189,17 +211,23 @@ def _blocks_are_enough(examples: int, tokens: int, width: int) -> Evidence:
     rng = np.random.default_rng(17)
     contexts = rng.uniform(size=(examples, tokens, width))
     first = decide_independence(queries, rows)
-    blocks = certify_blocks(queries, consecutive_blocks(examples, tokens))
+    blocks = BLOCKS.at("verdict", queries=queries, blocks=consecutive_blocks(examples, tokens))
     # A power of two changes no relation, and keeps the scores small.
     ranked = _rank_certified(contexts, queries / 128.0, heads)
     return Evidence(
-        "repair",
+        "with",
         f"T = {examples} queries, n = {tokens}, d = {width}, of Kruskal rank below {tokens} with the block condition: "
         f"{heads} heads with d_h = 1 give {examples} independent mixed inputs",
         f"T = {examples} examples on {heads} heads without Assumption 1",
-        f"block condition {blocks.verdict.value}, rank Z = {examples if ranked else 'unknown'}",
-        proved(first.verdict is Verdict.REFUTED and blocks.verdict is Verdict.PROVED and ranked),
+        f"block condition {blocks.value.value}, rank Z = {examples if ranked else 'unknown'}",
+        proved(first.verdict is Verdict.REFUTED and ranked),
         f"{_EXACT}; enclosures of the attention",
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+            Means.ENCLOSURES,
+        ),
+        compared=(Comparison(blocks, "=", Verdict.PROVED),),
     )
 
 
@@ -230,7 +258,7 @@ def _an_order_is_found(*, lines: int) -> Evidence:
     found = find_blocks(queries, n_heads=heads, size=tokens)
     reordered = [t for block in found.blocks for t in block] != list(range(examples))
     return Evidence(
-        "repair",
+        "with",
         f"{lines} planes with three of {examples} queries in each, n = {tokens}: Kruskal rank below 3, the given order "
         f"violates the block condition, and another order on {heads} heads satisfies it",
         "a block condition in some order",
@@ -238,4 +266,8 @@ def _an_order_is_found(*, lines: int) -> Evidence:
         proved(kruskal.verdict is Verdict.REFUTED and found.verdict is Verdict.PROVED and reordered),
         _EXACT,
         {"order": [list(block) for block in found.blocks]},
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_claims_1_2 import ExactHead, exact_head
 from constructions.models.exact_network import as_rationals
-from verify.claims.evidence import Evidence
+from verify.claims.evidence import Evidence, Means
 from verify.linear_algebra.rank import rank_bracket
 from verify.verdict import decided, proved
 
@@ -65,12 +65,16 @@ def _fits(
     return Evidence(
         "claim",
         f"{name}{which}: {count} random examples with n = {tokens}, d = {width}; a head of width {tokens} {what} "
-        "examples. E E^+ = I and Q Q^+ = I exactly, so that every logits are realized on the block whatever kappa is",
+        "examples. E E^+ = I and Q Q^+ = I exactly, so that the logits of the block are free for each kappa",
         f"any weights for {fitted} examples" + (f", {earlier} others within epsilon of fixed ones" if earlier else ""),
         f"{good} of {count}"
         + (f", for all logits in [0, 1] with epsilon = {_EPSILON} at kappa = {max(strengths)}" if earlier else ""),
         proved(good == count) if earlier else decided(good == count),
         "exact rationals" + (", and balls for the rate" if earlier else ""),
+        means=(
+            Means.EXACT,
+            Means.BALLS,
+        ),
     )
 
 

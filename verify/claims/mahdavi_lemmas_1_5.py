@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_lemmas_1_5 import exact_saturating_matrix
 from verify.arithmetic.enclosure import Enclosure
-from verify.claims.evidence import Evidence
+from verify.claims.evidence import Evidence, Means
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.saturated.saturation import one_hot_bound
@@ -62,6 +62,10 @@ def _block_rank(rng: np.random.Generator, count: int) -> Evidence:
         f"{good} of {count}",
         proved(good == count),
         "minors modulo a prime, and integer dependencies",
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
     )
 
 
@@ -83,6 +87,7 @@ def _mean_shift(rng: np.random.Generator, *, largest: int, count: int) -> Eviden
         f"determinants {sorted(map(str, determinants))}, subtracted {sorted(map(str, opposite))}; {good} of {count}",
         proved(exact),
         "exact rationals",
+        means=(Means.EXACT,),
     )
 
 
@@ -107,6 +112,7 @@ def _saturating_matrix(rng: np.random.Generator, count: int) -> Evidence:
         f"{good} of {count}",
         decided(good == count),
         "integers",
+        means=(Means.EXACT,),
     )
 
 
@@ -139,6 +145,7 @@ def _saturation(rng: np.random.Generator, count: int) -> Evidence:
         f"{count}",
         proved(good == 3 * count and below == count),
         f"balls of {_BITS} bits",
+        means=(Means.BALLS,),
     )
 
 
@@ -165,6 +172,10 @@ def _weyl(rng: np.random.Generator, count: int) -> Evidence:
         f"{good} of {count}",
         proved(good == count),
         "enclosed singular values, and exact ranks",
+        means=(
+            Means.EXACT,
+            Means.ENCLOSURES,
+        ),
     )
 
 
@@ -174,13 +185,14 @@ def _weyl_with_equality() -> Evidence:
     equal = bool((np.abs(values.midpoint - 1.0) <= 1e-12).all()) and _rank(identity) == 2
     sum_rank = _rank(identity + -identity)
     return Evidence(
-        "counterexample",
+        "boundary",
         "Lemma 5 with equality of the two singular values: A = I, B = -I",
         "rank (A + B) >= rank A = 2",
         f"rank (A + B) = {sum_rank}",
         proved(equal and sum_rank < 2),
         "exact ranks",
         {"A": identity.tolist(), "B": (-identity).tolist()},
+        means=(Means.EXACT,),
     )
 
 

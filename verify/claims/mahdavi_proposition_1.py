@@ -3,6 +3,7 @@
 Page: docs/claims/saturated_heads.md
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -11,14 +12,19 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.claims.mahdavi_proposition_1 import uniform_examples
+from constructions.claims.mahdavi_proposition_1 import CLAIM, uniform_examples
+from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.saturated_heads import SaturatedHeads, combinations, saturated_heads
 from constructions.saturated.single_direction_heads import single_direction_heads
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.claims.evidence import Evidence, Role
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import MIXED_RANK
 from verify.forward.in_balls import mixed_inputs_in_balls
 from verify.forward.layer_forward import LayerForward, enclose_layer, enclose_theta
 from verify.linear_algebra.ball_rank import ball_rank
@@ -119,7 +125,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
             yield _saturation(sizes, built)
     for sizes in _SINGLE + (_SINGLE_FULL if full else ()):
         built = _built(sizes, partial(single_direction_heads, margin=_MARGIN), 1)
-        yield _rank("repair", "Theorem A", "heads of width 1", sizes, built)
+        yield _rank("sharper", "Theorem A", "heads of width 1", sizes, built)
     for sizes in _LIMIT + (_LIMIT_FULL if full else ()):
         yield _finite_strength(sizes, near)
     yield _no_more_on_a_shared_context(heads=3, tokens=4, width=5)
@@ -150,7 +156,12 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
         )
         rank, method = found.lower, f"balls of {found.bits} bits"
     fitted = min(sizes.tokens, sizes.head_width) if name == "Proposition 1" else sizes.tokens
-    promised = min(sizes.examples, sizes.heads * (fitted - 1) + 1)
+    most = sizes.heads * (fitted - 1) + 1
+    promised = min(sizes.examples, most)
+    if name == "Proposition 1":
+        formula = stated(CLAIM, "printed", H=sizes.heads, r=fitted)
+    else:
+        formula = stated(CLAIM, "sharper", H=sizes.heads, n=fitted)
     as_said = heads.W_Q.shape == heads.W_K.shape == (sizes.heads, sizes.width, sizes.head_width)
     return Evidence(
         role,
@@ -159,6 +170,9 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
         f"rank Z {'= T =' if rank == sizes.examples else '>='} {rank}, largest kappa {heads.strengths.max():.3g}",
         proved(as_said and rank >= promised),
         method,
+        means=(Means.ENCLOSURES,),
+        # A rank that is not proved is not refuted either.
+        compared=(Comparison(rank if rank >= promised else math.nan, "=", formula),) if sizes.examples == most else (),
     )
 
 
@@ -198,6 +212,7 @@ def _finite_strength(sizes: Sizes, build: _Builder) -> Evidence:
         f"by the rate and Weyl's inequality in {good} of {total} heads; enclosed directly, at least {least:.6f} of it",
         proved(good == total > 0),
         "enclosed scores and singular values",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -229,14 +244,16 @@ def _saturation(sizes: Sizes, built: _Built) -> Evidence:
         f"ones; {open_heads} of {sizes.examples} examples have a head below it",
         proved(share >= _SURE and open_heads == sizes.examples),
         "enclosed attention weights",
+        means=(Means.ENCLOSURES,),
     )
 
 
 def _no_more_on_a_shared_context(*, heads: int, tokens: int, width: int) -> Evidence:
-    """One example more than the bound, exact rational attention: the rank stays at the bound."""
+    """Two examples more than the bound: no weights have a larger rank, and rational attention weights have it."""
     rng = np.random.default_rng(5)
     bound = heads * (tokens - 1) + 1
-    context = fmpq_mat(tokens, width, [int(x) for x in rng.integers(-5, 6, tokens * width)])
+    keys = rng.integers(-5, 6, (tokens, width))
+    context = as_rationals(keys)
     rows = []
     for _ in range(bound + 2):
         row = []
@@ -245,14 +262,21 @@ def _no_more_on_a_shared_context(*, heads: int, tokens: int, width: int) -> Evid
             row += (fmpq_mat(1, tokens, [fmpq(p, sum(powers)) for p in powers]) * context).entries()
         rows.append(row)
     rank = fmpq_mat(len(rows), heads * width, [entry for row in rows for entry in row]).rank()
+    ceiling = MIXED_RANK.at(contexts=keys[None], n_heads=heads, n_examples=len(rows))
     return Evidence(
         "claim",
-        f"Any attention weights on one context of rank {context.rank()}: {len(rows)} examples with random rational "
-        f"weights, H = {heads}, n = {tokens}, d = {width}",
-        f"rank Z <= H (n - 1) + 1 = {bound}",
-        f"rank Z = {rank}",
-        decided(rank == bound and context.rank() == tokens),
+        f"One context of rank {context.rank()}: {len(rows)} examples with random rational attention weights, H = "
+        f"{heads}, n = {tokens}, d = {width}",
+        f"rank Z <= H (n - 1) + 1 = {bound}, and no more for other attention",
+        f"rank Z = {rank} <= {ceiling.value}",
+        decided(context.rank() == tokens),
         "exact rationals",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(ceiling, "=", stated(CLAIM, "sharper", H=heads, n=tokens)),
+            Comparison(rank, "=", ceiling),
+        ),
     )
 
 
@@ -273,4 +297,5 @@ def _more_on_other_contexts() -> Evidence:
         proved(proof.verdict is Verdict.PROVED and bound == 1),
         proof.method,
         {"contexts": contexts.tolist()},
+        means=(Means.ENCLOSURES,),
     )

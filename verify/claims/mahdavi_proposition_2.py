@@ -4,6 +4,7 @@ Page: docs/claims/context_rank.md
 """
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 from flint import fmpq
@@ -14,11 +15,14 @@ from constructions.models.exact_network import as_rationals
 from constructions.saturated.generic_contexts import IntegerLayer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
 from constructions.tasks.vectors import VectorTask
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import MIXED_RANK
 from verify.forward.exact_mixed_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.forward.layer_forward import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.saturated.affine_hull import token_hull
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
@@ -30,6 +34,7 @@ _FLOATS = (
     {"heads": 1, "tokens": 1, "width": 1, "head_width": 1},
 )
 _FLOATS_LARGE = ({"heads": 20, "tokens": 32, "width": 64, "head_width": 32},)
+_LARGEST_SCORE = 2
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -58,18 +63,24 @@ def _tight(layer: IntegerLayer) -> Evidence:
     """More examples than the bound: the rank is the bound, by exact weights, and no weights have more."""
     heads, width, head_width = layer.W_Q.shape
     tokens, examples = layer.contexts.shape[1], len(layer.queries)
-    printed = heads * (tokens - 1) + 1
-    ceiling = token_hull(layer.contexts).ceiling(heads, examples)
+    printed = stated(CLAIM, "printed", H=heads, n=tokens)
+    ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
     rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
     as_said = as_rationals(layer.queries).rank() == 1 and len(layer.contexts) == 1
     return Evidence(
         "claim",
         f"{examples} parallel queries on one context of n = {tokens} tokens in R^{width}, H = {heads}, "
         f"d_h = {head_width}",
-        f"rank Z <= H (n - 1) + 1 = {printed} for all weights, and reached",
-        f"rank Z <= {ceiling} for all weights; rank Z >= {rank.lower} for integer weights",
-        proved(as_said and ceiling == printed == rank.lower),
+        f"rank Z <= {printed} for all weights, and reached",
+        f"rank Z <= {ceiling.value}; rank Z >= {rank.lower} for integer weights",
+        proved(as_said),
         f"exact rank of the tokens, and rank over GF({rank.prime})",
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(ceiling, "=", printed), Comparison(rank.lower, "=", printed)),
     )
 
 
@@ -77,36 +88,47 @@ def _built(made: Construction[VectorTask]) -> Evidence:
     layer, task = made.model, made.task
     heads, examples = layer.n_heads, task.n_examples
     # One more example would have to be dependent: the ceiling counts as if there were any number.
-    ceiling = token_hull(task.contexts).ceiling(heads, examples + 1)
+    ceiling = MIXED_RANK.at(contexts=task.contexts, n_heads=heads, n_examples=examples + 1)
+    printed = stated(CLAIM, "printed", H=heads, n=task.n_tokens)
     proof = certify_full_row_rank(enclose_mixed_inputs(layer, task))
     return Evidence(
         "claim",
         f"Float64 weights for {made.summary}",
-        f"rank Z <= H (n - 1) + 1 = {heads * (task.n_tokens - 1) + 1} for all weights, and reached",
-        f"rank Z <= {ceiling} for all weights; rank Z {'>=' if proof.verdict is Verdict.PROVED else '? '} {examples} "
-        "for these",
-        proved(proof.verdict is Verdict.PROVED and ceiling == examples == heads * (task.n_tokens - 1) + 1),
+        f"rank Z <= {printed} for all weights, and reached",
+        f"rank Z <= {ceiling.value}; rank Z {'>=' if proof.verdict is Verdict.PROVED else '? '} {examples} for these",
+        proved(proof.verdict is Verdict.PROVED),
         f"exact rank of the tokens, and {proof.method}",
         {"sha256": layer.sha256()},
+        means=(Means.EXACT, Means.ENCLOSURES),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(ceiling, "=", printed), Comparison(examples, "=", printed)),
     )
 
 
 def _more_labels_than_rank() -> Evidence:
-    """One head on two tokens, three independent queries: three labels of one's choice, with rank Z = 2."""
+    """One head on two tokens, three independent queries: any scores of the examples, with rank Z = 2."""
     unit, one = np.eye(3, dtype=np.int64), np.ones((1, 1, 1), dtype=np.int64)
-    contexts, queries = unit[None, :2], unit
-    W_Q, W_K = np.array([2, -1, 3])[None, :, None], unit[None, :, :1] * one  # scores (k, 0) log 2, k = 2, -1, 3
-    labels = [fmpq(4, 5), fmpq(1, 3), fmpq(8, 9)]
-    outputs = [row[0] for row in exact_mixed_inputs(contexts, queries, W_Q, W_K).tolist()]
-    hull, kruskal = token_hull(contexts), kruskal_rank(queries).lower
-    ceiling = hull.ceiling(1, len(labels))
+    contexts, queries, W_K = unit[None, :2], unit, unit[None, :, :1] * one  # scores (k, 0) log 2
+    wanted = list(product(range(-_LARGEST_SCORE, _LARGEST_SCORE + 1), repeat=len(queries)))
+    met = 0
+    for scores in wanted:
+        outputs = [
+            row[0] for row in exact_mixed_inputs(contexts, queries, np.array(scores)[None, :, None], W_K).tolist()
+        ]
+        met += outputs == [fmpq(2) ** k / (1 + fmpq(2) ** k) for k in scores]
+    kruskal = kruskal_rank(queries).lower
+    ceiling = MIXED_RANK.at(contexts=contexts, n_heads=1, n_examples=len(queries))
     return Evidence(
         "claim",
         "The bound is one of the rank, not of labels: n = 2, H = 1, three queries that are independent "
-        f"(Kruskal rank {kruskal}), labels {', '.join(map(str, labels))} that the choice of W_Q sees",
+        f"(Kruskal rank {kruskal}); three labels 2^k / (1 + 2^k) with k = -{_LARGEST_SCORE} .. {_LARGEST_SCORE} of "
+        "one's choice, that the choice of W_Q sees",
         "rank Z <= 2, three labels",
-        f"rank Z <= {ceiling} for all weights; outputs {', '.join(map(str, outputs))}",
-        proved(outputs == labels and ceiling == 2 < kruskal == len(labels)),
+        f"rank Z <= {ceiling.value}; the labels in {met} of {len(wanted)} choices",
+        proved(met == len(wanted) and kruskal == len(queries)),
         "exact rationals",
-        {"queries": queries.tolist(), "W_Q": W_Q.tolist(), "W_K in units of log 2": W_K.tolist()},
+        {"queries": queries.tolist(), "W_K in units of log 2": W_K.tolist()},
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(ceiling, "=", 2), Comparison(ceiling, "<", kruskal)),
     )

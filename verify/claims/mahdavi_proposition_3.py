@@ -13,7 +13,9 @@ from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.relu_barrier import barrier_task, fewest_examples
 from constructions.tasks.vectors import VectorTask
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
 from verify.forward.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.activation_patterns import relu_barrier
@@ -67,6 +69,12 @@ def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
         proved(exact and assumptions and found.outside and examples <= printed),
         "all activation patterns, exact ranks",
         {"queries": queries.tolist(), "labels": labels.tolist()},
+        means=(Means.EXACT,),
+        compared=(
+            Comparison(printed - 1, "=", stated(CLAIM, "printed", m=neurons, d=width, d_out=1)),
+            Comparison(examples - 1, "=", stated(CLAIM, "numerator", m=neurons, d=width, d_out=1)),
+            Comparison(examples, "=", stated(CLAIM, "one_output", m=neurons, d=width)),
+        ),
     )
 
 
@@ -86,6 +94,7 @@ def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
         proved(held),
         f"enclosed outputs, and rank by {proof.method}",
         {"sha256": layer.sha256()},
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -106,4 +115,5 @@ def _few_neurons(labels: np.ndarray, *, neurons: int) -> Evidence:
         decided(differences.rank() > neurons and examples == neurons + 2 <= counted),
         "exact rank",
         {"labels": labels.tolist()},
+        means=(Means.EXACT,),
     )

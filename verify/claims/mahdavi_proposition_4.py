@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import OUTPUT_RANK
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import proved
 
@@ -53,17 +56,21 @@ def _too_narrow(contexts: Int64Array, *, heads: int, value_width: int) -> Eviden
     ranks = {as_rationals(context).rank() for context in contexts}
     third = kruskal_rank(_queries_plus_means(contexts)).lower
     queries = as_rationals(contexts[:, 0]).rank()
-    most = queries + heads * value_width
+    added = OUTPUT_RANK.at(n_heads=heads, d_value=value_width, d_inner=width)
+    most = queries + added.value
     equal = bool((contexts[:, 0] == contexts[0, 0]).all())
     return Evidence(
-        "counterexample",
+        "without",
         f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries, all of rank n, and Assumption 3 "
         f"with Kruskal rank >= {third}: a layer with H = {heads}, d_v = {value_width}",
         f"queries of Kruskal rank >= {tokens} after some layer",
-        f"rank <= {queries} + H d_v = {most} of all queries together, for all weights",
+        f"rank <= {queries} + H d_v = {most} of all queries together",
         proved(equal and ranks == {tokens} and third >= tokens > most and examples >= tokens),
         "exact ranks",
         {"contexts": contexts.tolist()},
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(added, "<", tokens - queries),),
     )
 
 
@@ -72,7 +79,7 @@ def _third_is_not_implied(contexts: Int64Array) -> Evidence:
     first, third = kruskal_rank(contexts[:, 0]).lower, kruskal_rank(_queries_plus_means(contexts)).upper
     ranks = {as_rationals(context).rank() for context in contexts}
     return Evidence(
-        "counterexample",
+        "without",
         f"{examples} contexts of n = {tokens} tokens in R^{width}, of rank {min(ranks)}, with queries of Kruskal rank "
         f"{first}",
         "Assumption 3 is more relaxed than Assumption 2",
@@ -80,6 +87,7 @@ def _third_is_not_implied(contexts: Int64Array) -> Evidence:
         proved(first >= tokens and ranks == {tokens} and third < tokens),
         "exact ranks",
         {"contexts": contexts.tolist()},
+        means=(Means.EXACT,),
     )
 
 
@@ -107,12 +115,14 @@ def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
         width,
     )
     return Evidence(
-        "repair",
+        "with",
         f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries (Kruskal rank {before}), one "
         f"layer with H = {heads}, d_v = {value_width}, W_Q = W_K = 0",
         f"Assumptions 1 and 2 after the layer: Kruskal rank >= {tokens}, contexts of rank {tokens}",
         f"queries of Kruskal rank >= {after}, contexts of rank {min(ranks)}",
-        proved(given and equal and fits and after >= tokens and ranks == {tokens} and value_width * heads >= width),
+        proved(given and equal and fits and after >= tokens and ranks == {tokens}),
         "exact rationals",
         {"W_V": layer.W_V.tolist(), "W_O": layer.W_O.tolist()},
+        means=(Means.EXACT,),
+        compared=(Comparison(OUTPUT_RANK.at(n_heads=heads, d_value=value_width, d_inner=width), "=", width),),
     )

@@ -9,17 +9,21 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
+from constructions.claims.mahdavi_remark_1 import CLAIM
 from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.generic_contexts import integer_heads
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.shared_context import confined_queries, line_queries, one_direction_layer
 from constructions.tasks.vectors import VectorTask
 from verify.capacity.two_token_rank import two_token_rank
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import MIXED_RANK, TWO_TOKENS
 from verify.forward.exact_mixed_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.forward.layer_forward import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.saturated.affine_hull import token_hull
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
@@ -95,6 +99,8 @@ def _as_printed(*, tokens: int, width: int, heads: int, kruskal: int, shared: bo
             and kruskal < tokens
         ),
         proof.method,
+        means=(Means.ENCLOSURES,),
+        compared=(Comparison(promised, "=", stated(CLAIM, "printed", H=heads, k=kruskal, d_h=kruskal)),),
     )
 
 
@@ -104,7 +110,8 @@ def _beyond(*, tokens: int, width: int, heads: int, kruskal: int) -> Evidence:
     queries = _queries(examples, width, kruskal)
     layer = one_direction_layer(context, queries, n_heads=heads)
     measured = kruskal_rank(layer.queries)
-    ceiling = token_hull(layer.contexts).ceiling(heads, examples)
+    ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
+    largest = stated(CLAIM, "shared", H=heads, n=tokens)
     rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
     return Evidence(
         "claim",
@@ -112,9 +119,15 @@ def _beyond(*, tokens: int, width: int, heads: int, kruskal: int) -> Evidence:
         f"H = {len(layer.W_Q)}, d_h = {layer.W_Q.shape[2]}",
         f"rank Z = H (n - 1) + 1 = {heads * (tokens - 1) + 1}; printed: >= {heads * (min(kruskal, 1) - 1) + 1} for "
         f"d_h = 1, >= {heads * (kruskal - 1) + 1} for d_h >= k",
-        f"rank Z >= {rank.lower} for integer weights, <= {ceiling} for all weights",
-        proved(rank.lower == ceiling == heads * (tokens - 1) + 1 and measured.lower == measured.upper == kruskal),
+        f"rank Z >= {rank.lower} for integer weights, <= {ceiling.value}",
+        proved(measured.lower == measured.upper == kruskal),
         f"exact rank of the tokens, and rank over GF({rank.prime})",
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(ceiling, "=", largest), Comparison(rank.lower, "=", largest)),
     )
 
 
@@ -134,6 +147,7 @@ def _both_signs(*, tokens: int, width: int, heads: int) -> Evidence:
         f"rank Z >= {rank.lower} for integer weights",
         proved(distinct and tokens >= 3 and rank.lower >= min(examples, heads + 1)),
         f"rank over GF({rank.prime})",
+        means=(Means.MODULAR,),
     )
 
 
@@ -150,16 +164,23 @@ def _two_tokens(name: str, queries: Int64Array) -> Evidence:
         mixed = exact_mixed_inputs(context[None], queries, W_Q, small)
         for relation in found.relations:
             holding &= not any((fmpq_mat(1, len(relation), list(relation)) * mixed).entries())
-    most = [found.largest(heads) for heads in _HEADS]
+    ceilings = [TWO_TOKENS.at(context=context, queries=queries, n_heads=heads) for heads in _HEADS]
+    most = [ceiling.value for ceiling in ceilings]
     return Evidence(
         "claim",
-        f"{len(queries)} queries on two tokens, {name}, H = {_HEADS[0]} .. {_HEADS[-1]}, all weights",
+        f"{len(queries)} queries on two tokens, {name}, H = {_HEADS[0]} .. {_HEADS[-1]}",
         f"largest rank of Z = min(H + 1, rank G) = {', '.join(map(str, most))}",
-        f"<= {', '.join(map(str, most))} for all weights, >= {', '.join(map(str, reached))} for integer weights; "
-        f"{len(found.relations)} relations for all weights",
-        proved(reached == most and holding and found.limit + len(found.relations) == len(queries)),
+        f"<= {', '.join(map(str, most))}, >= {', '.join(map(str, reached))} for integer weights; "
+        f"{len(found.relations)} relations",
+        proved(holding and found.limit + len(found.relations) == len(queries)),
         "exact relations, and ranks over a prime field",
         {"queries": queries.tolist(), "relations": [list(relation) for relation in found.relations]},
+        means=(
+            Means.EXACT,
+            Means.MODULAR,
+        ),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=tuple(Comparison(low, "=", high) for low, high in zip(reached, ceilings, strict=True)),
     )
 
 
@@ -174,8 +195,9 @@ def _proportional() -> Evidence:
         "claim",
         "Kruskal rank 1 on contexts that differ can leave rank 1: two parallel queries, contexts scaled the other way",
         "rank Z >= 1",
-        f"rank Z <= 1 for all weights, as z_2 = z_1 / {factor}; with H = 3 integer heads it is {rank}",
+        f"rank Z <= 1, as z_2 = z_1 / {factor}; with H = 3 integer heads it is {rank}",
         proved(scaled and rank == 1 and kruskal_rank(queries).upper == 1),
         "exact integers",
         {"contexts": [first.tolist(), second.tolist()], "queries": queries.tolist()},
+        means=(Means.EXACT,),
     )

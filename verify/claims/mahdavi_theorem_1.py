@@ -10,7 +10,11 @@ import numpy as np
 from constructions.claims.mahdavi_theorem_1 import CLAIM, build, narrow_values
 from constructions.models.construction import Construction
 from constructions.tasks.vectors import VectorTask
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import OUTPUT_RANK
 from verify.forward.layer_forward import enclose_layer, enclose_outputs
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.row_rank import certify_full_row_rank
@@ -59,7 +63,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _too_narrow(task: VectorTask, *, heads: int, d_value: int, d_inner: int) -> Evidence:
     r"""Outputs have rank at most k = min(H d_v, d_o), so that some entry is off by sigma_{k+1}(Y) / sqrt(T d_out)."""
-    width = min(heads * d_value, d_inner)
+    allowed = OUTPUT_RANK.at(n_heads=heads, d_value=d_value, d_inner=d_inner)
+    width = allowed.value
     queries, context = rank_bracket(task.queries), rank_bracket(task.contexts[0])
     # Two independent queries are all there are: Kruskal rank n = 2.
     assumptions = queries.lower == task.n_examples == task.n_tokens == context.lower and task.n_tokens < task.d_model
@@ -67,17 +72,22 @@ def _too_narrow(task: VectorTask, *, heads: int, d_value: int, d_inner: int) -> 
     values = enclose_singular_values(task.labels).lower()
     error = float(values[width]) / float(np.sqrt(task.labels.size)) if width < len(values) else 0.0
     counted = heads * (task.n_tokens - 1) + 1
+    printed = stated(CLAIM, "printed", H=heads, r=task.n_tokens)
     return Evidence(
-        "counterexample",
+        "without",
         f"{task.n_examples} examples with A1, A2 and n = {task.n_tokens} < d = {task.d_model}, labels (1, 0), (0, 1), "
         f"H = {heads}, d_v = {d_value}, d_o = {d_inner}, any d_h: outputs have rank at most {width} and labels have 2",
         f"any labels memorized, as T = {task.n_examples} <= H (r - 1) + 1 = {counted} for d_h >= 2",
-        f"some output is off by at least {np.floor(1e6 * error) / 1e6} for all weights"
-        if error > 0
-        else "no positive error for all weights",
+        f"some output is off by at least {np.floor(1e6 * error) / 1e6}" if error > 0 else "no positive error",
         proved(assumptions and error > 0 and task.n_examples <= counted),
         "Eckart and Young, with enclosed singular values",
         {"context": task.contexts[0].tolist(), "queries": task.queries.tolist(), "labels": task.labels.tolist()},
+        means=(Means.ENCLOSURES,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(allowed, "<", task.labels.shape[1]),
+            Comparison(task.n_examples, "=" if heads == 1 else "<=", printed),
+        ),
     )
 
 
@@ -97,6 +107,9 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     as_asked = all(wanted[name] == size for name, size in sizes.items()) and (
         task.kind == ("classification" if wanted["classes"] else "regression")
     )
+    allowed = OUTPUT_RANK.at(n_heads=1, d_value=layer.d_head, d_inner=layer.attention.d_out)
+    needed = task.d_out if task.kind == "regression" else min(2, task.d_out - 1)  # a line tells two classes apart
+    largest = stated(CLAIM, "sharper", H=layer.n_heads, n=task.n_tokens)
     forward = enclose_layer(layer, task)
     outputs = enclose_outputs(layer, task, mixed=forward.mixed)
     proof = certify_full_row_rank(forward.mixed)
@@ -111,11 +124,16 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
         margin = float((outputs.lower()[rows, right] - others.max(axis=1)).min())
         held, certified = margin > 0, f"every class in front, by {margin:.2g} or more"
     return Evidence(
-        "repair",
+        "with",
         f"Weights for {made.summary}, d_v = {layer.d_head}, d_o = {layer.attention.d_out}",
         f"{task.n_examples} labels memorized",
         f"{certified}; rank Z = T" if held and ranked else "not all labels certified",
         proved(as_asked and held and ranked),
         f"enclosed outputs, and rank by {proof.method}",
         {"parameters": parameters, "sha256": layer.sha256()},
+        means=(Means.ENCLOSURES,),
+        compared=(
+            Comparison(allowed, ">=", needed),
+            *(() if parameters["examples"] else (Comparison(task.n_examples, "=", largest),)),
+        ),
     )

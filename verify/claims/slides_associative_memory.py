@@ -4,10 +4,12 @@ Page: docs/claims/outer_product_memory.md
 """
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
+from constructions.claims.slides_associative_memory import CLAIM
 from constructions.memories.outer_product_memory import (
     Associations,
     parabola,
@@ -16,7 +18,11 @@ from constructions.memories.outer_product_memory import (
     tight_associations,
 )
 from verify.arithmetic.decimals import decimal_above
-from verify.claims.evidence import Evidence
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import evaluated, stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import LABELS_OF_A_MATRIX
 from verify.memories.outer_product_capacity import (
     StoredAssociations,
     failure_bound,
@@ -24,7 +30,7 @@ from verify.memories.outer_product_capacity import (
     stored_associations,
     unstorable_labels,
 )
-from verify.verdict import decided, proved
+from verify.verdict import Verdict, decided, proved
 
 _DRAWS = ((128, 256, 5), (256, 1000, 2))  # d, N, seeds
 _DRAWS_FULL = ((256, 1000, 10), (512, 2000, 2))
@@ -49,9 +55,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _all_labels_of_few(width=4)
     yield _not_all_labels_of_more(width=16)
     widths = (16, 32, 64, 128, 256) if full else (16, 32, 64)
-    yield _regime(widths, outputs=None)
-    yield _regime(widths, outputs=2)
-    yield _regime(widths, outputs=8)
+    yield _growth(widths, outputs=None)
+    yield _growth(widths, outputs=2)
+    yield _bound_is_no_accident()
 
 
 def judged(made: Associations) -> StoredAssociations:
@@ -141,6 +147,7 @@ def _random_signs(width: int, count: int, draws: int) -> Evidence:
         ),
         method="exact integer products",
         data={"seeds": draws},
+        means=(Means.EXACT,),
     )
 
 
@@ -160,6 +167,44 @@ def _for_almost_all_inputs(*, bases: int, width: int) -> Evidence:
             chance < 1.0 and found.stored == found.count > width and is_as_stated(made, width, bases * width)
         ),
         method="Theorem 1: exact integers, exponentials enclosed",
+        means=(
+            Means.EXACT,
+            Means.ENCLOSURES,
+        ),
+    )
+
+
+def _bound_is_no_accident() -> Evidence:
+    """Where 8 N log N < (1 - mu) d^2 the probability of a miss is below 1, from the exact sums of the Theorem 1."""
+    compared, shown = [], []
+    for bases, width in ((1, 64), (2, 128), (2, 256)):
+        made = tight_associations(bases, width)
+        count = bases * width
+        products = made.outputs.astype(np.int64) @ made.outputs.T.astype(np.int64)
+        np.fill_diagonal(products, 0)
+        mu = Fraction(int(np.abs(products).max()), width)
+        needed = stated(CLAIM, "needed", N=count)
+        room = stated(CLAIM, "room", mu=mu, d=width)
+        chance = failure_bound(made.outputs, made.labels, width=width)
+        # The corollary bounds it by N^2 exp(-room / (4 N)), which is 1 where room is what is needed.
+        limit = evaluated("N^2 exp(-x / (4 N))", N=count, x=room.value)
+        compared += [
+            Comparison(needed, "<", room),
+            Comparison(chance, "<=", limit),
+            Comparison(limit, "<", 1),
+            Comparison(evaluated("N^2 exp(-x / (4 N))", N=count, x=needed.value), "agrees with", 1),
+        ]
+        shown.append(f"N = {count}, d = {width}, mu = {mu}: {_at_most(chance)}")
+    return Evidence(
+        role="repair",
+        statement="permutations with output vectors from Hadamard bases that satisfy 8 N log N < (1 - mu) d^2: for "
+        "random sign vectors as inputs the probability of a miss is below 1",
+        promised="probability < 1",
+        certified="; ".join(shown),
+        verdict=Verdict.PROVED,
+        method="Theorem 1: exact integers, exponentials enclosed",
+        means=(Means.EXACT, Means.ENCLOSURES),
+        compared=tuple(compared),
     )
 
 
@@ -175,6 +220,7 @@ def _chosen_embeddings(*, count: int) -> Evidence:
         certified=f"stored: {found.stored} of {found.count}; least margin {found.least_margin}",
         verdict=decided(stated and found.stored == found.count > 2),
         method="exact integer products",
+        means=(Means.EXACT,),
     )
 
 
@@ -193,58 +239,74 @@ def _all_labels_of_few(*, width: int) -> Evidence:
         verdict=decided(held == len(found) == width**width),
         method="exact integer products",
         data={"embeddings": signs.tolist()},
+        means=(Means.EXACT,),
     )
 
 
 def _not_all_labels_of_more(*, width: int) -> Evidence:
     made = random_associations(width, width + 1, outputs=2, seed=1)
+    missed = LABELS_OF_A_MATRIX.at(inputs=made.inputs)
     limit = unstorable_labels(made.inputs) if made.inputs.shape == (width + 1, width) else None
     return Evidence(
         role="repair",
         statement=(
-            f"d = {width}, N = {width + 1}, two output tokens: some labels are stored by no W whatever, learned or "
-            "summed, and for no output vectors"
+            f"d = {width}, N = {width + 1}, two output tokens: some labels are stored by no W, learned or summed, for "
+            "no output vectors"
         ),
         promised="some labelling that no W stores",
         certified="no labelling found" if limit is None else f"labels {''.join(map(str, limit.labels))}",
         verdict=proved(limit is not None),
         method="a linear relation between the inputs, checked in integers",
         data={} if limit is None else {"inputs": made.inputs.tolist(), "relation": list(limit.relation)},
+        quantifier=Quantifier.ALL_WEIGHTS,
+        means=(Means.EXACT,),
+        compared=(Comparison(missed, "=", Verdict.PROVED),),
     )
 
 
-def _regime(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
+def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
+    """How the number that is stored grows from the least d to four times it: beyond it, or with it."""
     found = {width: certified_capacity(width, outputs=outputs) for width in widths}
-    if outputs is None:
-        kind = "a random permutation"
-        ratios = {width: stored * np.log(stored) / width**2 for width, (stored, _) in found.items()}
-        law = "N log N / d^2"
-    else:
-        kind = f"{outputs} output tokens in turn"
-        ratios = {width: stored / width for width, (stored, _) in found.items()}
-        law = "N / d"
+    stored = {width: low for width, (low, _) in found.items()}
+    quadratic = outputs is None
+    least = widths[0]
+    factor = Fraction(stored[4 * least], stored[least])
+    kind = "a random permutation" if quadratic else f"{outputs} output tokens in turn"
+    counted = [_missed_in_plain_integers(width, count, outputs) for width, pair in found.items() for count in pair]
     return Evidence(
         role="repair",
         statement=(
             f"{kind}, random sign vectors: a number of associations of which all are stored, and the next one, of "
-            f"which some are missed; {law} = {', '.join(f'{ratios[width]:.2f}' for width in widths)}"
+            f"which some are missed; from d = {least} to d = {4 * least} it grows by {float(factor):.2f}"
         ),
-        promised="an exact count for each d",
+        promised="more than 6 times as many" if quadratic else "less than 6 times as many",
         certified="; ".join(f"d = {width}: {low} stored, {high} not" for width, (low, high) in found.items()),
         verdict=decided(
-            len(found) > 0
-            and all(
-                high == low + 1 and _all_stored(d, low, outputs, 0) and not _all_stored(d, high, outputs, 0)
-                for d, (low, high) in found.items()
-            )
+            [missed > 0 for missed in counted] == [False, True] * len(found)
             and all(
                 is_as_stated(random_associations(d, count, outputs=outputs), d, count, outputs=outputs)
                 for d, counts in found.items()
                 for count in counts
             )
         ),
-        method="exact integer products",
+        method="exact integer products, and the same in integers of Python, one by one",
+        means=(Means.EXACT,),
+        compared=(Comparison(factor, ">" if quadratic else "<", 6),),
     )
+
+
+def _missed_in_plain_integers(width: int, count: int, outputs: int | None) -> int:
+    """How many associations are missed, without the judge and the matrix: sums of products of inner products."""
+    made = random_associations(width, count, outputs=outputs)
+    among_inputs = (made.inputs.astype(np.int64) @ made.inputs.T.astype(np.int64)).tolist()
+    among_outputs = (made.outputs.astype(np.int64) @ made.outputs.T.astype(np.int64)).tolist()
+    labels, missed = made.labels.tolist(), 0
+    for i, label in enumerate(labels):
+        logits = [
+            sum(a * row[other] for a, other in zip(among_inputs[i], labels, strict=True)) for row in among_outputs
+        ]
+        missed += any(logit >= logits[label] for j, logit in enumerate(logits) if j != label)
+    return missed
 
 
 def _at_most(x: float) -> str:

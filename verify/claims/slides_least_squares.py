@@ -5,11 +5,13 @@ Page: docs/claims/least_squares.md
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
+from constructions.claims.slides_least_squares import CLAIM
 from constructions.encoders.truncated_laws import (
     hadamard_laws,
     random_laws,
@@ -21,8 +23,12 @@ from constructions.encoders.truncated_laws import (
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.arithmetic.enclosure import Enclosure, largest, matmul, sqrt
 from verify.arithmetic.sums import total
-from verify.claims.evidence import Evidence
-from verify.encoders.encoder_floor import encoder_floor
+from verify.claims.comparison import Comparison
+from verify.claims.encoder_bracket import bracketed
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import ENCODER_DIVERGENCE, LEAST_SQUARES
 from verify.encoders.truncation_bound import (
     MomentBounds,
     least_squares_bound,
@@ -35,7 +41,7 @@ from verify.encoders.truncation_bound import (
     tail_value,
 )
 from verify.linear_algebra.singular_values import enclose_singular_values
-from verify.verdict import proved
+from verify.verdict import Verdict, proved
 
 Float64Array = NDArray[np.float64]
 
@@ -59,6 +65,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _prior_reading_fails()
     instances = [judged(laws, rank) for laws, rank in random_instances(12 if full else 3)]
     yield from _hold_on(instances)
+    yield bracketed("with")
     yield _almost_attained()
     yield _means_cost_a_rank()
     yield _bound_is_not_divergence(400 if full else 40)
@@ -95,10 +102,9 @@ class Judged:
     def mass_bound_holds(self) -> bool | None:
         r"""The same for $\frac12 p \sigma^2 / (1 - \sqrt2 \sigma / 3)$, p the largest mass; `None` out of its range."""
         value = tail_value(self.singular_values, self.rank)
-        room = 1.0 - sqrt(2.0) * value / 3.0
-        if not float(room.lower()) > 0.0:
+        if not float((1.0 - sqrt(2.0) * value / 3.0).lower()) > 0.0:
             return None
-        return never_above(self.divergence, norm(self.laws, None, "conditional") * value * value * 0.5 / room)
+        return never_above(self.divergence, _mass_bound(norm(self.laws, None, "conditional"), value))
 
     def moments_hold(self) -> bool:
         r"""Whether the divergence is proved to be between its bounds by moments, up to a relative $2^{-16}$.
@@ -183,6 +189,11 @@ def printed_bound(tokens: int, size: Enclosure, value: Enclosure) -> Enclosure:
     return product * size * value * value + product * sqrt(product) * value * value * value
 
 
+def _mass_bound(size: Enclosure, value: Enclosure) -> Enclosure:
+    r"""Enclose $\frac12 p s^2 / (1 - \sqrt2 s / 3)$ for the largest mass p and the singular value s."""
+    return size * value * value * 0.5 / (1.0 - sqrt(2.0) * value / 3.0)
+
+
 def random_instances(seeds: int) -> Iterator[tuple[Float64Array, int]]:
     """Laws and ranks: logarithms of rank d with noise, from nearly uniform laws to masses of 1e-30 and less."""
     for seed in range(seeds):
@@ -207,24 +218,27 @@ def _ends(x: Enclosure | float) -> tuple[float, float]:
 
 def _joint_reading_fails() -> Evidence:
     laws = hadamard_laws(4, 0.01)
-    floor = encoder_floor(laws, 1).lower
+    floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=1)
     values = [log_law_singular_values(laws, without_means=without) for without in (False, True)]
     bound = max(
         (printed_bound(laws.shape[1], norm(laws, None, "joint"), tail_value(value, 1)) for value in values),
         key=lambda x: float(x.upper()),
     )
     return Evidence(
-        role="counterexample",
+        role="without",
         statement=(
             f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
-            "rows h of the Hadamard matrix: with the norm read as the largest joint probability the bound fails, "
-            "for every encoder of rank 1, so whichever truncation of L or of L P1 is meant"
+            "rows h of the Hadamard matrix: with the norm read as the largest joint probability the bound fails for "
+            "rank 1, be it the truncation of L or of L P1 that is meant"
         ),
         promised=f"<= {at_most(bound)} nats",
-        certified=f">= {at_least(floor)} nats for all encoders of rank 1",
-        verdict=proved(floor > float(bound.upper())),
-        method="a floor for all encoders of a rank, by weighted singular values",
+        certified=f">= {at_least(floor.value)} nats at rank 1",
+        verdict=Verdict.PROVED,
+        method="a floor of a rank, by weighted singular values",
         data={"laws": laws.tolist(), "norm": _WORDS["joint"]},
+        means=(Means.ENCLOSURES,),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=(Comparison(floor, ">", bound),),
     )
 
 
@@ -239,7 +253,7 @@ def _prior_reading_fails(pairs: int = 6) -> Evidence:
     cost = mean_over(np.ones(len(laws)), sharp_divergence(half, laws))
     bound = printed_bound(2 * pairs, norm(laws, None, "prior"), lost)
     return Evidence(
-        role="counterexample",
+        role="without",
         statement=(
             f"T = N = {2 * pairs}, d = {pairs}, uniform prior, {pairs} pairs of tokens with the logits 0.01 and -0.01, "
             "-30 elsewhere: with the norm read as the largest prior probability the bound fails for the truncation of "
@@ -250,6 +264,10 @@ def _prior_reading_fails(pairs: int = 6) -> Evidence:
         verdict=proved(unique and float(cost.lower()) > float(bound.upper())),
         method="the truncation by a symmetry that is checked exactly; singular values and divergence enclosed",
         data={"logits": {"own": [0.01, -0.01], "elsewhere": -30.0}, "norm": _WORDS["prior"]},
+        means=(
+            Means.EXACT,
+            Means.ENCLOSURES,
+        ),
     )
 
 
@@ -260,26 +278,48 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         f"{at_least(min(float(least(x.laws, None, 'conditional').lower()) for x in instances))}"
     )
     worst = _worst(instances, lambda x: least_squares_bound(x.singular_values, x.rank))
+    compared = []
+    for x in instances:
+        applied = LEAST_SQUARES.at(singular_values=x.singular_values, rank=x.rank)
+        value = tail_value(x.singular_values, x.rank)
+        compared.append(Comparison(applied, "<=", stated(CLAIM, "sharp", sigma=value * (1.0 + 2.0**-20))))
+        compared.append(Comparison(stated(CLAIM, "sharp", sigma=value), "<=", applied.value * (1.0 + 2.0**-20)))
     yield Evidence(
-        role="repair",
+        role="with",
         statement=f"{described}: every divergence, hence the mean for every prior, is at most sigma_(d+1)^2 / 4",
         promised="<= 1 times the bound",
         certified=f"<= {at_most(worst)} times the bound",
         verdict=proved(all(instance.sharp_bound_holds() for instance in instances)),
         method="singular values of L P1, factors as rounded, divergences enclosed",
+        means=(Means.ENCLOSURES,),
+        compared=tuple(compared),
     )
     worst = _worst(instances, lambda x: x.printed(norm(x.laws, None, "conditional")))
+    formulas = [
+        Comparison(
+            printed_bound(tokens, Enclosure(a), Enclosure(b)),
+            "agrees with",
+            stated(CLAIM, "printed", N=tokens, p=a, sigma=b),
+        )
+        for tokens, a, b in ((4, 0.5, 0.25), (7, 0.75, 3.0), (3, 1.0, 0.125))
+    ]
     yield Evidence(
-        role="repair",
+        role="with",
         statement=f"{described}: the printed bound with the largest conditional probability for the norm",
         promised="<= 1 times the bound",
         certified=f"<= {at_most(worst)} times the bound",
         verdict=proved(all(instance.printed_bound_holds() for instance in instances)),
         method="the same",
+        means=(Means.ENCLOSURES,),
+        compared=tuple(formulas),
     )
+    masses = [
+        Comparison(_mass_bound(Enclosure(a), Enclosure(b)), "agrees with", stated(CLAIM, "mass", p=a, sigma=b))
+        for a, b in ((0.5, 0.25), (0.75, 1.5))
+    ]
     within = [found for found in (instance.mass_bound_holds() for instance in instances) if found is not None]
     yield Evidence(
-        role="repair",
+        role="with",
         statement=(
             f"the {len(within)} of these with sigma_(d+1) < 3 / sqrt 2: the divergence is at most "
             "(p/2) sigma^2 / (1 - sqrt 2 sigma / 3), p the largest conditional probability"
@@ -288,10 +328,12 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         certified=f"<= the bound in {sum(within)} of {len(within)}",
         verdict=proved(len(within) > 0 and all(within)),
         method="the same",
+        means=(Means.ENCLOSURES,),
+        compared=tuple(masses),
     )
     rows = sum(len(instance.laws) for instance in instances)
     yield Evidence(
-        role="repair",
+        role="with",
         statement=(
             f"the {rows} laws of these: KL is at least log(1 + V phi(-m)), and at most the two-point bound, "
             "log(1 + V phi(M)), range^2 / 8 and norm^2 / 4, for the errors of the logits, up to a relative 2^-16"
@@ -300,6 +342,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         certified=f"between the bounds in {sum(x.moments_hold() for x in instances)} of {len(instances)} instances",
         verdict=proved(all(instance.moments_hold() for instance in instances)),
         method="moments enclosed, phi by its ends",
+        means=(Means.ENCLOSURES,),
     )
 
 
@@ -314,7 +357,7 @@ def _almost_attained() -> Evidence:
     instance = judged(laws, 1)
     ratio = mean_over(prior, instance.divergence) / least_squares_bound(instance.singular_values, 1)
     return Evidence(
-        role="repair",
+        role="with",
         statement=(
             "N = 3, T = 401, d = 1: logits (0.003, -0.003, -12) once and (0, 0, -700) otherwise, nearly all of the "
             "prior on the first: the constant 1/4 cannot be improved by more than the quotient says"
@@ -323,6 +366,15 @@ def _almost_attained() -> Evidence:
         certified=f"KL >= {at_least(ratio)} sigma_2^2 / 4, and KL <= sigma_2^2 / 4",
         verdict=proved(float(ratio.lower()) > 0.999 and instance.sharp_bound_holds()),
         method="singular values and divergence enclosed",
+        means=(Means.ENCLOSURES,),
+        compared=(
+            Comparison(ratio, ">", Fraction(999, 1000)),
+            Comparison(
+                mean_over(prior, instance.divergence) / 0.999,
+                ">",
+                stated(CLAIM, "sharp", sigma=tail_value(instance.singular_values, 1)),
+            ),
+        ),
     )
 
 
@@ -336,7 +388,7 @@ def _means_cost_a_rank() -> Evidence:
     rank = fmpz_mat((powers * laws.shape[1] - powers.sum(axis=1, keepdims=True)).tolist()).rank()
     exact = bool((mantissas == 0.5).all())
     return Evidence(
-        role="repair",
+        role="with",
         statement=(
             f"T = {laws.shape[0]}, N = {laws.shape[1]}, pi_t(i) proportional to 2^(t i): L has rank at least 2, yet "
             "L P1 has rank 1 and logits of rank 1 lose nothing but the rounding of their factors; rank d of L P1 is "
@@ -347,6 +399,10 @@ def _means_cost_a_rank() -> Evidence:
         verdict=proved(float(values.lower()[1]) > 0.0 and exact and rank == 1 and cost < 1e-24),
         method="singular values of L and divergence enclosed, rank of L P1 in integers",
         data={"laws": laws.tolist()},
+        means=(
+            Means.EXACT,
+            Means.ENCLOSURES,
+        ),
     )
 
 
@@ -359,7 +415,7 @@ def _bound_is_not_divergence(count: int) -> Evidence:
     larger = [t for t, (without, with_means) in enumerate(costs) if without.lower() > with_means.upper()]
     chosen = max(larger, key=lambda t: float((costs[t][0] / costs[t][1]).lower()), default=0)
     return Evidence(
-        role="repair",
+        role="with",
         statement=(
             "T = N = 3, d = 1: subtracting the means never makes the bound worse, but it can make the divergence "
             f"larger, as in {len(larger)} of {count} random instances"
@@ -369,4 +425,5 @@ def _bound_is_not_divergence(count: int) -> Evidence:
         verdict=proved(len(larger) > 0),
         method="both float64 truncations, divergences enclosed",
         data={"laws": instances[chosen].tolist()},
+        means=(Means.ENCLOSURES,),
     )

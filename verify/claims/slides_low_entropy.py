@@ -5,7 +5,8 @@ Page: docs/claims/theorem_2.md
 
 from collections.abc import Iterator
 
-from verify.claims.dana_theorem_2 import negative_bound, printed_holds
+from constructions.claims.slides_low_entropy import CLAIM
+from verify.claims.dana_theorem_2 import negative_bound, printed_holds, rows_exist
 from verify.claims.evidence import Evidence
 from verify.encoders.low_entropy_bound import paper_factor, slides_factor
 
@@ -21,7 +22,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Page: docs/claims/theorem_2.md
     """
-    yield negative_bound(slides_factor, "(1 + 4C)/(1 - 2C)", "the encoder")
+    yield negative_bound(CLAIM, slides_factor, "(1 + 4C)/(1 - 2C)", "the encoder")
     seeds = range(1000, 1900) if full else range(1000, 1045)
-    yield printed_holds(slides_factor, "(1 + 4C)/(1 - 2C), as printed", seeds)
-    yield printed_holds(paper_factor, "(1 + 2C)/(1 - 2C)", seeds)
+    yield printed_holds(CLAIM, slides_factor, "(1 + 4C)/(1 - 2C), as printed", seeds, name="printed")
+    yield printed_holds(CLAIM, paper_factor, "(1 + 2C)/(1 - 2C)", seeds, name="smaller")
+    yield rows_exist(CLAIM, ((50, 600), (200, 1024)))

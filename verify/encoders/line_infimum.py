@@ -5,12 +5,14 @@ Page: docs/claims/lookup_in_two_dimensions.md
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import permutations
 
 from flint import arb, ctx, fmpq
 
 from constructions.errors import InputError
 
 _BITS = 192
+_MOST_TOKENS = 8
 
 
 def line_infimum(masses: Sequence[Fraction | int]) -> arb:
@@ -65,6 +67,36 @@ def arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
     with ctx.workprec(_BITS):
         floors = (arb(min(k + 1, len(shares) - k)).log() for k in range(len(shares)))
         return sum((share * floor for share, floor in zip(shares, floors, strict=True)), arb(0))
+
+
+def least_arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
+    r"""A lower bound for all encoders of one dimension, in nats: that of the order of the tokens with the least one.
+
+    Args:
+        masses: Weight of each token as a label, at most 8 of them; divided by their sum.
+
+    Returns:
+        A ball around the least of the bounds of all orders.
+
+    Raises:
+        InputError: Masses that are no weights, or more than 8.
+
+    Page: docs/claims/lookup_in_two_dimensions.md
+
+    Example:
+        >>> round(float(least_arrangement_floor([4, 3, 2, 1])), 5)
+        0.20794
+    """
+    if len(masses) > _MOST_TOKENS:
+        raise InputError(
+            f"masses are of {len(masses)} tokens, expected at most {_MOST_TOKENS}: all orders are looked at"
+        )
+    with ctx.workprec(_BITS):
+        floors = [arrangement_floor(order) for order in sorted(set(permutations(masses)))]
+        least = floors[0]
+        for floor in floors[1:]:
+            least = least.min(floor)
+    return least
 
 
 def line_divergence(

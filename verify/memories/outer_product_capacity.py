@@ -261,6 +261,27 @@ def unstorable_labels(inputs: Array) -> UnstorableLabels | None:
     return UnstorableLabels(tuple(relation.tolist()), tuple(0 if c > 0 else 1 for c in relation))
 
 
+def some_labels_are_not_stored(inputs: Array) -> Verdict:
+    """Judge whether some labels with two output tokens are stored by no matrix, for these inputs.
+
+    Args:
+        inputs: As for `unstorable_labels`.
+
+    Returns:
+        PROVED, or REFUTED where the inputs are independent, and every labelling can be stored.
+
+    Raises:
+        InputError: No integers.
+
+    Page: docs/claims/outer_product_memory.md
+
+    Example:
+        >>> some_labels_are_not_stored(np.array([[1, 1], [1, -1], [1, 0]])).value
+        'PROVED'
+    """
+    return decided(unstorable_labels(inputs) is not None)
+
+
 def _labels(values: Array, count: int, n_outputs: int) -> Array:
     labels = np.asarray(values)
     if is_masked(values) or labels.shape != (count,) or labels.dtype.kind not in "iu" or not labels.size:

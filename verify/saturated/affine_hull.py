@@ -100,3 +100,26 @@ def token_hull(contexts: NDArray) -> TokenHull:
 def _differences(tokens: fmpq_mat) -> fmpq_mat:
     first, *others = tokens.tolist()
     return fmpq_mat(len(others), len(first), [a - b for row in others for a, b in zip(row, first, strict=True)])
+
+
+def mixed_rank_ceiling(contexts: NDArray, *, n_heads: int, n_examples: int) -> int:
+    r"""What the rank of $Z$ is at most on these contexts, for all weights of so many heads.
+
+    Args:
+        contexts: Keys, as for `token_hull`.
+        n_heads: H, at least 0.
+        n_examples: T, at least 0.
+
+    Returns:
+        The ceiling of the hull of the tokens.
+
+    Raises:
+        InputError: As for `token_hull`, or a negative number.
+
+    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5. Page: docs/claims/context_rank.md
+
+    Example:
+        >>> mixed_rank_ceiling(np.eye(3)[None], n_heads=4, n_examples=100)
+        9
+    """
+    return token_hull(contexts).ceiling(n_heads, n_examples)

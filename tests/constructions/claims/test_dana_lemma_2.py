@@ -24,6 +24,7 @@ from constructions.models.exact_attention import exact_features
 @settings(max_examples=15)
 @given(st.integers(1, 4), st.integers(2, 3), st.integers(1, 4), st.integers(1, 4), st.integers(0, 99))
 def test_the_weights_hold_every_label(tokens, length, width, head_width, seed):
+    width = min(width, tokens + length - 1)
     head_width = min(head_width, width, tokens)
     if width == 1 and tokens > 2:
         width = 2
@@ -91,3 +92,14 @@ def test_contexts_without_the_relation_are_refused():
         with pytest.raises(HypothesisError, match="4 <= d <= S - 1"):
             false_step(**sizes)
     assert loops(3).tolist() == [[0, 0], [1, 1], [2, 2]]
+
+
+@pytest.mark.parametrize(("tokens", "length", "width", "head_width"), [(3, 4, 11, 3), (2, 5, 9, 2), (2, 5, 7, 2)])
+def test_embeddings_that_are_wider_than_tokens_and_positions_are_refused(tokens, length, width, head_width):
+    with pytest.raises(HypothesisError, match=r"needs d <= N \+ S - 1"):
+        CLAIM.construct(tokens=tokens, length=length, width=width, head_width=head_width)
+
+
+def test_the_widest_embeddings_that_are_admitted_are_built():
+    made = CLAIM.construct(tokens=2, length=5, width=6, head_width=2)
+    assert made.summary.endswith("d_h = 2 and H = 15, the fewest heads")

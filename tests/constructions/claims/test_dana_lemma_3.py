@@ -71,9 +71,18 @@ def test_parameters_outside_the_hypotheses_are_refused(parameters: dict[str, int
 def test_heads_that_cannot_reach_the_rank_are_refused() -> None:
     # One token in a context: features of two heads are those of one, and three tokens need three dimensions.
     with pytest.raises(HypothesisError, match="features of rank 3"):
-        CLAIM.construct(tokens=3, length=1, width=2, head_width=2, heads=2)
+        integer_memory(tokens=3, length=1, width=2, head_width=2, heads=2, seed=0)
 
 
 def test_a_negative_seed_is_refused() -> None:
     with pytest.raises(InputError, match="seed"):
         CLAIM.construct(seed=-1)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(7, 1, 3, 2, 4), (2, 2, 5, 5, 1), (2, 3, 6, 6, 2), (3, 1, 2, 2, 2)], ids=lambda sizes: str(sizes)
+)
+def test_sizes_without_the_rank_are_refused_by_a_hypothesis(sizes):
+    names = ("tokens", "length", "width", "head_width", "heads")
+    with pytest.raises(HypothesisError, match=r"needs features of all contexts of generic rank N\^S"):
+        CLAIM.construct(**dict(zip(names, sizes, strict=True)))

@@ -105,3 +105,12 @@ def test_impossible_numbers_of_contexts_are_refused(changed: dict[str, int]) -> 
         exact_memory(tokens=0, length=2, width=1, head_width=1)
     with pytest.raises(InputError, match="head_width = 0"):
         paper_heads(4, 2, 0)
+
+
+@pytest.mark.parametrize("sizes", [(5, 5, 2), (4, 4, 1), (2, 2, 1)])
+def test_one_position_whose_laws_lower_the_rank_is_refused(sizes):
+    tokens, width, head_width = sizes
+    with pytest.raises(HypothesisError, match="needs S >= 2, or T < d, or T < N"):
+        CLAIM.construct(tokens=tokens, length=1, width=width, head_width=head_width)
+    made = CLAIM.construct(tokens=tokens, length=1, width=width + 1, head_width=head_width)
+    assert made.task.n_contexts == tokens

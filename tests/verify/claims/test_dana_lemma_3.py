@@ -13,6 +13,7 @@ from constructions.features import embeddings
 from constructions.models.attention import features, last
 from constructions.models.exact_network import ExactNetwork
 from tests.constructions.exact_features import context_sets
+from tests.verify.claims.conftest import Spoil
 from verify.claims import dana_lemma_3
 from verify.claims.audit import audit_claims
 from verify.claims.evidence import Evidence
@@ -29,7 +30,7 @@ def verdicts(pieces: list[Evidence]) -> set[Verdict]:
 
 
 def all_pieces(case: dana_lemma_3._Case) -> list[Evidence]:
-    largest = case.upper_bound()
+    largest = case.ceiling()
     return [
         dana_lemma_3._roots(case, 2, largest),
         dana_lemma_3._kronecker(case, largest),
@@ -106,8 +107,8 @@ def test_equal_primes_leave_the_evidence_undecided(monkeypatch: pytest.MonkeyPat
         return replace(weights, W_E=np.full_like(weights.W_E, 2))
 
     monkeypatch.setattr(dana_lemma_3, "prime_root_front_end", collapsed)
-    piece = dana_lemma_3._roots(BIGRAMS, 2, BIGRAMS.upper_bound())
-    assert piece.verdict is Verdict.UNDECIDED
+    piece = dana_lemma_3._roots(BIGRAMS, 2, BIGRAMS.ceiling())
+    assert piece.verdict is not Verdict.PROVED
 
 
 def test_integers_that_are_too_small_leave_the_evidence_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,8 +118,8 @@ def test_integers_that_are_too_small_leave_the_evidence_undecided(monkeypatch: p
 
     monkeypatch.setattr(dana_lemma_3, "integer_front_end", silent)
     monkeypatch.setattr(dana_lemma_3, "_DRAWS", 2)
-    piece = dana_lemma_3._integers("full", BIGRAMS, BIGRAMS.upper_bound())
-    assert piece.verdict is Verdict.UNDECIDED
+    piece = dana_lemma_3._integers("full", BIGRAMS, BIGRAMS.ceiling())
+    assert piece.verdict is not Verdict.PROVED
 
 
 def test_a_wrong_kronecker_base_leaves_the_evidence_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,21 +128,27 @@ def test_a_wrong_kronecker_base_leaves_the_evidence_undecided(monkeypatch: pytes
         return replace(drawn, W_Q=(drawn.W_Q[0],) * drawn.n_heads, W_V=(drawn.W_V[0],) * drawn.n_heads)
 
     monkeypatch.setattr(dana_lemma_3, "kronecker_front_end", merged)
-    assert dana_lemma_3._kronecker(BIGRAMS, BIGRAMS.upper_bound()).verdict is Verdict.UNDECIDED
+    assert dana_lemma_3._kronecker(BIGRAMS, BIGRAMS.ceiling()).verdict is not Verdict.PROVED
 
 
-def test_a_rank_beyond_what_was_counted_is_a_refutation() -> None:
-    largest = BIGRAMS.upper_bound()
-    assert largest is not None
+def test_a_rank_beyond_what_was_counted_is_a_refutation(spoil: Spoil) -> None:
     for piece in all_pieces(BIGRAMS):
         assert piece.verdict is Verdict.PROVED
-    assert dana_lemma_3._kronecker(BIGRAMS, largest - 1).verdict is Verdict.REFUTED
+    honest = dana_lemma_3.RANK.judge
+    spoil(dana_lemma_3.RANK, lambda **given: replace(honest(**given), rank=honest(**given).rank - 1))
+    assert dana_lemma_3._kronecker(BIGRAMS, BIGRAMS.ceiling()).verdict is Verdict.REFUTED
 
 
-def test_an_upper_bound_that_cannot_be_counted_again_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dana_lemma_3, "verify_upper_bound", lambda contexts, bound: False)
-    assert BIGRAMS.upper_bound() is None
-    assert verdicts(all_pieces(BIGRAMS)) == {Verdict.UNDECIDED}
+def test_a_larger_rank_than_the_weights_have_is_not_confirmed(spoil: Spoil) -> None:
+    honest = dana_lemma_3.RANK.judge
+    spoil(dana_lemma_3.RANK, lambda **given: replace(honest(**given), rank=honest(**given).rank + 1))
+    assert Verdict.PROVED not in verdicts(all_pieces(BIGRAMS))
+
+
+def test_exponentials_that_are_no_exponentials_of_roots_of_primes_are_no_witness(spoil: Spoil) -> None:
+    assert dana_lemma_3._exponentials_of_roots(1).verdict is Verdict.PROVED
+    spoil(dana_lemma_3.INDEPENDENT_EXPONENTIALS, lambda primes: Verdict.UNDECIDED)
+    assert dana_lemma_3._exponentials_of_roots(1).verdict is Verdict.UNDECIDED
 
 
 def test_labels_that_the_weights_do_not_hold_are_a_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,8 +177,8 @@ def test_numbers_that_are_not_distinct_primes_prove_nothing_about_roots_of_prime
             return replace(weights, W_pos=factor * weights.W_pos if factor else weights.W_E[: len(weights.W_pos)])
 
         monkeypatch.setattr(dana_lemma_3, "prime_root_front_end", others)
-        piece = dana_lemma_3._roots(BIGRAMS, 2, BIGRAMS.upper_bound())
-        assert piece.certified == piece.promised and piece.verdict is Verdict.UNDECIDED
+        piece = dana_lemma_3._roots(BIGRAMS, 2, BIGRAMS.ceiling())
+        assert piece.certified == piece.promised and piece.verdict is not Verdict.PROVED
 
 
 def test_other_integers_of_full_rank_are_not_those_of_kronecker(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,8 +192,8 @@ def test_other_integers_of_full_rank_are_not_those_of_kronecker(monkeypatch: pyt
 
     for spoilt in (one_bit_less, drawn_at_random):
         monkeypatch.setattr(dana_lemma_3, "kronecker_front_end", spoilt)
-        piece = dana_lemma_3._kronecker(BIGRAMS, BIGRAMS.upper_bound())
-        assert piece.certified == piece.promised and piece.verdict is Verdict.UNDECIDED
+        piece = dana_lemma_3._kronecker(BIGRAMS, BIGRAMS.ceiling())
+        assert piece.certified == piece.promised and piece.verdict is not Verdict.PROVED
 
 
 @pytest.mark.parametrize(("asked", "given"), [("full", "rank-one"), ("rank-one", "full"), ("shared-rank-one", "full")])
@@ -195,4 +202,4 @@ def test_integers_of_another_kind_prove_nothing(monkeypatch: pytest.MonkeyPatch,
         dana_lemma_3, "integer_front_end", lambda kind, **options: embeddings.integer_front_end(given, **options)
     )
     monkeypatch.setattr(dana_lemma_3, "_DRAWS", 2)
-    assert dana_lemma_3._integers(asked, BIGRAMS, BIGRAMS.upper_bound()).verdict is Verdict.UNDECIDED
+    assert dana_lemma_3._integers(asked, BIGRAMS, BIGRAMS.ceiling()).verdict is not Verdict.PROVED

@@ -6,10 +6,12 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
+from constructions.claims import claim
 from constructions.claims.dana_lemma_4 import CLAIM
 from constructions.encoders.approximating_sequences import ApproximatingSequence, bound_to_diverge, undecided_token
+from tests.verify.claims.conftest import Spoil
 from verify.claims import dana_lemma_4 as audit
-from verify.claims.audit import NEEDED
+from verify.claims.audit import NEEDED, Audit
 from verify.verdict import Verdict
 
 DELTAS = [Fraction(1, 64), Fraction(1, 128)]
@@ -18,6 +20,7 @@ DELTAS = [Fraction(1, 64), Fraction(1, 128)]
 @pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_everything_is_proved(full: bool) -> None:
     found = list(audit.evidence(full=full))
+    assert Audit(claim("dana.lemma-4"), tuple(found), 0.0).confirmed
     assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
     assert all(piece.verdict is Verdict.PROVED for piece in found)
 
@@ -54,13 +57,15 @@ def test_a_sequence_of_smaller_range_is_not_confirmed(monkeypatch: pytest.Monkey
     assert audit.exponential(replace(honest, encoder=shorter), DELTAS, "").verdict is not Verdict.PROVED
 
 
-def test_a_sequence_below_the_floor_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = audit.admissible_range_floor
-    monkeypatch.setattr(audit, "admissible_range_floor", lambda *given: 10 * honest(*given))
+@pytest.mark.parametrize("factor", [4, 2, 0.5])
+def test_a_range_that_is_not_the_least_one_is_noticed(spoil: Spoil, factor: float) -> None:
+    honest = audit.RANGE.judge
+    spoil(audit.RANGE, lambda **given: honest(**given) * factor)
     assert audit._all_diverge(DELTAS).verdict is not Verdict.PROVED
+    assert audit._least_range_is_met().verdict is not Verdict.PROVED
 
 
 def test_a_smaller_repaired_bound_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = audit.logit_range
     monkeypatch.setattr(audit, "logit_range", lambda logits: honest(logits) + 1)
-    assert audit._repaired(20).verdict is not Verdict.PROVED
+    assert audit._repaired((1, 2), DELTAS).verdict is not Verdict.PROVED

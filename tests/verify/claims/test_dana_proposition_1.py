@@ -8,13 +8,16 @@ from itertools import islice
 import pytest
 
 import verify.claims.dana_proposition_1 as audit
+from constructions.claims import claim
+from verify.claims.audit import Audit
 from verify.verdict import Verdict
 
 
 def test_all_evidence_is_proved_and_of_both_kinds():
     pieces = list(audit.evidence(full=False))
+    assert Audit(claim("dana.proposition-1"), tuple(pieces), 0.0).confirmed
     assert {piece.verdict for piece in pieces} == {Verdict.PROVED}
-    assert Counter(piece.role for piece in pieces) == {"counterexample": 2, "repair": 3}
+    assert Counter(piece.role for piece in pieces) == {"without": 2, "with": 3}
 
 
 @pytest.mark.slow
@@ -33,18 +36,20 @@ def test_laws_of_rank_one_are_no_counterexample(monkeypatch):
     given = audit.biased_encoder()
     same = replace(given, laws=(given.laws[0],) * 2, stream=(given.stream[0],) * 2)
     monkeypatch.setattr(audit, "biased_encoder", lambda: same)
-    assert next(audit.evidence(full=False)).verdict is Verdict.UNDECIDED
+    assert next(audit.evidence(full=False)).verdict is not Verdict.PROVED
 
 
 def test_a_cap_that_keeps_the_rank_is_no_counterexample(monkeypatch):
     given = audit.capped_encoder()
     monkeypatch.setattr(audit, "capped_encoder", lambda: replace(given, W=(-1, 0, 1)))
     _, piece = islice(audit.evidence(full=False), 2)
-    assert piece.verdict is Verdict.UNDECIDED
+    assert piece.verdict is not Verdict.PROVED
 
 
-def test_a_bound_above_the_networks_is_not_confirmed(monkeypatch):
-    floor = audit.encoder_floor
-    monkeypatch.setattr(audit, "encoder_floor", lambda *a, **k: replace(floor(*a, **k), lower=2.0))
-    assert audit._networks_stay_above(1).verdict is Verdict.UNDECIDED
-    assert audit._a_bias_is_one_dimension(1).verdict is Verdict.UNDECIDED
+def test_a_bound_above_the_networks_is_not_confirmed(spoil, monkeypatch):
+    floor = audit.ENCODER_DIVERGENCE.judge
+    spoil(audit.ENCODER_DIVERGENCE, lambda **given: replace(floor(**given), lower=2.0))
+    direct = audit.encoder_floor
+    monkeypatch.setattr(audit, "encoder_floor", lambda *a, **k: replace(direct(*a, **k), lower=2.0))
+    assert audit._networks_stay_above(1).verdict is not Verdict.PROVED
+    assert audit._a_bias_is_one_dimension(1).verdict is not Verdict.PROVED

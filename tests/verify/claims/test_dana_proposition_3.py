@@ -7,16 +7,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from constructions.claims import claim
 from constructions.claims.dana_proposition_3 import CLAIM
 from constructions.encoders.one_dimension import Line
 from constructions.models.shapes import dana_network, dana_tensors
 from verify.claims import dana_proposition_3 as audit
+from verify.claims.audit import Audit
 from verify.claims.evidence import Evidence
 from verify.verdict import Verdict
 
 
 def test_everything_is_proved() -> None:
     found = list(audit.evidence(full=False))
+    assert Audit(claim("dana.proposition-3"), tuple(found), 0.0).confirmed
     assert CLAIM.judgement == "holds"
     assert {piece.role for piece in found} == {"claim"}
     assert all(piece.verdict is Verdict.PROVED for piece in found)

@@ -6,16 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from flint import fmpq_mat
-from hypothesis import given
-from hypothesis import strategies as st
 
 import verify.claims.dana_skip_head as audit
+from constructions.claims import claim
 from constructions.features.exact_skip_connection import exact_change_of_basis
 from constructions.features.skip_head import identity_skip_head
 from constructions.models.exact_network import ExactNetwork
 from constructions.models.shapes import dana_network, dana_tensors
-from verify.forward.rationals import exact_rank
-from verify.strategies import contexts, exact_front_ends, sizes
+from tests.verify.claims.conftest import Spoil
+from verify.claims.audit import Audit
 from verify.verdict import Verdict
 
 
@@ -25,6 +24,7 @@ def verdicts(**_: object) -> list[Verdict]:
 
 def test_all_evidence_is_proved_and_of_both_kinds() -> None:
     pieces = list(audit.evidence(full=False))
+    assert Audit(claim("dana.skip-head"), tuple(pieces), 0.0).confirmed
     assert {piece.verdict for piece in pieces} == {Verdict.PROVED}
     assert Counter(piece.role for piece in pieces) == {"counterexample": 4, "repair": 9}
 
@@ -54,8 +54,9 @@ def test_a_singular_change_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("wrong", [2, 100])
-def test_a_wrong_ceiling_is_not_confirmed(monkeypatch: pytest.MonkeyPatch, wrong: int) -> None:
-    monkeypatch.setattr(audit, "rank_ceiling", lambda *_, **__: wrong if wrong > 2 else 1)
+def test_a_wrong_ceiling_is_not_confirmed(spoil: Spoil, wrong: int) -> None:
+    honest = audit.RANK.judge
+    spoil(audit.RANK, lambda **given: replace(honest(**given), rank=wrong if wrong > 2 else 1))
     assert Verdict.REFUTED in verdicts()
 
 
@@ -70,26 +71,6 @@ def test_a_repaired_head_is_no_counterexample(monkeypatch: pytest.MonkeyPatch) -
         audit, "identity_skip_head", lambda E, pos: audit.long_last_position(E, pos, direction=fmpq_mat(1, 1, [1]))
     )
     assert Counter(verdicts())[Verdict.REFUTED] == 1
-
-
-@given(st.data())
-def test_no_front_end_exceeds_the_ceiling(data: st.DataObject) -> None:
-    size = data.draw(sizes(max_tokens=3, min_heads=1, max_heads=3, wide_heads=True))
-    rows = data.draw(contexts(n_tokens=size.tokens, length=size.length))
-    front_end = data.draw(exact_front_ends(size=size))
-    with_skip = data.draw(st.booleans())
-    ceiling = audit.rank_ceiling(
-        rows, width=size.width, head_width=size.head_width, heads=size.heads, with_skip=with_skip
-    )
-    assert exact_rank(front_end, rows, with_skip=with_skip).lower <= ceiling <= len(rows)
-
-
-def test_the_ceiling_of_loops_is_reached() -> None:
-    loops = np.array([[n, n] for n in range(4)])
-    limits = {"width": 2, "head_width": 2, "heads": 2}
-    front_ends = (audit.integer_front_end(tokens=4, length=2, **limits, seed=seed) for seed in range(50))
-    assert max(exact_rank(one, loops, with_skip=False).lower for one in front_ends) == 3
-    assert audit.rank_ceiling(loops, **limits, with_skip=False) == 3
 
 
 def test_a_head_of_another_form_or_on_other_embeddings_is_no_repair(monkeypatch: pytest.MonkeyPatch) -> None:

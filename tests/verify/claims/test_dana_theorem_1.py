@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,13 @@ import pytest
 from constructions.claims import dana_theorem_1 as theorem_1
 from constructions.errors import InputError
 from constructions.models.shapes import dana_network, dana_tensors
+from tests.verify.claims.conftest import Spoil
 from verify.capacity.divergence_floor import DivergenceFloor
 from verify.claims import dana_theorem_1 as audit
+from verify.claims import exclusive_or
 from verify.claims.audit import audit_claims
+from verify.claims.theorem import Theorem
+from verify.claims.theorems import COLLINEAR_DIVERGENCE, ONE_HEAD_DIVERGENCE
 from verify.verdict import Verdict
 
 
@@ -31,7 +36,7 @@ def test_the_verdict_is_confirmed() -> None:
     assert found.confirmed
     summary = found.summary()
     assert summary["verdict"] == "false"
-    assert {piece.role for piece in found.evidence} == {"counterexample", "repair"}
+    assert {piece.role for piece in found.evidence} == {"counterexample", "repair", "reached", "boundary"}
     certified = " ".join(summary["certified"])
     assert "mean divergence >= 0.3185728231 nats" in certified
     assert "mean divergence >= 0.16112" in certified
@@ -44,36 +49,35 @@ def test_the_verdict_is_confirmed_at_full_length() -> None:
     assert found.confirmed
 
 
-@pytest.mark.parametrize("name", ["one_head_divergence_floor", "collinear_divergence_floor"])
-def test_a_floor_that_is_not_proved_confirms_nothing(name: str, monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    monkeypatch.setattr(audit, name, lambda *_, **__: DivergenceFloor(0.0, Verdict.UNDECIDED, (), 1))
-    [found] = audit_claims(["dana.theorem-1"])
-    assert not found.confirmed
-    undecided = [piece for piece in found.evidence if piece.verdict is Verdict.UNDECIDED]
-    assert len(undecided) == 2
-    assert undecided[0].certified == "no positive lower bound"
+@pytest.mark.parametrize("theorem", [ONE_HEAD_DIVERGENCE, COLLINEAR_DIVERGENCE])
+@pytest.mark.parametrize("factor", [0.0, 0.99, 1.01])
+def test_a_floor_that_is_empty_or_false_confirms_nothing(theorem: Theorem, factor: float, spoil: Spoil) -> None:
+    honest = theorem.judge
+
+    def scaled(**given: Any) -> DivergenceFloor:
+        found = honest(**given)
+        return replace(found, lower=factor * found.lower)
+
+    spoil(theorem, scaled)
+    pieces = audit._exclusive_or(Fraction(99, 100), length=3)
+    if theorem is COLLINEAR_DIVERGENCE:
+        pieces = audit._line(Fraction(9, 10), pieces=96)
+    assert any(piece.verdict is not Verdict.PROVED for piece in pieces)
 
 
 def test_laws_that_are_not_opposed_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    contexts = audit.exclusive_or_contexts()[[0, 2, 1, 3]]
-    monkeypatch.setattr(audit, "exclusive_or_contexts", lambda _=3: contexts)
-    assert dict(verdicts())[next(iter(dict(verdicts())))] is Verdict.UNDECIDED
+    contexts = exclusive_or.exclusive_or_contexts()[[0, 2, 1, 3]]
+    monkeypatch.setattr(exclusive_or, "exclusive_or_contexts", lambda _=3: contexts)
+    assert dict(verdicts())[next(iter(dict(verdicts())))] is not Verdict.PROVED
 
 
 def test_weights_that_stay_away_from_the_floor_do_not_show_that_it_is_sharp(
     monkeypatch: pytest.MonkeyPatch, small: None
 ) -> None:
-    optimum = audit.exclusive_or_optimum
-    monkeypatch.setattr(audit, "exclusive_or_optimum", lambda logit, **_: optimum(logit, size=1000.0))
+    optimum = exclusive_or.exclusive_or_optimum
+    monkeypatch.setattr(exclusive_or, "exclusive_or_optimum", lambda logit, **_: optimum(logit, size=1000.0))
     found = [verdict for statement, verdict in verdicts() if "sharp" in statement]
-    assert found == [Verdict.UNDECIDED, Verdict.PROVED]
-
-
-def test_a_floor_above_certified_weights_is_not_called_sharp(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    monkeypatch.setattr(
-        audit, "one_head_divergence_floor", lambda *_: DivergenceFloor(0.3186, Verdict.PROVED, (1, 1, -1, -1), 4)
-    )
-    assert next(verdict for statement, verdict in verdicts() if "sharp" in statement) is Verdict.UNDECIDED
+    assert found == [Verdict.REFUTED, Verdict.PROVED]
 
 
 def test_a_wrong_target_is_refuted(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
@@ -121,8 +125,8 @@ def test_fewer_contexts_than_there_should_be_confirm_nothing(monkeypatch: pytest
 
 
 def test_equal_contexts_are_no_counterexample(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    contexts = audit.exclusive_or_contexts()[[0, 1, 0, 1]]
-    monkeypatch.setattr(audit, "exclusive_or_contexts", lambda _=3: contexts)
+    contexts = exclusive_or.exclusive_or_contexts()[[0, 1, 0, 1]]
+    monkeypatch.setattr(exclusive_or, "exclusive_or_contexts", lambda _=3: contexts)
     with pytest.raises(InputError, match="equal rows"):
         next(audit.evidence(full=False))
 

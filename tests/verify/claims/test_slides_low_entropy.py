@@ -2,14 +2,17 @@
 
 import pytest
 
+from constructions.claims import claim
 from verify.claims import slides_low_entropy as audit
+from verify.claims.audit import Audit
 from verify.verdict import Verdict
 
 
 def test_the_recorded_judgement_is_confirmed() -> None:
     pieces = list(audit.evidence(full=False))
+    assert Audit(claim("slides.low-entropy"), tuple(pieces), 0.0).confirmed
     assert all(piece.verdict is Verdict.PROVED for piece in pieces)
-    assert [piece.role for piece in pieces] == ["counterexample", "repair", "repair"]
+    assert [piece.role for piece in pieces] == ["without", "with", "with", "claim"]
 
 
 @pytest.mark.slow
@@ -20,4 +23,4 @@ def test_all_evidence_is_certified() -> None:
 def test_wrong_factors_are_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "slides_factor", lambda constant: 1.0 - 0.0 * constant)
     found = [piece.verdict for piece in audit.evidence(full=False)]
-    assert found == [Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.PROVED]
+    assert found == [Verdict.REFUTED, Verdict.REFUTED, Verdict.PROVED, Verdict.PROVED]

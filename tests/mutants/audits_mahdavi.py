@@ -1,0 +1,120 @@
+"""Mutants of builders, judges and records of the claims of Mahdavi et al.: the audit itself must notice."""
+
+from tests.mutants import Mutant
+
+
+def test_of(claim: str, name: str = "test_all_evidence_is_certified_and_enough_for_the_judgement") -> str:
+    """The test that runs the audit of a claim and asks whether it is confirmed."""
+    return f"tests/verify/claims/test_mahdavi_{claim}.py::{name}"
+
+
+PROPOSITION_1 = test_of("proposition_1", "test_the_recorded_judgement_is_confirmed")
+THEOREM_1 = test_of("theorem_1", "test_the_recorded_judgement_is_confirmed")
+PROPOSITION_2 = test_of("proposition_2")
+PROPOSITION_3 = test_of("proposition_3")
+PROPOSITION_4 = test_of("proposition_4")
+PROPOSITION_5 = test_of("proposition_5")
+APPENDIX_I = test_of("appendix_i")
+REMARK_1 = test_of("remark_1")
+WIDE_HEADS = test_of("wide_heads", "test_the_verdict_is_confirmed")
+ONE_TOKEN = test_of("one_token", "test_the_verdict_is_confirmed")
+POSITIONS = test_of("sinusoidal_positions", "test_the_verdict_is_confirmed")
+RANDOM_LAYER = test_of("random_layer", "test_the_verdict_is_confirmed")
+APPENDIX_J = test_of("appendix_j", "test_the_verdict_is_confirmed")
+
+
+def of_record(claim: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
+    return Mutant(f"constructions/claims/mahdavi_{claim}.py", original, mutated, tests, why)
+
+
+def of_builder(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
+    return Mutant(f"constructions/saturated/{file}.py", original, mutated, tests, why)
+
+
+def of_judge(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
+    return Mutant(f"verify/saturated/{file}.py", original, mutated, tests, why)
+
+
+FITTED = "        return Fit(_pseudo_inverse(queries[list(block)]), columns, np"
+DRAWN = "        return Fit(rng.standard_normal((queries.shape[1], len(block))), 0.0 * columns, np"
+HULL = "        return min(n_examples, copies * self.dimension + apart)"
+
+MUTANTS = [
+    # Words and numbers.
+    of_record("theorem_1", 'judgement="hypothesis"', 'judgement="holds"', "a hypothesis is forgotten", THEOREM_1),
+    of_record("proposition_2", 'judgement="holds"', 'judgement="answered"', "what holds is an answer", PROPOSITION_2),
+    of_record("appendix_i", 'judgement="answered"', 'judgement="open"', "an answer is open again", APPENDIX_I),
+    of_record("wide_heads", 'judgement="holds"', 'judgement="measured"', "what holds is measured", WIDE_HEADS),
+    of_record("proposition_1", "[[printed: H (r - 1) + 1]]", "[[printed: H r + 1]]", "more is printed", PROPOSITION_1),
+    of_record("proposition_2", "[[printed: H (n - 1) + 1]]", "[[printed: H n]]", "more is printed", PROPOSITION_2),
+    of_record("proposition_5", "[[zero: H (d - 1)]]", "[[zero: H (d - 1) + 1]]", "0 is like other sums", PROPOSITION_5),
+    of_record("appendix_i", "[[largest: H d]]", "[[largest: H (d - 1)]]", "less is answered", APPENDIX_I),
+    of_record("remark_1", "[[shared: H (n - 1) + 1]]", "[[shared: H n]]", "more on a shared context", REMARK_1),
+    of_record("proposition_3", "m (d + 1) + 2]]", "m (d + 1) + 1]]", "one example fewer", PROPOSITION_3),
+    of_record("wide_heads", "[[generic: min(T, H d)]]", "[[generic: min(T, H d + 1)]]", "one more", WIDE_HEADS),
+    of_record("one_token", "[[tokens: min(T, d)]]", "[[tokens: d]]", "more than the examples", ONE_TOKEN),
+    of_record("appendix_j", "[[promise: 1009]]", "[[promise: 1025]]", "another promise for BERT", APPENDIX_J),
+    of_record("appendix_j", "[[trained: 291]]", "[[trained: 29]]", "a rank below the width of a head", APPENDIX_J),
+    # Builders.
+    of_builder("saturated_heads", FITTED, DRAWN, "heads that fit nothing", PROPOSITION_1),
+    of_builder("saturated_heads", FITTED, DRAWN, "heads that fit nothing", REMARK_1),
+    of_builder("saturated_heads", FITTED, DRAWN, "heads that fit nothing", APPENDIX_J),
+    of_builder(
+        "layer_readout",
+        "        found += Q @ scipy",
+        "        found += 0.5 * Q @ scipy",
+        "a read-out that misses the labels",
+        THEOREM_1,
+    ),
+    of_builder(
+        "shared_context",
+        "    W_K = rng.integers(-9999, 10000, (n_heads, keys.shape[1], 1))",
+        "    W_K = np.repeat(rng.integers(-9999, 10000, (1, keys.shape[1], 1)), n_heads, axis=0)",
+        "one key direction for all heads",
+        PROPOSITION_2,
+    ),
+    of_builder(
+        "shared_context",
+        "    W_K = rng.integers(-9999, 10000, (n_heads, keys.shape[1], 1))",
+        "    W_K = np.repeat(rng.integers(-9999, 10000, (1, keys.shape[1], 1)), n_heads, axis=0)",
+        "one key direction for all heads",
+        WIDE_HEADS,
+    ),
+    of_builder(
+        "generic_contexts",
+        "    return rng.integers(1, 4, shape), rng.integers(-9999, 10000, shape)",
+        "    return rng.integers(1, 4, shape), np.repeat(rng.integers(-9999, 10000, shape)[:1], n_heads, axis=0)",
+        "one key map for all heads",
+        APPENDIX_I,
+    ),
+    Mutant(
+        "constructions/claims/mahdavi_sinusoidal_positions.py",
+        "np.sin(angles), np.cos(angles)",
+        "np.cos(angles), np.sin(angles)",
+        POSITIONS,
+        "sines and cosines change places",
+    ),
+    # Judges.
+    of_judge("affine_hull", HULL, HULL + " + 1", "a ceiling that is too high", PROPOSITION_2),
+    of_judge("affine_hull", HULL, HULL + " + 1", "a ceiling that is too high", PROPOSITION_5),
+    of_judge("affine_hull", HULL, HULL + " + 1", "a ceiling that is too high", ONE_TOKEN),
+    of_judge("affine_hull", HULL, HULL + " - 1", "a false ceiling", APPENDIX_I),
+    of_judge("affine_hull", HULL, HULL + " - 1", "a false ceiling", PROPOSITION_1),
+    of_judge("output_rank", "min(n_heads * d_value, d_inner)", "n_heads * d_value", "d_o does not count", THEOREM_1),
+    of_judge("output_rank", "min(n_heads * d_value, d_inner)", "d_inner", "H d_v does not count", PROPOSITION_4),
+    of_judge("output_rank", "min(n_heads * d_value, d_inner)", "d_inner", "H d_v does not count", RANDOM_LAYER),
+    of_judge(
+        "sinusoidal_positions",
+        "float(found.smallest_singular_value)",
+        "9.0 + float(found.smallest_singular_value)",
+        "a room that is too large",
+        POSITIONS,
+    ),
+    Mutant(
+        "verify/capacity/two_token_rank.py",
+        "        return min(n_heads + 1, self.limit) if n_heads else 0",
+        "        return self.limit if n_heads else 0",
+        REMARK_1,
+        "few heads do not count",
+    ),
+]

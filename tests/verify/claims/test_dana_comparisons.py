@@ -1,0 +1,41 @@
+"""The audit certifies what it says, and nothing that is not so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from constructions.claims.dana_comparisons import CLAIM
+from verify.claims import dana_comparisons as audit
+from verify.claims.audit import Audit
+from verify.verdict import Verdict
+
+
+def test_the_verdict_is_confirmed():
+    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
+
+
+def test_contexts_that_one_head_tells_apart_are_no_counterexample(monkeypatch):
+    assert audit._exclusive_or().verdict is Verdict.PROVED
+    monkeypatch.setattr(audit, "exclusive_or_contexts", lambda: np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 1]]))
+    assert audit._exclusive_or().verdict is not Verdict.PROVED
+
+
+def test_other_outputs_store_less(monkeypatch):
+    assert audit._more_than_d(5).verdict is Verdict.PROVED
+    assert audit._more_than_d(2).verdict is not Verdict.PROVED
+    monkeypatch.setattr(audit, "parabola", lambda count: np.ones((count, 2)))
+    assert audit._more_than_d(5).verdict is not Verdict.PROVED
+
+
+def test_a_network_with_other_logits_improves_nothing(monkeypatch):
+    sizes = {"tokens": 3, "length": 2, "width": 3, "head_width": 2}
+    assert audit._improvement(**sizes).verdict is Verdict.PROVED
+    made = audit.exact_memory(**sizes)
+    monkeypatch.setattr(audit, "exact_memory", lambda **_: replace(made, targets=2 * made.targets))
+    assert audit._improvement(**sizes).verdict is Verdict.REFUTED
+
+
+@pytest.mark.slow
+def test_larger_networks_are_certified():
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))

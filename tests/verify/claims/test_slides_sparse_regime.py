@@ -1,0 +1,35 @@
+"""The audit certifies what it says, and nothing that is not so."""
+
+from fractions import Fraction
+
+import pytest
+
+from constructions.claims.slides_sparse_regime import CLAIM
+from verify.claims import slides_sparse_regime as audit
+from verify.claims.audit import Audit
+from verify.verdict import Verdict
+
+
+def test_the_verdict_is_confirmed():
+    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
+
+
+def test_a_head_for_other_labels_proves_nothing(monkeypatch):
+    honest = audit.one_head_memory
+    monkeypatch.setattr(audit, "one_head_memory", lambda task: honest(audit.enumerated_task(5, 2, seed=9)))
+    assert audit._labels(5).verdict is not Verdict.PROVED
+
+
+def test_few_tokens_are_not_sparse_and_short_contexts_need_no_more_heads():
+    assert audit._labels(2).verdict is not Verdict.PROVED
+    assert audit._rank(1).verdict is not Verdict.PROVED
+    assert audit._heads(3).verdict is not Verdict.PROVED
+
+
+def test_equal_laws_cost_nothing():
+    assert audit._laws(Fraction(1, 2)).verdict is not Verdict.PROVED
+
+
+@pytest.mark.slow
+def test_larger_instances_are_certified():
+    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))

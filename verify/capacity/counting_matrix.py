@@ -1,0 +1,83 @@
+r"""The matrix that the proof of Lemma 2 multiplies the embeddings of a context with, and what its rank leaves possible.
+
+Page: docs/claims/closed_forms.md
+"""
+
+from math import factorial, prod
+
+from flint import fmpz_mat
+
+from constructions.errors import InputError
+
+
+def counting_matrix(*, length: int, width: int, largest: int) -> fmpz_mat:
+    r"""How many sequences begin with each index, `[d, S]`: the row of n is divided by what its entries have in common.
+
+    Let $M = \sum_{k \ne m} n^k$. There are $(M - 1)! n^i / \prod_k (n^k)!$ sequences that begin with $i \ne m$ and hold
+    $n^k - [i = k]$ times every other index k, and $M! / \prod_k (n^k)!$ that begin with m. They are in the
+    proportion of $n^i$ to M, and M is the sum of the $n^i$: the column of m is the sum of the others. For S >= 2 the
+    others are powers of distinct positive numbers, with the rank min(d, S - 1). (In (11) of the source the sequences
+    that begin with m have the opposite sign, which changes no rank.)
+
+    Args:
+        length: S, at least 1.
+        width: d, at least 1; n = 2, .., d + 1.
+        largest: m, in 1 .. S: the index of the largest first coordinate.
+
+    Returns:
+        Integers.
+
+    Raises:
+        InputError: A size out of range.
+
+    Source: Dana, Pydi, Chevaleyre (2024), appendix A.1. Page: docs/claims/closed_forms.md
+
+    Example:
+        >>> counting_matrix(length=3, width=2, largest=1)
+        [12, 4,  8]
+        [36, 9, 27]
+    """
+    if length < 1 or width < 1 or not 1 <= largest <= length:
+        raise InputError(f"length = {length}, width = {width}, largest = {largest}, expected 1 <= largest <= length")
+    rows = []
+    for n in range(2, width + 2):
+        others = [k for k in range(1, length + 1) if k != largest]
+        total = sum(n**k for k in others)
+        row = [n**k for k in range(1, length + 1)]
+        row[largest - 1] = total if others else 1
+        rows.append(row)
+    return fmpz_mat(rows)
+
+
+def counted_sequences(n: int, *, length: int, largest: int, first: int) -> int:
+    r"""The entry of the source: how many sequences begin with i and hold $n^k - [k = i]$ times each $k \ne m$.
+
+    Args:
+        n: The base, at least 1.
+        length: S.
+        largest: m.
+        first: i, the index at the first place.
+
+    Returns:
+        The number of sequences.
+
+    Page: docs/claims/closed_forms.md
+
+    Example:
+        >>> counted_sequences(2, length=2, largest=2, first=1), counted_sequences(2, length=2, largest=2, first=2)
+        (1, 1)
+    """
+    rest = [n**k - (k == first) for k in range(1, length + 1) if k != largest]
+    return factorial(sum(rest)) // prod(map(factorial, rest))
+
+
+def counting_rank(*, length: int, width: int, largest: int) -> int:
+    r"""What the rank of $\mathcal{N} X(t)$ is at most, whatever the embeddings are: the rank of $\mathcal{N}$.
+
+    Page: docs/claims/closed_forms.md
+
+    Example:
+        >>> counting_rank(length=2, width=3, largest=1)
+        1
+    """
+    return int(counting_matrix(length=length, width=width, largest=largest).rank())

@@ -1,0 +1,93 @@
+"""Evidence on appendix B: the rank of twenty heads of width 5 in two dimensions, from both sides.
+
+Page: docs/claims/corollary_2.md
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from constructions.claims.dana_appendix_b import CLAIM
+from constructions.features.embeddings import integer_front_end
+from constructions.tasks.arrays import all_contexts
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import RANK
+from verify.forward.rationals import exact_rank
+from verify.verdict import proved
+
+_PAPER = {"tokens": 10, "width": 2, "head_width": 5, "heads": 20}
+_OTHERS = (
+    {"tokens": 6, "width": 2, "head_width": 3, "heads": 8},
+    {"tokens": 7, "width": 3, "head_width": 4, "heads": 5},
+)
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify the ceiling of the rank, and integer weights that reach it.
+
+    Args:
+        full: Other sizes too.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/corollary_2.md
+    """
+    for sizes in (_PAPER, *(_OTHERS if full else ())):
+        yield _ceiling(**sizes)
+        yield _reached(**sizes)
+
+
+def _ceiling(*, tokens: int, width: int, head_width: int, heads: int) -> Evidence:
+    contexts = all_contexts(tokens, 2)
+    given = {"H": heads, "d_h": head_width, "d": width}
+    rank = RANK.at("rank", contexts=contexts, d_model=width, d_head=head_width, n_heads=heads, with_skip=True)
+    return Evidence(
+        "constant",
+        f"the {len(contexts)} bigrams of {tokens} tokens, d = {width}, d_h = {head_width}, H = {heads}: the rank of "
+        "the features is below their number",
+        f"{stated(CLAIM, 'printed', **given)} >= {len(contexts)} associations: accuracy 1",
+        f"rank <= {rank.value}",
+        proved(head_width > width),
+        "exact ranks of the contexts",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(rank, "<", len(contexts)),
+            Comparison(rank, "<", stated(CLAIM, "printed", **given)),
+            Comparison(rank, "<=", stated(CLAIM, "columns", **given)),
+        ),
+    )
+
+
+def _reached(*, tokens: int, width: int, head_width: int, heads: int) -> Evidence:
+    contexts = all_contexts(tokens, 2)
+    given = {"H": heads, "d_h": head_width, "d": width}
+    # A head that is wider than the stream is one of its width: what is reached there is reached by both.
+    front_end = integer_front_end(
+        "rank-one", d_vocab=tokens, n_ctx=2, d_model=width, n_heads=heads, d_head=width, seed=1, largest=9
+    )
+    rank = exact_rank(front_end, contexts)
+    facts = len(contexts)
+    share = stated(CLAIM, "accuracy", N=tokens, T_0=facts, **given)
+    return Evidence(
+        "reached",
+        f"the {facts} bigrams of {tokens} tokens, integer weights with d = {width} and H = {heads} heads of that width",
+        f"rank {stated(CLAIM, 'columns', **given)}, so an accuracy of {share} on average over the labels",
+        f"rank {rank.lower}",
+        proved(front_end.n_heads == heads and front_end.d_model == width),
+        f"rank over GF({rank.prime})",
+        means=(Means.MODULAR,),
+        compared=(
+            Comparison(rank.lower, "=", stated(CLAIM, "columns", **given)),
+            Comparison(share, "<", 1),
+            Comparison(1 - share.value, "=", _missed(tokens, facts, rank.lower)),
+        ),
+    )
+
+
+def _missed(tokens: int, facts: int, held: int) -> Fraction:
+    """The contexts beyond the rank, of which a guess misses all labels but one in N, as a share of all contexts."""
+    return Fraction(facts - held, facts) * Fraction(tokens - 1, tokens)

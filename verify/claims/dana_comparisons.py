@@ -1,0 +1,119 @@
+"""Evidence on the comparisons of section 6: instances on which neither number is a capacity, and where both are.
+
+Page: docs/claims/conclusions.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from flint import fmpz_mat
+
+from constructions.claims.dana_comparisons import CLAIM
+from constructions.claims.dana_theorem_1 import exact_memory
+from constructions.encoders.parabola import parabola
+from constructions.memories.one_head_optimum import exclusive_or_contexts
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import RANK
+from verify.forward.rationals import exact_network_logits
+from verify.saturated.kruskal_rank import kruskal_rank
+from verify.verdict import decided, proved
+
+_REPAIRS = ((3, 2, 3, 2), (2, 3, 2, 2), (4, 2, 3, 3))  # N, S, d, d_h
+_REPAIRS_FULL = ((3, 3, 3, 3), (5, 2, 4, 3))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify the counterexamples, and where the comparison is right.
+
+    Args:
+        full: Larger networks.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/conclusions.md
+    """
+    yield _exclusive_or()
+    for tokens in (3, 10, 50, *((200,) if full else ())):
+        yield _more_than_d(tokens)
+    for tokens, length, width, head_width in _REPAIRS + (_REPAIRS_FULL if full else ()):
+        yield _improvement(tokens=tokens, length=length, width=width, head_width=head_width)
+
+
+def _exclusive_or() -> Evidence:
+    contexts = exclusive_or_contexts()
+    facts, width = len(contexts), 4
+    sizes = {"H": 1, "d_h": width}
+    rank = RANK.at("rank", contexts=contexts, d_model=width, d_head=width, n_heads=1, with_skip=True)
+    # The last tokens are the queries of Mahdavi et al.: the same vector for all examples.
+    queries = np.repeat(np.eye(1, width, dtype=np.int64), facts, axis=0)[contexts[:, -1] == contexts[0, -1]]
+    kruskal = kruskal_rank(queries).upper
+    return Evidence(
+        "counterexample",
+        f"XOR after 3 tokens, {facts} contexts with one last token: one head with d = d_h = {width}; equal queries "
+        f"have Kruskal rank {kruskal}",
+        f"{stated(CLAIM, 'columns', **sizes, d=width)} and {stated(CLAIM, 'previous', **sizes)} contexts held",
+        f"rank <= {rank.value}",
+        decided(len(queries) == facts and kruskal == 1),
+        "exact ranks of the contexts",
+        {"contexts": contexts.tolist()},
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(rank, "<", facts),
+            Comparison(facts, "<=", stated(CLAIM, "previous", **sizes)),
+            Comparison(facts, "<=", stated(CLAIM, "columns", **sizes, d=width)),
+        ),
+    )
+
+
+def _more_than_d(tokens: int) -> Evidence:
+    """Inputs (i, 1), W the identity of two dimensions, outputs (2 j, -j^2): every input has its own label."""
+    inputs = fmpz_mat([[i, 1] for i in range(tokens)])
+    outputs = fmpz_mat(parabola(tokens).astype(np.int64).tolist())
+    rows = [[int(entry) for entry in row] for row in (inputs * outputs.transpose()).tolist()]
+    stored = sum(all(row[i] > other for j, other in enumerate(row) if j != i) for i, row in enumerate(rows))
+    return Evidence(
+        "counterexample",
+        f"N = {tokens} inputs (i, 1), W the identity with d^2 = {inputs.ncols() ** 2} numbers, outputs (2 j, -j^2)",
+        f"{inputs.ncols()} associations",
+        f"{stored} associations",
+        proved(outputs.ncols() == inputs.ncols() == 2),
+        "exact integers",
+        means=(Means.EXACT,),
+        compared=(Comparison(stored, "=", tokens), Comparison(stored, ">", inputs.ncols())),
+    )
+
+
+def _improvement(*, tokens: int, length: int, width: int, head_width: int) -> Evidence:
+    made = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width)
+    heads, facts = made.model.front_end.n_heads, len(made.contexts)
+    sizes = {"H": heads, "d_h": made.model.front_end.d_head}
+    columns, previous = stated(CLAIM, "columns", **sizes, d=width), stated(CLAIM, "previous", **sizes)
+    equal = exact_network_logits(made.model, made.contexts) == made.targets
+    most, fewer = heads * sizes["d_h"] + width, heads * (sizes["d_h"] - 1) + 1
+    numbers = 2 * (length + 2 * tokens + 4 * (most - width))
+    printed = stated(CLAIM, "parameters", S=length, N=tokens, T_0=most)
+    count = (Comparison(numbers + 16, "=", printed),) if width == 2 else ()
+    return Evidence(
+        "repair",
+        f"the {facts} contexts of {length} tokens out of {tokens}, d = {width}, d_h = {head_width}, H = {heads}: "
+        "rational weights have exactly the logits of an integer encoder",
+        f"{columns} held, {stated(CLAIM, 'gain', H=heads, d=width)} more than {previous}",
+        f"{'equal' if equal else 'different'} logits on {facts} contexts",
+        decided(equal),
+        "exact rationals",
+        means=(Means.EXACT,),
+        compared=(
+            Comparison(most, "=", columns),
+            Comparison(fewer, "=", previous),
+            Comparison(most - fewer, "=", stated(CLAIM, "gain", H=heads, d=width)),
+            Comparison(facts, "<=", most),
+            Comparison(facts, ">", most - head_width),
+            Comparison(facts, ">", previous),
+            *count,
+        ),
+    )

@@ -1,0 +1,111 @@
+r"""Evidence on the step from laws of full support to labels: how small a divergence is small enough.
+
+Page: docs/claims/corollary_1.md
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from flint import arb, ctx, fmpq
+
+from constructions.claims.dana_corollary_1_step import CLAIM
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import Stated, stated
+from verify.verdict import proved
+
+_BITS = 192
+_SIZES = ((2, 2), (5, 25), (10, 100))  # N, T
+_SIZES_FULL = ((50, 2500), (200, 40_000))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify that small delta makes the divergence of the circle small enough, and that no larger gap will do.
+
+    Args:
+        full: More tokens and contexts.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/corollary_1.md
+    """
+    for tokens, contexts in _SIZES + (_SIZES_FULL if full else ()):
+        yield _small_enough(tokens, contexts)
+    for tokens in (2, 3, 10):
+        yield _gap_is_reached(tokens)
+
+
+def _delta(bits: int) -> Fraction:
+    return Fraction(1, 2**bits)
+
+
+def _label(tokens: int, delta: Fraction) -> Stated:
+    return stated(CLAIM, "label", N=tokens, delta=delta)
+
+
+def _number(value: Fraction | int) -> arb:
+    exact = Fraction(value)
+    return arb(fmpq(exact.numerator, exact.denominator))
+
+
+def _circle_divergence(tokens: int, delta: Fraction, strength: int) -> arb:
+    r"""KL(pi_delta || softmax) of the encoder on the circle: the logits of the label l are $s \cos(2 \pi (j - l) / N)$.
+
+    A rotation of the circle carries one label to another, so it is the same for all labels.
+    """
+    probability = [Fraction(delta, 1 + tokens * delta)] * tokens
+    probability[0] = Fraction(1 + delta, 1 + tokens * delta)
+    logits = [strength * (arb(fmpq(2 * j, tokens)).cos_pi() - 1) for j in range(tokens)]
+    normalizer = sum((logit.exp() for logit in logits), arb(0)).log()
+    parts = (_number(p) * (_number(p).log() - logit + normalizer) for p, logit in zip(probability, logits, strict=True))
+    return sum(parts, arb(0))
+
+
+def _small_enough(tokens: int, contexts: int) -> Evidence:
+    """With T equally likely contexts the mean has to be below the gap over T; the circle, in d = 2, is far below."""
+    bits = 40 + 2 * (tokens * contexts).bit_length()
+    delta, strength = _delta(bits), 8 * tokens**2
+    a = _label(tokens, delta)
+    gap = stated(CLAIM, "gap", a=a.value)
+    with ctx.workprec(_BITS):
+        found = _circle_divergence(tokens, delta, strength)
+    probability = Fraction(1 + delta, 1 + tokens * delta)
+    return Evidence(
+        "claim",
+        f"N = {tokens}, {contexts} contexts of equal probability, delta = 2^-{bits}: the divergence of the encoder on "
+        "the circle in d = 2 from pi_delta leaves room for gamma below what gives each label more than half of the "
+        "probability",
+        f"below (log 2 - h(a)) / {contexts}",
+        f"{float(found.upper()):.3g} nats, below half of ({gap}) / {contexts}",
+        proved(bool(found > 0)),
+        f"balls of {_BITS} bits",
+        means=(Means.BALLS,),
+        compared=(
+            Comparison(2 * contexts * found, "<", gap),
+            Comparison(a, "=", probability),
+            Comparison(a, ">", Fraction(1, 2)),
+        ),
+    )
+
+
+def _gap_is_reached(tokens: int) -> Evidence:
+    """The law that gives the label just half, and the others equal shares, costs the gap: no larger one will do."""
+    compared = []
+    for bits in (20, 40, 60):
+        delta = _delta(bits)
+        a = Fraction(1 + delta, 1 + tokens * delta)
+        with ctx.workprec(_BITS):
+            label, other, half = _number(a), _number(Fraction(delta, 1 + tokens * delta)), _number(Fraction(1, 2))
+            found = label * (label / half).log() + (tokens - 1) * other * (other * (tokens - 1) / half).log()
+        compared.append(Comparison(found, "agrees with", stated(CLAIM, "gap", a=a)))
+    return Evidence(
+        "sharper",
+        f"N = {tokens}, delta = 2^-20, 2^-40, 2^-60: the law that gives the label just half, the others equal parts",
+        "its divergence from pi_delta is log 2 - h(a): no larger gap gives the label more than half",
+        "equal to it, up to 2^-30 of it",
+        proved(len(compared) == 3),
+        f"balls of {_BITS} bits",
+        means=(Means.BALLS,),
+        compared=tuple(compared),
+    )

@@ -1,0 +1,92 @@
+"""Evidence on Definition 1: the shape of W, and which logits sequence encoders have.
+
+Page: docs/claims/sequence_encoder.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from flint import fmpz_mat
+from numpy.typing import NDArray
+
+from constructions.claims.dana_definition_1 import CLAIM
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.verdict import decided
+
+Int64Array = NDArray[np.int64]
+
+_SIZES = ((5, 7, 2), (3, 6, 4), (6, 2, 3), (4, 9, 4), (2, 5, 1))  # N, T, d
+_SIZES_FULL = ((30, 40, 8), (12, 50, 20))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify that the printed product does not exist, and the rank that the corrected one reaches.
+
+    Args:
+        full: More and larger sizes.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/sequence_encoder.md
+    """
+    generator = np.random.default_rng(31)
+    for tokens, contexts, width in _SIZES + (_SIZES_FULL if full else ()):
+        W = generator.integers(-9, 10, (tokens, width))
+        E = generator.integers(-9, 10, (width, contexts))
+        if tokens != width:
+            yield _no_product(W.T, E)
+        yield _ranks(W, E)
+
+
+def _no_product(printed: Int64Array, E: Int64Array) -> Evidence:
+    """A matrix `[d, N]` and the columns E(t), `[d, T]`: there is no product W E(t) unless N = d."""
+    (width, tokens), contexts = printed.shape, E.shape[1]
+    try:
+        _ = fmpz_mat(printed.tolist()) * fmpz_mat(E.tolist())
+        exists = True
+    except ValueError:
+        exists = False
+    return Evidence(
+        "constant",
+        f"N = {tokens}, d = {width}, {contexts} contexts: a matrix W of {width} rows and {tokens} columns has no "
+        f"product with vectors of {width} entries",
+        "logits W E(t)",
+        "no product",
+        decided(not exists and len(E) == width),
+        "counting rows and columns",
+        means=(Means.EXACT,),
+        compared=(
+            Comparison(tokens, "=", stated(CLAIM, "printed", N=tokens)),
+            Comparison(len(E), "=", stated(CLAIM, "columns", d=width)),
+        ),
+    )
+
+
+def _ranks(W: Int64Array, E: Int64Array) -> Evidence:
+    """The logits of W `[N, d]` and E `[d, T]` have the largest rank, and are a product again if only they are given."""
+    (tokens, width), contexts = W.shape, E.shape[1]
+    logits = fmpz_mat(W.tolist()) * fmpz_mat(E.tolist())
+    reduced, denominator, rank = logits.rref()
+    rows = [row for row in reduced.tolist() if any(row)]
+    pivots = [next(j for j, entry in enumerate(row) if entry) for row in rows]
+    # The pivot columns times the reduced rows give the matrix: an encoder of its own rank, from the logits alone.
+    table = logits.tolist()
+    columns = fmpz_mat([[row[j] for j in pivots] for row in table])
+    again = columns * fmpz_mat([[int(entry) for entry in row] for row in rows])
+    return Evidence(
+        "reached",
+        f"N = {tokens}, d = {width}, {contexts} contexts: the integer logits W E of a W of {width} columns have the "
+        "largest rank, and are the product of their pivot columns and their reduced rows",
+        "rank min(N, T, d), and no more than d",
+        f"rank {rank}; the product of {len(pivots)} columns and rows gives the logits again",
+        decided(again == logits * denominator and len(pivots) == rank),
+        "exact integers",
+        means=(Means.EXACT,),
+        compared=(
+            Comparison(rank, "=", stated(CLAIM, "rank", N=tokens, T=contexts, d=width)),
+            Comparison(W.shape[1], "=", stated(CLAIM, "columns", d=width)),
+        ),
+    )

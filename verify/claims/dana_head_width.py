@@ -1,0 +1,110 @@
+"""Evidence on heads wider than the stream: equal logits of narrower ones, with fewer numbers.
+
+Page: docs/claims/parameters.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from flint import fmpq_mat
+
+from constructions.claims.dana_head_width import CLAIM, folded
+from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.tasks.arrays import all_contexts
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.forward.rationals import exact_network_logits
+from verify.verdict import decided
+
+_SIZES = ((3, 2, 2, 5, 2), (2, 3, 3, 4, 1), (4, 2, 1, 3, 3))  # N, S, d, d_h, H
+_SIZES_FULL = ((4, 3, 3, 8, 4), (5, 2, 4, 9, 2))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify equal logits of wide heads and of heads as wide as the stream, and the ranks of their products.
+
+    Args:
+        full: Larger networks.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/parameters.md
+    """
+    for tokens, length, width, head_width, heads in _SIZES + (_SIZES_FULL if full else ()):
+        wide = _network(tokens=tokens, length=length, width=width, head_width=head_width, heads=heads)
+        yield _same(wide, folded(wide))
+        narrow = _network(tokens=tokens, length=length, width=head_width, head_width=width, heads=heads)
+        yield _rank_of_narrow(narrow)
+
+
+def _network(*, tokens: int, length: int, width: int, head_width: int, heads: int) -> ExactNetwork:
+    generator = np.random.default_rng([tokens, length, width, head_width])
+
+    def draw(rows: int, columns: int) -> fmpq_mat:
+        return as_rationals(generator.integers(-2, 3, (rows, columns)) + np.eye(rows, columns, dtype=np.int64) * 4)
+
+    front_end = ExactFrontEnd(
+        W_E=draw(tokens, width),
+        W_pos=draw(length, width),
+        W_Q=tuple(draw(width, head_width) for _ in range(heads)),
+        W_K=tuple(draw(width, head_width) for _ in range(heads)),
+        W_V=tuple(draw(width, head_width) for _ in range(heads)),
+    )
+    return ExactNetwork(front_end, tuple(draw(head_width, width) for _ in range(heads)), draw(width, tokens))
+
+
+def _stored(network: ExactNetwork) -> int:
+    """The numbers of a head: what W_Q, W_K, W_V and W_O hold."""
+    front_end = network.front_end
+    parts = (front_end.W_Q[0], front_end.W_K[0], front_end.W_V[0], network.W_O[0])
+    return sum(part.nrows() * part.ncols() for part in parts)
+
+
+def _products(network: ExactNetwork) -> list[fmpq_mat]:
+    given = network.front_end
+    scores = [query * key.transpose() for query, key in zip(given.W_Q, given.W_K, strict=True)]
+    return scores + [value * output for value, output in zip(given.W_V, network.W_O, strict=True)]
+
+
+def _same(wide: ExactNetwork, made: ExactNetwork) -> Evidence:
+    front_end = wide.front_end
+    contexts = all_contexts(front_end.d_vocab, front_end.n_ctx)
+    sizes = {"d": front_end.d_model, "d_h": front_end.d_head}
+    equal = exact_network_logits(wide, contexts) == exact_network_logits(made, contexts)
+    ranks = {product.rank() for product in _products(wide)}
+    narrower = made.front_end.d_head == front_end.d_model and made.front_end.n_heads == front_end.n_heads
+    return Evidence(
+        "claim",
+        f"integer weights with d = {sizes['d']}, d_h = {sizes['d_h']} and H = {front_end.n_heads} heads, and heads "
+        "with d_h = d that hold their products, on each context of "
+        f"{front_end.n_ctx} tokens out of {front_end.d_vocab}",
+        "equal logits, with fewer numbers; products of full rank",
+        f"{'equal' if equal else 'different'} logits, {_stored(wide)} and {_stored(made)} numbers for each head; "
+        f"products of rank {', '.join(map(str, sorted(ranks)))}",
+        decided(equal and narrower and len(ranks) == 1),
+        "exact rationals",
+        means=(Means.EXACT,),
+        compared=(
+            Comparison(_stored(wide) - _stored(made), "=", stated(CLAIM, "saved", **sizes)),
+            Comparison(_stored(wide) - _stored(made), ">", 0),
+            Comparison(max(ranks), "=", stated(CLAIM, "rank", **sizes)),
+        ),
+    )
+
+
+def _rank_of_narrow(narrow: ExactNetwork) -> Evidence:
+    sizes = {"d": narrow.front_end.d_model, "d_h": narrow.front_end.d_head}
+    ranks = {product.rank() for product in _products(narrow)}
+    return Evidence(
+        "claim",
+        f"integer weights with d = {sizes['d']}, d_h = {sizes['d_h']}, H = {narrow.front_end.n_heads}: the products "
+        "W_Q W_K and W_V W_O",
+        "rank d_h",
+        f"rank {', '.join(map(str, sorted(ranks)))}",
+        decided(len(ranks) == 1 and sizes["d_h"] < sizes["d"]),
+        "exact rationals",
+        means=(Means.EXACT,),
+        compared=(Comparison(max(ranks), "=", stated(CLAIM, "rank", **sizes)),),
+    )

@@ -1,0 +1,109 @@
+"""Evidence on the determinant in the proof of Lemma 2: it is 0 for short contexts, and not for long ones.
+
+Page: docs/claims/closed_forms.md
+"""
+
+from collections.abc import Iterator
+from math import gcd
+
+import numpy as np
+from flint import fmpz_mat
+
+from constructions.claims.dana_lemma_2_determinant import CLAIM
+from verify.capacity.counting_matrix import counted_sequences, counting_matrix
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import COUNTING_MATRIX
+from verify.verdict import decided
+
+_VANISHING = ((2, 2), (2, 3), (3, 3), (3, 5), (4, 4))  # S, d
+_NONZERO = ((2, 1), (3, 2), (4, 3), (6, 3))
+_NONZERO_FULL = ((5, 4), (7, 5))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify where the determinant vanishes for all embeddings, and where it does not.
+
+    Args:
+        full: Longer contexts.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/closed_forms.md
+    """
+    yield _counts(3 if full else 2)
+    for length, width in _VANISHING:
+        yield _vanishes(length, width)
+    for length, width in _NONZERO + (_NONZERO_FULL if full else ()):
+        yield _nonzero(length, width)
+
+
+def _counts(most: int) -> Evidence:
+    """The rows of the matrix are those of the source, up to a factor of each row."""
+    equal = []
+    for n in range(2, most + 2):
+        for length in (2, 3):
+            for largest in range(1, length + 1):
+                counted = [counted_sequences(n, length=length, largest=largest, first=i + 1) for i in range(length)]
+                matrix = counting_matrix(length=length, width=n - 1, largest=largest).tolist()
+                row = [int(entry) for entry in matrix[n - 2]]
+                equal.append([x // gcd(*counted) for x in counted] == [x // gcd(*row) for x in row])
+    return Evidence(
+        "claim",
+        f"{len(equal)} rows for n = 2, ..., {most + 1} and S = 2, 3: as many sequences begin with each index as the "
+        "row says, up to a factor",
+        "the numbers N_{n,i} of the source",
+        f"proportional in {sum(equal)} of {len(equal)} rows",
+        decided(all(equal) and len(equal) >= 10),
+        "multinomial coefficients",
+        means=(Means.EXACT,),
+    )
+
+
+def _vanishes(length: int, width: int) -> Evidence:
+    ranks = [COUNTING_MATRIX.at(length=length, width=width, largest=m) for m in range(1, length + 1)]
+    matrix = counting_matrix(length=length, width=width, largest=1)
+    embedded = np.random.default_rng([length, width]).integers(-99, 100, (length, width))
+    determinant = int((matrix * fmpz_mat(embedded.tolist())).det())
+    return Evidence(
+        "counterexample",
+        f"S = {length}, d = {width}: the determinant of the square matrix N X(t) is 0",
+        "a nonzero determinant",
+        f"rank N X(t) <= {max(rank.value for rank in ranks)} < d = {width}; for integers drawn at random {determinant}",
+        decided(determinant == 0),
+        "exact rank of the integers of N",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=tuple(
+            one
+            for rank in ranks
+            for one in (
+                Comparison(rank, "<", width),
+                Comparison(rank.value, "=", stated(CLAIM, "rank", d=width, S=length)),
+            )
+        ),
+    )
+
+
+def _nonzero(length: int, width: int) -> Evidence:
+    """One choice of embeddings with a nonzero determinant: it is a nonzero polynomial with integer coefficients."""
+    embedded = fmpz_mat(np.random.default_rng([length, width]).integers(-99, 100, (length, width)).tolist())
+    matrices = [counting_matrix(length=length, width=width, largest=m) for m in range(1, length + 1)]
+    determinants = [int((matrix * embedded).det()) for matrix in matrices]
+    return Evidence(
+        "repair",
+        f"S = {length}, d = {width}, each index m: the determinant is a polynomial in the embeddings with integer "
+        "coefficients that is not 0 for integers drawn at random, so not for algebraically independent embeddings",
+        "a nonzero determinant for S > d",
+        f"nonzero for {sum(value != 0 for value in determinants)} of {len(determinants)} indices m",
+        decided(all(value != 0 for value in determinants)),
+        "exact integers",
+        {"X": [[int(entry) for entry in row] for row in embedded.tolist()]},
+        means=(Means.EXACT,),
+        compared=tuple(
+            Comparison(int(matrix.rank()), "=", stated(CLAIM, "rank", d=width, S=length)) for matrix in matrices
+        ),
+    )

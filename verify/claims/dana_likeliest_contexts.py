@@ -1,0 +1,124 @@
+"""Evidence on T_epsilon: counted from both sides, for both readings of its definition.
+
+Page: docs/claims/theorem_1_tail.md
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from constructions.claims.dana_likeliest_contexts import CLAIM
+from verify.capacity.likeliest_contexts import likeliest_contexts
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.verdict import decided, proved
+
+_SIZES = ((2, 1), (2, 2), (3, 2), (2, 5), (5, 3))  # N, S
+_METHOD = "sums of the largest integers"
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify the counterexamples to the printed relation, and both bounds from above and below.
+
+    Args:
+        full: More random distributions.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/theorem_1_tail.md
+    """
+    yield _printed(2, 2, Fraction(1, 4))
+    yield _at_zero()
+    for tokens, length in _SIZES:
+        yield _uniform(tokens, length)
+    yield _any_distribution(400 if full else 100)
+
+
+def _sizes(tokens: int, length: int, epsilon: Fraction) -> dict[str, Fraction | int]:
+    return {"N": tokens, "S": length, "epsilon": epsilon}
+
+
+def _printed(tokens: int, length: int, epsilon: Fraction) -> Evidence:
+    uniform = [1] * tokens**length
+    found = likeliest_contexts(uniform, epsilon, strictly=True)
+    given = _sizes(tokens, length, epsilon)
+    return Evidence(
+        "constant",
+        f"N = {tokens}, S = {length}, the uniform distribution and epsilon = {epsilon}: so many contexts carry more "
+        "than 1 - epsilon",
+        f"T_epsilon <= {stated(CLAIM, 'printed', **given)}",
+        f"T_epsilon = {found}",
+        proved(found is not None),
+        _METHOD,
+        means=(Means.EXACT,),
+        compared=(
+            Comparison(found or 0, ">", stated(CLAIM, "printed", **given)),
+            Comparison(found or 0, "=", stated(CLAIM, "strict", **given)),
+        ),
+    )
+
+
+def _at_zero() -> Evidence:
+    """No sum of probabilities is greater than 1."""
+    weights = [3, 0, 1, 2, 0]
+    found, support = likeliest_contexts(weights, 0, strictly=True), likeliest_contexts(weights, 0)
+    return Evidence(
+        "constant",
+        f"Probabilities proportional to {', '.join(map(str, weights))} and epsilon = 0: no number of contexts carries "
+        "more than 1",
+        "T_0 is the number of contexts of positive probability",
+        f"no number with 'greater', {support} with 'at least'",
+        decided(found is None),
+        _METHOD,
+        means=(Means.EXACT,),
+        compared=(Comparison(support or 0, "=", sum(weight > 0 for weight in weights)),),
+    )
+
+
+def _uniform(tokens: int, length: int) -> Evidence:
+    uniform, count = [1] * tokens**length, tokens**length
+    grid = [Fraction(k, 2 * count) for k in range(2 * count + 1)]
+    compared = []
+    for epsilon in grid:
+        given = _sizes(tokens, length, epsilon)
+        least, more = likeliest_contexts(uniform, epsilon), likeliest_contexts(uniform, epsilon, strictly=True)
+        compared.append(Comparison(-1 if least is None else least, "=", stated(CLAIM, "attained", **given)))
+        if epsilon > 0:
+            compared.append(Comparison(-1 if more is None else more, "=", stated(CLAIM, "strict", **given)))
+    return Evidence(
+        "reached",
+        f"N = {tokens}, S = {length}, the uniform distribution, {len(grid)} values of epsilon from 0 to 1",
+        "both bounds are reached",
+        f"reached {len(compared)} times",
+        proved(len(compared) == 4 * count + 1),
+        _METHOD,
+        means=(Means.EXACT,),
+        compared=tuple(compared),
+    )
+
+
+def _any_distribution(draws: int) -> Evidence:
+    generator = np.random.default_rng(20)
+    compared = []
+    for _ in range(draws):
+        tokens, length = int(generator.integers(2, 4)), int(generator.integers(1, 4))
+        weights = (generator.integers(0, 20, tokens**length) ** generator.integers(1, 4)).tolist()
+        weights[0] += 1
+        epsilon = Fraction(int(generator.integers(1, 41)), 40)
+        given = _sizes(tokens, length, epsilon)
+        for strictly, name in ((False, "attained"), (True, "strict")):
+            found = likeliest_contexts(weights, epsilon, strictly=strictly)
+            compared.append(Comparison(10**9 if found is None else found, "<=", stated(CLAIM, name, **given)))
+    return Evidence(
+        "repair",
+        f"{draws} random distributions of 2 to 27 contexts",
+        "T_epsilon is no more than the bound, in both readings",
+        f"no more in {len(compared)} cases",
+        proved(len(compared) == 2 * draws),
+        _METHOD,
+        means=(Means.EXACT,),
+        compared=tuple(compared),
+    )

@@ -1,0 +1,107 @@
+"""Evidence on the rank after the value maps: three contexts that no value maps of rank one keep apart.
+
+Page: docs/claims/closed_forms.md
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.claims.dana_value_rank import CLAIM
+from constructions.features.embeddings import integer_front_end
+from constructions.models.exact_network import ExactFrontEnd, as_rationals
+from constructions.tasks.arrays import all_contexts
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import RANK
+from verify.forward.rationals import exact_outputs
+from verify.verdict import decided
+
+Int64Array = NDArray[np.int64]
+
+_SIZES = ((2, 2, 2, 1), (3, 2, 3, 2), (2, 3, 2, 2))  # N, S, d, H
+_SIZES_FULL = ((4, 2, 4, 3), (3, 3, 3, 4))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify the counterexamples, and what is true for square value maps.
+
+    Args:
+        full: More networks.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/closed_forms.md
+    """
+    for width, heads in ((2, 1), (3, 1), (4, 1)):
+        yield _lost(width=width, heads=heads)
+    for tokens, length, width, heads in _SIZES + (_SIZES_FULL if full else ()):
+        yield _square(tokens=tokens, length=length, width=width, heads=heads)
+
+
+def _identity(width: int) -> fmpq_mat:
+    return as_rationals(np.eye(width, dtype=np.int64))
+
+
+def _lost(*, width: int, heads: int) -> Evidence:
+    """d + 1 contexts with one last token; A' = (x_S, A) has rank d + 1, and a head of width 1 gives rank 2 at most."""
+    count = width + 1
+    contexts = np.array([[n, count - 1] for n in range(count)])
+    generator = np.random.default_rng(width)
+    embeddings = generator.integers(-4, 5, (count, width)) + 5 * np.eye(count, width, dtype=np.int64)
+    front_end = ExactFrontEnd(
+        W_E=as_rationals(embeddings),
+        W_pos=as_rationals(np.arange(2 * width).reshape(2, width) % 3),
+        W_Q=(fmpq_mat(width, width),) * heads,
+        W_K=(fmpq_mat(width, width),) * heads,
+        W_V=(_identity(width),) * heads,
+    )
+    before = exact_outputs(front_end, contexts).rank()
+    after = RANK.at("rank", contexts=contexts, d_model=width, d_head=1, n_heads=heads, with_skip=True)
+    columns = stated(CLAIM, "columns", H=heads, d_h=1, d=width)
+    return Evidence(
+        "counterexample",
+        f"{count} contexts of two tokens with one last token, d = {width}, H = {heads}, integer embeddings and equal "
+        "attention: A' and, for d_h = 1, W_V A'",
+        f"rank W_V A' = {count}, as {count} <= {columns} and rank A' = {count}",
+        f"rank A' = {before}, rank W_V A' <= {after.value}",
+        decided(width >= 2),
+        "exact ranks",
+        {"contexts": contexts.tolist(), "W_E": embeddings.tolist()},
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(before, "=", count),
+            Comparison(count, "<=", columns),
+            Comparison(after, "<", count),
+        ),
+    )
+
+
+def _square(*, tokens: int, length: int, width: int, heads: int) -> Evidence:
+    """Invertible value maps keep the rank, and no others raise it."""
+    sizes = {"d_vocab": tokens, "n_ctx": length, "d_model": width, "n_heads": heads}
+    front_end = integer_front_end("rank-one", d_head=width, seed=3, **sizes)
+    contexts = all_contexts(tokens, length)
+    plain = exact_outputs(replace(front_end, W_V=(_identity(width),) * heads), contexts).rank()
+    square = exact_outputs(front_end, contexts).rank()
+    first = as_rationals(np.eye(width, 1, dtype=np.int64))
+    narrow = exact_outputs(replace(front_end, W_V=(first,) * heads), contexts).rank()
+    invertible = all(value.nrows() == value.ncols() and value.det() != 0 for value in front_end.W_V)
+    return Evidence(
+        "repair",
+        f"the {len(contexts)} contexts of {length} tokens out of {tokens}, d = {width}, H = {heads}, integer weights: "
+        "A', W_V A' with invertible W_V, and with d_h = 1",
+        "the same rank with invertible value maps, and no larger one with others",
+        f"rank {plain}, {square} and {narrow}",
+        decided(invertible),
+        "exact ranks",
+        means=(Means.EXACT,),
+        compared=(Comparison(square, "=", plain), Comparison(narrow, "<=", plain)),
+    )

@@ -1,0 +1,175 @@
+"""Evidence on one random layer: examples that it does not tell apart, and layers that do what is said.
+
+Page: docs/claims/context_rank.md
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.models.exact_network import as_rationals
+from constructions.saturated.mixing_layer import equal_queries
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import OUTPUT_RANK
+from verify.saturated.kruskal_rank import kruskal_rank
+from verify.verdict import decided, proved
+
+Int64Array = NDArray[np.int64]
+
+_LAYERS = ((4, 2, 2, 1, 2), (5, 2, 3, 2, 2), (5, 3, 3, 3, 1))  # T, n, d, H, d_v
+_LAYERS_FULL = ((7, 3, 4, 2, 2), (8, 2, 4, 4, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class RandomLayer:
+    """Integer maps of a self-attention layer with skip connection; scores are in units of log 2.
+
+    Args:
+        scores: $W_Q W_K^T$ of each head, `[H, d, d]`.
+        W_V: Value maps, `[H, d, d_v]`.
+        W_O: Output maps, `[H, d_v, d]`.
+
+    Page: docs/claims/context_rank.md
+    """
+
+    scores: Int64Array
+    W_V: Int64Array
+    W_O: Int64Array
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify what a layer cannot do, and random layers after which the assumptions hold.
+
+    Args:
+        full: Larger layers.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/context_rank.md
+    """
+    for examples, tokens, width, heads, value_width in _LAYERS:
+        yield _same_examples(
+            equal_queries(examples=examples, tokens=tokens, width=width),
+            random_layer(width=width, heads=heads, value_width=value_width),
+        )
+    for tokens, width in ((3, 4), (4, 6)):
+        yield _too_narrow(equal_queries(examples=tokens + 1, tokens=tokens, width=width))
+    for examples, tokens, width, heads, value_width in _LAYERS + (_LAYERS_FULL if full else ()):
+        yield _satisfied(
+            equal_queries(examples=examples, tokens=tokens, width=width),
+            random_layer(width=width, heads=heads, value_width=value_width),
+        )
+
+
+def random_layer(*, width: int, heads: int, value_width: int, seed: int = 0) -> RandomLayer:
+    """Draw the maps of a layer: scores of -1, 0 and 1, values and outputs up to 9.
+
+    Args:
+        width: d.
+        heads: H.
+        value_width: d_v.
+        seed: Of the draws.
+
+    Returns:
+        The layer.
+
+    Page: docs/claims/context_rank.md
+    """
+    generator = np.random.default_rng([seed, width, heads, value_width])
+    return RandomLayer(
+        generator.integers(-1, 2, (heads, width, width)),
+        generator.integers(-9, 10, (heads, width, value_width)),
+        generator.integers(-9, 10, (heads, value_width, width)),
+    )
+
+
+def _after(layer: RandomLayer, context: Int64Array) -> fmpq_mat:
+    """The tokens after the layer, exactly: attention weights are powers of two over their sum."""
+    exact = as_rationals(context)
+    tokens = as_rationals(context)
+    for scores, values, outputs in zip(layer.scores, layer.W_V, layer.W_O, strict=True):
+        exponents = context @ scores @ context.T
+        rows = [[fmpq(2) ** int(k - row.min()) for k in row] for row in exponents]
+        entries = [entry / sum(row, fmpq(0)) for row in rows for entry in row]
+        attention = fmpq_mat(len(context), len(context), entries)
+        tokens += attention * exact * as_rationals(values) * as_rationals(outputs)
+    return tokens
+
+
+def _queries_after(layer: RandomLayer, contexts: Int64Array) -> tuple[list[fmpq_mat], fmpq_mat]:
+    outputs = [_after(layer, context) for context in contexts]
+    first = [made.tolist()[0] for made in outputs]
+    return outputs, fmpq_mat(len(first), contexts.shape[2], [entry for row in first for entry in row])
+
+
+def _same_examples(contexts: Int64Array, layer: RandomLayer) -> Evidence:
+    """The first example once more at the end: no layer tells equal tokens apart."""
+    twice = np.concatenate([contexts, contexts[:1]])
+    tokens = contexts.shape[1]
+    _, queries = _queries_after(layer, twice)
+    rows = queries.tolist()
+    independent = {as_rationals(context).rank() for context in twice}
+    found = kruskal_rank(queries.numer_denom()[0])
+    return Evidence(
+        "without",
+        f"{len(twice)} contexts of n = {tokens} tokens in R^{contexts.shape[2]}, two of them equal, and a random "
+        f"integer layer with H = {len(layer.scores)}: the queries after it",
+        f"Assumption 1: Kruskal rank >= {tokens}",
+        f"two equal queries: Kruskal rank <= {found.upper}",
+        decided(rows[0] == rows[-1] and independent == {tokens}),
+        "exact rationals",
+        {"contexts": twice.tolist()},
+        means=(Means.EXACT,),
+        compared=(Comparison(found.upper, "<", tokens),),
+    )
+
+
+def _too_narrow(contexts: Int64Array) -> Evidence:
+    """One head of width 1 adds multiples of one vector to equal queries."""
+    examples, tokens, width = contexts.shape
+    added = OUTPUT_RANK.at(n_heads=1, d_value=1, d_inner=width)
+    equal = bool((contexts[:, 0] == contexts[0, 0]).all())
+    independent = {as_rationals(context).rank() for context in contexts} == {tokens}
+    return Evidence(
+        "without",
+        f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries, all of rank n: a layer with H = "
+        "1, d_v = 1",
+        f"Assumption 1: Kruskal rank >= {tokens}",
+        f"rank <= 1 + {added.value} of the queries together",
+        proved(equal and independent and examples >= tokens),
+        "exact ranks",
+        {"contexts": contexts.tolist()},
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(added, "<", tokens - 1),),
+    )
+
+
+def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
+    examples, tokens, width = contexts.shape
+    heads, _, value_width = layer.W_V.shape
+    third = kruskal_rank(tokens * contexts[:, 0] + contexts.sum(axis=1)).lower
+    given = {as_rationals(context).rank() for context in contexts}
+    outputs, queries = _queries_after(layer, contexts)
+    after, ranks = kruskal_rank(queries.numer_denom()[0]).lower, {made.rank() for made in outputs}
+    return Evidence(
+        "with",
+        f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries, Assumptions 2 and 3, and a "
+        f"random integer layer with H = {heads}, d_v = {value_width}",
+        f"Assumptions 1 and 2 after it: Kruskal rank >= {tokens}, contexts of rank {tokens}",
+        f"Kruskal rank >= {after}, contexts of rank {min(ranks)}",
+        proved(third >= tokens and given == {tokens} and ranks == {tokens}),
+        "exact rationals",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.SAMPLED,
+        compared=(
+            Comparison(after, ">=", tokens),
+            Comparison(OUTPUT_RANK.at(n_heads=heads, d_value=value_width, d_inner=width), "=", width),
+        ),
+    )

@@ -1,0 +1,109 @@
+"""Evidence on sinusoidal positions: contexts that lose their rank, and how long tokens may be.
+
+Page: docs/claims/assumptions.md
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import NDArray
+
+from constructions.claims.mahdavi_sinusoidal_positions import sinusoidal_positions
+from constructions.models.exact_network import as_rationals
+from verify.arithmetic.enclosure import Enclosure
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.theorems import ROOM_FOR_TOKENS
+from verify.linear_algebra.norms import float_above, frobenius
+from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.linear_algebra.singular_values import enclose_singular_values
+from verify.saturated.sinusoidal_positions import enclosed_positions
+from verify.verdict import Verdict, decided, proved
+
+Float64Array = NDArray[np.float64]
+
+_LOST = ((2, 2), (2, 8), (4, 8), (16, 32))  # n, d
+_KEPT = ((2, 2), (4, 4), (4, 8), (8, 16))
+_CLOSE = 2.0**-40
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify contexts without Assumption 2, and with it.
+
+    Args:
+        full: More positions.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/assumptions.md
+    """
+    for count, width in _LOST:
+        yield _exchanged(count, width)
+    for count, width in _KEPT + (((6, 6), (10, 20)) if full else ()):
+        yield _short_tokens(count, width)
+    yield _all_short(4, 8)
+
+
+def _exchanged(count: int, width: int) -> Evidence:
+    """Token a at the first place is embedded as the second position, and token b there as the first."""
+    positions = sinusoidal_positions(count, width)
+    tokens = np.zeros_like(positions)
+    tokens[:2] = positions[[1, 0]]
+    exact: fmpq_mat = as_rationals(tokens) + as_rationals(positions)
+    rows = exact.tolist()
+    near = float(abs(Enclosure.exact(positions) - enclosed_positions(count, width)).upper().max())
+    return Evidence(
+        "without",
+        f"n = {count} sinusoidal positions in R^{width}; the first two tokens are embedded as the second and the first "
+        "position, the others as 0",
+        f"a context of rank {count}",
+        f"two equal rows: rank {exact.rank()}",
+        Verdict.all_of([decided(rows[0] == rows[1]), proved(near < _CLOSE)]),
+        "exact sums of the float64 positions, which are the sines and cosines up to 2^-40; the sum of two numbers is "
+        "the same in both orders",
+        means=(Means.EXACT, Means.BALLS),
+        compared=(Comparison(exact.rank(), "<", count),),
+    )
+
+
+def _short_tokens(count: int, width: int) -> Evidence:
+    """Three quarters of the room: the contexts keep their rank by Weyl's inequality."""
+    room = ROOM_FOR_TOKENS.at(count=count, width=width)
+    directions = np.random.default_rng([count, width]).standard_normal((count, width))
+    tokens = 0.75 * room.value * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    longest = max(float_above(frobenius(token[None])) for token in tokens)
+    found = certify_full_row_rank(Enclosure.exact(tokens) + enclosed_positions(count, width))
+    least = float(enclose_singular_values(enclosed_positions(count, width)).upper().min())
+    return Evidence(
+        "with",
+        f"n = {count} sinusoidal positions in R^{width}, tokens drawn at random of a length below the room",
+        f"a context of rank {count}",
+        f"rank {count}; the longest token has {longest:.3g}, the room is {room.value:.3g}",
+        proved(found.verdict is Verdict.PROVED),
+        found.method,
+        means=(Means.ENCLOSURES, Means.BALLS),
+        compared=(
+            Comparison(longest, "<", room),
+            Comparison(room, ">", 0),
+            Comparison(Fraction(room.value) ** 2 * count, "<=", Fraction(least) ** 2),
+        ),
+    )
+
+
+def _all_short(count: int, width: int) -> Evidence:
+    """No token at all: positions alone have rank n, so the determinants do not vanish for almost all embeddings."""
+    found = certify_full_row_rank(enclosed_positions(count, width))
+    beyond = as_rationals(sinusoidal_positions(width + 1, width)).rank()
+    return Evidence(
+        "with",
+        f"n = {count} sinusoidal positions in R^{width}, and n = {width + 1} of them",
+        f"rank {count}; with n > d Assumption 2 cannot hold",
+        f"rank {count}, and rank {beyond} of {width + 1}",
+        Verdict.all_of([proved(found.verdict is Verdict.PROVED), decided(beyond <= width)]),
+        found.method,
+        means=(Means.ENCLOSURES, Means.BALLS),
+        compared=(Comparison(ROOM_FOR_TOKENS.at(count=count, width=width), ">", 0),),
+    )

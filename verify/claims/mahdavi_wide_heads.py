@@ -1,0 +1,75 @@
+"""Evidence on wide queries and keys: the largest ranks are reached with d_h = 1, and exceeded by no d_h.
+
+Page: docs/claims/context_rank.md
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from constructions.claims.mahdavi_wide_heads import CLAIM
+from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
+from constructions.saturated.shared_context import line_queries, one_direction_layer
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.formula import Stated, stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import MIXED_RANK
+from verify.forward.exact_mixed_rank import exact_mixed_rank
+from verify.verdict import proved
+
+_SHARED = ((2, 3, 4), (3, 4, 5), (5, 6, 3))  # n, d, H
+_GENERIC = ((2, 3, 4), (4, 3, 5))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify both sides for a shared context and for generic ones, with narrow and with wide heads.
+
+    Args:
+        full: Larger layers.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/context_rank.md
+    """
+    for tokens, width, heads in _SHARED + (((8, 8, 8),) if full else ()):
+        context = np.random.default_rng([tokens, width]).integers(-5, 6, (tokens, width))
+        queries = line_queries(heads * (tokens - 1) + 4, width)
+        layer = one_direction_layer(context, queries, n_heads=heads)
+        largest = stated(CLAIM, "capacity", H=heads, n=tokens)
+        yield _reached(layer, largest, role="sharper")
+        yield _reached(_widened(layer, tokens + 1), largest, role="claim")
+    for tokens, width, heads in _GENERIC + (((8, 12, 6),) if full else ()):
+        examples = heads * width + 2
+        for head_width in (1, tokens + 1):
+            layer = generic_layer(examples=examples, tokens=tokens, width=width, n_heads=heads, head_width=head_width)
+            largest = stated(CLAIM, "generic", T=examples, H=heads, d=width)
+            yield _reached(layer, largest, role="sharper" if head_width == 1 else "claim")
+
+
+def _widened(layer: IntegerLayer, head_width: int) -> IntegerLayer:
+    """Queries and keys of more dimensions, that hold 0 there."""
+    missing = ((0, 0), (0, 0), (0, head_width - layer.W_Q.shape[2]))
+    return replace(layer, W_Q=np.pad(layer.W_Q, missing), W_K=np.pad(layer.W_K, missing))
+
+
+def _reached(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
+    heads, width, head_width = layer.W_Q.shape
+    tokens, examples = layer.contexts.shape[1], len(layer.queries)
+    ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
+    rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
+    wide = head_width > tokens if role == "claim" else head_width == 1
+    return Evidence(
+        role,
+        f"{examples} queries on {len(layer.contexts)} contexts of n = {tokens} tokens in R^{width}, H = {heads}, "
+        f"d_h = {head_width}",
+        f"rank Z = {largest}, as with other d_h",
+        f"rank Z >= {rank.lower} for integer weights, <= {ceiling.value} with no bound of d_h",
+        proved(wide),
+        f"exact rank of the tokens, and rank over GF({rank.prime})",
+        means=(Means.EXACT, Means.MODULAR),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(ceiling, "=", largest), Comparison(rank.lower, "=", largest)),
+    )

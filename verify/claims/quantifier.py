@@ -1,0 +1,28 @@
+"""Of how much a piece of evidence speaks: of these weights, or of all of them.
+
+Page: docs/audit.md
+"""
+
+import enum
+
+
+class Quantifier(enum.Enum):
+    """Of how much a piece of evidence speaks.
+
+    Page: docs/audit.md
+    """
+
+    THESE = "these weights"
+    """The very instances that are named: weights, laws, vectors or numbers."""
+    SAMPLED = "sampled"
+    """Instances that were drawn, of a statement about more."""
+    EVERY = "every case"
+    """A finite number of cases, all of which were looked at."""
+    ALL_WEIGHTS = "all weights of the shape"
+    """All attention-only transformers of the named sizes: by a theorem."""
+    ALL_ENCODERS = "all encoders"
+    """All sequence encoders of the named rank: by a theorem."""
+
+
+UNIVERSAL = frozenset({Quantifier.ALL_WEIGHTS, Quantifier.ALL_ENCODERS})
+"""What only a theorem can say."""

@@ -1,0 +1,116 @@
+"""What is known of memories with fewer columns than contexts: labels beyond the columns, and what laws and labels cost.
+
+Page: docs/claims/conclusions.md
+"""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+from constructions.memories.one_head import one_head_memory
+
+from constructions.claims.slides_sparse_regime import CLAIM
+from constructions.tasks.arrays import all_contexts, enumerated_task
+from verify.certificates.memorization import certify_memorization
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import HEADS_FOR_EVERY_LABELLING, RANK
+from verify.verdict import Verdict, proved
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify labels beyond the columns, and what no weights of given sizes do.
+
+    Args:
+        full: More tokens.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/conclusions.md
+    """
+    for tokens in (5, 12, *((40,) if full else ())):
+        yield _labels(tokens)
+    for tokens in (4, 8):
+        yield _rank(tokens)
+    for law in (Fraction(3, 4), Fraction(9, 10)):
+        yield _laws(law)
+    yield _heads(16 if full else 14)
+
+
+def _labels(tokens: int) -> Evidence:
+    labels = np.random.default_rng(tokens).integers(0, tokens, tokens**2)
+    task = enumerated_task(tokens, 2, labels=labels)
+    network = one_head_memory(task)
+    found = certify_memorization(network, task)
+    columns = network.d_model + network.n_heads * network.d_head
+    return Evidence(
+        "known",
+        f"the {task.n_contexts} bigrams of {tokens} tokens with random labels: one head, {columns} columns",
+        "more labels than columns",
+        f"{found.certificate.answers.values['held']} labels in front",
+        Verdict.all_of([found.certificate.verdict, proved(network.n_heads == 1)]),
+        found.certificate.answers.method,
+        means=(Means.ENCLOSURES,),
+        compared=(
+            Comparison(columns, "=", stated(CLAIM, "columns", N=tokens)),
+            Comparison(task.n_contexts, "=", stated(CLAIM, "contexts", N=tokens)),
+            Comparison(columns, "<", task.n_contexts),
+        ),
+    )
+
+
+def _rank(tokens: int) -> Evidence:
+    """One head of the same widths as above has no more columns than N + 3: most laws of full support are not held."""
+    contexts = all_contexts(tokens, 2)
+    rank = RANK.at("rank", contexts=contexts, d_model=tokens + 2, d_head=1, n_heads=1, with_skip=True)
+    return Evidence(
+        "known",
+        f"the {len(contexts)} bigrams of {tokens} tokens, one head with d = {tokens + 2}, d_h = 1: the rank of the "
+        "features",
+        "below the number of contexts, so that targets of full rank are not met",
+        f"rank <= {rank.value}",
+        Verdict.PROVED,
+        "exact ranks of the contexts",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(rank, "<=", stated(CLAIM, "columns", N=tokens)),
+            Comparison(rank, "<", stated(CLAIM, "contexts", N=tokens)),
+        ),
+    )
+
+
+def _laws(law: Fraction) -> Evidence:
+    floor = exclusive_or_floor(law)
+    return Evidence(
+        "known",
+        f"XOR after 3 tokens with the laws ({law}, {1 - law}) and their mirrors: one head, of any widths",
+        "a divergence that is not 0, and is reached",
+        f"KL >= {float(floor.value) if math.isfinite(floor.value) else 0.0:.6g} nats",
+        Verdict.PROVED,
+        "enclosures",
+        means=(Means.ENCLOSURES,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(floor, ">", 0), *exclusive_or_is_met(law)),
+    )
+
+
+def _heads(length: int) -> Evidence:
+    least = HEADS_FOR_EVERY_LABELLING.at(n_tokens=2, length=length)
+    return Evidence(
+        "known",
+        f"the {2 ** (length - 1)} contexts of {length} tokens out of 2 with one last token: fewer than {least.value} "
+        "heads, of any widths, leave some labelling unmemorized",
+        "more than one head",
+        f"H >= {least.value}",
+        Verdict.PROVED,
+        "Warren's count of sign patterns, in balls",
+        means=(Means.BALLS,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(Comparison(least, ">", 1),),
+    )

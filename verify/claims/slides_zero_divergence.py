@@ -1,0 +1,144 @@
+"""Evidence on divergence 0: logarithms of rank N, and integer encoders of rank N - 1 with exactly their laws.
+
+Page: docs/claims/distribution_memory.md
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpq, fmpq_mat, fmpz_mat
+from numpy.typing import NDArray
+
+from constructions.claims.slides_zero_divergence import CLAIM
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import ENCODER_DIVERGENCE
+from verify.verdict import decided, proved
+
+Int64Array = NDArray[np.int64]
+
+_TOKENS = (3, 5, 9)  # 2^k + 1: laws of 1/2 and 2^-(k+1)
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify the rank of the logarithms, exact encoders, and that less than the centred rank costs something.
+
+    Args:
+        full: More tokens.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/distribution_memory.md
+    """
+    for tokens in _TOKENS + ((17,) if full else ()):
+        yield _rank(_logarithms(tokens))
+        yield _encoded(_logarithms(tokens))
+        yield _not_with_less(_logarithms(tokens))
+    yield _of_rank_d()
+
+
+def _logarithms(tokens: int) -> Int64Array:
+    """Base-2 logarithms of the laws that give one token 1/2 and the N - 1 = 2^k others equal shares, `[N, N]`."""
+    return np.where(np.eye(tokens, dtype=bool), -1, -(tokens - 1).bit_length())
+
+
+def _is_law(logarithms: Int64Array) -> bool:
+    return all(sum(Fraction(1, 2 ** -int(entry)) for entry in row) == 1 for row in logarithms)
+
+
+def _rank(logarithms: Int64Array) -> Evidence:
+    tokens = logarithms.shape[1]
+    rank = fmpz_mat(logarithms.tolist()).rank()
+    return Evidence(
+        "constant",
+        f"N = {tokens}, the {len(logarithms)} laws that give one token 1/2 and the others equal shares: L = log pi, in "
+        "units of log 2",
+        f"rank L <= {stated(CLAIM, 'printed', N=tokens)} = d",
+        f"rank L = {rank}",
+        decided(_is_law(logarithms)),
+        "exact integers",
+        {"L": logarithms.tolist()},
+        means=(Means.EXACT,),
+        compared=(
+            Comparison(rank, ">", stated(CLAIM, "printed", N=tokens)),
+            Comparison(rank, "=", stated(CLAIM, "largest", N=tokens)),
+        ),
+    )
+
+
+def _centred_rank(logarithms: Int64Array) -> int:
+    """The rank of N times L without the means of its rows."""
+    rows = logarithms.shape[1] * logarithms - logarithms.sum(axis=1, keepdims=True)
+    return int(fmpz_mat(rows.tolist()).rank())
+
+
+def _softmax_base_two(logits: Int64Array) -> list[list[Fraction]]:
+    powers = [[Fraction(2) ** int(entry) for entry in row] for row in logits]
+    return [[power / sum(row) for power in row] for row in powers]
+
+
+def _encoded(logarithms: Int64Array) -> Evidence:
+    """Logits L minus their last column: E W with E of N - 1 columns, and W the identity with a column 0 added."""
+    tokens = logarithms.shape[1]
+    E = logarithms[:, :-1] - logarithms[:, -1:]
+    W = np.eye(tokens - 1, tokens, dtype=np.int64)
+    laws = [[Fraction(1, 2 ** -int(entry)) for entry in row] for row in logarithms]
+    equal = _softmax_base_two(E @ W) == laws
+    centred = _centred_rank(logarithms)
+    return Evidence(
+        "reached",
+        f"N = {tokens}, the same laws: an integer encoder with d = {E.shape[1]}, logits in units of log 2, and the "
+        "rank of L without the mean of each row",
+        f"divergence 0, rank {stated(CLAIM, 'centred', N=tokens)}",
+        f"{'equal' if equal else 'different'} laws, rank {centred}",
+        decided(equal),
+        "exact rationals",
+        means=(Means.EXACT,),
+        compared=(
+            Comparison(centred, "=", stated(CLAIM, "centred", N=tokens)),
+            Comparison(E.shape[1], "=", stated(CLAIM, "centred", N=tokens)),
+        ),
+    )
+
+
+def _not_with_less(logarithms: Int64Array) -> Evidence:
+    """One dimension fewer than the centred rank."""
+    rank = _centred_rank(logarithms)
+    floor = ENCODER_DIVERGENCE.at("lower", laws=2.0**logarithms, d_model=rank - 1)
+    return Evidence(
+        "repair",
+        f"N = {logarithms.shape[1]}, the same laws, d = {rank - 1}: the divergence is not 0",
+        "divergence 0 only if L without the mean of each row has rank at most d",
+        f"KL >= {floor.value:.3g} nats",
+        proved(_is_law(logarithms)),
+        "enclosures of singular values",
+        means=(Means.ENCLOSURES,),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=(Comparison(floor, ">", 0),),
+    )
+
+
+def _of_rank_d() -> Evidence:
+    """Laws on 4 tokens with logarithms of rank 2: the first sentence of the claim, by a rational factorization."""
+    logarithms = np.array([[-1, -2, -3, -3], [-2, -1, -3, -3], [-1, -2, -3, -3]])
+    exact = fmpz_mat(logarithms.tolist())
+    rank = exact.rank()
+    columns = fmpq_mat(len(logarithms), 2, [fmpq(int(entry)) for row in logarithms[:, :2] for entry in row])
+    basis = fmpq_mat(2, 2, [fmpq(int(entry)) for row in logarithms[:2, :2] for entry in row])
+    W = basis.inv() * fmpq_mat(2, 4, [fmpq(int(entry)) for row in logarithms[:2] for entry in row])
+    equal = columns * W == fmpq_mat(exact)
+    return Evidence(
+        "claim",
+        f"{len(logarithms)} laws on 4 tokens whose logarithms have rank {rank}: a rational encoder with d = 2 has L "
+        "for its logits",
+        "divergence 0 if L has rank d",
+        f"{'equal' if equal else 'different'} logits",
+        decided(equal and _is_law(logarithms)),
+        "exact rationals",
+        means=(Means.EXACT,),
+        compared=(Comparison(rank, "=", columns.ncols()),),
+    )

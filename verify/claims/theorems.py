@@ -1,0 +1,212 @@
+"""The theorems by which a computation on one instance speaks for all weights of a shape, or for all encoders.
+
+Page: docs/audit.md
+"""
+
+from verify.capacity.counting_matrix import counting_rank
+from verify.capacity.divergence_floor import collinear_divergence_floor, one_head_divergence_floor
+from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
+from verify.capacity.sign_patterns import heads_for_every_labelling
+from verify.capacity.sign_relation import forbids_one_head
+from verify.capacity.two_token_rank import two_token_ceiling
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorem import Theorem
+from verify.encoders.encoder_floor import encoder_floor
+from verify.encoders.line_infimum import least_arrangement_floor
+from verify.encoders.logit_range import admissible_range_floor, best_trade_off, divergence_floor_at_range
+from verify.encoders.low_entropy_bound import largest_deviation
+from verify.encoders.ordering_floor import ordering_floor
+from verify.encoders.truncation_bound import least_squares_bound
+from verify.linear_algebra.prime_roots import independent_exponentials
+from verify.memories.outer_product_capacity import some_labels_are_not_stored
+from verify.saturated.affine_hull import mixed_rank_ceiling
+from verify.saturated.block_certificate import certify_blocks
+from verify.saturated.output_rank import output_rank_ceiling
+from verify.saturated.sinusoidal_positions import room_for_tokens
+
+_WEIGHTS, _ENCODERS = Quantifier.ALL_WEIGHTS, Quantifier.ALL_ENCODERS
+
+RANK = Theorem(
+    "Theorem B of the ranks (U1, U1', U2)",
+    "docs/claims/capacity.md",
+    "Theorem B",
+    rank_upper_bound_for_all_weights,
+    _WEIGHTS,
+    "an upper bound",
+)
+"""The rank of the features on given contexts."""
+
+ONE_HEAD_LABELS = Theorem(
+    "the relation of one head", "docs/claims/corollary_1.md", "Theorem 1", forbids_one_head, _WEIGHTS, "a verdict"
+)
+"""Labels that one head does not memorize."""
+
+HEADS_FOR_EVERY_LABELLING = Theorem(
+    "Warren's count", "docs/claims/corollary_1.md", "Theorem 2", heads_for_every_labelling, _WEIGHTS, "a lower bound"
+)
+"""How many heads memorize every labelling."""
+
+ONE_HEAD_DIVERGENCE = Theorem(
+    "Theorem A of one head",
+    "docs/claims/theorem_1.md",
+    "Theorem A",
+    one_head_divergence_floor,
+    _WEIGHTS,
+    "a lower bound",
+)
+"""The divergence of one head of any width from given laws."""
+
+COLLINEAR_DIVERGENCE = Theorem(
+    "Theorem B of one head",
+    "docs/claims/theorem_1.md",
+    "Theorem B",
+    collinear_divergence_floor,
+    _WEIGHTS,
+    "a lower bound",
+)
+"""The divergence of one head of width 1 from three laws."""
+
+ENCODER_DIVERGENCE = Theorem(
+    "Theorem B of encoders", "docs/claims/sequence_encoder.md", "Derivation", encoder_floor, _ENCODERS, "a lower bound"
+)
+"""The mean divergence of encoders of a rank from given laws."""
+
+ORDER_OF_TOKENS = Theorem(
+    "the order of the tokens",
+    "docs/claims/sequence_encoder.md",
+    "Derivation",
+    ordering_floor,
+    _ENCODERS,
+    "a lower bound",
+)
+"""The mean divergence of encoders of rank 1 from given laws."""
+
+LINE = Theorem(
+    "the places on a line",
+    "docs/claims/lookup_in_two_dimensions.md",
+    "Derivation",
+    least_arrangement_floor,
+    _ENCODERS,
+    "a lower bound",
+)
+"""The divergence of encoders of rank 1 from labels with given masses."""
+
+RANGE = Theorem(
+    "the range of rank one",
+    "docs/claims/logit_range.md",
+    "Derivation",
+    admissible_range_floor,
+    _ENCODERS,
+    "a lower bound",
+)
+"""The range of logits of rank 1 that are near two laws."""
+
+DIVERGENCE_AT_RANGE = Theorem(
+    "the cost of a range",
+    "docs/claims/logit_range.md",
+    "Derivation",
+    divergence_floor_at_range,
+    _ENCODERS,
+    "a lower bound",
+)
+"""The divergence of encoders of rank 1 with logits of a bounded range from two laws."""
+
+TRADE_OFF = Theorem(
+    "the price of a range", "docs/claims/logit_range.md", "Derivation", best_trade_off, _ENCODERS, "a lower bound"
+)
+"""The least sum of divergence and price of the range, of encoders of rank 1."""
+
+LABELS_OF_A_MATRIX = Theorem(
+    "Theorem 3 of outer products",
+    "docs/claims/outer_product_memory.md",
+    "Derivation",
+    some_labels_are_not_stored,
+    _WEIGHTS,
+    "a verdict",
+)
+"""Labels that no matrix stores for given inputs."""
+
+MIXED_RANK = Theorem(
+    "the affine hull of the tokens",
+    "docs/claims/context_rank.md",
+    "Derivation",
+    mixed_rank_ceiling,
+    _WEIGHTS,
+    "an upper bound",
+)
+"""The rank of what attention mixes on given contexts."""
+
+TWO_TOKENS = Theorem(
+    "two tokens", "docs/claims/context_rank.md", "Derivation", two_token_ceiling, _WEIGHTS, "an upper bound"
+)
+"""The rank of what attention mixes on a context of two tokens."""
+
+OUTPUT_RANK = Theorem(
+    "the widths of values and outputs",
+    "docs/claims/saturated_heads.md",
+    "Statement",
+    output_rank_ceiling,
+    _WEIGHTS,
+    "an upper bound",
+)
+"""The rank of the outputs of a layer."""
+
+BLOCKS = Theorem(
+    "Theorem A of saturated heads",
+    "docs/claims/saturated_heads.md",
+    "Theorem A",
+    certify_blocks,
+    Quantifier.THESE,
+    "a verdict",
+)
+"""The block condition of given queries, under which their mixed inputs are independent for some weights."""
+
+INDEPENDENT_EXPONENTIALS = Theorem(
+    "Lindemann and Weierstrass, with Besicovitch",
+    "docs/claims/generic_embeddings.md",
+    "Derivation",
+    independent_exponentials,
+    Quantifier.THESE,
+    "a verdict",
+)
+"""The algebraic independence of exponentials of square roots of primes."""
+
+REPAIRED_THEOREM_2 = Theorem(
+    "Theorem 2, repaired",
+    "docs/claims/theorem_2.md",
+    "Derivation",
+    largest_deviation,
+    Quantifier.THESE,
+    "a value",
+)
+"""The constant C of given rows: below 1/2 the bounds hold for all laws and tokens."""
+
+LEAST_SQUARES = Theorem(
+    "Theorem 1 of least squares",
+    "docs/claims/least_squares.md",
+    "Derivation",
+    least_squares_bound,
+    Quantifier.THESE,
+    "an upper bound",
+)
+"""The divergence of a truncation with given singular values, for every prior."""
+
+COUNTING_MATRIX = Theorem(
+    "the columns of the counting matrix",
+    "docs/claims/closed_forms.md",
+    "The determinant in the proof of Lemma 2",
+    counting_rank,
+    _WEIGHTS,
+    "an upper bound",
+)
+"""The rank of the counting matrix times embeddings."""
+
+ROOM_FOR_TOKENS = Theorem(
+    "Weyl's inequality",
+    "docs/claims/assumptions.md",
+    "Sinusoidal positions",
+    room_for_tokens,
+    Quantifier.THESE,
+    "a lower bound",
+)
+"""How long tokens may be that leave sinusoidal positions independent."""

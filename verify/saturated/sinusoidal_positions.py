@@ -1,0 +1,78 @@
+r"""The sinusoidal positions in real arithmetic, and how long tokens may be that leave them independent.
+
+Page: docs/claims/assumptions.md
+"""
+
+import math
+
+import numpy as np
+from flint import arb, ctx
+
+from constructions.errors import InputError
+from verify.arithmetic.enclosure import Enclosure
+from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.verdict import Verdict
+
+_BITS = 128
+
+
+def enclosed_positions(count: int, width: int) -> Enclosure:
+    r"""The real numbers $\sin(s \, 10000^{-2k/d})$, $\cos(s \, 10000^{-2k/d})$, `[n, d]`, from balls of 128 bits.
+
+    Args:
+        count: n, at least 1.
+        width: d, even and at least 2.
+
+    Returns:
+        The enclosure.
+
+    Raises:
+        InputError: A size out of range.
+
+    Page: docs/claims/assumptions.md
+
+    Example:
+        >>> enclosed_positions(1, 2).midpoint.tolist()
+        [[0.0, 1.0]]
+    """
+    if count < 1 or width < 2 or width % 2:
+        raise InputError(f"count = {count}, width = {width}, expected count >= 1 and an even width >= 2")
+    midpoint, radius = np.zeros((count, width)), np.zeros((count, width))
+    with ctx.workprec(_BITS):
+        for k in range(width // 2):
+            frequency = arb(10000) ** (arb(-2 * k) / width)
+            for s in range(count):
+                for column, value in ((2 * k, (frequency * s).sin()), (2 * k + 1, (frequency * s).cos())):
+                    midpoint[s, column] = float(value.mid())
+                    # Above the distance of the ball from its rounded middle, as a float64.
+                    radius[s, column] = math.nextafter(
+                        float(abs(value - arb(midpoint[s, column])).upper()) * (1.0 + 2.0**-50), math.inf
+                    )
+    return Enclosure(midpoint, radius)
+
+
+def room_for_tokens(*, count: int, width: int) -> float:
+    r"""How long the embeddings of the tokens may be so that each context of n of them plus positions has rank n.
+
+    By Weyl's inequality $\sigma_{\min}(E + P) \ge \sigma_{\min}(P) - \Vert E \Vert$, and n rows shorter than r have the
+    norm $\Vert E \Vert < \sqrt n r$. So $r = \sigma_{\min}(P) / \sqrt n$ will do.
+
+    Args:
+        count: n.
+        width: d.
+
+    Returns:
+        A lower bound of r; 0 if the positions are not proved to be independent.
+
+    Page: docs/claims/assumptions.md
+
+    Example:
+        >>> 0.8 < room_for_tokens(count=1, width=2) <= 1.0
+        True
+    """
+    found = certify_full_row_rank(enclosed_positions(count, width))
+    if found.verdict is not Verdict.PROVED or not found.smallest_singular_value > 0:
+        return 0.0
+    with ctx.workprec(_BITS):
+        room = arb(float(found.smallest_singular_value)) / arb(count).sqrt()
+        return max(0.0, math.nextafter(float(room.lower()), 0.0))
