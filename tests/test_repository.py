@@ -88,3 +88,30 @@ def test_a_room_can_be_read_at_a_glance(wing: str) -> None:
 @pytest.mark.parametrize("path", TEXTS, ids=name_of)
 def test_no_file_uses_the_name_that_belongs_to_another_package(path: Path) -> None:
     assert "".join(("mem", "proof")) not in (path.name + path.read_text(encoding="utf-8")).lower()
+
+
+def test_a_kind_of_block_touches_the_files_that_contributing_names() -> None:
+    page = (ROOT / "docs" / "contributing.md").read_text()
+    rows = re.findall(r"^\| (`[^|]*) \|", page.split("## A new kind of block")[1].split("\n## ")[0], re.M)
+    listed = set(re.findall(r"`([a-z_/]+\.py)`", " ".join(rows)))
+    kinds = r"isinstance\(\w+, \(?(Attention|FeedForward|Normalization)\b"
+    by_kind = re.compile(kinds + r"|[\"'](feed-forward|gelu-tanh)[\"']")
+    built_with = {"verify/memories/knots.py"}
+    found = {
+        str(path.relative_to(ROOT))
+        for room in ("constructions", "verify")
+        for path in (ROOT / room).rglob("*.py")
+        if by_kind.search(path.read_text())
+    }
+    assert listed == found - built_with
+
+
+def test_a_memory_touches_the_file_that_contributing_names() -> None:
+    builders = {path.stem for path in (ROOT / "constructions/memories").glob("*_memory.py")}
+    named = {
+        str(path.relative_to(ROOT))
+        for room in ("constructions", "verify", "byheart")
+        for path in (ROOT / room).rglob("*.py")
+        if "knots_memory" in path.read_text() and path.stem not in builders | {"knots"}
+    }
+    assert named <= {"constructions/memories/choice.py", "constructions/__init__.py"}

@@ -716,9 +716,9 @@ def _certify(options: argparse.Namespace) -> int:
 
 
 def _claims(options: argparse.Namespace) -> int:
-    from constructions.claims import REGISTER, claims
+    from constructions.claims import claims
 
-    found = claims(options.claim or REGISTER)
+    found = claims(options.claim or None)
     listed = [
         {
             "id": claim.id,
@@ -742,11 +742,11 @@ def _claims(options: argparse.Namespace) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
-    from constructions.claims import REGISTER, claims
+    from constructions.claims import claims
     from verify.claims.audit import Audit, audit_claims
     from verify.verdict import Verdict
 
-    ids = [claim.id for claim in claims(options.claim or REGISTER)]  # an unknown id is refused before any work
+    ids = [claim.id for claim in claims(options.claim or None)]  # an unknown id is refused before any work
     audits: list[Audit] = []
     interrupted = False
     try:
@@ -1068,6 +1068,8 @@ def _claims_tables(listed: list[dict[str, Any]], *, in_full: bool) -> Rows:
 
 def _file_of_page(page: str) -> str:
     """Where a page of the documentation is: inside this package in a wheel, beside it in a clone."""
+    if "://" in page:
+        return page
     package = Path(__file__).parents[1]
     for file in (package / page, package.parent / page):
         if file.is_file():

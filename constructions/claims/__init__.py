@@ -1,7 +1,13 @@
-"""The claims of the literature, one file each, and their order in the register."""
+"""The claims of the literature, one file each, and their order in the register; and claims that other packages bring.
 
+A package brings a claim by an entry point of the group ``byheart.claims``: its name is the id of the claim, its value a
+module with the record ``CLAIM`` and the function ``evidence(*, full)``, as those of the claims here.
+"""
+
+import difflib
 import importlib
 from collections.abc import Iterable
+from importlib.metadata import EntryPoint, entry_points
 
 from constructions.claims.claim import Claim
 from constructions.errors import InputError
@@ -63,6 +69,39 @@ REGISTER = (
 """The ids of all claims, in the order in which they are audited."""
 
 
+GROUP = "byheart.claims"
+"""The entry points by which other packages bring claims."""
+
+
+def register() -> tuple[str, ...]:
+    """The ids of all claims: those of the literature, then those that installed packages bring, by name.
+
+    Raises:
+        InputError: A package brings a claim under an id that is taken; names it.
+
+    Page: docs/contributing.md
+    """
+    return (*REGISTER, *_brought())
+
+
+def evidence_module(id: str) -> str:
+    """The name of the module with the evidence for a claim.
+
+    Page: docs/contributing.md
+    """
+    return _brought()[id].value if id not in REGISTER else f"verify.claims.{claim(id).module}"
+
+
+def _brought() -> dict[str, EntryPoint]:
+    """The claims that installed packages bring, by id."""
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        if point.name in REGISTER or point.name in found:
+            raise InputError(f"{point.value} brings the claim {point.name!r}, which there is already")
+        found[point.name] = point
+    return found
+
+
 def claim(id: str) -> Claim:
     """The claim with this id.
 
@@ -81,13 +120,23 @@ def claim(id: str) -> Claim:
         >>> claim("dana.lemma-2").judgement
         'false'
     """
-    if id not in REGISTER:
-        raise InputError(f"no claim {id!r}, expected one of {', '.join(REGISTER)}")
-    module = importlib.import_module("constructions.claims." + id.replace(".", "_").replace("-", "_"))
-    return module.CLAIM
+    if id in REGISTER:
+        return importlib.import_module("constructions.claims." + id.replace(".", "_").replace("-", "_")).CLAIM
+    brought = _brought()
+    if id not in brought:
+        near = difflib.get_close_matches(id, (*REGISTER, *brought), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "`byheart claims` lists them"
+        raise InputError(f"no claim {id!r}; {hint}")
+    found = brought[id].load()
+    record = getattr(found, "CLAIM", None)
+    if not isinstance(record, Claim) or record.id != id or not callable(getattr(found, "evidence", None)):
+        raise InputError(
+            f"{brought[id].value}: expected a module with CLAIM, the record of {id!r}, and evidence(*, full)"
+        )
+    return record
 
 
-def claims(ids: Iterable[str] = REGISTER) -> tuple[Claim, ...]:
+def claims(ids: Iterable[str] | None = None) -> tuple[Claim, ...]:
     """The claims with these ids, in the order of the register, each once; by default all.
 
     Args:
@@ -105,5 +154,6 @@ def claims(ids: Iterable[str] = REGISTER) -> tuple[Claim, ...]:
         >>> [claim.id for claim in claims(["dana.lemma-3", "dana.lemma-2"])]
         ['dana.lemma-2', 'dana.lemma-3']
     """
-    found = {id: claim(id) for id in ids}
-    return tuple(found[id] for id in REGISTER if id in found)
+    everything = register()
+    found = {id: claim(id) for id in (everything if ids is None else ids)}
+    return tuple(found[id] for id in everything if id in found)

@@ -16,7 +16,7 @@ CLAIM = Claim(
     judgement="open",
     truth=(
         "Open in general: the least divergence, and the largest number of labels, that given d, d_h and H allow. "
-        "Known: the number of columns is no limit of labels (one head with [[columns: N + 3]] columns holds every "
+        "Known: the number of columns is no limit of labels (one head with [[columns: N + 1]] columns holds every "
         "labelling of all [[contexts: N^2]] bigrams); it is one of the rank, so generic laws are not held; some laws "
         "cost one head at least a certified divergence; and some labelling of long contexts needs many heads."
     ),

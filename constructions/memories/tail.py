@@ -146,15 +146,16 @@ def fit_tail(
 
 
 def tail_bytes(n_tail: int, *, n_features: int, coordinates: int) -> int:
-    """Bytes that `fit_tail` needs at its peak, for `n_tail` contexts: features, streams and the pairs of L-BFGS.
+    """Bytes that `fit_tail` needs at its peak, for `n_tail` contexts: features, streams, curvature, pairs of L-BFGS.
 
     Example:
         >>> round(tail_bytes(30_000, n_features=4096, coordinates=64) / 2**30, 2)
-        0.57
+        1.32
     """
     rows = _rows(n_tail, n_features)
     size = n_features * coordinates
-    return 4 * rows * (n_features + 3 * coordinates) + 8 * size * (2 * _pairs(size) + 8)
+    curved = 4 * n_features * (8 * n_features + min(rows, _CURVED_CONTEXTS)) if n_features <= _CURVED_FEATURES else 0
+    return 4 * rows * (n_features + 3 * coordinates) + 8 * size * (2 * _pairs(size) + 8) + curved
 
 
 def _rows(n_tail: int, n_features: int) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from constructions.claims import REGISTER, claims
+from constructions.claims import claims, evidence_module
 from constructions.claims.claim import Claim, Judgement
 from verify.claims.evidence import Evidence, Role
 from verify.verdict import Verdict
@@ -120,7 +120,7 @@ class Audit:
 
 
 def audit_claims(
-    ids: Iterable[str] = REGISTER, *, full: bool = False, progress: Progress | None = None
+    ids: Iterable[str] | None = None, *, full: bool = False, progress: Progress | None = None
 ) -> Iterator[Audit]:
     """Certify the verdict on each claim again, from nothing but its constructions and counterexamples.
 
@@ -150,7 +150,7 @@ def audit_claims(
         report(claim.id, None, claim.title)
         found: list[Evidence] = []
         try:
-            for piece in importlib.import_module(f"verify.claims.{claim.module}").evidence(full=full):
+            for piece in importlib.import_module(evidence_module(claim.id)).evidence(full=full):
                 found.append(piece)
                 report(claim.id, None, f"{piece.verdict.value}: {piece.certified}")
         except Exception as error:

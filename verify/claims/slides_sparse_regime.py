@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-from constructions.memories.one_head import one_head_memory
 
+from constructions.bigrams.one_head import one_head_memory
 from constructions.claims.slides_sparse_regime import CLAIM
 from constructions.tasks.arrays import all_contexts, enumerated_task
 from verify.certificates.memorization import certify_memorization
@@ -65,9 +65,9 @@ def _labels(tokens: int) -> Evidence:
 
 
 def _rank(tokens: int) -> Evidence:
-    """One head of the same widths as above has no more columns than N + 3: most laws of full support are not held."""
+    """One head of the same widths as above has no more columns than N + 1: most laws of full support are not held."""
     contexts = all_contexts(tokens, 2)
-    rank = RANK.at("rank", contexts=contexts, d_model=tokens + 2, d_head=1, n_heads=1, with_skip=True)
+    rank = RANK.at("rank", contexts=contexts, d_model=tokens, d_head=1, n_heads=1, with_skip=True)
     return Evidence(
         "known",
         f"the {len(contexts)} bigrams of {tokens} tokens, one head with d = {tokens + 2}, d_h = 1: the rank of the "

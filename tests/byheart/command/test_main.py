@@ -315,7 +315,7 @@ def test_a_claim_is_shown_in_full(capsys):
 @pytest.mark.parametrize("command", ["claims", "audit"])
 def test_an_unknown_claim_is_refused_before_any_work(command, capsys):
     assert main([command, "dana.lemma-2", "dana.lemma-99"]) == 2
-    assert f"no claim 'dana.lemma-99', expected one of {REGISTER[0]}" in capsys.readouterr().err
+    assert "no claim 'dana.lemma-99'; did you mean 'dana.lemma-" in capsys.readouterr().err
 
 
 STAND_IN = Claim("source.lemma", "A lemma", "Source, Lemma", "printed", "holds", "as printed", "docs/audit.md")

@@ -17,7 +17,7 @@ from constructions.models.attention import features
 def test_both_products_are_those_with_the_features(tokens, length, heads, width, rows, seed):
     rng = np.random.default_rng(seed)
     weights = front_end(
-        "random", d_vocab=tokens, n_ctx=length, d_model=tokens + length, n_heads=heads, d_head=width, seed=seed
+        "random", d_vocab=tokens, n_ctx=length, d_model=tokens + length + width, n_heads=heads, d_head=width, seed=seed
     )
     contexts = rng.integers(0, tokens, (rows, length))
     exact = features(weights, contexts)
