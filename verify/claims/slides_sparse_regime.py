@@ -70,7 +70,7 @@ def _rank(tokens: int) -> Evidence:
     rank = RANK.at("rank", contexts=contexts, d_model=tokens, d_head=1, n_heads=1, with_skip=True)
     return Evidence(
         "known",
-        f"the {len(contexts)} bigrams of {tokens} tokens, one head with d = {tokens + 2}, d_h = 1: the rank of the "
+        f"the {len(contexts)} bigrams of {tokens} tokens, one head with d = {tokens}, d_h = 1: the rank of the "
         "features",
         "below the number of contexts, so that targets of full rank are not met",
         f"rank <= {rank.value}",
