@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from constructions.errors import FileFormatError, InputError
+from constructions.files import canonical_json
 from constructions.models.blocks import Attention, Block, FeedForward, Normalization, Tensor, frozen, tensor_fields
 from constructions.models.tensor_file import load_tensors, save_tensors
 from constructions.tasks.stored_arrays import arrays_sha256
@@ -243,9 +244,10 @@ class Model:
             )
         try:
             model = _assembled(metadata, tensors)
-        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise FileFormatError(f"{path} is not a readable model: {error}") from error
-        if {"format": FORMAT, "version": VERSION, **model.options()} != metadata:
+        stated = {"format": FORMAT, "version": VERSION, **model.options()}
+        if canonical_json(stated) != canonical_json(metadata):  # as texts, for 1 == 1.0 == True
             raise FileFormatError(f"{path} is not a readable model: its metadata are not those of its blocks")
         if unknown := sorted(set(tensors) - set(model.tensors())):
             raise FileFormatError(f"{path} is not a readable model: the tensors {unknown} belong to no block")

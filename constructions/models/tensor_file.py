@@ -10,7 +10,7 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from constructions.errors import FileFormatError
+from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json, require_regular_file, write_atomically
 
 Float64Array = NDArray[np.float64]
@@ -72,11 +72,12 @@ def load_tensors(path: Path) -> tuple[Any, dict[str, Float64Array]]:
         metadata = (
             json.loads(found[_METADATA_KEY], object_pairs_hook=_without_repetition) if _METADATA_KEY in found else None
         )
+        canonical = canonical_json(metadata)
     except FileFormatError:
         raise
-    except (OSError, safetensors.SafetensorError, ValueError, RecursionError) as error:
+    except (OSError, safetensors.SafetensorError, ValueError, RecursionError, InputError) as error:
         raise FileFormatError(f"{path} is not a readable model: {error}") from error
-    if found != {_METADATA_KEY: canonical_json(metadata)}:
+    if found != {_METADATA_KEY: canonical}:
         raise FileFormatError(f"{path} has metadata {found}, expected the key {_METADATA_KEY!r} of byheart alone")
     return metadata, tensors
 

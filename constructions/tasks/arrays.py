@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
-from constructions.tasks.task import Counts, Target, Task, make_task
+from constructions.tasks.task import Counts, Target, Task, make_task, require_sums_of_one
 
 Int64Array = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
@@ -253,10 +253,7 @@ def _checked_laws(laws: Float64Array, rows: int, *, full_support: bool) -> Float
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)).all(axis=1))
     if len(bad):
         raise InputError(f"laws: row {bad[0]} has an entry that is negative or not finite: {array[bad[0]].tolist()}")
-    sums = array.sum(axis=1)
-    bad = np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))
-    if len(bad):
-        raise InputError(f"laws: row {bad[0]} sums to {sums[bad[0]]}, expected 1 within 1e-9")
+    require_sums_of_one(array)
     bad = np.flatnonzero((array == 0).any(axis=1))
     if full_support and len(bad):
         raise HypothesisError(

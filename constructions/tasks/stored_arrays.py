@@ -3,6 +3,7 @@
 import hashlib
 import io
 import math
+import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from constructions.errors import FileFormatError
 from constructions.files import canonical_json, read_regular_file, write_atomically
 
+_LOCAL_HEADER = 30  # bytes before the name of a member
+_END_RECORD = 22  # bytes of the record that ends an archive
 _END_OF_ARCHIVE = b"\0\0"  # the length of a comment that is not there
 
 
@@ -71,13 +74,17 @@ def read_stored_arrays(path: Path) -> dict[str, NDArray]:
                 raise FileFormatError(f"{path} has the members {names}, expected distinct names that end in .npy")
             if any(member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1 for member in members):
                 raise FileFormatError(f"{path} is compressed or encrypted; byheart writes neither")
-            ends = [member.header_offset for member in members[1:]] + [archive.start_dir]
-            if any(member.header_offset + member.file_size > end for member, end in zip(members, ends, strict=True)):
-                raise FileFormatError(f"{path} has members that overlap")
-            if members and members[0].header_offset != 0:
-                raise FileFormatError(f"{path} does not begin with its first member")
-            if archive.comment or not data.endswith(_END_OF_ARCHIVE):
-                raise FileFormatError(f"{path} goes on after its archive")
+            end = 0
+            for member in sorted(members, key=lambda member: member.header_offset):
+                if (member.header_offset, member.compress_size) != (end, member.file_size):
+                    raise FileFormatError(f"{path} has members that overlap, lie apart or are of another size")
+                if member.orig_filename != member.filename:
+                    raise FileFormatError(f"{path} has the member {member.orig_filename!r}, expected a name alone")
+                name_length, extra_length = struct.unpack("<HH", data[end + 26 : end + 30])
+                end += _LOCAL_HEADER + name_length + extra_length + member.file_size
+            last = data[-_END_RECORD:]
+            if end != archive.start_dir or last[:4] != b"PK\x05\x06" or not last.endswith(_END_OF_ARCHIVE):
+                raise FileFormatError(f"{path} has bytes that belong to no member, or goes on after its archive")
             return {name.removesuffix(".npy"): _stored_array(path, name, archive.read(name)) for name in names}
     except FileFormatError:
         raise

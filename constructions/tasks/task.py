@@ -1,5 +1,7 @@
 """What is to be memorized: contexts, what follows them, and the target that the model must reach."""
 
+import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +21,7 @@ Origin = Literal["smoothed counts", "most frequent", "table", "own"]
 
 _LARGEST_COUNT = 2**53  # counts stay exact in float64
 _LARGEST_VOCABULARY_BYTES = 2**28
+_FAR_FROM_ONE = Fraction(1, 10**9)  # what the exact sum of a law may be away from 1
 _LARGEST_LAWS = 2**28  # entries: laws are dense, 2 GiB
 
 
@@ -235,11 +238,7 @@ class Task:
                 "laws of full support (Assumption 2)",
                 f"row {bad[0]} of laws has the entry {self.laws[bad[0]].min()}",
             )
-        with np.errstate(over="ignore"):
-            sums = self.laws.sum(axis=1)
-        bad = np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))
-        if len(bad):
-            raise InputError(f"laws: row {bad[0]} sums to {sums[bad[0]]}, expected 1")
+        require_sums_of_one(self.laws)
         if (self.labels != self.laws.argmax(axis=1)).any():
             raise InputError("labels must be the first mode of each law for the target 'laws'")
 
@@ -410,6 +409,36 @@ def smoothed_laws(counts: Counts, vocabulary_size: int) -> Float64Array:
     observed = (2 * vocabulary_size * counts.data + 1) / np.repeat(vocabulary_size * (2 * totals + 1), lengths)
     laws[np.repeat(np.arange(len(counts)), lengths), counts.indices] = observed
     return laws
+
+
+def require_sums_of_one(laws: Float64Array) -> None:
+    r"""Raise `InputError` unless the exact sum of each row is within $10^{-9}$ of 1; names the first that is not.
+
+    The order of summation plays no part, so that every reader of a file accepts the same laws. The sum less 1, rounded
+    once (`math.fsum`), decides wherever it is clear of the limit; where it is not, rationals do.
+
+    Args:
+        laws: Numbers of at least 0, `[rows, N]`.
+
+    Page: docs/rigour/certificate.md
+
+    Example:
+        >>> require_sums_of_one(np.array([[0.25, 0.75]]))
+        >>> require_sums_of_one(np.array([[0.25, 0.75], [0.25, 0.5]]))
+        Traceback (most recent call last):
+        constructions.errors.InputError: laws: row 1 sums to 0.75, expected 1 within 1e-9
+    """
+    for i, law in enumerate(laws):
+        entries = law.tolist()
+        within = max(entries) <= 2.0 and abs(math.fsum([*entries, -1.0])) < 0.9e-9
+        if not (within or abs(sum(map(Fraction, entries)) - 1) <= _FAR_FROM_ONE):
+            raise InputError(
+                f"laws: row {i} sums to {_shown(sum(map(Fraction, entries), Fraction(0)))}, expected 1 within 1e-9"
+            )
+
+
+def _shown(total: Fraction) -> float:
+    return float(min(total, Fraction(sys.float_info.max)))
 
 
 def _are_smoothed(laws: Float64Array, counts: Counts, vocabulary_size: int) -> bool:

@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import mpmath
 import numpy as np
@@ -22,10 +24,15 @@ from constructions.errors import FileFormatError, HypothesisError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.exact_network import rounded
 from constructions.models.model import Model
+from constructions.models.shapes import is_dana_network
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.test_in_balls import holds
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.rationals import exact_network_logits
+from verify.independent.ball_forward import BallForward, NoInformationError
+from verify.independent.integer_forward import IntegerForward
+from verify.independent.plain_model import PlainModel
+from verify.independent.plain_task import PlainTask, PlainVectorTask
 from verify.replica.formats import FLOAT32, FLOAT64
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
@@ -166,6 +173,10 @@ def values_are_rational(model):
     )
 
 
+def is_float64(model):
+    return not model.is_rational
+
+
 def in_balls(precision):
     return lambda model, given_inputs: logits_in_balls(model, given_inputs, precision)
 
@@ -195,15 +206,51 @@ def in_torch(number_format):
     return outputs
 
 
+def as_second_reader(model, given_inputs):
+    """The model and the inputs as the independent reader has them."""
+    with TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model.safetensors")
+        plain = PlainModel.read(Path(folder) / "model.safetensors")
+        if isinstance(given_inputs, VectorTask):
+            given_inputs.save(Path(folder) / "task.npz")
+            return plain, PlainVectorTask.read(Path(folder) / "task.npz")
+    contexts = [tuple(context) for context in given_inputs.tolist()]
+    nothing = {"counts": [], "tail_counts": [], "labels": [], "laws": None, "sha256": ""}
+    return plain, PlainTask("labels", "own", model.d_vocab_out, contexts, [], **nothing)
+
+
+def in_balls_of_the_second_reader(precision):
+    def outputs(model, given_inputs):
+        plain, task = as_second_reader(model, given_inputs)
+        examples = range(task.sizes()["contexts"])
+        return arb_mat(BallForward(plain, task, bits=precision).run(examples).outputs)
+
+    return outputs
+
+
+def in_integers(model, given_inputs):
+    plain, task = as_second_reader(model, given_inputs)
+    try:
+        with ctx.workprec(128):
+            found = IntegerForward(plain).run(task.contexts, keep_features=False, label="", progress=lambda *_: None)
+    except NoInformationError:  # scores of 10^100
+        return arb_mat([[arb("nan")] * model.d_vocab_out for _ in task.contexts])
+    with ctx.workprec(BITS):
+        error = arb(0, arb((found.logit_error, -found.logit_scale)))
+        return arb_mat([[arb((z, -found.logit_scale)) + error for z in row] for row in found.logits()])
+
+
 ARITHMETICS = {
     "balls of 64 bits": Arithmetic(in_balls(64), lambda model: True, 30),
     "balls of 256 bits": Arithmetic(in_balls(256), lambda model: True, 200),
     "balls of 1024 bits": Arithmetic(in_balls(1024), lambda model: True, 900),
+    "the second reader's balls": Arithmetic(in_balls_of_the_second_reader(128), is_float64, 90),
+    "the second reader's balls of 512 bits": Arithmetic(in_balls_of_the_second_reader(512), is_float64, 450),
+    "the second reader's integers": Arithmetic(in_integers, is_dana_network, 90),
     "rationals": Arithmetic(in_rationals, values_are_rational, BITS - 100),
-    "torch in float64": Arithmetic(in_torch(FLOAT64), lambda model: not model.is_rational, 31),
-    "torch in float32": Arithmetic(in_torch(FLOAT32), lambda model: not model.is_rational, 3),
+    "torch in float64": Arithmetic(in_torch(FLOAT64), is_float64, 31),
+    "torch in float32": Arithmetic(in_torch(FLOAT32), is_float64, 3),
 }
-OF_RATIONALS = [name for name in ARITHMETICS if not name.startswith("torch")]
 
 # ---------------------------------------------------------------------------------------------------------------------
 # One model for each kind of block and each option, of random numbers without any structure.
@@ -244,6 +291,7 @@ def random_blocks():
         **attention,
         **stacked,
         "attention-unshifted": (random_attention(rng, shifts=False),),
+        "network": (random_attention(rng, shifts=False),),
         "attention-scaled": (random_attention(rng, score_root=3),),
         "attention-task": (random_attention(rng, queries="task", skip=False),),
         "attention-task-neurons": (random_attention(rng, queries="task", skip=False), random_neurons(rng)),
@@ -277,7 +325,8 @@ def case_of(name, *, of_vectors):
     rng = np.random.default_rng(30)
     draw = rng.standard_normal
     read = {} if of_vectors else {"W_E": draw((3, 3)), "W_pos": draw((3, 3))}
-    model = Model(blocks=BLOCKS[name], W_U=draw((3, 2)), b_U=draw(2), **read)
+    W_U, b_U = draw((3, 2)), draw(2)
+    model = Model(blocks=BLOCKS[name], W_U=W_U, b_U=None if name == "network" else b_U, **read)
     if of_vectors:
         contexts = draw((1 if name.endswith("skip") else 3, 3, 3))
         return model, VectorTask(contexts, draw((3, 3)), np.zeros((3, 2)))
@@ -288,7 +337,13 @@ CASES = [
     pytest.param(name, of_vectors, id=f"{name}-{'vectors' if of_vectors else 'tokens'}")
     for name in BLOCKS
     for of_vectors in (False, True)
-    if (of_vectors or "task" not in name) and not (of_vectors and name == "nothing")
+    if (of_vectors or "task" not in name) and not (of_vectors and name in ("nothing", "network"))
+]
+EVALUATED = [
+    pytest.param(*case.values, name, id=f"{case.id}-{name}")
+    for case in CASES
+    for name, arithmetic in ARITHMETICS.items()
+    if arithmetic.takes(case_of(case.values[0], of_vectors=case.values[1])[0])
 ]
 
 
@@ -338,28 +393,28 @@ def evaluated(name, model, given_inputs):
 # The truth lies in every ball, and the balls of tame models are small.
 
 
-@pytest.mark.parametrize("arithmetic", [name for name in ARITHMETICS if name != "rationals"])
-@pytest.mark.parametrize(("name", "of_vectors"), CASES)
-def test_each_kind_of_block_is_evaluated_as_it_is_defined(arithmetic, name, of_vectors):
+@pytest.mark.parametrize(("name", "of_vectors", "arithmetic"), EVALUATED)
+def test_each_kind_of_block_is_evaluated_as_it_is_defined(name, of_vectors, arithmetic):
     for ball, exact in evaluated(arithmetic, *case_of(name, of_vectors=of_vectors)):
         assert ball.overlaps(exact)
         assert ball.rad() <= arb(2) ** -ARITHMETICS[arithmetic].bits
 
 
-@pytest.mark.parametrize("arithmetic", OF_RATIONALS)
+@pytest.mark.parametrize("arithmetic", [name for name in ARITHMETICS if "integers" not in name])
 @pytest.mark.parametrize(("root", "of_vectors"), [(1, False), (4, False), (1, True)])
 def test_rational_stacks_are_evaluated_as_they_are_defined(arithmetic, root, of_vectors):
     model, given_inputs = rational_case(root, of_vectors=of_vectors)
+    model = model if ARITHMETICS[arithmetic].takes(model) else rounded(model)
     assert ARITHMETICS[arithmetic].takes(model)
     for ball, exact in evaluated(arithmetic, model, given_inputs):
         assert ball.overlaps(exact)
         assert ball.rad() <= arb(2) ** -ARITHMETICS[arithmetic].bits
 
 
-@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+@pytest.mark.parametrize("arithmetic", [name for name in ARITHMETICS if "integers" not in name])
 @given(data=st.data(), rational=st.booleans(), hostile=st.booleans())
 def test_random_and_hostile_stacks_are_evaluated_as_they_are_defined(arithmetic, data, rational, hostile):
-    rational = arithmetic == "rationals" or (rational and arithmetic in OF_RATIONALS)
+    rational = arithmetic == "rationals" or (rational and ARITHMETICS[arithmetic].takes is not is_float64)
     model = data.draw(models(rational=rational, hostile=hostile))
     given_inputs = data.draw(inputs(model=model, hostile=hostile))
     if ARITHMETICS[arithmetic].takes(model):

@@ -38,12 +38,15 @@ OTHERS = {
 
 
 def require_yes(folder: Path, id: str, **parameters: int) -> None:
-    """Build the claim and let both readers answer."""
+    """Build the claim and let both readers answer, with the same facts."""
     summary = build_claim(claim(id), out=folder, parameters=parameters)
     assert summary["verdict"] == "PROVED", summary["headline"]
+    found = []
     for check in (check_memorization, check_independently):
         report = check(folder)
         assert report.verdict is Verdict.PROVED, report.summary()
+        found.append([report.checks[0].values[name] for name in ("contexts", "held", "wrong")])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("id", [pytest.param(id, marks=[pytest.mark.slow] * (id in SLOW)) for id in DEFAULTS])

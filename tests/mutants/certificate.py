@@ -6,6 +6,8 @@ CERTIFICATE = "tests/verify/certificates/test_certificate.py"
 MEMORIZATION = "tests/verify/certificates/test_memorization.py"
 CHECKER = "tests/verify/independent/test_checker.py"
 TAMPERING = "tests/falsify/test_tampering.py"
+DIVERGENCE = "tests/verify/independent/test_ball_divergence.py"
+BALLS = "tests/verify/independent/test_ball_forward.py"
 TWO_READERS = "tests/falsify/test_two_readers.py"
 
 
@@ -21,8 +23,32 @@ def of_checker(original: str, mutated: str, why: str, tests: str = CHECKER) -> M
     return Mutant("verify/independent/checker.py", original, mutated, tests, why)
 
 
-def of_files(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
-    return Mutant("verify/independent/plain_files.py", original, mutated, tests, why)
+def of_arrays(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/independent/plain_arrays.py", original, mutated, tests, why)
+
+
+def of_task(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/independent/plain_task.py", original, mutated, tests, why)
+
+
+def of_model(original: str, mutated: str, why: str, tests: str = TWO_READERS) -> Mutant:
+    return Mutant("verify/independent/plain_model.py", original, mutated, tests, why)
+
+
+def of_balls(original: str, mutated: str, why: str, tests: str = BALLS) -> Mutant:
+    return Mutant("verify/independent/ball_forward.py", original, mutated, tests, why)
+
+
+def of_answers(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/independent/ball_answers.py", original, mutated, tests, why)
+
+
+def of_evaluation(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/independent/evaluation.py", original, mutated, tests, why)
+
+
+def of_divergence(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
+    return Mutant("verify/independent/ball_divergence.py", original, mutated, tests, why)
 
 
 def of_forward(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
@@ -99,17 +125,6 @@ MUTANTS = [
         "np.minimum(above, divergence(logits, laws).lower())",
         "the lower end of a divergence is its bound",
         CHECKER,
-    ),
-    of_checker("    if reached >= claimed:", "    if reached:", "one context stands for all that are claimed"),
-    of_checker(
-        "gap[0] >= stored for gap in judged.margins",
-        "gap[1] >= stored for gap in judged.margins",
-        "a margin that may be there is there",
-    ),
-    of_checker(
-        "gap[1] >= stored for gap in judged.margins",
-        "gap[1] > 0 for gap in judged.margins",
-        "any margin refutes nothing",
     ),
     of_certificate(
         "(set(kind.bounds) if verdict is Verdict.PROVED else set())",
@@ -188,62 +203,130 @@ MUTANTS = [
     of_prover("    if columns == features.shape[1]:", "    if True:", "the skip connection is left out"),
     of_prover("wrong = np.flatnonzero(judged.margin_upper <= 0.0)", "wrong = []", "a wrong argmax is not found"),
     # The independent checker.
-    of_checker(
-        "if network.sha256 != subject.network:", "if False:", "the hash of the model is not compared", TAMPERING
-    ),
+    of_checker("if model.sha256 != subject.model:", "if False:", "the hash of the model is not compared", TAMPERING),
     of_checker("if task.sha256 != subject.task:", "if False:", "the hash of the task is not compared", TAMPERING),
     of_checker(
-        "if sizes != dict(subject.sizes) or task.target != subject.target:", "if False:", "sizes are free", TAMPERING
+        "if sizes != dict(subject.sizes) or (task.target, task.origin) != (subject.target, subject.origin):",
+        "if (task.target, task.origin) != (subject.target, subject.origin):",
+        "sizes are free",
+        TAMPERING,
     ),
-    of_checker('if not fits or not most < sizes["d_vocab"]:', "if False:", "any network fits any task", TAMPERING),
-    of_checker("dyadic(gap - 2 * error, scale)", "dyadic(gap, scale)", "the margin leaves out the error"),
-    of_checker("dyadic(gap - 2 * error, scale)", "dyadic(gap - error, scale)", "the margin has half of the error"),
-    of_checker("dyadic(gap + 2 * error, scale)", "dyadic(gap, scale)", "a margin is refuted without its error"),
-    of_checker("return value + arb(0, 2 * self.error)", "return value", "the divergence leaves out the error"),
-    of_checker("return value + arb(0, 2 * self.error)", "return value + arb(0, self.error)", "half of the error"),
-    of_checker(" * arb(0, 2 * self.error).exp()", "", "the label's divergence leaves out the error"),
-    of_checker("* arb(0, 2 * self.error).exp()", "* arb(0, self.error).exp()", "half of the error"),
-    of_checker("if token != label), arb(0)", "if True), arb(0)", "the label counts among the others"),
+    of_checker(" or (task.target, task.origin) != (subject.target, subject.origin)", "", "origins are free", TAMPERING),
+    of_checker("    if not fits:", "    if False:", "any model fits any task", TAMPERING),
     of_checker(
-        'if stored["smallest_singular_value_lower"] <= smallest and', "if", "the singular value is not compared"
+        "answers |= zip(open_ones, self._judged(open_ones, bits), strict=True)",
+        "answers |= zip(open_ones, self._judged(open_ones, BITS), strict=True)",
+        "what is open gets no more bits",
     ),
-    of_checker(' and condition <= stored["condition_upper"]:', ":", "the condition number is not compared"),
-    of_checker("feature_bits=_MORE_BITS", "feature_bits=60", "features never get more digits"),
-    of_checker("if rows > columns:", "if False:", "more rows than columns"),
-    of_checker("    if stored <= least[0]:", "    if stored <= least[1] + 1:", "the margin is not compared"),
-    of_checker("if any(upper < stored for _, upper in gaps):", "if False:", "no margin is refuted"),
     of_checker(
-        "if gap is not None and gap[1] <= 0]", "if gap is not None and gap[1] < -100]", "a wrong argmax is not found"
+        "bits <= BITS else self._empirical(memorized", "True else self._empirical(memorized", "the memorized never do"
     ),
-    of_checker("if mean <= most_mean and all(", "if all(", "the mean is not compared"),
-    of_checker(" and all(ball <= most for ball in judged.divergences):", ":", "the largest is not compared"),
-    of_checker('if claim.values["occurrences"] != occurrences:', "if False:", "any number of occurrences"),
-    of_checker("if lower <= mean and mean <= upper:", "if mean <= upper:", "the lower end is not compared"),
-    of_checker("if lower <= mean and mean <= upper:", "if lower <= mean:", "the upper end is not compared"),
-    of_checker("total += sum(counts.values()) * row.divergence", "total += row.divergence", "the tail is not weighted"),
-    of_checker("if (Fraction(nearest) - value) * direction >= 0 else", "if True else", "bounds are rounded to nearest"),
+    of_checker("if most is None or rows > most:", "if most is None:", "more rows than the rank can be"),
+    of_checker(
+        "return columns if columns in (alone, alone + self.evaluation.model.d_model) else None",
+        "return columns",
+        "features of any columns",
+    ),
+    of_checker(" else columns  # Lemma Y6", " else 10**9", "a layer has features of any rank"),
+    of_checker("*((bits, 2 * SMALL) for", "*((bits, SMALL) for", "features never get more digits"),
+    of_checker(
+        'if not self.evaluation.is_layer or stored["pairs"] != ', 'if stored["pairs"] != ', "any model is saturated"
+    ),
+    of_checker("    if named & wrong:", "    if False:", "a context that is not held may be named"),
+    of_checker("    if named - held:", "    if False:", "a context that is not decided may be named"),
+    of_checker('    if len(wrong) < stored["wrong"]:', "    if False:", "contexts that are not decided are wrong"),
+    of_checker('if len(answers) - len(held) < stored["wrong"]:', "if False:", "contexts that are held are wrong"),
+    of_checker("if any(gap < least for gap in gaps):", "if False:", "no margin is refuted"),
+    of_checker("if not all(least <= gap for gap in gaps):", "if False:", "the margin is not compared"),
+    of_checker("if not (mean <= most_mean and all(", "if not (all(", "the mean is not compared"),
+    of_checker("if not (mean <= most_mean and all(each.loss <= most for each in answers)):", "if False:", "no loss is"),
+    of_checker('if "guess_lower" in stored and not (', "if False and not (", "any guess"),
+    of_checker(
+        'follows = stored.get("smallest_singular_value_lower", Fraction(0)) <= smallest', "follows = True", "any"
+    ),
+    of_checker(' or condition <= stored["condition_upper"]):', " or True):", "the condition number is not compared"),
+    of_checker("if share > limit)", "if not share <= limit)", "what may be saturated is"),
+    of_checker("if share <= limit)", "if not share > limit)", "what may not be saturated is not"),
+    of_checker('if stored["occurrences"] != occurrences:', "if False:", "any number of occurrences"),
+    of_checker("total += sum(of_context.values()) * divergence", "total += divergence", "the tail is not weighted"),
+    of_checker(
+        "return sum(counts.values()) * found.empirical", "return found.empirical", "the memorized are not weighted"
+    ),
+    of_answers("margin + arb(0, 2 * error)", "margin", "the margin leaves out the error"),
+    of_answers("margin + arb(0, 2 * error)", "margin + arb(0, error)", "the margin has half of the error"),
+    of_answers("right = self.margin is None or self.margin > 0", "right = not self.margin <= 0", "what may be, is"),
+    of_answers("else right and self.loss <= tolerance", "else right", "a law is held by its mode"),
+    of_answers(
+        "else wrong or self.loss > tolerance", "else wrong or not self.loss <= tolerance", "what may be wrong is"
+    ),
+    of_answers("_largest(distances)", "distances[0]", "one output of several counts"),
+    of_answers("return mean - sum((entropy", "return mean - 0 * sum((entropy", "the laws have no entropy"),
+    of_evaluation(
+        "arb((found.logit_error, -found.logit_scale))", "arb(0)", "integers are exact, although they were rounded"
+    ),
+    of_divergence("error + widest", "error", "wide balls are points"),
+    of_divergence(
+        "_least, [logits[place] for place in modes]", "_largest, [logits[p] for p in modes]", "one mode wins"
+    ),
+    of_divergence("return value + arb(0, 2 * self.error)", "return value", "the divergence leaves out the error"),
+    of_divergence("return value + arb(0, 2 * self.error)", "return value + arb(0, self.error)", "half of the error"),
+    of_divergence(" * arb(0, 2 * self.error).exp()", "", "the label's divergence leaves out the error"),
+    of_divergence("* arb(0, 2 * self.error).exp()", "* arb(0, self.error).exp()", "half of the error"),
+    of_divergence("if token != label), arb(0)", "if True), arb(0)", "the label counts among the others"),
+    of_checker(
+        "if lower <= at_least_zero(mean) and mean <= upper:", "if mean <= upper:", "the lower end is not compared"
+    ),
+    of_checker(
+        "if lower <= at_least_zero(mean) and mean <= upper:",
+        "if lower <= at_least_zero(mean):",
+        "the upper end is not compared",
+    ),
+    Mutant(
+        "verify/independent/ball_ends.py",
+        "if (Fraction(nearest) - value) * direction >= 0 else",
+        "if True else",
+        CHECKER,
+        "bounds are rounded to nearest",
+    ),
     # Its reading.
-    of_files('if typecode == "d" and not all(map(math.isfinite, values)):', "if False:", "NaN is a weight"),
-    of_files("member.compress_type != zipfile.ZIP_STORED or ", "", "compressed arrays are unpacked", TAMPERING),
-    of_files(
+    of_arrays('if typecode == "d" and not all(map(math.isfinite, values)):', "if False:", "NaN is a weight"),
+    of_arrays("member.compress_type != zipfile.ZIP_STORED or ", "", "compressed arrays are unpacked", TAMPERING),
+    of_arrays(
         "if len({member.filename for member in members}) != len(members):",
         "if False:",
         "an array may come twice",
         TAMPERING,
     ),
-    of_files("if item * math.prod(shape) != len(body):", "if False:", "an array may be shorter than its shape"),
-    of_files("if len(set(contexts) | set(tail)) != len(contexts) + len(tail):", "if False:", "contexts may repeat"),
-    of_files("if len(result) != len(pairs):", "if False:", "a tensor may come twice"),
-    of_files("not all(x > 0 for x in laws.values)", "False", "a law may have a zero", TWO_READERS),
-    of_files("if sorted(spans) != sorted(pairwise(ends)) or", "if", "tensors may overlap"),
-    of_files("not all(count >= 1 for count in counts)", "False", "counts may be zero", TWO_READERS),
-    of_files("stop - start != 8 * math.prod(shape) or ", "", "a tensor may be shorter than its shape"),
+    of_arrays("if item * math.prod(shape) != len(body):", "if False:", "an array may be shorter than its shape"),
+    of_task("if len(set(contexts) | set(tail)) != len(contexts) + len(tail):", "if False:", "contexts may repeat"),
+    of_arrays("if len(result) != len(pairs):", "if False:", "a tensor may come twice"),
+    of_task("not all(x > 0 for x in laws.values)", "False", "a law may have a zero", TWO_READERS),
+    of_arrays("if sorted(spans) != sorted(pairwise(ends)) or", "if", "tensors may overlap"),
+    of_task("near = abs(math.fsum([*law, -1.0])) < 0.9e-9", "near = True", "laws of any sum", TWO_READERS),
+    of_task("if origin not in _origins(counts, labels, laws):", "if False:", "origins of any words", TWO_READERS),
+    of_task("not all(count >= 1 for count in counts)", "False", "counts may be zero", TWO_READERS),
+    of_arrays("stop - start != 8 * math.prod(shape) or ", "", "a tensor may be shorter than its shape"),
     # Its forward pass.
     of_forward("return self.error * self.forward.unembedding_norm", "return 0", "the logits have no error"),
     of_forward("return self.error * self.forward.unembedding_norm", "return self.error", "the error is not carried"),
     of_forward("error=(n_heads * (length * delta + 1) <<", "error=(n_heads <<", "attention has no error"),
     of_forward("features_error=2 + (length * delta >> dropped)", "features_error=0", "the features have no error"),
-    of_forward("scaled = [mantissa >> top - exponent for", "scaled = [mantissa for", "exponents are ignored"),
+    of_forward("self.pairs[i][0] >> top - self.pairs[i][1] for", "self.pairs[i][0] for", "exponents are ignored"),
+    of_forward("shifted(m, exponent - top) for", "m for", "exponents are ignored where they are common"),
+    of_forward("if total >> bits - 1:", "if total:", "a sum of few digits divides"),
+    # Its models of any blocks, and their balls.
+    of_model("number.hex() == value and 0 < number < math.inf", "0 < number < math.inf", "epsilon in any words"),
+    of_model("type(value) is int and 1 <= value", "1 <= value", "True is a root"),
+    of_model('set(options) != _OPTIONS[options["kind"]]', "False", "unknown options"),
+    of_balls("seen[: i + 1] if attends", "seen if attends", "a causal position reads what follows"),
+    of_balls("query * (1 / root)", "query * root", "scores are multiplied by the root"),
+    of_balls("u / 2 * (-u / arb(2).sqrt()).erfc()", "u / 2 * (u / arb(2).sqrt()).erfc()", "the other tail"),
+    of_balls("shift = list(map(add, shift, moved)) if shift else moved", "shift = shift or moved", "shifts are lost"),
+    of_balls("/ width + epsilon).rsqrt()", "/ width).rsqrt()", "no epsilon"),
+    of_balls(
+        "            rows = [list(map(add, row, self.shift)) for row in rows]\n", "            pass\n", "no shift"
+    ),
+    of_divergence("return lower if lower > 0 else arb(0)", "return lower", "a divergence may be below 0", DIVERGENCE),
     of_forward("(h << scale - sum_scale) + (n << scale - embedded.scale)", "(h << scale - sum_scale)", "no skip"),
     # Its ranks.
     of_rank(

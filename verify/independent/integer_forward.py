@@ -6,6 +6,7 @@ Page: docs/rigour/certificate.md
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import add, mul
+from typing import Any
 
 from flint import arb, ctx, fmpz, fmpz_mat
 
@@ -17,26 +18,31 @@ from verify.arithmetic.integers import (
     matrix_of,
     rescaled,
     row_of,
+    rows_of,
+    shifted,
     split,
     split_matrix,
 )
-from verify.independent.plain_files import PlainNetwork
+from verify.independent.ball_forward import NoInformationError
+from verify.independent.plain_model import PlainModel
 from verify.progress import Progress
 
 BITS = 128  # of attention weights, and of balls
+FEW_BITS = 60  # of attention weights that FLINT multiplies fastest
 _GUARD = 32  # more bits while exponentials are taken
-
-
-class NoInformationError(Exception):
-    """A ball became too wide to say anything; leads to UNDECIDED."""
+_ROOM = (
+    64  # a context whose largest score is so many bits below that of its last token needs no exponentials of its own
+)
+_DENSE = 32  # a product of all queries with all keys is made if it is at most so many times what is needed
+_CHUNK = 4096  # contexts whose attention weights are in memory together
 
 
 class IntegerForward:
-    """The tensors as exact integers, ready to be run on contexts."""
+    """The tensors of a network of one attention as exact integers, ready to be run on contexts."""
 
-    def __init__(self, network: PlainNetwork) -> None:
-        tensors = network.tensors
-        self.network = network
+    def __init__(self, network: PlainModel) -> None:
+        tensors = {name.rpartition(".")[2]: tensor for name, tensor in network.tensors.items()}
+        self.tensors = tensors
         self.query, self.key, self.value, self.output, self.unembedding = (
             Integers.exact(tensors[name].values) for name in ("W_Q", "W_K", "W_V", "W_O", "W_U")
         )
@@ -55,26 +61,26 @@ class IntegerForward:
         label: str,
         progress: Progress,
         feature_bits: int = SMALL,
+        bits: int = BITS,
     ) -> "Outputs":
         r"""The hidden vectors at the last position, and the features if asked for, with their error bounds.
 
-        For one context and head let $e_s$ be the exponentials, each enclosed as $m 2^x$ within 2 units of $m$, which
-        has 128 bits. Shifted to the largest exponent they are integers $E_s$ within 3 units of the true values, so
-        with $E = \sum_s E_s \ge 2^{127}$ and $S$ positions
+        Let b be the bits of attention weights. For one context and head let $e_s$ be the exponentials, each enclosed
+        as $m 2^x$ within 2 units of $m$, which has b bits. In a common unit that is at most that of the largest they
+        are integers $E_s$ with $E = \sum_s E_s$, so that with $S$ positions
 
-        $$ \Bigl| a_s - \frac{E_s}{E} \Bigr| \le \frac{3 + 3 S}{2^{127} - 3 S} \le \frac{7 (S + 1)}{2^{128}}, $$
+        $$ \Bigl| a_s - \frac{E_s}{E} \Bigr| \le \frac{3 + 3 S}{2^{b-1} - 3 S} \le \frac{7 (S + 1)}{2^b}, $$
 
-        and one more unit of $2^{-128}$ for rounding the quotient down: $\delta = 1 + 7 (S + 1)$ units in all.
+        and one more unit of $2^{-b}$ for rounding the quotient down: $\delta = 1 + 7 (S + 1)$ units in all.
 
-        A feature is $\sum_s a_s v_s$ with exact $v_s$, $|v_s| < 2^b$: known within $S \delta$ units of $2^{b - 128}$,
-        and one for rounding it down to `feature_bits` bits, at most 128. The hidden vector is
-        $x_S + \sum_{h,s} a^h_s u^h_s$ with $u^h_s = v^h_s W_O^h$, each $u$ brought to 128 bits in a common unit,
-        rounded down if it is longer: known within $H (S \delta + 1)$ of these units, since $\sum_s a_s \le 1$. Only the
-        values that occur, one for each position and token, are multiplied by $W_O$, and the coordinates of one $u^h_s$
-        are packed into a single long integer.
+        A feature is $\sum_s a_s v_s$ with exact $v_s$, $|v_s| < 2^c$: known within $S \delta$ units of $2^{c - b}$,
+        and one for rounding it down to `feature_bits` bits, at most b. The hidden vector is
+        $x_S + \sum_{h,s} a^h_s u^h_s$ with $u^h_s = v^h_s W_O^h$, each $u$ brought to b bits in a common unit,
+        rounded down if it is longer: known within $H (S \delta + 1)$ of these units, since $\sum_s a_s \le 1$. Only
+        the values that occur, one for each position and token, are multiplied by $W_O$; the sum over the heads is one
+        product of matrices for each of them, with the weights of all contexts that it stands in.
         """
-        shapes = self.network.sizes()
-        d_model, d_qk, d_head, n_heads = (shapes[name] for name in ("d_model", "d_qk", "d_head", "n_heads"))
+        (n_heads, d_model, d_qk), d_head = self.tensors["W_Q"].shape, self.tensors["W_V"].shape[2]
         length = len(contexts[0])
         pairs = sorted({pair for context in contexts for pair in enumerate(context)})
         index = {pair: i for i, pair in enumerate(pairs)}
@@ -90,50 +96,51 @@ class IntegerForward:
         largest_value = row_sum * self.value.largest()
         value_bits = largest_value.bit_length()
         value_scale = embedded.scale + self.value.scale
-        cut = (largest_value * self.output_norm).bit_length() - BITS  # negative where u is short of 128 bits
-        sum_scale = BITS + value_scale + self.output.scale - cut
+        cut = (largest_value * self.output_norm).bit_length() - bits  # negative where u is short of that many bits
+        sum_scale = bits + value_scale + self.output.scale - cut
         delta = 1 + 7 * (length + 1)
-        dropped = BITS + 1 - feature_bits
+        dropped = bits + 1 - feature_bits
 
-        slots = _Slots.of(d_model, ((n_heads + 1) << 2 * BITS + 1).bit_length())
-        sums = [fmpz(0) for _ in contexts]
-        features = []
+        powers: list[dict[int, _Exponentials]] = []
+        values: list[list[list[int]]] = []
+        moved: list[list[list[int]]] = []
         score_scale = 2 * embedded.scale + self.query.scale + self.key.scale
         for head in range(n_heads):
-            query, key = (
-                split_matrix(x * _head(tensor, head, d_model, d_qk), d_qk) for tensor in (self.query, self.key)
+            query, key = (x * _head(tensor, head, d_model, d_qk) for tensor in (self.query, self.key))
+            powers.append(
+                {last: _Exponentials.of(scores, score_scale, bits) for last, scores in _scores(query, key, needed)}
             )
             value = x * _head(self.value, head, d_model, d_head)
-            moved = split_matrix(value * _head(self.output, head, d_head, d_model), d_model)
-            packed = [slots.pack(rescaled(row, -cut)) for row in moved]
-            weights = {
-                last: _exponentials({i: sum(map(mul, query[last], key[i])) for i in seen}, score_scale)
-                for last, seen in needed.items()
-            }
-            attention = [_attention(weights[cell[-1]], cell) for cell in cells]
-            for i, cell in enumerate(cells):
-                sums[i] += sum(map(mul, attention[i], [packed[k] for k in cell]))
+            output = split_matrix(value * _head(self.output, head, d_head, d_model), d_model)
+            moved.append([rescaled(row, -cut) for row in output])
+            values.append(split_matrix(value, d_head) if keep_features else [])
+            progress(label, (head + 1) / (2 * n_heads), f"head {head + 1} of {n_heads}")
+        reads = [fmpz_mat(n_heads, d_model, [n for of_head in moved for n in of_head[r]]) for r in range(len(pairs))]
+        sums: list[list[Any]] = []
+        features: list[list[int]] = [[] for _ in range(n_heads)]
+        for start in range(0, len(cells), _CHUNK):
+            chunk = cells[start : start + _CHUNK]
+            attention = [[of_head[cell[-1]].attention(cell) for cell in chunk] for of_head in powers]
+            sums += _sum_over_heads(attention, chunk, reads, d_model)
             if keep_features:
-                rounded = _weighted_rows(attention, cells, split_matrix(value, d_head), value_bits + dropped)
-                features.append(compact(rounded, feature_bits))
-            progress(label, (head + 1) / n_heads, f"head {head + 1} of {n_heads}")
+                for kept, weights, value in zip(features, attention, values, strict=True):
+                    kept += _weighted_rows(weights, chunk, value, value_bits + dropped)
+            done = min(start + _CHUNK, len(cells))
+            progress(label, (1 + done / len(cells)) / 2, f"context {done} of {len(cells)}")
         last_rows = [row_of(embedded.values, cell[-1], d_model) for cell in cells]
         # x_S and the sum over the heads, at the finer of their two scales.
         scale = max(sum_scale, embedded.scale)
         return Outputs(
             forward=self,
             hidden=[
-                [
-                    (h << scale - sum_scale) + (n << scale - embedded.scale)
-                    for h, n in zip(slots.unpack(s), row, strict=True)
-                ]
+                [(h << scale - sum_scale) + (n << scale - embedded.scale) for h, n in zip(s, row, strict=True)]
                 for s, row in zip(sums, last_rows, strict=True)
             ],
             scale=scale,
-            error=(n_heads * (length * delta + 1) << BITS) << scale - sum_scale,
-            features=features,
+            error=(n_heads * (length * delta + 1) << bits) << scale - sum_scale,
+            features=[compact(kept, feature_bits) for kept in features] if keep_features else [],
             feature_bits=feature_bits,
-            features_scale=BITS + value_scale - value_bits - dropped,
+            features_scale=bits + value_scale - value_bits - dropped,
             features_error=2 + (length * delta >> dropped),
             last=last_rows,
             last_scale=embedded.scale,
@@ -141,7 +148,7 @@ class IntegerForward:
 
     def _embed(self, pairs: list[tuple[int, int]]) -> Integers:
         """The embedded tokens x = W_E[t] + W_pos[s] of the pairs (s, t), one row each."""
-        tokens, positions = self.network.tensors["W_E"], self.network.tensors["W_pos"]
+        tokens, positions = self.tensors["W_E"], self.tensors["W_pos"]
         width = tokens.shape[1]
         exact = Integers.exact([x for s, t in pairs for part in (tokens.row(t), positions.row(s)) for x in part])
         rows = split(exact.values, width)
@@ -153,7 +160,7 @@ class Outputs:
     """What the network does with some contexts, in integers; each error is in units of its scale."""
 
     forward: IntegerForward
-    hidden: list[list[int]]
+    hidden: list[list[Any]]  # integers of FLINT
     scale: int
     error: int
     features: list[Sequence[int]]
@@ -174,7 +181,7 @@ class Outputs:
 
     def logits(self) -> Iterator[list[int]]:
         """The logits of one context after the other."""
-        columns = self.forward.network.sizes()["d_vocab_out"]
+        columns = self.forward.tensors["W_U"].shape[1]
         block = max(1, 2**20 // columns)
         for start in range(0, len(self.hidden), block):
             rows = self.hidden[start : start + block]
@@ -182,7 +189,7 @@ class Outputs:
 
     def feature_rows(self, with_skip: bool) -> Iterator[list[int]]:
         """The features, one row per context, at `features_scale` and within `features_error`."""
-        d_head = self.forward.network.sizes()["d_head"]
+        d_head = self.forward.tensors["W_V"].shape[2]
         for i, last in enumerate(self.last):
             row = rescaled(last, self.features_scale - self.last_scale) if with_skip else []
             for head in self.features:
@@ -190,17 +197,63 @@ class Outputs:
             yield row
 
 
-def _exponentials(scores: dict[int, int], scale: int) -> dict[int, tuple[int, int]]:
-    """For each score n the pair (m, x), m of 128 bits: exp((n - largest) / 2^scale) is within 2 units of m 2^x."""
+@dataclass(frozen=True)
+class _Exponentials:
+    """What one last token sees: of each row the pair (m, x) with the exponential within 2 units of m 2^x.
+
+    In units of `_ROOM` bits less than the largest of them they are the integers `common`, the sum of which over a
+    context is at least 2^(bits - 1) unless the largest score of the context lies further below.
+    """
+
+    bits: int
+    pairs: dict[int, tuple[int, int]]
+    common: dict[int, int]
+
+    @classmethod
+    def of(cls, scores: dict[int, fmpz], scale: int, bits: int) -> "_Exponentials":
+        pairs = _exponentials(scores, scale, bits)
+        top = max(exponent for _, exponent in pairs.values()) - _ROOM
+        return cls(bits, pairs, {i: shifted(m, exponent - top) for i, (m, exponent) in pairs.items()})
+
+    def attention(self, cell: list[int]) -> list[int]:
+        """The attention weights of one context in units of 2^-bits; their error is bounded in `IntegerForward.run`."""
+        common, bits = self.common, self.bits
+        chosen = [common[i] for i in cell]
+        total = sum(chosen)
+        if total >> bits - 1:
+            return [(value << bits) // total for value in chosen]
+        top = max(self.pairs[i][1] for i in cell)
+        chosen = [self.pairs[i][0] >> top - self.pairs[i][1] for i in cell]
+        total = sum(chosen)
+        return [(value << bits) // total for value in chosen]
+
+
+def _scores(query: fmpz_mat, key: fmpz_mat, needed: dict[int, set[int]]) -> Iterator[tuple[int, dict[int, fmpz]]]:
+    """Each last token with the scores of what it sees: of all keys at once, unless most would not be needed."""
+    width = query.ncols()
+    rows = list(rows_of(query)) if width else [[] for _ in range(query.nrows())]
+    if len(needed) * key.nrows() <= _DENSE * sum(map(len, needed.values())):
+        asked = fmpz_mat(len(needed), width, [n for last in needed for n in rows[last]])
+        for (last, seen), scores in zip(needed.items(), rows_of(asked * key.transpose()), strict=True):
+            yield last, {i: scores[i] for i in seen}
+        return
+    keys = list(rows_of(key))
+    for last, seen in needed.items():
+        yield last, {i: sum(map(mul, rows[last], keys[i]), fmpz(0)) for i in seen}
+
+
+def _exponentials(scores: dict[int, fmpz], scale: int, bits: int = BITS) -> dict[int, tuple[int, int]]:
+    """For each score n the pair (m, x), m of so many bits: exp((n - largest) / 2^scale) is within 2 units of m 2^x."""
     top = max(scores.values())
     result = {}
-    with ctx.workprec(BITS + _GUARD):
+    with ctx.workprec(bits + _GUARD):
+        unit = arb((1, -scale))
         for i, score in scores.items():
-            ball = arb((score - top, -scale)).exp()
+            ball = (arb(score - top) * unit).exp()
             if not ball.is_finite() or not ball > 0:
                 raise NoInformationError("attention scores differ by more than can be told apart")
             mantissa, exponent = map(int, ball.mid().man_exp())
-            excess = mantissa.bit_length() - BITS
+            excess = mantissa.bit_length() - bits
             m = mantissa >> excess if excess >= 0 else mantissa << -excess
             if not ball.rad() <= arb((1, exponent + excess)):
                 raise NoInformationError("attention scores differ by more than can be told apart")
@@ -208,13 +261,20 @@ def _exponentials(scores: dict[int, int], scale: int) -> dict[int, tuple[int, in
     return result
 
 
-def _attention(weights: dict[int, tuple[int, int]], cell: list[int]) -> list[int]:
-    """The attention weights of one context as integers over 2^128; the error is bounded in `IntegerForward.run`."""
-    chosen = [weights[i] for i in cell]
-    top = max(exponent for _, exponent in chosen)
-    scaled = [mantissa >> top - exponent for mantissa, exponent in chosen]
-    total = sum(scaled)
-    return [(value << BITS) // total for value in scaled]
+def _sum_over_heads(
+    attention: list[list[list[int]]], cells: list[list[int]], reads: list[fmpz_mat], width: int
+) -> list[list[Any]]:
+    """For each context the sum over heads and positions of the attention weight times the row that is read."""
+    readers: dict[int, list[tuple[int, int]]] = {}
+    for i, cell in enumerate(cells):
+        for k, r in enumerate(cell):
+            readers.setdefault(r, []).append((i, k))
+    parts: list[list[list[Any]]] = [[] for _ in cells]
+    for r, members in readers.items():
+        weights = fmpz_mat(len(members), len(attention), [head[i][k] for i, k in members for head in attention])
+        for (i, _), row in zip(members, rows_of(weights * reads[r]), strict=True):
+            parts[i].append(row)
+    return [list(map(sum, zip(*rows, strict=True))) for rows in parts] if width else []
 
 
 def _weighted_rows(attention: list[list[int]], cells: list[list[int]], value: list[list[int]], shift: int) -> list[int]:
@@ -224,30 +284,6 @@ def _weighted_rows(attention: list[list[int]], cells: list[list[int]], value: li
         columns = zip(*(value[i] for i in cell), strict=True)
         result.extend([sum(map(mul, weights, column)) >> shift for column in columns])
     return result
-
-
-@dataclass(frozen=True)
-class _Slots:
-    """Signed integers side by side in one long integer, which adds and scales them all at once."""
-
-    size: int  # bytes of a slot; every integer must stay below half of what it can hold
-    offset: int  # half of that, in every slot
-    count: int
-
-    @classmethod
-    def of(cls, count: int, bits: int) -> "_Slots":
-        size = (bits + 1) // 8 + 1
-        return cls(size, sum(1 << 8 * size * i + 8 * size - 1 for i in range(count)), count)
-
-    def pack(self, integers: list[int]) -> fmpz:
-        half = 1 << 8 * self.size - 1
-        data = b"".join((n + half).to_bytes(self.size, "little") for n in integers)
-        return fmpz(int.from_bytes(data, "little") - self.offset)
-
-    def unpack(self, packed: fmpz) -> list[int]:
-        half = 1 << 8 * self.size - 1
-        data = (int(packed) + self.offset).to_bytes(self.size * self.count, "little")
-        return [int.from_bytes(data[i : i + self.size], "little") - half for i in range(0, len(data), self.size)]
 
 
 def _head(tensor: Integers, head: int, rows: int, columns: int) -> fmpz_mat:

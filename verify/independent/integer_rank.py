@@ -12,6 +12,8 @@ from itertools import repeat
 from operator import add, mul
 from typing import Any, Protocol
 
+from flint import arb, arb_mat
+
 from constructions.errors import InputError
 from verify.arithmetic.integers import (
     SMALL,
@@ -26,13 +28,14 @@ from verify.arithmetic.integers import (
     shifted,
     truncated,
 )
-from verify.independent.plain_files import PlainArray
+from verify.independent.ball_forward import NoInformationError
+from verify.independent.plain_arrays import PlainArray
 from verify.verdict import Verdict
 
 _BLOCK = 1024  # rows of a product that are looked at together
 
 
-class FeatureRows(Protocol):
+class FeatureMatrix(Protocol):
     """Integers at `features_scale`, each within `features_error` units of a feature, of `feature_bits` bits."""
 
     @property
@@ -47,6 +50,69 @@ class FeatureRows(Protocol):
     def feature_rows(self, with_skip: bool) -> Iterator[list[int]]:
         """The rows of the matrix, one after the other."""
         ...
+
+
+@dataclass(frozen=True)
+class FeatureRows:
+    """Features as integers at `features_scale`, each within `features_error` units, and the rows that are skipped.
+
+    Args:
+        rows: One row for each example, of less than `feature_bits` bits and a sign.
+        last: The rows that come before them in the matrix with a skip connection.
+        features_scale: The scale.
+        features_error: Bound of the error of each.
+        feature_bits: How many bits they have.
+    """
+
+    rows: list[Sequence[int]]
+    last: list[Sequence[int]]
+    features_scale: int
+    features_error: int
+    feature_bits: int
+
+    @classmethod
+    def of(cls, features: list[list[arb]], last: list[list[arb]], bits: int = SMALL) -> "FeatureRows":
+        r"""The integers for features that are balls.
+
+        With $2^b$ above all of them the unit is $2^{b - f}$ for f bits. If all numbers of a scaled ball have one floor
+        n, the feature is in $[n, n + 1)$; else n is the floor of its midpoint, off by at most 1 and the radius.
+
+        Raises:
+            NoInformationError: A feature is a ball without bounds.
+        """
+        width, size = len(features[0]), len(features)
+        entries = arb_mat(size, width, [x for row in features for x in row])
+        top = max((x.abs_upper() for x in entries.entries()), default=arb(0))
+        if not top.is_finite():
+            raise NoInformationError("a feature is not known to be below any bound")
+        mantissa, exponent = map(int, top.man_exp())
+        scale = bits - mantissa.bit_length() - exponent
+        values, error = [], 1
+        for x in (entries * arb((1, scale))).entries():
+            n = x.floor().unique_fmpz()
+            if n is None:
+                mantissa, exponent = map(int, x.mid().man_exp())
+                n = shifted(mantissa, exponent)
+                error = max(error, 1 + _above(x.rad()))
+            values.append(int(n))
+        rows = [compact(values[i * width : (i + 1) * width], bits) for i in range(size)]
+        return cls(rows, [_floors(row, scale) for row in last], scale, error + 1, bits)
+
+    def feature_rows(self, with_skip: bool) -> Iterator[list[int]]:
+        """The rows of the matrix, one after the other."""
+        for i, row in enumerate(self.rows):
+            yield [*(self.last[i] if with_skip else []), *row]
+
+
+def _above(x: arb) -> int:
+    """An integer at or above an exact ball of at least 0."""
+    mantissa, exponent = map(int, x.man_exp())
+    return shifted(mantissa, exponent) + 1
+
+
+def _floors(row: list[arb], scale: int) -> list[int]:
+    """Integers within 2 units of balls that are all but exact."""
+    return [shifted(int(m), int(e) + scale) for m, e in (x.mid().man_exp() for x in row)]
 
 
 @dataclass(frozen=True)
@@ -161,7 +227,7 @@ def _defects(rows: Sequence[Sequence[int]], factors: Sequence[Sequence[int]], sc
 
 
 def rank_bounds(
-    outputs: FeatureRows, with_skip: bool, witness: dict[str, PlainArray]
+    outputs: FeatureMatrix, with_skip: bool, witness: dict[str, PlainArray]
 ) -> tuple[Fraction, Fraction] | None:
     """Lower bound of the smallest singular value and upper bound of the condition number, or `None`.
 
@@ -193,7 +259,7 @@ class _ScaledRows:
 
     @classmethod
     def of(
-        cls, outputs: FeatureRows, with_skip: bool, squares: list[int], witness: dict[str, PlainArray]
+        cls, outputs: FeatureMatrix, with_skip: bool, squares: list[int], witness: dict[str, PlainArray]
     ) -> "_ScaledRows | None":
         width = len(next(outputs.feature_rows(with_skip)))
         row_exponents = _witness_integers(witness, "row_exponents", (len(squares),))

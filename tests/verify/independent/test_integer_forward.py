@@ -9,12 +9,12 @@ from tests.memories import memory, random_task
 from verify.arithmetic.integers import dyadic
 from verify.forward.float64 import enclose_features, enclose_logits
 from verify.independent.integer_forward import IntegerForward
-from verify.independent.plain_files import PlainNetwork
+from verify.independent.plain_model import PlainModel
 
 
 def outputs(network, contexts, tmp_path):
     network.save(tmp_path / "model.safetensors")
-    forward = IntegerForward(PlainNetwork.read(tmp_path / "model.safetensors"))
+    forward = IntegerForward(PlainModel.read(tmp_path / "model.safetensors"))
     tuples = [tuple(map(int, context)) for context in contexts]
     return forward.run(tuples, keep_features=True, label="memorized", progress=lambda *_: None)
 

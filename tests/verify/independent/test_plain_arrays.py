@@ -7,7 +7,9 @@ import pytest
 
 from constructions.errors import FileFormatError
 from tests.memories import memory, random_task
-from verify.independent.plain_files import _ARRAY_HEADER, PlainNetwork, PlainTask, _written, read_npz
+from verify.independent.plain_arrays import _ARRAY_HEADER, _written, read_npz
+from verify.independent.plain_model import PlainModel
+from verify.independent.plain_task import PlainTask
 
 
 @pytest.mark.parametrize("target", ["laws", "labels"])
@@ -16,9 +18,10 @@ def test_task_and_network_are_read_and_hashed_alike(tmp_path, target):
     network = memory(task)
     task.save(tmp_path / "task.npz")
     network.save(tmp_path / "model.safetensors")
-    plain_task, plain_network = PlainTask.read(tmp_path / "task.npz"), PlainNetwork.read(tmp_path / "model.safetensors")
+    plain_task, plain_network = PlainTask.read(tmp_path / "task.npz"), PlainModel.read(tmp_path / "model.safetensors")
     assert plain_task.sha256 == task.sha256() and plain_network.sha256 == network.sha256()
-    assert plain_network.sizes()["d_model"] == network.d_model
+    for name in ("d_model", "d_vocab", "n_ctx", "d_vocab_out", "parameters"):
+        assert getattr(plain_network, name) == getattr(network, name)
     modes = task.modes()
     assert all(plain_task.modes(i) == set(np.flatnonzero(modes[i]).tolist()) for i in range(task.n_contexts))
 
@@ -56,7 +59,7 @@ def test_whatever_goes_wrong_while_a_file_is_read_is_a_wrong_file(tmp_path, monk
         def fail(*_, error=error):
             raise error
 
-        monkeypatch.setattr("verify.independent.plain_files._entries", fail)
-        for read, name in ((PlainTask.read, "task.npz"), (PlainNetwork.read, "model.safetensors")):
+        monkeypatch.setattr("verify.independent.plain_arrays._entries", fail)
+        for read, name in ((PlainTask.read, "task.npz"), (PlainModel.read, "model.safetensors")):
             with pytest.raises(FileFormatError, match=type(error).__name__):
                 read(tmp_path / name)

@@ -1,0 +1,105 @@
+"""What outputs in balls say about the contexts of a task: the gaps of their modes and their losses.
+
+Page: docs/rigour/certificate.md
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+from flint import arb
+
+from verify.arithmetic.integers import Integers
+from verify.independent.ball_divergence import LogSoftmax, entropy, gap
+from verify.independent.plain_task import PlainTask, PlainVectorTask
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found out about one context.
+
+    Args:
+        margin: A ball of the gap between the modes and the others; nothing where there are no others, and for values.
+        loss: A ball of the divergence in nats, or of the largest distance from the values; never below 0.
+        empirical: For tokens a ball of the divergence of the law of the counts.
+    """
+
+    margin: arb | None
+    loss: arb
+    empirical: arb | None = None
+
+    def held(self, target: str, tolerance: arb) -> bool:
+        """Whether the context is surely held (`constructions.tasks.criterion.Criterion`)."""
+        right = self.margin is None or self.margin > 0
+        return right if target == "labels" else right and self.loss <= tolerance
+
+    def wrong(self, target: str, tolerance: arb) -> bool:
+        """Whether it surely is not."""
+        wrong = self.margin is not None and self.margin <= 0
+        return wrong if target == "labels" else wrong or self.loss > tolerance
+
+
+@dataclass
+class Targets:
+    """The targets of a task, with what its laws and counts need more than once."""
+
+    task: PlainTask | PlainVectorTask
+
+    @cached_property
+    def _laws(self) -> list[int]:
+        """The laws as integers of one unit, which falls out of a law divided by its sum."""
+        assert isinstance(self.task, PlainTask) and self.task.laws is not None
+        return Integers.exact(self.task.laws.values).values
+
+    def answer(self, i: int, outputs: list[arb], error: arb, logarithms: dict[int, arb]) -> Answer:
+        """What the outputs say about context `i`.
+
+        Args:
+            i: The context.
+            outputs: Balls of the outputs; of logits, up to a common constant.
+            error: What each of them may be off beside its radius.
+            logarithms: Of masses, kept from call to call at one precision.
+        """
+        task = self.task
+        if task.target == "values":
+            assert isinstance(task, PlainVectorTask)
+            distances = [abs(x - arb(y)) for x, y in zip(outputs, task.labels.row(i), strict=True)]
+            return Answer(None, _largest(distances) + arb(0, error))
+        modes = task.modes(i)
+        margin = gap(outputs, modes)
+        margin = None if margin is None else margin + arb(0, 2 * error)
+        row = LogSoftmax.of(outputs, error)
+        if task.target == "laws":
+            width = task.n_outputs
+            loss = row.divergence(dict(enumerate(self._laws[i * width : (i + 1) * width])), logarithms)
+        else:
+            loss = row.label_divergence(next(iter(modes)))
+        empirical = row.divergence(task.counts[i], logarithms) if isinstance(task, PlainTask) else None
+        return Answer(margin, loss, empirical)
+
+    def guess(self) -> arb | None:
+        """The mean divergence of the best guess that does not look at the context, in nats; none for values."""
+        task = self.task
+        if task.target == "values":
+            return None
+        size = task.sizes()["contexts"]
+        if task.target == "labels":
+            return entropy(map(arb, Counter(chain.from_iterable(map(task.modes, range(size)))).values()))
+        width = task.n_outputs
+        laws = [self._laws[i * width : (i + 1) * width] for i in range(size)]
+        shares = [[arb(mass) / sum(law) for mass in law] for law in laws]
+        mean = entropy(sum(column, arb(0)) for column in zip(*shares, strict=True))
+        return mean - sum((entropy(map(arb, law)) for law in laws), arb(0)) / size
+
+
+def mean_loss(answers: list[Answer]) -> arb:
+    """The mean of the losses."""
+    return sum((each.loss for each in answers), arb(0)) / len(answers)
+
+
+def _largest(balls: list[arb]) -> arb:
+    result = balls[0]
+    for each in balls[1:]:
+        result = result.max(each)
+    return result
