@@ -13,7 +13,8 @@ def elsewhere(original: str, mutated: str, why: str) -> Mutant:
 
 
 def in_format(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/replica/format_rows.py", original, mutated, "tests/verify/replica/test_rounding.py", why)
+    tests = "tests/verify/replica/test_format_rows.py tests/verify/replica/test_rounding.py"
+    return Mutant("verify/replica/format_rows.py", original, mutated, tests, why)
 
 
 def replica(original: str, mutated: str, why: str) -> Mutant:

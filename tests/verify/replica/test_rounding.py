@@ -214,6 +214,30 @@ def test_large_shifts_and_gains_are_converted_with_an_error():
         assert (bound >= 1e6 * FLOAT32.unit_roundoff).all()
 
 
+ONE = np.ones((1, 1))
+SHARES = {
+    # In units u: two of the embedding, two of a product, two of a shift that cancels it.
+    "a shift that cancels": (Model((), W_U=-ONE, b_U=np.ones(1), W_E=ONE, W_pos=0 * ONE), 5.0),
+    # A row of size 1 / sqrt(2): seven of the normalization, four of the gain, two of the readout, and the embedding.
+    "a normalization": (Model((Normalization("rms", np.ones(1), epsilon=1.0),), W_U=ONE, W_E=ONE, W_pos=0 * ONE), 8.0),
+    # Ten of the average, beside two each of the embedding and of three products.
+    "an average": (
+        Model(
+            (Attention(0 * ONE[None], ONE[None], ONE[None], ONE[None], b_O=np.zeros(1), skip=False),),
+            W_U=ONE, W_E=ONE, W_pos=0 * ONE,
+        ),
+        18.0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("step", SHARES)
+def test_every_step_has_its_share_in_the_bound(step):
+    model, units = SHARES[step]
+    bound = rounding_bound(model, np.array([[0]]), number_format=FLOAT32)
+    assert units * FLOAT32.unit_roundoff <= bound[0] < 3.0 * units * FLOAT32.unit_roundoff
+
+
 def transformer_with(**changes):
     model, contexts = deep(count=1)
     attention, neurons, final = model.blocks
