@@ -503,7 +503,8 @@ def _memorize(options: argparse.Namespace) -> int:
 def _next_steps(out: Path, task: "Task") -> str:
     from constructions.tasks.vocabulary import typed
 
-    example = next((text for text in map(lambda t: typed(task, t), range(min(8, task.n_contexts))) if text), None)
+    typable = (typed(task, i) for i in range(min(64, task.n_contexts)))
+    example = next((text for text in typable if text and text.strip() == text), None)
     asked = [] if example is None else [f"  byheart ask {out} {json.dumps(example, ensure_ascii=False)}"]
     return "\n".join(["Next:", f"  byheart check {out}", *asked, f"  byheart run {out} --dtype float32", ""])
 
