@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -743,6 +744,8 @@ def _claims(options: argparse.Namespace) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
+    # Its matrices are small: threads of the BLAS, which is loaded now, would wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from constructions.claims import claims
     from verify.claims.audit import Audit, audit_claims
     from verify.verdict import Verdict
