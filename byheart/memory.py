@@ -46,7 +46,7 @@ class Answer:
         margin_lower: Lower bound of the lead of `token` over every other, in nats; at most 0 where `token` is none.
         probability: Of `token`, or of the likeliest one, in [0, 1]; measured, not proved.
         memorized: Whether the context is one of the facts that were to be memorized.
-        held: Whether the certificate says that this fact is held.
+        held: Whether the certificate says that this fact is held, and the answer proved here is not another one.
 
     Page: docs/library.md
     """
@@ -190,13 +190,14 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
     mask = answers.held if answers is not None else ""
     held = held_mask(mask, task.n_contexts) if mask else set()
     everything = answers is not None and answers.values["held"] == task.n_contexts
+    right = bool(len(at)) and margin > 0.0 and bool(task.modes(at[:1])[0, best])
     return Answer(
         token=names[best] if margin > 0.0 else None,
         runner_up=None if runner_up is None else names[runner_up],
         margin_lower=margin,
         probability=probability,
         memorized=bool(len(at)),
-        held=bool(len(at)) and (everything or int(at[0]) in held),
+        held=right and (everything or int(at[0]) in held),
     )
 
 

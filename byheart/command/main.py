@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -527,8 +528,7 @@ def _ask(options: argparse.Namespace) -> int:
 def _finite(fields: dict[str, Any]) -> dict[str, Any]:
     """JSON has no infinity."""
     return {
-        name: None if isinstance(value, float) and value in (float("inf"), -float("inf")) else value
-        for name, value in fields.items()
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in fields.items()
     }
 
 

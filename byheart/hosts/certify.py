@@ -184,8 +184,18 @@ def _model(source: Any, config: Any, names: Mapping[str, str] | None) -> Model:
     if names is not None:
         if missing := sorted(set(names.values()) - set(tensors)):
             raise InputError(f"names has {missing[0]!r}, which is no tensor of the {len(tensors)} that are given")
-        tensors = {ours: tensors[theirs] for ours, theirs in names.items()}
+        parameters = {name for name, _ in source.named_parameters()} if hasattr(source, "named_parameters") else tensors
+        if left := sorted(set(parameters) - set(names.values())):
+            raise InputError(f"names leaves out the tensors {', '.join(left[:4])} ({len(left)} in all)")
+        linear = _stored_transposed(source)
+        tensors = {ours: tensors[theirs].T if theirs in linear else tensors[theirs] for ours, theirs in names.items()}
     return model_of(tensors, config)
+
+
+def _stored_transposed(source: Any) -> set[str]:
+    """The weights of linear maps, which torch stores as [out, in]."""
+    modules = source.named_modules() if hasattr(source, "named_modules") else ()
+    return {f"{place}.weight".lstrip(".") for place, module in modules if type(module).__name__ == "Linear"}
 
 
 def _plain(values: Mapping[str, Any], name: str) -> int | float | None:

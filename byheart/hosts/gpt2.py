@@ -29,7 +29,15 @@ _DEFAULTS = {
     "scale_attn_weights": True,
     "scale_attn_by_inverse_layer_idx": False,
     "add_cross_attention": False,
+    "tie_word_embeddings": True,
 }
+_ALIASES = {
+    "num_attention_heads": "n_head",
+    "num_hidden_layers": "n_layer",
+    "hidden_size": "n_embd",
+    "max_position_embeddings": "n_positions",
+}
+"""Other names of the configuration for the same number, which the library prefers."""
 
 
 def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> Model:
@@ -53,12 +61,24 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     Source: Radford et al. (2019). Page: docs/hosts.md
     """
     options = {**_DEFAULTS, **config}
+    for alias, name in _ALIASES.items():
+        if alias in config and options.setdefault(name, config[alias]) != config[alias]:
+            raise InputError(f"{alias} is {config[alias]!r} and {name} is {config[name]!r}, expected one number")
+    for name in ("n_head", "n_layer"):
+        if type(options[name]) is not int or options[name] < 0:
+            raise InputError(f"{name} is {options[name]!r}, expected an integer")
+    for name in ("scale_attn_weights", "scale_attn_by_inverse_layer_idx", "add_cross_attention", "tie_word_embeddings"):
+        if type(options[name]) is not bool:
+            raise InputError(f"{name} is {options[name]!r}, expected true or false")
     if options["activation_function"] not in _ACTIVATIONS:
         known = ", ".join(_ACTIVATIONS)
         raise InputError(f"activation_function is {options['activation_function']!r}, expected one of {known}")
     if options["add_cross_attention"]:
         raise InputError("add_cross_attention is true, expected a model that reads one text")
-    given = {name.removeprefix("transformer."): tensor for name, tensor in tensors.items() if not is_mask(name)}
+    weights = {name: tensor for name, tensor in tensors.items() if not is_mask(name)}
+    given = {name.removeprefix("transformer."): tensor for name, tensor in weights.items()}
+    if len(given) < len(weights):
+        raise InputError("some tensors are given twice, with 'transformer.' in front of the name and without")
     used: set[str] = set()
 
     def take(name: str) -> Float64Array:
@@ -108,7 +128,15 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         blocks += [attention, neurons]
     final = norm("ln_f")
     W_E, W_pos = take("wte.weight"), take("wpe.weight")
+    if "lm_head.weight" not in given and not options["tie_word_embeddings"]:
+        raise InputError("tie_word_embeddings is false, but there is no lm_head.weight")
     W_U = take("lm_head.weight") if "lm_head.weight" in given else W_E
+    if options["tie_word_embeddings"] and config.get("tie_word_embeddings") and not np.array_equal(W_U, W_E):
+        raise InputError("tie_word_embeddings is true, but lm_head.weight is not wte.weight")
+    sizes = {"n_embd": W_E.shape[1], "vocab_size": W_E.shape[0], "n_positions": W_pos.shape[0]}
+    for name, size in sizes.items():
+        if options.get(name, size) != size:
+            raise InputError(f"{name} is {options[name]!r}, but the tensors have {size}")
     if unknown := sorted(set(given) - used):
         raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block of GPT-2")
     return Model(blocks=(*blocks, final), W_U=W_U.T, W_E=W_E, W_pos=W_pos)

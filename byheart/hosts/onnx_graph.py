@@ -125,7 +125,11 @@ def _block(add: _Graph, name: str, norm_name: str, block: Any, stream: str, quer
     else:
         if block.attends == "last":
             stream = add.rows(stream, -1, add.integers(_TO_THE_END))
-        asking = query or (add.rows(read, -1, add.integers(_TO_THE_END)) if block.attends == "last" else read)
+        last = block.attends == "last" and block.queries == "stream"
+        asking = add.rows(read, -1, add.integers(_TO_THE_END)) if last else read
+        if block.queries == "task":
+            assert query is not None
+            asking = query
         written = _attention(add, name, block, asking, read)
     return add("Add", stream, written) if block.skip else written
 

@@ -114,6 +114,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         raise InputError(
             f"{other[0]} is {config[other[0]]!r}, expected {_USUAL[other[0]][0]!r}: no block computes that"
         )
+    _require_sizes(config, tensors)
     root = _score_root(config)
     activation = config.get("act_fn")
     if not config.get("attn_only", False) and activation not in _READ_ACTIVATIONS:
@@ -162,10 +163,40 @@ def _score_root(config: Mapping[str, Any]) -> int:
     if not config.get("use_attn_scale", True):
         return 1
     scale = config.get("attn_scale", -1.0)
-    root = int(config["d_head"]) if scale <= 0 else round(scale**2)
-    if scale > 0 and (root < 1 or math.sqrt(root) != scale):
-        raise InputError(f"attn_scale is {scale!r}, expected the root of an integer")
+    if scale == -1.0:  # what TransformerLens writes for the root of d_head
+        return int(config["d_head"])
+    root = round(scale**2) if scale > 0 else 0
+    if root < 1 or math.sqrt(root) != scale:
+        raise InputError(f"attn_scale is {scale!r}, expected the root of an integer, or -1")
     return root
+
+
+def _require_sizes(config: Mapping[str, Any], tensors: Mapping[str, Float64Array]) -> None:
+    """Refuse a configuration that says other sizes than the tensors have, or no integers and truth values."""
+    for name in ("use_attn_scale", "attn_only"):
+        if type(config.get(name, True)) is not bool:
+            raise InputError(f"{name} is {config[name]!r}, expected true or false")
+    sizes = {
+        "n_layers": None,
+        "d_model": ("embed.W_E", 1),
+        "d_vocab": ("embed.W_E", 0),
+        "n_ctx": ("pos_embed.W_pos", 0),
+    }
+    sizes |= {
+        "d_vocab_out": ("unembed.W_U", 1),
+        "n_heads": ("blocks.0.attn.W_Q", 0),
+        "d_head": ("blocks.0.attn.W_Q", 2),
+    }
+    sizes |= {"d_mlp": ("blocks.0.mlp.W_in", 1)}
+    for name, place in sizes.items():
+        said = config.get(name)
+        if said is None or (name == "d_vocab_out" and said == -1):
+            continue
+        if type(said) is not int:
+            raise InputError(f"{name} is {said!r}, expected an integer")
+        tensor = None if place is None else tensors.get(place[0])
+        if place is not None and tensor is not None and tensor.ndim > place[1] and tensor.shape[place[1]] != said:
+            raise InputError(f"{name} is {said}, but {place[0]} has {tensor.shape[place[1]]}")
 
 
 def entries_of(config: Any) -> int:

@@ -106,7 +106,7 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
         return stream[:, -written.shape[1] :] + written if option["skip"] else written
 
     def _attention(self, option, name, read, query):
-        asking = read if query is None else query
+        asking = query if option["queries"] == "task" else read
         if option["attends"] == "last":
             asking = asking[:, -1:]
         q, k, v = (

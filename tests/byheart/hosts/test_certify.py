@@ -10,6 +10,7 @@ from byheart.command.main import main
 from byheart.hosts.certify import read_facts
 from byheart.hosts.export import export, host_named
 from constructions.errors import FileFormatError, InputError
+from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Counts, make_task
 from tests.exports import MODELS, TASKS, task_of
@@ -64,6 +65,8 @@ def test_a_module_is_certified_by_a_mapping_of_names():
     assert figures["verdict"] == "PROVED" and figures["model"] == model.sha256()
     with pytest.raises(InputError, match="names has 'nothing', which is no tensor of the"):
         certify(module, task, config=model.options(), names={"unembed.W_U": "nothing"})
+    with pytest.raises(InputError, match=r"names leaves out the tensors theirs_0 \(1 in all\)"):
+        certify(module, task, config=model.options(), names=dict(list(names.items())[1:]))
     with pytest.raises(InputError, match="config is missing"):
         certify(module, task)
     with pytest.raises(InputError, match="source is int"):
@@ -120,3 +123,34 @@ def test_the_command_exports(tmp_path, capsys):
     assert "20 of 20 facts held, proved of the weights as written" in capsys.readouterr().out
     assert (tmp_path / "a-safetensors" / "parity.json").is_file()
     assert main(["export", str(tmp_path / "a"), "--to", "safetensors"]) == 2
+
+
+def test_linear_maps_of_torch_are_read_as_torch_applies_them():
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+
+    class Bigram(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tokens, self.places = torch.nn.Embedding(6, 6), torch.nn.Embedding(1, 6)
+            self.out = torch.nn.Linear(6, 6, bias=True)
+            self.double()
+
+        def forward(self, tokens):
+            return self.out(self.tokens(tokens) + self.places.weight[0])
+
+    module = Bigram()
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(torch.tensor(rng.normal(size=tuple(parameter.shape))))
+        labels = module(torch.arange(6)).argmax(dim=1).numpy()
+    task = array_task(np.arange(6)[:, None], next_tokens=labels, vocabulary=6, target="labels")
+    names = {
+        "embed.W_E": "tokens.weight", "pos_embed.W_pos": "places.weight", "unembed.W_U": "out.weight",
+        "unembed.b_U": "out.bias",
+    }  # fmt: skip
+    config = {"input": "tokens", "blocks": []}
+    assert certify(module, task, config=config, names=names)["held"] == 6
+    del names["unembed.b_U"]
+    with pytest.raises(InputError, match=r"names leaves out the tensors out\.bias"):
+        certify(module, task, config=config, names=names)
