@@ -456,7 +456,7 @@ MUTANTS = [
         "is_open[rows[decided]] = False", "is_open[rows] = False", "what is open climbs no further", MEMORIZATION
     ),
     of_bounds("is_open[rows[decided]] = False", "pass", "what is decided climbs on", MEMORIZATION),
-    of_bounds(" | _wrong(*parts, task.target, criterion.tolerance)", "", "what is wrong climbs on", MEMORIZATION),
+    of_bounds(" | _wrong(*parts, task.target, criterion.tolerance)", "", "what is wrong climbs on"),
     of_bounds(
         "rungs[rows] = rung", 'rungs[rows] = "float64"', "the last word is said to be that of float64", MEMORIZATION
     ),
@@ -464,7 +464,6 @@ MUTANTS = [
         'if keep_outputs and rung == "float64":',
         "if keep_outputs:",
         "outputs less their largest are returned",
-        MEMORIZATION,
     ),
     of_bounds(
         "margins[0, rows], margins[1, rows] = argmax",

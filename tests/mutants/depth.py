@@ -230,7 +230,6 @@ MUTANTS = [
     logits("[x - top for x in row]", "[x.mid() - top for x in row]", "a shifted ball has no radius"),
     logits("top = max(finite)", "top = min(finite)", "a ball is shifted by a wrong entry"),
     logits("row[:] = [x - top for x in row]", "row[:] = [x - x.mid() for x in row]", "every ball is shifted by itself"),
-    logits("ctx.workprec(2 * bits)", "ctx.workprec(53)", "the difference of balls is rounded to 53 bits"),
     logits("for x in row if x.is_finite()", "for x in row", "a ball without information is the largest"),
     logits("return two[:, 1] - two[:, 0]", "return two[:, 0] - two[:, 1]", "gaps are negative"),
     logits(
