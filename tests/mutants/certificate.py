@@ -134,7 +134,6 @@ MUTANTS = [
         "np.minimum(above, exact.upper())",
         "np.minimum(above, exact.lower())",
         "the lower end of a divergence is its bound",
-        MEMORIZATION,
     ),
     of_certificate(
         "whole = all(len(set(group) & set(values)) in (0, len(group)) for group in kind.bounds)",
@@ -452,14 +451,10 @@ MUTANTS = [
     ),
     of_bounds("return _held((self", "return _wrong((self", "held is wrong"),
     of_bounds("return _wrong((self", "return _held((self", "wrong is held"),
-    of_bounds(
-        "is_open[rows[decided]] = False", "is_open[rows] = False", "what is open climbs no further", MEMORIZATION
-    ),
-    of_bounds("is_open[rows[decided]] = False", "pass", "what is decided climbs on", MEMORIZATION),
+    of_bounds("is_open[rows[decided]] = False", "is_open[rows] = False", "what is open climbs no further"),
+    of_bounds("is_open[rows[decided]] = False", "pass", "what is decided climbs on"),
     of_bounds(" | _wrong(*parts, task.target, criterion.tolerance)", "", "what is wrong climbs on"),
-    of_bounds(
-        "rungs[rows] = rung", 'rungs[rows] = "float64"', "the last word is said to be that of float64", MEMORIZATION
-    ),
+    of_bounds("rungs[rows] = rung", 'rungs[rows] = "float64"', "the last word is said to be that of float64"),
     of_bounds(
         'if keep_outputs and rung == "float64":',
         "if keep_outputs:",
@@ -469,21 +464,16 @@ MUTANTS = [
         "margins[0, rows], margins[1, rows] = argmax",
         "margins[1, rows], margins[0, rows] = argmax",
         "the ends of a margin change places",
-        MEMORIZATION,
     ),
-    of_bounds(
-        "distance.upper().max(axis=1)", "distance.lower().max(axis=1)", "the distance is its lower end", MEMORIZATION
-    ),
+    of_bounds("distance.upper().max(axis=1)", "distance.lower().max(axis=1)", "the distance is its lower end"),
     of_bounds(
         "np.maximum(0.0, distance.lower().max(axis=1))",
         "distance.upper().max(axis=1)",
         "the lower end of a distance is its upper one",
-        MEMORIZATION,
     ),
     of_bounds(
         "np.maximum(0.0, exact.lower()), exact.upper()])",
         "np.maximum(0.0, exact.lower()), exact.lower()])",
         "the lower end of the divergence of a label is its bound",
-        MEMORIZATION,
     ),
 ]

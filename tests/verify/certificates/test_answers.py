@@ -14,7 +14,9 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Counts, make_task
+from tests.layers import random_layer, random_layer_task
 from verify.arithmetic.enclosure import Enclosure
+from verify.certificates import answers as module
 from verify.certificates.answers import Answers, guess_divergence, judge_answers, margin_upper
 
 
@@ -119,3 +121,22 @@ def test_what_is_decided_climbs_no_further_and_outputs_are_those_of_float64(dist
     loss = math.log(2 + math.exp(-1.8413447))
     assert found.loss_lower[0] <= loss + 1e-5 and loss - 1e-5 <= found.loss_upper[0]
     assert found.loss_lower[0] < found.loss_upper[0]
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+def test_the_divergence_of_wide_logits_is_bounded_from_both_sides(target):
+    task = make_task(np.array([[0]]), Counts.from_rows([{0: 5, 1: 3, 2: 2}]), vocabulary=("a", "b", "c"), target=target)
+    law = np.eye(3)[task.labels[0]] if task.laws is None else task.laws[0]
+    bounds = module._divergences(Enclosure(np.zeros((1, 3)), 1.0), task, np.array([0]), Criterion())
+    for corner in ([1.0, -1.0, -1.0], [-1.0, 1.0, 1.0], [0.46, -0.05, -0.46]):
+        logs = np.array(corner) - np.log(np.exp(corner).sum())
+        loss = float(sum(p * (math.log(p) - z) for p, z in zip(law, logs, strict=True) if p > 0))
+        assert bounds[0, 0] <= loss + 1e-12 and loss - 1e-12 <= bounds[1, 0]
+
+
+def test_the_distance_of_values_is_bounded_from_both_sides():
+    layer, task = random_layer(), random_layer_task(kind="regression")
+    found = judge_answers(layer, task, Criterion(), keep_outputs=True, progress=lambda *_: None)
+    assert found.outputs is not None
+    distances = np.abs(found.outputs.midpoint - task.labels).max(axis=1)
+    assert (found.loss_lower < distances).all() and (distances < found.loss_upper).all()

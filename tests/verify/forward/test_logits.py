@@ -122,6 +122,16 @@ def test_balls_decide_what_pairs_leave_open(monkeypatch: pytest.MonkeyPatch) -> 
     assert decide_argmax(equal, contexts, rungs=("balls",)).place.tolist() == [-1] * 3
 
 
+def test_a_place_is_decided_only_where_its_lower_end_is_above_all_other_upper_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    part = Enclosure(
+        np.array([[1.0, 1.0, 0.0], [1.0, 0.5, 0.0], [0.0, 2.0, 1.0]]), np.array([[0.0] * 3, [0.375] * 3, [0.375] * 3])
+    )
+    monkeypatch.setattr(logits, "climb", lambda *a, **b: iter([("float64", 53, np.arange(3), part)]))
+    assert decide_argmax(*a_network()).place.tolist() == [-1, -1, 1]
+
+
 def inside(found: Enclosure, row: int, column: int, low: Fraction, high: Fraction) -> bool:
     middle = Fraction(float(found.midpoint[row, column]))
     radius = Fraction(float(np.broadcast_to(found.radius, found.shape)[row, column]))
