@@ -36,7 +36,7 @@ MUTANTS = [
     of_record("dana_constant_of_the_tail", "16^k", "64^(2k)", "a growth that is not there"),
     of_record("slides_zero_divergence", "[[centred: N - 1]]", "[[centred: N - 2]]", "another rank"),
     of_record("slides_zero_divergence", "[[largest: N]]", "[[largest: N - 1]]", "another rank of the logarithms"),
-    of_record("slides_sparse_regime", "[[columns: N + 3]]", "[[columns: N + 2]]", "a column is forgotten"),
+    of_record("slides_sparse_regime", "[[columns: N + 1]]", "[[columns: N]]", "a column is forgotten"),
     # Builders.
     Mutant(
         "constructions/claims/dana_head_width.py",

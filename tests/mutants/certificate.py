@@ -3,6 +3,9 @@
 from tests.mutants import Mutant
 
 CERTIFICATE = "tests/verify/certificates/test_certificate.py"
+BOUNDS = "tests/verify/certificates/test_answers.py"
+FEATURE_RANK = "tests/verify/certificates/test_feature_rank.py"
+NUMBERS = "tests/verify/arithmetic/test_exact_json.py"
 MEMORIZATION = "tests/verify/certificates/test_memorization.py"
 CHECKER = "tests/verify/independent/test_checker.py"
 TAMPERING = "tests/falsify/test_tampering.py"
@@ -17,6 +20,18 @@ def of_certificate(original: str, mutated: str, why: str, tests: str = CERTIFICA
 
 def of_prover(original: str, mutated: str, why: str, tests: str = MEMORIZATION) -> Mutant:
     return Mutant("verify/certificates/memorization.py", original, mutated, tests, why)
+
+
+def of_bounds(original: str, mutated: str, why: str, tests: str = BOUNDS) -> Mutant:
+    return Mutant("verify/certificates/answers.py", original, mutated, tests, why)
+
+
+def of_feature_rank(original: str, mutated: str, why: str, tests: str = FEATURE_RANK) -> Mutant:
+    return Mutant("verify/certificates/feature_rank.py", original, mutated, tests, why)
+
+
+def of_numbers(original: str, mutated: str, why: str, tests: str = NUMBERS) -> Mutant:
+    return Mutant("verify/arithmetic/exact_json.py", original, mutated, tests, why)
 
 
 def of_checker(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
@@ -66,27 +81,25 @@ MUTANTS = [
     of_certificate(
         "if file_sha256(witness) != certificate.witness.sha256:", "if False:", "the witness may be any file"
     ),
-    of_certificate("            if claim.id == id:", "            if True:", "a missing claim is replaced by another"),
     of_certificate(
-        "if claim.statement != statement(claim.id, subject.target, values):",
-        "if False:",
-        "a statement may say anything",
+        "for statement in self.statements if statement.id == id), None)",
+        "for statement in self.statements), None)",
+        "a missing statement is replaced by another",
+        MEMORIZATION,
     ),
     of_certificate(
-        'fits = values["rows"] == sizes["n_contexts"] and values["columns"] in allowed',
-        'fits = values["columns"] in allowed',
-        "the rank may be that of fewer contexts",
+        'FEATURE_RANK: {"rows": sizes["contexts"]},', "FEATURE_RANK: {},", "the rank may be that of fewer contexts"
+    ),
+    of_feature_rank(
+        "    if columns not in widths:", "    if False:", "the rank may be that of another matrix", MEMORIZATION
     ),
     of_certificate(
-        'fits = values["rows"] == sizes["n_contexts"] and values["columns"] in allowed',
-        'fits = values["rows"] == sizes["n_contexts"]',
-        "the rank may be that of another matrix",
+        'TEXT_DIVERGENCE: {"contexts": sizes["all_contexts"]},',
+        "TEXT_DIVERGENCE: {},",
+        "the mean may be that of fewer contexts",
     ),
     of_certificate(
-        'fits = values["contexts"] == sizes["n_all"]', "fits = True", "the mean may be that of fewer contexts"
-    ),
-    of_certificate(
-        'fits = values["contexts"] == sizes["n_contexts"]', "fits = True", "the claim may be about fewer contexts"
+        'ANSWERS: {"contexts": sizes["contexts"]},', "ANSWERS: {},", "the answers may be those of fewer contexts"
     ),
     of_certificate(
         "if not (value > 0 if name in _POSITIVE else value >= 0):", "if not value >= 0:", "a margin of 0 may be proved"
@@ -95,113 +108,138 @@ MUTANTS = [
         "if not (value > 0 if name in _POSITIVE else value >= 0):", "if False:", "a negative margin may be proved"
     ),
     of_certificate(
-        '(0 < values["proved"] and subject.approximates_laws)',
-        '(0 < values["proved"])',
-        "an argmax may be proved for some contexts only",
-        CHECKER,
+        "if partial and len(held_mask(self.held, contexts)) != held:",
+        "if False:",
+        "contexts are counted that nothing names",
     ),
     of_certificate(
-        '(0 < values["proved"] and subject.approximates_laws)',
-        "subject.approximates_laws",
-        "an argmax may be proved for no context",
-        CHECKER,
-    ),
-    of_certificate(
-        'self.sizes["d_model"] < self.sizes["d_vocab_out"] - 1',
-        "True",
-        "laws that can be held may be approximated",
-        CHECKER,
+        'if id == ANSWERS and "margin_lower" in values and not values["held"]:',
+        "if False:",
+        "a margin may be that of no context",
     ),
     of_prover(
-        "judged.margin_lower[right].min()",
-        "judged.margin_lower[right].max()",
+        "float(answers.margin_lower[held].min())",
+        "float(answers.margin_lower[held].max())",
         "the margin of some contexts is the largest of theirs",
-        CHECKER,
     ),
-    of_prover("    if reached >= claimed:", "    if reached:", "one context stands for all that are claimed", CHECKER),
-    of_prover("upper >= stored for upper", "upper > 0 for upper", "any margin refutes nothing", CHECKER),
+    of_certificate(
+        'if values["held"] >= asked:', 'if values["held"]:', "one context stands for all that are asked for"
+    ),
     of_prover(
-        "np.minimum(above, divergence(logits, laws).upper())",
-        "np.minimum(above, divergence(logits, laws).lower())",
+        'if float(answers.margin_upper[places].min()) < stored["margin_lower"]:',
+        "if False:",
+        "any margin refutes nothing",
+    ),
+    of_bounds(
+        "np.minimum(above, exact.upper())",
+        "np.minimum(above, exact.lower())",
         "the lower end of a divergence is its bound",
-        CHECKER,
     ),
     of_certificate(
-        "(set(kind.bounds) if verdict is Verdict.PROVED else set())",
-        "(set(kind.bounds) & set(values))",
-        "a proved claim may state no bound",
+        "whole = all(len(set(group) & set(values)) in (0, len(group)) for group in kind.bounds)",
+        "whole = True",
+        "a bound may be stated without the other of its group",
     ),
-    of_certificate("claim in self.claims), *missing])", "claim in self.claims)])", "three claims are as good as four"),
+    of_certificate(" or ANSWERS not in ids:", ":", "a certificate answers nothing"),
     of_certificate(
-        "return Verdict.all_of([check.verdict for check in self.checks])",
-        "return Verdict.all_of([check.verdict for check in self.checks][:2])",
-        "two of the checks decide",
+        "*(check.verdict for check in self.checks)]",
+        "*(check.verdict for check in self.checks[:1])]",
+        "one of the checks decides",
     ),
     of_certificate("if self.file != WITNESS_FILE:", "if False:", "the witness may be any file of the system"),
     of_certificate(
-        "_decimal(values['margin_lower'], ROUND_FLOOR)",
-        "_decimal(values['margin_lower'], ROUND_CEILING)",
+        "other by at least {decimal_below(values['margin_lower'])}",
+        "other by at least {decimal_above(values['margin_lower'])}",
         "the words claim a larger margin than the number",
     ),
     of_certificate(
-        "_decimal(values['max_upper'], ROUND_CEILING)",
-        "_decimal(values['max_upper'], ROUND_FLOOR)",
+        "is at most {decimal_above(values['max_upper'])}",
+        "is at most {decimal_below(values['max_upper'])}",
         "the words claim a smaller divergence than the number",
     ),
-    of_certificate(
-        "if ids != [name for name in MEMORIZATION_CLAIMS if name in ids]:", "if False:", "a claim may come twice"
-    ),
+    of_certificate("if ids != [name for name in STATEMENTS if name in ids] or", "if", "a statement may come twice"),
     of_certificate(" or (type(value) is float and not math.isfinite(value))", "", "infinity and NaN are bounds"),
     # The prover, and its check.
-    of_prover("if found.model != subject.network:", "if False:", "the hash of the model is not compared", TAMPERING),
-    of_prover("if found.task != subject.task:", "if False:", "the hash of the task is not compared", TAMPERING),
-    of_prover("    if found != subject:", "    if False:", "the sizes are not compared"),
+    of_prover("if found.model != named.model:", "if False:", "the hash of the model is not compared", TAMPERING),
+    of_prover("if found.task != named.task:", "if False:", "the hash of the task is not compared", TAMPERING),
+    of_prover("    if found != named:", "    if False:", "the sizes are not compared"),
     of_prover("    except MemoryError as error:", "    except ZeroDivisionError as error:", "a huge array is a crash"),
-    of_prover("_few_bits(bound * (1.0 + slack), math.ceil)", "_few_bits(bound, math.ceil)", "no slack above"),
-    of_prover("_few_bits(bound * (1.0 - slack), math.floor)", "_few_bits(bound, math.floor)", "no slack below"),
-    of_prover(
+    of_numbers("_few_bits(bound * (1.0 + slack), math.ceil)", "_few_bits(bound, math.ceil)", "no slack above"),
+    of_numbers("_few_bits(bound * (1.0 - slack), math.floor)", "_few_bits(bound, math.floor)", "no slack below"),
+    of_numbers(
         "_few_bits(bound * (1.0 + slack), math.ceil)", "_few_bits(bound, math.floor)", "upper bounds are rounded down"
     ),
-    of_prover(
+    of_numbers(
         "_few_bits(bound * (1.0 - slack), math.floor)", "_few_bits(bound, math.ceil)", "lower bounds are rounded up"
     ),
     of_prover("math.floor((lower - width) / grid)", "math.ceil(lower / grid)", "the interval is cut off below"),
     of_prover("math.ceil((upper + width) / grid)", "math.ceil(upper / grid)", "the interval has no slack above"),
-    of_prover("if bool((judged.margin_upper <= 0.0).any()) and", "if False and", "a wrong argmax is only undecided"),
-    of_prover("+ radius_norm(matrix))", ")", "the condition number leaves out the radius"),
-    of_prover("found.verdict is not Verdict.PROVED or ", "", "an undecided rank has a bound"),
-    of_prover(' and condition <= claim.values["condition_upper"]', "", "the condition number is not compared"),
-    of_prover('if claim.values["smallest_singular_value_lower"] <= smallest and', "if", "the bound is not compared"),
-    of_prover(
-        'if smallest_upper < claim.values["smallest_singular_value_lower"]:', "if False:", "no vector refutes a bound"
+    of_bounds(
+        "wrong = margins[1] <= 0.0", "wrong = margins[1] < -np.inf", "a wrong argmax is only undecided", MEMORIZATION
     ),
-    of_prover("gains.lower()[1]", "gains.upper()[0]", "a wrong vector refutes the condition number"),
-    of_prover("    if stored <= least:", "    if True:", "the margin is not compared"),
+    of_feature_rank("+ radius_norm(matrix))", ")", "the condition number leaves out the radius"),
+    of_feature_rank("found.verdict is not Verdict.PROVED or ", "", "an undecided rank has a bound"),
+    of_feature_rank(
+        ' and condition <= stored["condition_upper"]', "", "the condition number is not compared", MEMORIZATION
+    ),
+    of_feature_rank(
+        'if values and stored["smallest_singular_value_lower"] <= smallest and',
+        "if values and",
+        "the bound is not compared",
+        MEMORIZATION,
+    ),
+    of_feature_rank(
+        'if smallest_upper < stored["smallest_singular_value_lower"]:',
+        "if False:",
+        "no vector refutes a bound",
+        MEMORIZATION,
+    ),
+    of_feature_rank(
+        "gains.lower()[1]", "gains.upper()[0]", "a wrong vector refutes the condition number", MEMORIZATION
+    ),
     of_prover(
-        "if float(judged.margin_upper.min()) < stored:",
-        "if float(judged.margin_lower.min()) < stored:",
+        'if not stored["margin_lower"] <= float(answers.margin_lower[places].min()):',
+        "if False:",
+        "the margin is not compared",
+    ),
+    of_prover(
+        "if float(answers.margin_upper[places].min()) < stored",
+        "if float(answers.margin_lower[places].min()) < stored",
         "a margin is refuted by a lower bound",
     ),
-    of_prover(
+    of_bounds(
         "gap = up(least_mode - largest_other)", "gap = least_mode - largest_other", "the margin is not rounded up"
     ),
-    of_prover(
-        "np.where(modes, logits.upper(), np.inf)", "np.where(modes, logits.midpoint, np.inf)", "half of the radius"
+    of_bounds(
+        "np.where(modes, outputs.upper(), np.inf)", "np.where(modes, outputs.midpoint, np.inf)", "half of the radius"
     ),
-    of_prover(
-        "np.where(modes, -np.inf, logits.lower())", "np.where(modes, -np.inf, logits.midpoint)", "the other half"
+    of_bounds(
+        "np.where(modes, -np.inf, outputs.lower())", "np.where(modes, -np.inf, outputs.midpoint)", "the other half"
     ),
-    of_prover(".min(axis=1)\n    largest", ".max(axis=1)\n    largest", "one mode that wins is enough to escape"),
-    of_prover('mean <= claim.values["mean_upper"] and most', "most", "the mean is not compared"),
-    of_prover(' and most <= claim.values["max_upper"]:', ":", "the largest divergence is not compared"),
-    of_prover("float(least.max()) > claim", "most > claim", "a divergence is refuted by an upper bound"),
-    of_prover("float(down(lower_sum(bounds) / len(bounds)))", "float(bounds.mean())", "the mean is rounded to nearest"),
-    of_prover('if claim.values["occurrences"] != _occurrences(task):', "if False:", "any number of occurrences"),
-    of_prover('if claim.values["lower"] <= lower and upper', "if upper", "the lower end is not compared"),
-    of_prover(' and upper <= claim.values["upper"]:', ":", "the upper end is not compared"),
+    of_bounds(".min(axis=1)\n    largest", ".max(axis=1)\n    largest", "one mode that wins is enough to escape"),
+    of_prover(' and own["mean_upper"] <= stored["mean_upper"]', "", "the mean is not compared"),
+    of_prover(' and own["max_upper"] <= stored["max_upper"]', "", "the largest divergence is not compared"),
+    of_prover(
+        "float(answers.loss_lower.max()) > stored",
+        "float(answers.loss_upper.max()) > stored",
+        "a divergence is refuted by an upper bound",
+    ),
+    of_bounds(
+        "float(down(lower_sum(self.loss_lower) / len(self.loss_lower)))",
+        "float(self.loss_lower.mean())",
+        "the mean is rounded to nearest",
+    ),
+    of_prover('if stored["occurrences"] != _occurrences(task):', "if False:", "any number of occurrences"),
+    of_prover('if stored["lower"] <= lower and upper', "if upper", "the lower end is not compared"),
+    of_prover(' and upper <= stored["upper"]:', ":", "the upper end is not compared"),
     of_prover("total(empirical * weights, 0)", "total(empirical, 0)", "the mean is not weighted"),
-    of_prover("    if columns == features.shape[1]:", "    if True:", "the skip connection is left out"),
-    of_prover("wrong = np.flatnonzero(judged.margin_upper <= 0.0)", "wrong = []", "a wrong argmax is not found"),
+    of_feature_rank(
+        "if columns == features.shape[1] or isinstance(task, VectorTask):",
+        "if True:",
+        "the skip connection is left out",
+        MEMORIZATION,
+    ),
+    of_prover("false = [i for i in named if wrong[i]]", "false = []", "a wrong argmax is not found"),
     # The independent checker.
     of_checker("if model.sha256 != subject.model:", "if False:", "the hash of the model is not compared", TAMPERING),
     of_checker("if task.sha256 != subject.task:", "if False:", "the hash of the task is not compared", TAMPERING),
@@ -394,4 +432,48 @@ MUTANTS = [
     ),
     of_rank(" and min(weights) > 0 else None", " else None", "weights may be zero or negative"),
     of_rank("contraction = max(shares)", "contraction = min(shares)", "the best row speaks for all"),
+    # The bounds of each context.
+    of_bounds("right = margins[0] > 0.0", "right = margins[1] > 0.0", "what may be held is"),
+    of_bounds("right = margins[0] > 0.0", "right = margins[0] >= 0.0", "a tie is held"),
+    of_bounds("right & (losses[1] <= tolerance)", "right & (losses[0] <= tolerance)", "a loss that may be small is"),
+    of_bounds(
+        'return right if target == "labels" else right & (losses[1] <= tolerance)',
+        "return right",
+        "a law is held by its mode",
+    ),
+    of_bounds("wrong = margins[1] <= 0.0", "wrong = margins[0] <= 0.0", "what may be wrong is"),
+    of_bounds("wrong = margins[1] <= 0.0", "wrong = margins[1] < 0.0", "a proved tie is not wrong"),
+    of_bounds("wrong | (losses[0] > tolerance)", "wrong | (losses[1] > tolerance)", "a loss that may be large is"),
+    of_bounds(
+        'return wrong if target == "labels" else wrong | (losses[0] > tolerance)',
+        "return wrong",
+        "no loss is too large",
+    ),
+    of_bounds("return _held((self", "return _wrong((self", "held is wrong"),
+    of_bounds("return _wrong((self", "return _held((self", "wrong is held"),
+    of_bounds("is_open[rows[decided]] = False", "is_open[rows] = False", "what is open climbs no further"),
+    of_bounds("is_open[rows[decided]] = False", "pass", "what is decided climbs on"),
+    of_bounds(" | _wrong(*parts, task.target, criterion.tolerance)", "", "what is wrong climbs on"),
+    of_bounds("rungs[rows] = rung", 'rungs[rows] = "float64"', "the last word is said to be that of float64"),
+    of_bounds(
+        'if keep_outputs and rung == "float64":',
+        "if keep_outputs:",
+        "outputs less their largest are returned",
+    ),
+    of_bounds(
+        "margins[0, rows], margins[1, rows] = argmax",
+        "margins[1, rows], margins[0, rows] = argmax",
+        "the ends of a margin change places",
+    ),
+    of_bounds("distance.upper().max(axis=1)", "distance.lower().max(axis=1)", "the distance is its lower end"),
+    of_bounds(
+        "np.maximum(0.0, distance.lower().max(axis=1))",
+        "distance.upper().max(axis=1)",
+        "the lower end of a distance is its upper one",
+    ),
+    of_bounds(
+        "np.maximum(0.0, exact.lower()), exact.upper()])",
+        "np.maximum(0.0, exact.lower()), exact.lower()])",
+        "the lower end of the divergence of a label is its bound",
+    ),
 ]

@@ -19,6 +19,10 @@ def pairs(original: str, mutated: str, why: str) -> Mutant:
     return Mutant(PAIRS, original, mutated, "tests/verify/arithmetic/test_pairs.py", why)
 
 
+def logits(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant(LOGITS, original, mutated, "tests/verify/forward/test_logits.py", why)
+
+
 MUTANTS = [
     balls(
         "spread = self.radius[..., None] * norms.plain",
@@ -173,20 +177,12 @@ MUTANTS = [
         "the low word of the largest score stays",
     ),
     Mutant(PAIR_ROWS, "np.where(inside, x.low, 0.0)", "np.zeros(x.shape)", TESTS, "GELU forgets low words"),
-    Mutant(
-        LOGITS,
-        "surely = lead * (1.0 - 2.0**-40) - doubt > 0.0",
-        "surely = lead > 0.0",
-        "tests/verify/forward/test_logits.py",
+    logits(
+        "lower, upper = part.lower(), part.upper()",
+        "lower, upper = part.midpoint.copy(), part.midpoint.copy()",
         "a place is decided without a radius",
     ),
-    Mutant(
-        LOGITS,
-        "surely = lead * (1.0 - 2.0**-40) - doubt > 0.0",
-        "surely = lead * (1.0 - 2.0**-40) - doubt >= -doubt",
-        "tests/verify/forward/test_logits.py",
-        "a tie is decided",
-    ),
+    logits("proved = least > upper.max(axis=1)", "proved = least >= upper.max(axis=1)", "a tie is decided"),
     Mutant(
         LOGITS,
         "np.where(value.high == high, value.low, -np.inf)",
@@ -194,11 +190,67 @@ MUTANTS = [
         "tests/verify/forward/test_logits.py",
         "low words do not decide between equal high ones",
     ),
-    Mutant(
-        LOGITS,
-        "wins = all(bool(row[best] > x)",
-        "wins = all(bool(row[best] >= x)",
-        "tests/verify/forward/test_logits.py",
+    logits(
+        "least = np.take_along_axis(lower, best, 1)",
+        "least = np.take_along_axis(upper, best, 1)",
         "balls that may be equal decide",
+    ),
+    logits(
+        "(radius + 2.0**-51 * np.abs(value.high)) * (1.0",
+        "(2.0**-51 * np.abs(value.high)) * (1.0",
+        "a shifted pair has no radius",
+    ),
+    logits(
+        "(radius + 2.0**-51 * np.abs(value.high)) * (1.0",
+        "radius * (1.0",
+        "the low word of a shifted pair is forgotten",
+    ),
+    logits(
+        "np.abs(value.high)) * (1.0 + 2.0**-40)",
+        "np.abs(value.high))",
+        "the radius of a shifted pair is rounded to nearest",
+    ),
+    logits("-np.inf).argmax(axis=1)", "-np.inf).argmin(axis=1)", "a pair is shifted by a wrong entry"),
+    logits(
+        "for part in (value.high, value.low))",
+        "for part in (value.high, 0.0 * value.low))",
+        "only the high word is subtracted",
+    ),
+    logits(
+        "np.broadcast_to(part, value.shape) for part in top",
+        "np.broadcast_to(part[:1], value.shape) for part in top",
+        "the first row shifts all rows",
+    ),
+    logits("        if not absolute:", "        if True:", "values of vectors are shifted"),
+    logits(
+        "    if absolute:\n        return rounded",
+        "    if False:\n        return rounded",
+        "balls of vectors are shifted",
+    ),
+    logits("[x - top for x in row]", "[x.mid() - top for x in row]", "a shifted ball has no radius"),
+    logits("top = max(finite)", "top = min(finite)", "a ball is shifted by a wrong entry"),
+    logits("row[:] = [x - top for x in row]", "row[:] = [x - x.mid() for x in row]", "every ball is shifted by itself"),
+    logits("for x in row if x.is_finite()", "for x in row", "a ball without information is the largest"),
+    logits("return two[:, 1] - two[:, 0]", "return two[:, 0] - two[:, 1]", "gaps are negative"),
+    logits(
+        "[gap[left] > 0.0].min(initial=1.0)", "[gap[left] > 0.0].max(initial=1.0)", "the largest gap chooses the bits"
+    ),
+    logits("gap[left][gap[left] > 0.0]", "gap[gap > 0.0]", "the gaps of closed contexts choose the bits"),
+    logits(
+        "chosen = left[start : start + len(part)]", "chosen = left[: len(part)]", "another chunk of contexts is named"
+    ),
+    logits("left[start : start + len(radius)]", "left[: len(radius)]", "another chunk of contexts is named"),
+    logits(
+        "left, bits = np.flatnonzero(is_open), 2 * bits", "left, bits = left, 2 * bits", "what is closed stays in balls"
+    ),
+    logits(
+        "logits_in_balls(model, _part(inputs, chosen), bits)",
+        "logits_in_balls(model, _part(inputs, left), bits)",
+        "the first balls are those of all contexts",
+    ),
+    logits(
+        "features is None or whole else features[left]",
+        "features is None or whole else features[: len(left)]",
+        "other features",
     ),
 ]

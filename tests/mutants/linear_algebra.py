@@ -9,8 +9,8 @@ def of(file: str, tests: str, *changes: tuple[str, str, str]) -> list[Mutant]:
 
 
 NORMS = of(
-    "norms",
-    "verify/test_norms",
+    "linear_algebra/norms",
+    "verify/linear_algebra/test_norms",
     ("(arb(squares) + flat.size * _flushed(1))", "arb(squares)", "squares that underflow vanish from a norm"),
     (" / (1 - arb(gamma(flat.size)))", "", "the roundings of a sum of squares are forgotten"),
     ("(1 - arb(gamma(flat.size)))", "(1 + arb(gamma(flat.size)))", "a sum of squares is corrected the wrong way"),
@@ -43,16 +43,16 @@ NORMS = of(
 )
 
 FIXED_POINT = of(
-    "fixed_point",
-    "verify/test_norms",
+    "arithmetic/fixed_point",
+    "verify/linear_algebra/test_norms",
     ("    if not np.abs(x).max(initial=0.0) <= _LARGEST:", "    if False:", "integers overflow in silence"),
     ("return integers, bits, not rest.any()", "return integers, bits, True", "what was rounded passes as exact"),
     ("limb = np.rint(rest)", "limb = np.floor(rest)", "half units become whole ones"),
 )
 
 BALANCING = of(
-    "balancing",
-    "verify/test_norms verify/test_row_rank",
+    "linear_algebra/balancing",
+    "verify/linear_algebra/test_norms verify/linear_algebra/test_row_rank",
     ("+ radius.shape) * _powers(rows)[:, None]", "+ radius.shape)", "radii are not scaled with their rows"),
     (
         "                radius = radius * _powers(column_exponents)\n",
@@ -69,8 +69,8 @@ BALANCING = of(
 )
 
 APPROXIMATE_INVERSE = of(
-    "approximate_inverse",
-    "verify/test_approximate_inverse verify/test_row_rank falsify/test_singular_matrices",
+    "linear_algebra/approximate_inverse",
+    "verify/linear_algebra/test_approximate_inverse verify/linear_algebra/test_row_rank falsify/test_singular_matrices",
     ("if self.norm < 1 else self.contraction[1]", "if True else self.contraction[1]", "weights of a proof are lost"),
     (
         "return 0.0 if self.exact else roundings(self.b.shape[1])",
@@ -112,8 +112,8 @@ APPROXIMATE_INVERSE = of(
 )
 
 GRAM = of(
-    "gram",
-    "verify/test_row_rank verify/test_singular_values falsify/test_singular_matrices",
+    "linear_algebra/gram",
+    "verify/linear_algebra/test_row_rank verify/linear_algebra/test_singular_values falsify/test_singular_matrices",
     (
         "product_error(frobenius(b) ** 2, (size, size), inner))",
         "0 * frobenius(b))",
@@ -140,8 +140,8 @@ GRAM = of(
 )
 
 ROW_RANK = of(
-    "row_rank",
-    "verify/test_row_rank falsify/test_singular_matrices",
+    "linear_algebra/row_rank",
+    "verify/linear_algebra/test_row_rank falsify/test_singular_matrices",
     (
         "residual.weights.astype(np.int64)",
         "np.ones(len(integers), np.int64)",
@@ -165,8 +165,8 @@ ROW_RANK = of(
 )
 
 NONSINGULARITY = of(
-    "nonsingularity",
-    "verify/test_nonsingularity falsify/test_singular_matrices",
+    "linear_algebra/nonsingularity",
+    "verify/linear_algebra/test_nonsingularity falsify/test_singular_matrices",
     ("    if not residual.proves_rank:\n", "    if False:\n", "every witness proves"),
     (
         "        if exact is None or not exact.proves_rank:",
@@ -183,8 +183,8 @@ NONSINGULARITY = of(
 )
 
 PRIME_FIELD = of(
-    "prime_field",
-    "verify/test_rank falsify/test_singular_matrices",
+    "linear_algebra/prime_field",
+    "verify/linear_algebra/test_rank falsify/test_singular_matrices",
     ("or not fmpz(self.prime).is_prime()", "", "composite moduli are accepted"),
     ("and list(indices) == sorted(set(indices))", "", "an index may be used twice"),
     ("and all(0 <= i < bound for i in indices)", "", "an index may be outside"),
@@ -197,8 +197,8 @@ PRIME_FIELD = of(
 )
 
 RANK = of(
-    "rank",
-    "verify/test_rank falsify/test_singular_matrices",
+    "linear_algebra/rank",
+    "verify/linear_algebra/test_rank falsify/test_singular_matrices",
     (
         "        if not minor.proves_rank_of(given.integers):\n            continue\n",
         "",
@@ -241,40 +241,26 @@ RANK = of(
 )
 
 BALLS = of(
-    "balls",
-    "verify/test_nonsingularity verify/test_row_rank falsify/test_singular_matrices",
+    "linear_algebra/balls",
+    "verify/linear_algebra/test_nonsingularity verify/linear_algebra/test_row_rank falsify/test_singular_matrices",
     ("arb(middle, distance)", "arb(middle)", "the midpoint stands for its set"),
     ("1 / (squares.sqrt() * norm)", "1 / norm", "the size of the inverse is ignored"),
     ("if given.exact and given.entries is not None:", "if False:", "exact entries are taken for their enclosures"),
 )
 
 GIVEN_MATRIX = of(
-    "given_matrix",
-    "verify/test_given_matrix verify/test_nonsingularity",
+    "linear_algebra/given_matrix",
+    "verify/linear_algebra/test_given_matrix verify/linear_algebra/test_nonsingularity",
     ("up(rounding + radii) if radii.any() else rounding", "radii", "the rounding of exact entries is forgotten"),
     ("up(rounding + radii) if radii.any() else rounding", "rounding", "the given radius is forgotten"),
     ("up(rounding + radii) if", "(rounding + radii) if", "the sum of radii is rounded"),
-    ("math.nextafter(float(distance), math.inf)", "float(distance)", "the distance of an exact entry is rounded"),
-    ("            rounding[index] = np.inf\n", "            pass\n", "what overflows becomes zero"),
     (
-        "max(int(array.max()), -int(array.min())) > 2**53",
-        "int(array.max()) > 2**53",
-        "large negative integers are cast",
+        "    if array.dtype != object and not np.isfinite(array).all():",
+        "    if False:",
+        "NaN and infinity are accepted",
     ),
-    (
-        "> 2**53:\n            return array.astype(object)",
-        "> 2**63:\n            return array.astype(object)",
-        "large integers are cast",
-    ),
-    (
-        "array = entries if any(map(_is_large_integer, entries.flat)) else array",
-        "pass",
-        "large integers in lists are cast",
-    ),
-    ("        if not np.isfinite(array).all():", "        if False:", "NaN and infinity are accepted"),
-    ("    if is_masked(values):", "    if False:", "masks are dropped"),
     ("        if np.isinf(rounding).any():", "        if False:", "a radius beyond float64 becomes tiny"),
-    ("radii = up(nearest + rounding)", "radii = nearest", "a radius given as a fraction is rounded to nearest"),
+    ("radii = up(middle + rounding)", "radii = middle", "a radius given as a fraction is rounded to nearest"),
     ("np.where(nonzero, exponent - lowest, 0)", "0 * exponent", "exponents of integer rows are dropped"),
     (
         "Enclosure(array, radii), exact=not radii.any())",
@@ -288,9 +274,32 @@ GIVEN_MATRIX = of(
     ),
 )
 
+GIVEN_NUMBERS = of(
+    "arithmetic/given_numbers",
+    "verify/arithmetic/test_given_numbers verify/linear_algebra/test_given_matrix",
+    ("math.nextafter(float(distance), math.inf)", "float(distance)", "the distance of an exact entry is rounded"),
+    ("            rounding[index] = np.inf\n", "            pass\n", "what overflows becomes zero"),
+    (
+        "max(int(array.max()), -int(array.min())) > _LARGEST",
+        "int(array.max()) > _LARGEST",
+        "large negative integers are cast",
+    ),
+    (
+        "> _LARGEST:\n        return array.astype(object)",
+        "> 2**63:\n        return array.astype(object)",
+        "large integers are cast",
+    ),
+    (
+        "array = array if all(map(_surely_held, entries.flat)) else entries",
+        "pass",
+        "large integers in lists are cast",
+    ),
+    ("    if is_masked(values):", "    if False:", "masks are dropped"),
+)
+
 SINGULAR_VALUES = of(
-    "singular_values",
-    "verify/test_singular_values falsify/test_singular_matrices",
+    "linear_algebra/singular_values",
+    "verify/linear_algebra/test_singular_values falsify/test_singular_matrices",
     ("(shrink * arb(s) - distance)", "(shrink * arb(s))", "the distance of the factors is ignored from below"),
     ("(grow * arb(s) + distance)", "(grow * arb(s))", "the distance of the factors is ignored from above"),
     ("(shrink * arb(s) - distance)", "(grow * arb(s) - distance)", "the factors may be longer than orthogonal"),
@@ -335,8 +344,8 @@ SINGULAR_VALUES = of(
 )
 
 LINEAR_SYSTEMS = of(
-    "linear_systems",
-    "verify/test_linear_systems falsify/test_singular_matrices",
+    "linear_algebra/linear_systems",
+    "verify/linear_algebra/test_linear_systems falsify/test_singular_matrices",
     (
         "    if residual is None or not residual.contraction[0] < 1:",
         "    if residual is None:",
@@ -395,6 +404,7 @@ MUTANTS = [
     *RANK,
     *BALLS,
     *GIVEN_MATRIX,
+    *GIVEN_NUMBERS,
     *SINGULAR_VALUES,
     *LINEAR_SYSTEMS,
 ]

@@ -455,9 +455,11 @@ MUTANTS = [
         "arb(4.0 * number_format.unit_roundoff * ulps)",
         "twice the assumed error of a function passes the probe",
     ),
-    chart(
+    Mutant(
+        "verify/arithmetic/decimals.py",
         '{"upper": ROUND_CEILING, "lower": ROUND_FLOOR}',
         '{"upper": ROUND_FLOOR, "lower": ROUND_CEILING}',
+        "tests/verify/arithmetic/test_decimals.py",
         "upper bounds are rounded down",
     ),
     chart(

@@ -5,12 +5,19 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from constructions.models.blocks import FeedForward
+from constructions.models.model import Model
+from constructions.tasks.arrays import array_task
+from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Counts, make_task
+from tests.layers import random_layer, random_layer_task
 from verify.arithmetic.enclosure import Enclosure
-from verify.certificates.answers import Answers, guess_divergence, margin_upper
+from verify.certificates import answers as module
+from verify.certificates.answers import Answers, guess_divergence, judge_answers, margin_upper
 
 
 def test_an_enclosure_without_information_proves_and_refutes_nothing():
@@ -75,3 +82,61 @@ def test_no_guess_without_the_context_is_better_than_the_bound(rows):
             ) / len(shares)
             assert float(found.lower()) <= least <= float(found.upper())
         assert float(found.radius) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("margin", "loss", "target", "held", "wrong"),
+    [
+        ((1.0, 2.0), (9.0, 9.0), "labels", True, False),
+        ((-1.0, 2.0), (0.0, 0.0), "labels", False, False),
+        ((0.0, 2.0), (0.0, 0.0), "labels", False, False),
+        ((-1.0, 0.0), (0.0, 0.0), "labels", False, True),
+        ((1.0, 2.0), (0.0, 1.0), "laws", True, False),
+        ((1.0, 2.0), (0.0, 2.0), "laws", False, False),
+        ((1.0, 2.0), (2.0, 3.0), "laws", False, True),
+        ((-1.0, 0.0), (0.0, 0.0), "laws", False, True),
+        ((math.inf, math.inf), (0.5, 1.0), "values", True, False),
+        ((math.inf, math.inf), (1.5, 2.0), "values", False, True),
+    ],
+)
+def test_held_and_wrong_need_the_end_of_a_bound_that_proves_them(margin, loss, target, held, wrong):
+    ends = (np.array([end]) for end in (*margin, *loss))
+    answers = Answers(*ends, None, None, np.array(["float64"]))
+    assert answers.held(target, 1.0).tolist() == [held] and answers.wrong(target, 1.0).tolist() == [wrong]
+
+
+@pytest.mark.parametrize("distance", [-(2.0**-20), 2.0**-70, -(2.0**-70)])
+def test_what_is_decided_climbs_no_further_and_outputs_are_those_of_float64(distance):
+    neurons = FeedForward(np.eye(2), np.eye(2), activation="gelu")
+    W_U = np.array([[1.0, 1.0, 0.0], [0.0, distance, 0.0]])
+    model = Model((neurons,), W_U=W_U, W_E=np.ones((3, 2)), W_pos=np.zeros((1, 2)))
+    task = array_task(np.array([[0]]), next_tokens=np.array([1]), vocabulary=3, target="labels")
+    found = judge_answers(model, task, Criterion(), keep_outputs=True, progress=lambda *_: None)
+    assert found.rung.tolist() == ["float64" if abs(distance) > 2.0**-40 else "pairs"]
+    assert found.held("labels", 0.0).tolist() == [distance > 0] and found.wrong("labels", 0.0).tolist() == [
+        distance < 0
+    ]
+    assert found.outputs is not None
+    assert np.allclose(found.outputs.midpoint, [[1.8413, 1.8413, 0.0]], atol=1e-3)
+    loss = math.log(2 + math.exp(-1.8413447))
+    assert found.loss_lower[0] <= loss + 1e-5 and loss - 1e-5 <= found.loss_upper[0]
+    assert found.loss_lower[0] < found.loss_upper[0]
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+def test_the_divergence_of_wide_logits_is_bounded_from_both_sides(target):
+    task = make_task(np.array([[0]]), Counts.from_rows([{0: 5, 1: 3, 2: 2}]), vocabulary=("a", "b", "c"), target=target)
+    law = np.eye(3)[task.labels[0]] if task.laws is None else task.laws[0]
+    bounds = module._divergences(Enclosure(np.zeros((1, 3)), 1.0), task, np.array([0]), Criterion())
+    for corner in ([1.0, -1.0, -1.0], [-1.0, 1.0, 1.0], [0.46, -0.05, -0.46]):
+        logs = np.array(corner) - np.log(np.exp(corner).sum())
+        loss = float(sum(p * (math.log(p) - z) for p, z in zip(law, logs, strict=True) if p > 0))
+        assert bounds[0, 0] <= loss + 1e-12 and loss - 1e-12 <= bounds[1, 0]
+
+
+def test_the_distance_of_values_is_bounded_from_both_sides():
+    layer, task = random_layer(), random_layer_task(kind="regression")
+    found = judge_answers(layer, task, Criterion(), keep_outputs=True, progress=lambda *_: None)
+    assert found.outputs is not None
+    distances = np.abs(found.outputs.midpoint - task.labels).max(axis=1)
+    assert (found.loss_lower < distances).all() and (distances < found.loss_upper).all()

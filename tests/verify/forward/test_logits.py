@@ -1,11 +1,12 @@
 """One entry for all models, and a ladder on which no rung decides what it has not proved."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb
-from hypothesis import given
+from flint import arb, arb_mat, ctx
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
@@ -15,9 +16,10 @@ from constructions.models.shapes import dana_network, mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.plain_model import holds, plain_logits, random_model
 from verify.arithmetic.enclosure import Enclosure
-from verify.forward import float64
+from verify.arithmetic.pairs import Pairs, two_sum
+from verify.forward import float64, logits
 from verify.forward.layer_forward import enclose_outputs
-from verify.forward.logits import bits_needed, decide_argmax, enclose_logits, logit_chunks
+from verify.forward.logits import bits_needed, climb, decide_argmax, enclose_logits, logit_chunks
 from verify.forward.token_balls import logit_balls
 
 
@@ -118,6 +120,102 @@ def test_balls_decide_what_pairs_leave_open(monkeypatch: pytest.MonkeyPatch) -> 
         assert all(row[place] > x for j, x in enumerate(row) if j != place)
     equal = Model(network.blocks, W_U=W_U[:, [0, 0]], W_E=network.W_E, W_pos=network.W_pos)
     assert decide_argmax(equal, contexts, rungs=("balls",)).place.tolist() == [-1] * 3
+
+
+def test_a_place_is_decided_only_where_its_lower_end_is_above_all_other_upper_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    part = Enclosure(
+        np.array([[1.0, 1.0, 0.0], [1.0, 0.5, 0.0], [0.0, 2.0, 1.0]]), np.array([[0.0] * 3, [0.375] * 3, [0.375] * 3])
+    )
+    monkeypatch.setattr(logits, "climb", lambda *a, **b: iter([("float64", 53, np.arange(3), part)]))
+    assert decide_argmax(*a_network()).place.tolist() == [-1, -1, 1]
+
+
+def inside(found: Enclosure, row: int, column: int, low: Fraction, high: Fraction) -> bool:
+    middle = Fraction(float(found.midpoint[row, column]))
+    radius = Fraction(float(np.broadcast_to(found.radius, found.shape)[row, column]))
+    return middle - radius <= low and high <= middle + radius
+
+
+entries = st.tuples(st.floats(-4.0, 4.0), st.floats(-(2.0**-53), 2.0**-53), st.sampled_from([0.0, 1.0, 2.0**-60]))
+
+
+@given(st.lists(st.tuples(entries, entries, entries), min_size=1, max_size=3), st.booleans())
+@example([((0.0, 0.0, 1.0), (-0.25, -(2.0**-56), 1.0), (-1.0, 0.0, 0.0))], False)
+@example([((1.0, 0.0, 0.0), (1.0, 2.0**-60, 0.0), (0.0, 0.0, 0.0))] * 2, False)
+def test_pairs_less_their_largest_are_less_that_one_number(rows: list[Any], absolute: bool) -> None:
+    numbers = np.array(rows)
+    value, radius = Pairs(*two_sum(numbers[:, :, 0], numbers[:, :, 1])), numbers[:, :, 2]
+    found = logits._less_largest(value, radius, absolute)
+    for i in range(len(rows)):
+        exact = [Fraction(float(value.high[i, j])) + Fraction(float(value.low[i, j])) for j in range(3)]
+        top = Fraction(0) if absolute else max(exact)
+        for j in range(3):
+            reach = Fraction(float(radius[i, j]))
+            assert inside(found, i, j, exact[j] - top - reach, exact[j] - top + reach)
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_balls_less_their_largest_are_less_that_one_number(absolute: bool) -> None:
+    one, tiny = Fraction(1), Fraction(1, 2**100)
+    middles, radii = [one, one + tiny, -one, one / 4], [Fraction(0), tiny / 4, one / 8, Fraction(0)]
+    with ctx.workprec(128):
+        row = [arb(float(m // tiny)) * arb(2.0**-100) for m in middles]
+        balls = [x + arb(0, float(r)) for x, r in zip(row, radii, strict=True)]
+        balls[1] = (arb(1) + arb(2.0**-100)) + arb(0, float(radii[1]))
+        found = logits._rounded_less_largest(arb_mat([[*balls, arb("nan")]]), 128, absolute)
+    top = 0 if absolute else one + tiny
+    for j, (middle, reach) in enumerate(zip(middles, radii, strict=True)):
+        assert inside(found, 0, j, middle - top - reach, middle - top + reach)
+        assert found.radius[0, j] <= 2 * reach + abs(middle - top) / 2**50
+    assert found.radius[0, 4] == np.inf
+
+
+def test_every_rung_names_the_contexts_it_encloses_and_only_open_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logits, "_BALLS_TOGETHER", 2)
+    monkeypatch.setattr(logits, "logit_chunks", lambda *a, **b: logit_chunks(*a, **b, rows=2))
+    monkeypatch.setattr(logits, "logit_balls", lambda *a, **b: logit_balls(*a, **b | {"chunk": 2}))
+    model, _ = random_model(np.random.default_rng(6), blocks=2)
+    contexts = np.arange(5)[:, np.newaxis] % len(model.W_E)  # type: ignore[arg-type]
+    exact = plain_logits(model, contexts)
+    is_open, closed, seen = np.array([True, False, True, True, True]), [1], {}
+    for rung, bits, chosen, part in climb(model, contexts, is_open, most_bits=300):
+        seen.setdefault((rung, bits), []).extend(chosen.tolist())
+        radius = np.broadcast_to(part.radius, part.shape)
+        for row, i in enumerate(chosen.tolist()):
+            for j in range(1, part.shape[1]):
+                difference = arb(float(part.midpoint[row, j])) - arb(float(part.midpoint[row, 0]))
+                reach = float(radius[row, j] + radius[row, 0]) * 1.001
+                assert (exact[i][j] - exact[i][0]).overlaps(difference + arb(0, reach))
+        if chosen[-1] == 4:  # the end of a rung
+            assert sorted(seen[rung, bits]) == [i for i in range(5) if i not in closed]
+            closed.append((2, 0, 3)[len(seen) - 1] if len(seen) < 4 else 4)
+            is_open[closed[-1]] = False
+    assert [rung for rung, _ in seen][:4] == ["float64", "pairs", "balls", "balls"]
+
+
+def test_the_least_gap_of_the_open_contexts_chooses_the_bits_of_the_first_balls() -> None:
+    model, _ = close_logits(1.0)
+    W_E = np.array([[1.0, 2.0**-3], [1.0, 2.0**-80]])
+    model = Model(model.blocks, W_U=model.W_U, W_E=W_E, W_pos=model.W_pos)
+
+    def first(closed: int) -> int:
+        is_open = np.ones(2, dtype=bool)
+        for rung, bits, _, _ in climb(model, np.array([[0], [1]]), is_open, rungs=("pairs", "balls")):
+            if rung == "balls":
+                return bits
+            is_open[closed:] = False
+        raise AssertionError
+
+    assert first(1) == 128 < 150 < first(2) < 256
+
+
+def test_features_are_those_of_the_open_contexts() -> None:
+    network, contexts = a_network()
+    features, is_open = float64.enclose_features(network, contexts), np.array([False, True, True])
+    [(_, _, chosen, part)] = climb(network, contexts, is_open, rungs=("float64",), features=features)
+    assert chosen.tolist() == [1, 2] and same(part, enclose_logits(network, contexts[1:]))
 
 
 def test_bits_that_are_predicted_are_enough_and_hardly_too_many() -> None:
