@@ -211,7 +211,14 @@ def _rows(facts: Any) -> list[tuple[str, ...]]:
     for i, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Iterable):
             raise InputError(f"facts: row {i} is {row!r}, expected the cells of a context and what follows")
-    return [tuple(map(str, row)) for row in rows]
+    return [tuple(_cell(cell, place=f"row {i}") for cell in row) for i, row in enumerate(rows)]
+
+
+def _cell(cell: Any, *, place: str) -> str:
+    """The token of a cell; what is missing, or holds other things, is none."""
+    if cell is None or cell != cell or (isinstance(cell, Mapping | Iterable) and not isinstance(cell, str)):
+        raise InputError(f"facts: {place} has the cell {cell!r}, expected a text or a number")
+    return str(cell)
 
 
 def _refuse_options(options: Mapping[str, Any], reason: str) -> None:

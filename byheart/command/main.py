@@ -515,7 +515,7 @@ def _ask(options: argparse.Namespace) -> int:
     from byheart.memory import ask_folder
 
     _require_folder(options.folder)
-    lines = options.contexts or [line.rstrip("\r\n") for line in sys.stdin]
+    lines = options.contexts or [line for line in map(str.rstrip, sys.stdin) if line]
     answers = ask_folder(options.folder, lines)
     for line, answer in zip(lines, answers, strict=True):
         if options.json:
@@ -839,8 +839,9 @@ def _missing_device(device: str) -> str:
 def _require_folder(folder: Path) -> None:
     from constructions.errors import InputError
 
-    if not folder.is_dir():
-        raise InputError(f"folder: {folder} is not a folder, expected one that `byheart memorize` wrote")
+    if not any((folder / name).is_file() for name in ("certificate.json", "model.safetensors")):
+        kind = "holds no certificate.json" if folder.is_dir() else "is not a folder"
+        raise InputError(f"folder: {folder} {kind}, expected one that `byheart memorize` wrote")
 
 
 Rows = list[tuple[str, list[tuple[str, str]]]]
@@ -1013,12 +1014,12 @@ def _memorize_tables(summary: dict[str, Any]) -> Rows:
             if "memories" in summary
             else []
         ),
-        *([("Capacity", _capacity_rows(summary))] if "rank_lower" in summary else []),
+        *([("Capacity, for any targets", _capacity_rows(summary))] if "rank_lower" in summary else []),
         ("Certified, of the weights as written", certified),
         (
             "Replica in torch",
             [(name, _torch_row(row)) for name, row in (summary["torch"] or {}).items()]
-            or [("torch", "not run: torch is not installed, or there is no replica of such a model")],
+            or [("torch", "not run here; `byheart run` does, where torch is installed")],
         ),
         ("Files", list(summary["files"].items())),
         ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in summary["seconds"].items()]),

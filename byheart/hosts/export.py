@@ -103,7 +103,7 @@ def export(
         ...     made = memorize_into(Path(folder) / "facts", task)
         ...     report = export(Path(folder) / "facts", to="safetensors", dtype="float32", out=Path(folder) / "out")
         >>> report["headline"]
-        'safetensors, float32: 2 of 2 facts held, proved of the weights as written'
+        'safetensors, float32: 2 of 2 argmaxes right, proved of the weights as written'
     """
     host = host_named(to)
     require_dtype(dtype)
@@ -191,10 +191,10 @@ def _headline(to: str, dtype: str, facts: int, proved: Answered | None, found: d
     """What came of it, in one line."""
     parts = []
     if proved is not None:
-        parts.append(f"{proved.right} of {facts} facts held, proved of the weights as written")
+        parts.append(f"{proved.right} of {facts} argmaxes right, proved of the weights as written")
     if to != "safetensors":
         for name, each in found.items():
-            held = "" if each.held is None else f"{each.held} of {facts} facts held, "
+            held = "" if each.held is None else f"{each.held} of {facts} argmaxes right, "
             parts.append(f"{name}: {held}largest difference {_shown(each.largest_difference)}")
     if any(each.agrees is False for each in found.values()):
         parts.append("OUTSIDE OF WHAT ROUNDING EXPLAINS")

@@ -89,7 +89,8 @@ def evidence_module(id: str) -> str:
 
     Page: docs/contributing.md
     """
-    return _brought()[id].value if id not in REGISTER else f"verify.claims.{claim(id).module}"
+    brought = _brought()
+    return brought[id].value if id in brought else "verify.claims." + id.replace(".", "_").replace("-", "_")
 
 
 def _brought() -> dict[str, EntryPoint]:

@@ -120,7 +120,7 @@ def test_the_command_exports(tmp_path, capsys):
     words = ["certify", str(written(tmp_path / "in")), "--task", str(tmp_path / "task.npz")]
     assert main([*words, "--out", str(tmp_path / "a")]) == 0
     assert main(["export", str(tmp_path / "a"), "--to", "safetensors", "--dtype", "float32"]) == 0
-    assert "20 of 20 facts held, proved of the weights as written" in capsys.readouterr().out
+    assert "20 of 20 argmaxes right, proved of the weights as written" in capsys.readouterr().out
     assert (tmp_path / "a-safetensors" / "parity.json").is_file()
     assert main(["export", str(tmp_path / "a"), "--to", "safetensors"]) == 2
 

@@ -20,7 +20,7 @@ def test_a_folder_is_exported_with_its_task(tmp_path):
     assert report["model"] == network.sha256() and report["task"] == task.sha256()
     assert report["proved"] == {"right": task.n_contexts, "wrong": 0}
     assert (
-        report["headline"] == f"safetensors, float64: {task.n_contexts} of {task.n_contexts} facts held, proved of "
+        report["headline"] == f"safetensors, float64: {task.n_contexts} of {task.n_contexts} argmaxes right, proved of "
         "the weights as written"
     )
     (run,) = report["runs"].values()
