@@ -21,7 +21,7 @@ from constructions.saturated.random_heads import random_heads
 from constructions.saturated.random_transformers import Family, transformer_examples
 from constructions.saturated.real_contexts import digit_examples, image_crops, patch_examples, text_bytes
 from constructions.tasks.vectors import VectorTask
-from verify.forward.layer_forward import enclose_mixed_inputs
+from verify.forward.vector_attention import enclose_mixed_inputs
 from verify.linear_algebra.numerical_rank import NumericalRanks
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.assumptions import Assumptions, SubsetTest, assess_assumptions

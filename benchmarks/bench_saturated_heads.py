@@ -13,14 +13,14 @@ from numpy.typing import NDArray  # noqa: E402
 
 from constructions.claims.mahdavi_proposition_1 import uniform_examples  # noqa: E402
 from constructions.errors import HypothesisError  # noqa: E402
-from constructions.models.layer_attention import mixed_matrix  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
+from constructions.models.vector_attention import mixed_matrix  # noqa: E402
 from constructions.saturated.layer_readout import Format, layer_with_read_out, outputs_in  # noqa: E402
 from constructions.saturated.random_heads import random_heads  # noqa: E402
 from constructions.saturated.saturated_heads import SaturatedHeads, saturated_heads  # noqa: E402
 from constructions.saturated.single_direction_heads import single_direction_heads  # noqa: E402
 from constructions.tasks.vectors import VectorTask  # noqa: E402
-from verify.forward.layer_forward import enclose_layer, enclose_outputs  # noqa: E402
+from verify.forward.vector_attention import enclose_layer, enclose_outputs  # noqa: E402
 from verify.linear_algebra.row_rank import certify_full_row_rank  # noqa: E402
 from verify.saturated.saturation import certify_saturation  # noqa: E402
 from verify.verdict import Verdict  # noqa: E402

@@ -7,9 +7,9 @@ import mpmath
 import numpy as np
 from hypothesis import strategies as st
 
-from constructions.models.layer_attention import mixed_matrix
 from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
+from constructions.models.vector_attention import mixed_matrix
 from constructions.tasks.vectors import VectorTask
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE
 from verify.certificates.memorization import certify_memorization

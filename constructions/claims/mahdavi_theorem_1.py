@@ -10,8 +10,8 @@ from constructions.claims.claim import Claim, Hypothesis
 from constructions.claims.mahdavi_proposition_1 import uniform_examples
 from constructions.errors import InputError
 from constructions.models.construction import Construction
-from constructions.models.layer_attention import outputs as layer_outputs
 from constructions.models.model import Model
+from constructions.models.vector_attention import outputs as layer_outputs
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
 from constructions.saturated.saturated_heads import saturated_heads

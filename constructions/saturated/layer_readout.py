@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from constructions.encoders.circle import circle, rounded
 from constructions.errors import HypothesisError, InputError
-from constructions.models.layer_attention import mixed_matrix
 from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
+from constructions.models.vector_attention import mixed_matrix
 from constructions.tasks.vectors import VectorTask
 
 Float64Array = NDArray[np.float64]
@@ -126,7 +126,7 @@ def layer_with_read_out(
     Source: Mahdavi, Liao, Thrampoulidis (2024), proof of Theorem 1. Page: docs/claims/saturated_heads.md
 
     Example:
-        >>> from constructions.models.layer_attention import outputs
+        >>> from constructions.models.vector_attention import outputs
         >>> task = VectorTask(np.eye(2)[None], np.eye(2), np.array([[3.0], [5.0]]))
         >>> layer = layer_with_read_out(task, np.eye(2)[None], np.eye(2)[None], d_value=1, d_inner=2)
         >>> outputs(layer, task).round(12).tolist()

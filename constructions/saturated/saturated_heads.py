@@ -13,7 +13,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
-from constructions.models.layer_attention import mixed_inputs
+from constructions.models.vector_attention import mixed_inputs
 from constructions.saturated.query_blocks import query_blocks, require_blocks, require_examples
 
 Float64Array = NDArray[np.float64]

@@ -60,7 +60,7 @@ def single_direction_heads(
     Source: Theorem A; sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 1. Page: docs/claims/saturated_heads.md
 
     Example:
-        >>> from constructions.models.layer_attention import mixed_inputs
+        >>> from constructions.models.vector_attention import mixed_inputs
         >>> rng = np.random.default_rng(0)
         >>> E, e = rng.uniform(size=(1, 3, 5)), rng.uniform(size=(9, 5))
         >>> heads = single_direction_heads(E, e, n_heads=4)

@@ -48,8 +48,8 @@ from verify.certificates.memory_budget import require_memory
 from verify.certificates.saturation import check_saturation, prove_saturation
 from verify.divergence.kullback_leibler import empirical_divergence
 from verify.forward.float64 import enclose_features
-from verify.forward.layer_forward import LayerForward, enclose_layer
 from verify.forward.logits import logit_chunks
+from verify.forward.vector_attention import AttendedVectors, enclose_layer
 from verify.progress import Progress
 from verify.verdict import Verdict
 
@@ -285,7 +285,7 @@ class _Seen:
     """What the heads of a model of one attention make of the contexts."""
 
     features: Enclosure | None
-    heads: LayerForward | None
+    heads: AttendedVectors | None
 
 
 def _see(model: Model, task: Task | VectorTask, progress: Progress) -> _Seen:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import SATURATION, Statement, StatementCheck
-from verify.forward.layer_forward import LayerForward
+from verify.forward.vector_attention import AttendedVectors
 from verify.verdict import Verdict
 
 DELTA = Fraction(1, 100)
@@ -17,7 +17,7 @@ DELTA = Fraction(1, 100)
 _SLACK = Fraction(1, 1024)  # counted are weights above 1 - delta (1 - slack), so that another BLAS counts them too
 
 
-def prove_saturation(found: LayerForward, delta: Fraction) -> Statement:
+def prove_saturation(found: AttendedVectors, delta: Fraction) -> Statement:
     """The statement that so many pairs have an attention weight above $1 - \\delta$.
 
     Args:
@@ -31,7 +31,7 @@ def prove_saturation(found: LayerForward, delta: Fraction) -> Statement:
     return Statement(SATURATION, "enclosure of the attention weights", values)
 
 
-def check_saturation(statement: Statement, found: LayerForward | None) -> StatementCheck:
+def check_saturation(statement: Statement, found: AttendedVectors | None) -> StatementCheck:
     """Prove the statement again.
 
     Page: docs/rigour/layer.md
@@ -49,7 +49,7 @@ def check_saturation(statement: Statement, found: LayerForward | None) -> Statem
     return StatementCheck(SATURATION, Verdict.UNDECIDED, reason, values)
 
 
-def _saturated(found: LayerForward, delta: Fraction) -> tuple[int, int]:
+def _saturated(found: AttendedVectors, delta: Fraction) -> tuple[int, int]:
     """How many largest weights are surely above 1 - delta, and how many may be."""
     limit = float(1 - delta)  # the nearest float64; its neighbours lie on either side of the exact limit
     surely = found.top.lower() > math.nextafter(limit, 2.0)

@@ -12,7 +12,7 @@ from constructions.models.construction import Construction
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import matmul
 from verify.claims.evidence import Evidence, Means
-from verify.forward.layer_forward import enclose_layer, enclose_outputs
+from verify.forward.vector_attention import enclose_layer, enclose_outputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict, proved
 

@@ -16,7 +16,7 @@ from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.formula import Stated, stated
-from verify.forward.layer_forward import enclose_mixed_inputs
+from verify.forward.vector_attention import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved

@@ -23,7 +23,7 @@ from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.theorems import BLOCKS
-from verify.forward.layer_forward import enclose_mixed_inputs
+from verify.forward.vector_attention import enclose_mixed_inputs
 from verify.linear_algebra.exact_rows import decide_independence
 from verify.linear_algebra.numerical_rank import numerical_ranks
 from verify.linear_algebra.row_rank import certify_full_row_rank

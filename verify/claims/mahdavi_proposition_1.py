@@ -26,7 +26,7 @@ from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
 from verify.forward.in_balls import mixed_inputs_in_balls
-from verify.forward.layer_forward import LayerForward, enclose_layer, enclose_theta
+from verify.forward.vector_attention import AttendedVectors, enclose_layer, enclose_theta
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.linear_algebra.singular_values import enclose_singular_values
@@ -100,7 +100,7 @@ _LIMIT = (Sizes(3, 2, 3, 2, 4, True), Sizes(8, 8, 16, 8, 57, True), Sizes(6, 5, 
 _LIMIT_FULL = (Sizes(20, 32, 64, 32, 621, True), Sizes(16, 8, 16, 8, 113, False))
 
 _Builder = Callable[..., SaturatedHeads]
-_Built = tuple[VectorTask, SaturatedHeads, LayerForward]
+_Built = tuple[VectorTask, SaturatedHeads, AttendedVectors]
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:

@@ -16,7 +16,7 @@ from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.formula import stated
-from verify.forward.layer_forward import enclose_layer, enclose_outputs
+from verify.forward.vector_attention import enclose_layer, enclose_outputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.activation_patterns import relu_barrier
 from verify.saturated.kruskal_rank import kruskal_rank

@@ -15,7 +15,7 @@ from verify.claims.evidence import Evidence, Means
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import OUTPUT_RANK
-from verify.forward.layer_forward import enclose_layer, enclose_outputs
+from verify.forward.vector_attention import enclose_layer, enclose_outputs
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.linear_algebra.singular_values import enclose_singular_values

@@ -1,8 +1,8 @@
 r"""The logits, or outputs, of any model in exact real arithmetic: enclosed, and the largest of them decided.
 
 The bounds that are used depend on the shape of the model: those of one attention from the last position over tokens
-(`verify/forward/float64.py`), those of one attention with queries of the task (`verify/forward/layer_forward.py`), and
-for all other models one ball for each row (`verify/forward/token_balls.py`).
+(`verify/forward/float64.py`), those of one attention with queries of the task (`verify/forward/vector_attention.py`),
+and for all other models one ball for each row (`verify/forward/token_balls.py`).
 
 Where float64 is too little, a ladder is climbed: pairs of float64, then balls of the precision that is predicted.
 
@@ -27,11 +27,11 @@ from verify.arithmetic.pairs import Pairs, added
 from verify.arithmetic.rounding import Floats
 from verify.forward import float64
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
-from verify.forward.layer_forward import enclose_outputs
 from verify.forward.map_norms import Norms
 from verify.forward.pair_rows import InPairs
 from verify.forward.rows import InFloat64
 from verify.forward.token_balls import logit_balls
+from verify.forward.vector_attention import enclose_outputs
 
 Int64Array = NDArray[np.int64]
 Rung = Literal["float64", "pairs", "balls"]

@@ -7,7 +7,7 @@ from constructions.claims.mahdavi_appendix_c import CLAIM
 from constructions.claims.mahdavi_theorem_1 import labelled
 from constructions.errors import HypothesisError
 from constructions.models.construction import Construction
-from constructions.models.layer_attention import outputs
+from constructions.models.vector_attention import outputs
 
 
 @pytest.mark.parametrize(

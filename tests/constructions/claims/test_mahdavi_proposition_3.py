@@ -6,7 +6,7 @@ import pytest
 from constructions.claims.mahdavi_proposition_3 import CLAIM
 from constructions.errors import HypothesisError
 from constructions.models.construction import Construction
-from constructions.models.layer_attention import outputs
+from constructions.models.vector_attention import outputs
 
 
 @pytest.mark.parametrize("parameters", [{}, {"width": 4, "tokens": 3}, {"neurons": 2}])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from constructions.claims.mahdavi_theorem_1 import CLAIM, build, labelled, narrow_values
 from constructions.errors import HypothesisError, InputError
 from constructions.models.construction import Construction
-from constructions.models.layer_attention import outputs
+from constructions.models.vector_attention import outputs
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
 from constructions.tasks.vectors import VectorTask

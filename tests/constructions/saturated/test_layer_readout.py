@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.models.layer_attention import mixed_matrix, outputs
 from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
+from constructions.models.vector_attention import mixed_matrix, outputs
 from constructions.saturated.layer_readout import (
     Format,
     label_code,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.layer_attention import mixed_matrix
+from constructions.models.vector_attention import mixed_matrix
 from constructions.saturated.random_heads import random_heads
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.models.layer_attention import mixed_matrix, theta
+from constructions.models.vector_attention import mixed_matrix, theta
 from constructions.saturated.saturated_heads import (
     combinations,
     farthest,

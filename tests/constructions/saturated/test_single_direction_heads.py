@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.models.layer_attention import mixed_matrix, theta
+from constructions.models.vector_attention import mixed_matrix, theta
 from constructions.saturated.single_direction_heads import separating_direction, single_direction_heads
 from tests.constructions.mahdavi_examples import layer_examples
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError, ResourceError
-from constructions.models.layer_attention import mixed_matrix
+from constructions.models.vector_attention import mixed_matrix
 from verify.forward.exact_mixed_rank import exact_mixed_inputs, exact_mixed_rank
 
 

@@ -18,9 +18,9 @@ from tests.verify.forward.plain_model import holds, plain_logits, random_model
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.pairs import Pairs, two_sum
 from verify.forward import float64, logits
-from verify.forward.layer_forward import enclose_outputs
 from verify.forward.logits import bits_needed, climb, decide_argmax, enclose_logits, logit_chunks
 from verify.forward.token_balls import logit_balls
+from verify.forward.vector_attention import enclose_outputs
 
 
 def a_network() -> tuple[Model, np.ndarray]:

@@ -37,7 +37,7 @@ _OUTPUT_ROWS = 128  # examples whose mixed inputs are read together; the slices 
 
 
 @dataclass(frozen=True, eq=False)
-class LayerForward:
+class AttendedVectors:
     """What the heads of a layer do with the examples of a task, from one pass.
 
     Args:
@@ -122,7 +122,7 @@ def enclose_mixed_inputs(layer: Model, task: VectorTask, *, precision: int | Non
     return enclose_layer(layer, task).mixed
 
 
-def enclose_layer(layer: Model, task: VectorTask, *, progress: Progress | None = None) -> LayerForward:
+def enclose_layer(layer: Model, task: VectorTask, *, progress: Progress | None = None) -> AttendedVectors:
     r"""Enclose $Z$ and the largest attention weight of each head, in one pass.
 
     Args:
@@ -157,7 +157,7 @@ def enclose_layer(layer: Model, task: VectorTask, *, progress: Progress | None =
         if progress is not None and rows.stop == task.n_examples:
             progress("attention", (head + 1) / layer.n_heads, f"head {head + 1} of {layer.n_heads}")
     flat = mixed.reshape(2, shape[0], -1)
-    return LayerForward(Enclosure(flat[0], flat[1]), Enclosure(top[0], top[1]))
+    return AttendedVectors(Enclosure(flat[0], flat[1]), Enclosure(top[0], top[1]))
 
 
 def enclose_outputs(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from constructions.errors import InputError
-from constructions.models.layer_attention import mixed_inputs, mixed_matrix, outputs, theta
+from constructions.models.vector_attention import mixed_inputs, mixed_matrix, outputs, theta
 from tests.layers import layers_and_tasks, random_layer, random_layer_task, truth
 
 

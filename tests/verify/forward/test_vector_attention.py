@@ -13,8 +13,8 @@ from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.tasks.vectors import VectorTask
 from tests.layers import BITS, changed_layer, layers_and_tasks, random_layer, random_layer_task, truth
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.forward import layer_forward
-from verify.forward.layer_forward import enclose_layer, enclose_mixed_inputs, enclose_outputs, enclose_theta
+from verify.forward import vector_attention
+from verify.forward.vector_attention import enclose_layer, enclose_mixed_inputs, enclose_outputs, enclose_theta
 
 
 def holds(enclosure, exact):
@@ -55,8 +55,8 @@ def test_blocks_change_nothing_but_the_memory(case, rows):
     layer, task = case
     whole = enclose_layer(layer, task)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layer_forward, "_BLOCK_ENTRIES", rows)
-        patch.setattr(layer_forward, "_OUTPUT_ROWS", rows)
+        patch.setattr(vector_attention, "_BLOCK_ENTRIES", rows)
+        patch.setattr(vector_attention, "_OUTPUT_ROWS", rows)
         parts = enclose_layer(layer, task)
         outputs = enclose_outputs(layer, task, mixed=parts.mixed)
     assert parts.mixed.shape == whole.mixed.shape
