@@ -355,8 +355,7 @@ def _memory(*, tokens: int, length: int, width: int, head_width: int, heads: int
         tokens=tokens, length=length, width=width, head_width=head_width, heads=heads, seed=0
     )
     rows = exact_network_logits(network, task.contexts).tolist()
-    front_end = network.front_end
-    sizes = (front_end.d_vocab, front_end.n_ctx, front_end.d_model, front_end.d_head, front_end.n_heads)
+    sizes = (network.d_vocab, network.n_ctx, network.d_model, network.d_head, network.n_heads)
     margin = min(
         row[label] - max(entry for i, entry in enumerate(row) if i != label)
         for row, label in zip(rows, task.labels.tolist(), strict=True)

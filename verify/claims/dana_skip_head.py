@@ -11,7 +11,7 @@ from constructions.claims.dana_skip_head import CLAIM, integer_front_end
 from constructions.errors import HypothesisError
 from constructions.features.exact_skip_connection import exact_change_of_basis, without_shifts
 from constructions.features.skip_head import SkipHead, identity_skip_head, long_last_position, rank_one_skip_head
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_front_end, exact_network
 from constructions.tasks.arrays import all_contexts
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
@@ -166,7 +166,8 @@ def _embeddings_not_carried_along() -> Evidence:
     factor = made.change[0, 0]
     left = ExactFrontEnd(line * factor, line * factor, (one,), (one,), (one,))
     right = exact_network_logits(made.model, contexts) - targets
-    wrong = exact_network_logits(ExactNetwork(left, made.model.W_O, made.model.W_U), contexts) - targets
+    W_O, W_U = as_rationals(made.model.W_O[0]), as_rationals(made.model.W_U)
+    wrong = exact_network_logits(exact_network(left, (W_O,), W_U), contexts) - targets
     return Evidence(
         "counterexample",
         f"d = d_h = H = 1, two contexts, x = {factor} x': W_O is solved on the features of e' and used with e and the "
@@ -244,10 +245,9 @@ def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evide
         made = exact_change_of_basis(front_end, contexts, targets, W_U)
         outputs = exact_outputs(front_end, contexts)
         features = _block(outputs, columns=range(width, facts))
-        stream = exact_outputs(made.model.front_end, contexts)
-        moved = _block(stream, columns=range(width)) + _block(stream, columns=range(width, facts)) * _all_outputs(
-            made.model
-        )
+        stream = exact_outputs(exact_front_end(made.model), contexts)
+        written = _block(stream, columns=range(width, facts)) * as_rationals(made.model.W_O.reshape(-1, width))
+        moved = _block(stream, columns=range(width)) + written
         verdicts.append(decided(exact_network_logits(made.model, contexts) == targets * W_U))
         verdicts.append(
             decided(
@@ -524,9 +524,3 @@ def _block(matrix: fmpq_mat, *, rows: range | None = None, columns: range | None
 def _beside(left: fmpq_mat, right: fmpq_mat) -> fmpq_mat:
     rows = [[*a, *b] for a, b in zip(left.tolist(), right.tolist(), strict=True)]
     return fmpq_mat(len(rows), left.ncols() + right.ncols(), [entry for row in rows for entry in row])
-
-
-def _all_outputs(network: ExactNetwork) -> fmpq_mat:
-    """W_O of all heads, one below the other."""
-    rows = [row for output in network.W_O for row in output.tolist()]
-    return fmpq_mat(len(rows), network.front_end.d_model, [entry for row in rows for entry in row])

@@ -17,7 +17,6 @@ from constructions.claims.dana_theorem_1 import CLAIM, exact_memory
 from constructions.errors import HypothesisError
 from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
-from constructions.models.exact_network import ExactFrontEnd
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
@@ -215,26 +214,26 @@ def _dependent() -> Evidence:
 
 def _exact(tokens: int, length: int, width: int, head_width: int, facts: int) -> Evidence:
     built = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width, facts=facts)
-    front_end = built.model.front_end
-    found = exact_network_logits(built.model, built.contexts)
+    network = built.model
+    found = exact_network_logits(network, built.contexts)
     count = facts or tokens**length
     same = (
         found == built.targets
-        and _has_sizes(front_end, width=width, head_width=head_width)
+        and _has_sizes(network, width=width, head_width=head_width)
         and len(np.unique(built.contexts, axis=0)) == len(built.contexts) == count
         and found.rank() == min(count, width, tokens)
     )
     return Evidence(
         "repair",
         f"T = {len(built.contexts)} of {tokens**length} contexts of {length} tokens over {tokens}: a rational network "
-        f"of {_sizes(front_end)} with the logits of an encoder of rank {found.rank()}",
-        f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, head_width, front_end.n_heads)}",
+        f"of {_sizes(network)} with the logits of an encoder of rank {found.rank()}",
+        f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, head_width, network.n_heads)}",
         "equal as rational numbers" if same else "not equal, or not of these sizes",
         decided(same),
         "exact rational arithmetic",
         {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "facts": facts},
         means=(Means.EXACT,),
-        compared=_counted(count, width, head_width, front_end.n_heads),
+        compared=_counted(count, width, head_width, network.n_heads),
     )
 
 
@@ -272,12 +271,12 @@ def _certified(network: Model, task: Task, *, width: int, head_width: int) -> tu
     )
 
 
-def _has_sizes(network: Model | ExactFrontEnd, *, width: int, head_width: int) -> bool:
+def _has_sizes(network: Model, *, width: int, head_width: int) -> bool:
     """Whether the network is as wide as asked; its heads are counted by the formula of the claim."""
     return (network.d_model, network.d_head) == (width, head_width)
 
 
-def _sizes(network: Model | ExactFrontEnd) -> str:
+def _sizes(network: Model) -> str:
     return f"d = {network.d_model}, d_h = {network.d_head}, H = {network.n_heads}"
 
 

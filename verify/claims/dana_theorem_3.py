@@ -15,7 +15,6 @@ from constructions.claims.dana_theorem_3 import CLAIM
 from constructions.encoders.approximating_sequences import FIRST, SECOND, within_range
 from constructions.memories.bounded_range import bounded_transformer, laws_of_contexts
 from constructions.memories.left_out import LeftOut, random_instance
-from constructions.models.exact_network import ExactNetwork
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
@@ -297,7 +296,7 @@ def judged(instance: LeftOut, laws: list[tuple[Fraction, ...]] | None = None) ->
     Page: docs/claims/logit_range.md
     """
     network, stream = instance.model, instance.stream
-    if not isinstance(network, ExactNetwork) or isinstance(stream, np.ndarray):
+    if not network.is_rational or isinstance(stream, np.ndarray):
         raise TypeError("instance is rounded, expected a rational one")
     return range_bound(
         network,
