@@ -59,7 +59,7 @@ def lookup_front_end(n_tokens: int, *, gap: int, position: Sequence[fmpq | float
     total = sum(p, fmpq(0))
     if total == 0:
         raise HypothesisError(_CLAIM, "a first position whose entries do not sum to 0", f"they sum to {total}")
-    identity = fmpq_mat(n_tokens, n_tokens, [int(i == j) for i in range(n_tokens) for j in range(n_tokens)])
+    identity = as_rationals(np.eye(n_tokens))
     queries, keys = [], []
     for r in range(n_tokens):
         queries.append(as_rationals([[1, (2 * int(c == r) - 1 - 2 * p[r]) / total] for c in range(n_tokens)]))

@@ -34,6 +34,10 @@ _LOOSE = 1e-3  # nats: an output that misses its targets by more is none
 _FEATURE_ENTRIES = 2**27  # default_heads asks for no more features than make T x P entries: 1 GiB
 
 
+def silent(stage: str, share: float | None, detail: str) -> None:
+    """Progress that nobody looks at."""
+
+
 @dataclass(frozen=True, eq=False)
 class BuiltMemory:
     """A network that holds a task, and how it was built. Nothing here is certified.
@@ -128,7 +132,7 @@ def build_memory(
         True
     """
     _check(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
-    clock = _Clock(progress or _silent)
+    clock = _Clock(progress or silent)
     with clock.stage("targets", f"{task.target} of {task.n_contexts} contexts"):
         W_U, targets = _targets(task, d_model, seed, clock.progress)
     builder = _Builder(task, W_U, targets, d_head, n_heads, front_end, seed, clock)
@@ -417,7 +421,3 @@ def _check(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: st
         raise InputError(f"front_end is {front_end!r}, expected one of {', '.join(FRONT_ENDS)}")
     if tail not in TAILS:
         raise InputError(f"tail is {tail!r}, expected one of {', '.join(TAILS)}")
-
-
-def _silent(stage: str, share: float | None, detail: str) -> None:
-    pass

@@ -62,7 +62,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
     tokens, positions = fmpq_mat(2, 1, [1, 2]), fmpq_mat(2, 1, [fmpq(7, 10), fmpq(3, 10)])
     head = identity_skip_head(tokens, positions)
-    printed = head.form == _identity(1) and (head.W_E, head.W_pos) == (tokens, positions)
+    printed = head.form == as_rationals(np.eye(1)) and (head.W_E, head.W_pos) == (tokens, positions)
     found = [_judged(head, np.array([[1, 0]]), sharpness) for sharpness in sharpnesses]
     verdicts = [decided(printed)]
     for one in found:
@@ -194,7 +194,7 @@ def _attends_to_last(
         before = range(length - 1)
         verdicts.append(
             decided(
-                (head.form.rank() == 1 if rank_one else head.form == _identity(width))
+                (head.form.rank() == 1 if rank_one else head.form == as_rationals(np.eye(width)))
                 and head.W_E == drawn.W_E
                 and _block(head.W_pos, rows=before) == _block(drawn.W_pos, rows=before)
             )
@@ -290,7 +290,7 @@ def _condition_is_exact(instances: int) -> Evidence:
         change = _block(outputs.solve(targets), rows=range(width))
         full_rank = _beside(targets, _block(outputs, columns=range(width, facts))).rank() == facts
         try:
-            made = exact_change_of_basis(front_end, contexts, targets, _identity(width))
+            made = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(width)))
             built = made.change == change and exact_network_logits(made.model, contexts) == targets
         except HypothesisError:
             built = False
@@ -318,7 +318,7 @@ def _singular_change_avoided() -> Evidence:
         special = fmpq_mat(4, 2, [entry for token in (0, 1, 0, 0) for entry in rows[token]])
         front_end = ExactFrontEnd(special, front_end.W_pos, front_end.W_Q, front_end.W_K, front_end.W_V)
         try:
-            made = exact_change_of_basis(front_end, contexts, targets, _identity(2))
+            made = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(2)))
         except HypothesisError:
             continue
         exact = exact_network_logits(made.model, contexts) == targets
@@ -345,7 +345,7 @@ def _singular_change_approached() -> Evidence:
     distances = (fmpq(1, 10**3), fmpq(1, 10**6))
     for distance in distances:
         near = targets + last * distance
-        made = exact_change_of_basis(front_end, contexts, near, _identity(2))
+        made = exact_change_of_basis(front_end, contexts, near, as_rationals(np.eye(2)))
         verdicts.append(decided(exact_network_logits(made.model, contexts) == near))
         determinant = made.change.det()
         sizes.append(f"{float(determinant.p) / float(determinant.q):.2g}")
@@ -505,10 +505,6 @@ def _plain(matrix: fmpq_mat) -> list[list[str]]:
 
 def _is_zero(matrix: fmpq_mat) -> bool:
     return all(entry == 0 for entry in matrix.entries())
-
-
-def _identity(width: int) -> fmpq_mat:
-    return fmpq_mat(width, width, [int(i == j) for i in range(width) for j in range(width)])
 
 
 def _block(matrix: fmpq_mat, *, rows: range | None = None, columns: range | None = None) -> fmpq_mat:
