@@ -18,7 +18,6 @@ from constructions.models.exact_attention import exact_features, exact_last
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
-from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Counts, Task, make_task, smoothed_laws
 from constructions.unembeddings.unembedding import law_unembedding
@@ -101,16 +100,7 @@ def hold(
     if np.linalg.matrix_rank(change) < width:
         raise HypothesisError(_PLACE, "an invertible change of basis M", "M is singular")
     inverse = np.linalg.inv(change)
-    n_heads, _, d_head = front_end.W_V.shape
-    network = dana_network(
-        W_E=front_end.W_E,
-        W_pos=front_end.W_pos,
-        W_Q=front_end.W_Q,
-        W_K=front_end.W_K,
-        W_V=front_end.W_V,
-        W_O=(heads @ inverse).reshape(n_heads, d_head, width),
-        W_U=change @ unembedding,
-    )
+    network = front_end.network(heads @ inverse, change @ unembedding)
     return LeftOut(network, contexts, kept, stream[kept:] @ inverse, occurrences, laws)
 
 

@@ -20,7 +20,6 @@ from constructions.memories.tail import TailFit, fit_tail, tail_bytes
 from constructions.models.attention import features, last
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
-from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
@@ -389,15 +388,7 @@ class _Builder:
         residual: float,
         fit: TailFit | None,
     ) -> BuiltMemory:
-        network = dana_network(
-            W_E=front_end.W_E,
-            W_pos=front_end.W_pos,
-            W_Q=front_end.W_Q,
-            W_K=front_end.W_K,
-            W_V=front_end.W_V,
-            W_O=W_O.reshape(self.n_heads, self.d_head, -1),
-            W_U=W_U,
-        )
+        network = front_end.network(W_O, W_U)
         seconds = self.clock.seconds
         return BuiltMemory(network, route, front_end.kind, attempt, solver, condition, residual, fit, seconds)
 

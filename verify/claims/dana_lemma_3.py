@@ -23,7 +23,6 @@ from constructions.features.embeddings import (
 )
 from constructions.features.full_rank_attention import front_end as random_front_end
 from constructions.models.exact_network import ExactFrontEnd
-from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
@@ -334,10 +333,7 @@ def _mersenne_prime() -> Evidence:
 def _random(case: _Case) -> Evidence:
     """Random float64 weights: a null set excepted, all are in general position."""
     drawn = random_front_end("random", seed=0, **case.shape)
-    nothing = np.zeros((case.n_heads, case.d_head, case.d_model))
-    network = dana_network(
-        drawn.W_E, drawn.W_pos, drawn.W_Q, drawn.W_K, drawn.W_V, nothing, np.zeros((case.d_model, 1))
-    )
+    network = drawn.network(np.zeros((case.n_heads * case.d_head, case.d_model)), np.zeros((case.d_model, 1)))
     rank = certify_full_row_rank(enclose_features(network, case.contexts))
     return Evidence(
         role="claim",

@@ -1,7 +1,6 @@
 """Evidence on the skip connection as a head: where the limit goes wrong, two repairs, and the exact change of basis."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
@@ -13,6 +12,7 @@ from constructions.features.exact_skip_connection import exact_change_of_basis, 
 from constructions.features.skip_head import SkipHead, identity_skip_head, long_last_position, rank_one_skip_head
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_front_end, exact_network
 from constructions.tasks.arrays import all_contexts
+from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
@@ -76,7 +76,7 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
                 and one.distance_to_limit[0] < one.bound[0] * (1 + _SLACK)
             )
         )
-    shares = ", ".join(_above(_largest([one.share_of_last[0]])) for one in found)
+    shares = ", ".join(decimal_above(_largest([one.share_of_last[0]]), 2) for one in found)
     one = found[0]
     return Evidence(
         "counterexample",
@@ -221,7 +221,9 @@ def _attends_to_last(
         f"(N, S, d) = {_listed(sizes)} the score of the last position exceeds all others, by lambda times {min(gaps)} "
         "or more, and the head converges to x_S, with an error of at most sum_s exp(-lambda g_s) |x_s - x_S|",
         "A -> x_S for all contexts",
-        ", ".join(f"|A - x_S| <= {_above(bound)} at lambda = {sharpness}" for sharpness, bound in distances.items())
+        ", ".join(
+            f"|A - x_S| <= {decimal_above(bound, 2)} at lambda = {sharpness}" for sharpness, bound in distances.items()
+        )
         + f", gaps >= {min(gaps)}",
         Verdict.all_of(verdicts),
         "exact gaps and limits; balls of 128 bits",
@@ -442,7 +444,7 @@ def _built() -> Evidence:
     found = certify_memorization(made.model, made.task, rank=True)
     rank = made.model.n_heads * made.model.d_head
     at_capacity = made.task.n_contexts == made.model.d_model + rank
-    lead = _below(float(found.answers.margin_lower.min()))
+    lead = decimal_below(float(found.answers.margin_lower.min()), 3)
     return Evidence(
         "repair",
         f"rounded to float64: {made.summary}; every label wins",
@@ -485,14 +487,6 @@ def _judged(head: SkipHead, contexts: Int64Array, sharpness: int) -> SharpAttent
 def _largest(balls: Sequence[arb]) -> float:
     """A float64 that no ball exceeds."""
     return max(float(np.nextafter(float(ball.upper()), np.inf)) for ball in balls)
-
-
-def _above(bound: float) -> str:
-    return f"{float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(bound)):.2g}"
-
-
-def _below(bound: float) -> str:
-    return f"{float(Context(prec=3, rounding=ROUND_FLOOR).create_decimal(bound)):.3g}"
 
 
 def _listed(values: Iterable[object]) -> str:
