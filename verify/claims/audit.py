@@ -6,7 +6,7 @@ Page: docs/audit.md
 import importlib
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,10 +15,10 @@ from typing import Any
 from constructions.claims import claims, evidence_module
 from constructions.claims.claim import Claim, Judgement
 from verify.claims.evidence import Evidence, Role
+from verify.progress import Progress, silent
 from verify.verdict import Verdict
 from verify.workers import Workers, completed
 
-Progress = Callable[[str, float | None, str], None]
 """Called with a claim's id, the finished share of its audit or `None`, and what was just certified."""
 
 NEEDED: dict[Judgement, frozenset[Role]] = {
@@ -146,7 +146,7 @@ def audit_claims(
         >>> audit.claim.judgement, audit.confirmed
         ('false', True)
     """
-    report = progress or _silent
+    report = progress or silent
     for claim in claims(ids):
         start = time.perf_counter()
         report(claim.id, None, claim.title)
@@ -215,7 +215,3 @@ def _not_computed(error: Exception, *, after: int) -> Evidence:
         verdict=Verdict.UNDECIDED,
         method=f"raised in {place}",
     )
-
-
-def _silent(claim: str, share: float | None, detail: str) -> None:
-    pass
