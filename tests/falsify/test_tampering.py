@@ -453,6 +453,7 @@ def spoil_task(folder, arrays, *, save=np.savez):
         *("tail_counts_indptr", "tail_counts_indices", "tail_counts_data", "laws"),
     ]
     head = [str(arrays["target"]), str(arrays["origin"]), arrays["vocabulary"].tolist()]
+    head += [arrays["answers"].tolist()] if "answers" in arrays else []
     text = json.dumps(head, separators=(",", ":"))
     digest = hashlib.sha256(text.encode())
     for name in order:
