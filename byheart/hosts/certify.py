@@ -178,12 +178,11 @@ def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
     try:
         found = json.loads((folder / file).read_text(encoding="utf-8"))
         names = {name: i for i, name in enumerate(found)} if file == ANSWERS_FILE else found["model"]["vocab"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        texts = all(isinstance(name, str) and type(number) is int for name, number in names.items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileFormatError(f"{folder / file} has no vocabulary of tokens: {error}") from error
-    if not all(isinstance(name, str) and type(number) is int for name, number in names.items()):
-        raise FileFormatError(f"{folder / file} has no vocabulary of tokens: expected texts")
-    if file == ANSWERS_FILE and not 0 < len(names) == len(found):
-        raise FileFormatError(f"{folder / file} has no answers, or names one twice")
+    if not texts or (file == ANSWERS_FILE and not (isinstance(found, list) and 0 < len(names) == len(found))):
+        raise FileFormatError(f"{folder / file} has no vocabulary of tokens, expected texts, each once")
     return names
 
 

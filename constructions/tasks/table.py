@@ -124,8 +124,9 @@ def table_task(
     are taken as written: a number is a token like any other unless it stands in the column of weights. Which column
     that is, is never guessed from numbers: it is the last one if `weights` is true, or if there is a `header` whose
     last name is ``weight``. Blank lines are skipped. What is read and what is answered have a vocabulary each, that of
-    the cells of contexts and that of the tokens that follow, in order of appearance: a model needs no embedding of what
-    is never read, and no logit of what is never an answer.
+    the cells of contexts and that of the tokens that follow, in order of appearance, so that a model needs no embedding
+    of what is never read, and no logit of what is never an answer. Where the same tokens are read and answered, it is
+    one vocabulary.
 
     Args:
         table: The rows.
@@ -212,14 +213,15 @@ def facts_task(
 def _task(
     found: list[tuple[int, Fact]], *, place: str, target: Target, facts: int | None, mass: Fraction | float | None
 ) -> Task:
-    read: dict[str, int] = {}
-    answers: dict[str, int] = {}
+    read = {cell: i for i, cell in enumerate(dict.fromkeys(c for _, (cells, _, _) in found for c in cells))}
+    answers = {cell: i for i, cell in enumerate(dict.fromkeys(following for _, (_, following, _) in found))}
+    if set(answers) == set(read):
+        answers = read
     follows: dict[tuple[int, ...], dict[int, int]] = {}
     line_of: dict[tuple[tuple[int, ...], int], int] = {}
     repeated = []
     for line, (context, next_token, weight) in found:
-        key = tuple(read.setdefault(token, len(read)) for token in context)
-        following = answers.setdefault(next_token, len(answers))
+        key, following = tuple(read[token] for token in context), answers[next_token]
         if (key, following) in line_of:
             repeated.append(
                 f"{place.format(line)} repeats {place.split()[0]} {line_of[key, following]}: "

@@ -33,9 +33,11 @@ def test_an_answer_that_is_read_too_has_a_number_on_each_side():
     assert task.in_one_vocabulary().answers == task.in_one_vocabulary().vocabulary == ("b", "a", "a b", "c")
 
 
-def test_a_table_that_answers_what_it_reads_in_this_order_has_one_vocabulary():
-    task = table_task("a,a\nb,b\n")
+def test_a_table_that_answers_the_tokens_that_it_reads_has_one_vocabulary():
+    task = table_task("a,b\nb,c\nc,a\n")
     assert not task.apart and task.in_one_vocabulary() is task
+    assert task.vocabulary == ("a", "b", "c") and task.labels.tolist() == [1, 2, 0]
+    assert table_task("a,b\nb,c\nc,b\n").answers == ("b", "c")
 
 
 def test_numbers_are_tokens_unless_they_stand_in_the_column_of_weights():
