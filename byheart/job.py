@@ -468,8 +468,11 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
         (9, 2)
     """
     if d_model is None:
-        natural = max(task.vocabulary_size + task.context_length, task.n_answers - 1)
-        d_model = natural if task.target == "laws" or natural <= 128 else 64
+        natural = task.vocabulary_size + task.context_length
+        if task.target == "laws":
+            d_model = max(natural, task.n_answers - 1)  # Proposition 2
+        else:
+            d_model = natural if natural <= 128 else 64
     if d_model < 1:
         raise InputError(f"dim = {d_model}, expected at least 1")
     if d_head is None:

@@ -7,14 +7,15 @@ Page: docs/hosts.md
 
 from typing import Any
 
-from constructions.errors import InputError
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER, WORDS
 from constructions.tasks.vocabulary import cut_of
 
 
 def tokenizer_json(task: Task) -> dict[str, Any]:
-    r"""The content of ``tokenizer.json`` for the vocabulary of a task; answers that are never read have numbers after it.
+    r"""The content of ``tokenizer.json`` for the vocabulary of a task.
+
+    Answers that are never read have the numbers after it.
 
     - Bytes (names such as ``\x0a`` occur): the tokens are those of the library's own byte-level alphabet.
     - Characters: each character is a token; one that is not in the vocabulary becomes ``<other>`` if that is.
@@ -37,17 +38,12 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
         >>> made["model"]["vocab"], made["pre_tokenizer"]["pretokenizers"][0]["pattern"]
         ({'New York': 0, 'is in': 1, 'USA': 2}, {'Regex': '\\s*[,]\\s*'})
     """
-    cut_by = cut_of(task.vocabulary)
+    cut_by = cut_of(task.vocabulary, cells=task.apart)
     decoder: dict[str, Any] | None = {"type": "Fuse"}
     vocabulary = task.names()
     if cut_by.unit == "byte":
         alphabet = _byte_alphabet()
-        read = task.vocabulary_size
-        vocabulary = tuple(name if name == OTHER else alphabet[_byte(name)] for name in vocabulary[:read]) + tuple(
-            "".join(alphabet[value] for value in name.encode()) for name in vocabulary[read:]
-        )
-        if len(set(vocabulary)) < len(vocabulary):
-            raise InputError("answers has a text that is a byte of the vocabulary too, expected others")
+        vocabulary = tuple(name if name == OTHER else alphabet[_byte(name)] for name in vocabulary)
         cut = [{"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}, _each()]
         decoder = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
     elif cut_by.unit == "char":

@@ -17,7 +17,8 @@ def targets(task: Task, d_model: int, *, seed: int = 0) -> tuple[Float64Array, F
     r"""The unembedding, and the residual stream $E_t = \lambda u_{g(t)}$ whose logits favour the label $g(t)$.
 
     Let $m$ be the margin of the unembedding vectors and $\lambda = (\log K + 34) / m$. Every other answer is behind
-    by at least $\log K + 34$ nats, so $-\log \mathrm{softmax}(E_t W_U)_{g(t)} \le \log(1 + (K-1) e^{-34} / K) < e^{-34}$.
+    by at least $\log K + 34$ nats, so
+    $-\log \mathrm{softmax}(E_t W_U)_{g(t)} \le \log(1 + (K-1) e^{-34} / K) < e^{-34}$.
 
     Args:
         task: A task; its `labels` are memorized.

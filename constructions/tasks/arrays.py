@@ -29,8 +29,8 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
     """Read the arguments of `array_task` from an ``.npz`` file.
 
     Args:
-        path: A file with the array `contexts` and some of `next_tokens`, `weights`, `laws`, `vocabulary`, `answers` and the
-            three arrays `counts_indptr`, `counts_indices`, `counts_data`.
+        path: A file with the array `contexts` and some of `next_tokens`, `weights`, `laws`, `vocabulary`, `answers` and
+            the three arrays `counts_indptr`, `counts_indices`, `counts_data`.
 
     Returns:
         The arguments by name.

@@ -218,9 +218,7 @@ class Task:
             if len(counts) != len(tokens):
                 raise InputError(f"{name} has {len(tokens)} rows, but its counts have {len(counts)}")
             if len(counts.indices) and counts.indices.max() >= self.n_answers:
-                raise InputError(
-                    f"counts of {name}: answer {counts.indices.max()}, expected 0 .. {self.n_answers - 1}"
-                )
+                raise InputError(f"counts of {name}: answer {counts.indices.max()}, expected 0 .. {self.n_answers - 1}")
         everything = np.concatenate([self.contexts, self.tail_contexts])
         distinct = len(np.unique(everything, axis=0))
         if distinct != len(everything):
@@ -585,7 +583,9 @@ def make_task(
         chosen = None
         labels = kept.first_maxima()
     else:
-        chosen = smoothed_laws(kept, len(answers or vocabulary)) if laws is None else np.asarray(laws)[order][:memorized]
+        chosen = (
+            smoothed_laws(kept, len(answers or vocabulary)) if laws is None else np.asarray(laws)[order][:memorized]
+        )
         labels = chosen.argmax(axis=1).astype(np.int64)
     return Task(
         target=target,

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from byheart.hosts.tokenizer import tokenizer_json
-from constructions.errors import InputError
 from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.text import text_task
 from constructions.tasks.vocabulary import typed
@@ -73,21 +72,14 @@ def test_the_vocabulary_keeps_its_numbers():
     for task in TASKS.values():
         vocabulary = tokenizer_json(task)["model"]["vocab"]
         assert sorted(vocabulary.values()) == list(range(len(task.names())))
-        if not any(name.startswith("\\x") for name in task.vocabulary):
-            assert [vocabulary[name] for name in task.vocabulary] == list(range(task.vocabulary_size))
     assert tokenizer_json(TASKS["words"])["model"]["vocab"] == {n: i for i, n in enumerate(TASKS["words"].vocabulary)}
 
 
-def test_answers_of_a_text_of_bytes_are_put_together_and_one_that_is_a_byte_is_refused():
-    rows = [("\\x0a", "é and more"), ("a", "a"), ("b", "\\x0b")]
-    task = facts_task(rows)
-    vocabulary = tokenizer_json(task)["model"]["vocab"]
-    assert len(vocabulary) == 5
+def test_cells_of_one_character_are_cells():
+    task = facts_task([("a", "r", "yes"), ("b", "r", "no"), ("\\x0a", "r", "no")])
     read = reader(task)
-    assert read.encode("\n").ids == [0] and read.encode("a").ids == [1]
-    assert [read.decode([number]) for number in (0, 1, 3)] == ["\n", "a", "é and more"]
-    with pytest.raises(InputError, match="answers has a text that is a byte of the vocabulary too"):
-        tokenizer_json(facts_task([("\\x0a", "\n"), ("a", "b")]))
+    assert typed(task, 0) == "a, r" and read.encode("a, r").ids == [0, 1]
+    assert [read.decode([number]) for number in range(6)] == ["a", "r", "b", "\\x0a", "yes", "no"]
 
 
 def test_an_answer_may_hold_the_separator_of_the_cells():

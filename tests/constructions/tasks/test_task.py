@@ -299,7 +299,9 @@ def test_what_belongs_to_no_vocabulary_is_refused(change, message):
         dataclasses.replace(APART, **change)
 
 
-@given(st.lists(st.dictionaries(st.integers(0, 5), st.integers(1, 9), min_size=1), min_size=1), st.permutations(range(6)))
+@given(
+    st.lists(st.dictionaries(st.integers(0, 5), st.integers(1, 9), min_size=1), min_size=1), st.permutations(range(6))
+)
 def test_renumbered_counts_are_the_same_columns_in_another_order(rows, new):
     counts = Counts.from_rows(rows)
     dense = counts.renumbered(np.array(new)).dense(0, len(rows), 6)
