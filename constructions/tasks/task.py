@@ -583,9 +583,8 @@ def make_task(
         chosen = None
         labels = kept.first_maxima()
     else:
-        chosen = (
-            smoothed_laws(kept, len(answers or vocabulary)) if laws is None else np.asarray(laws)[order][:memorized]
-        )
+        width = len(answers or vocabulary)
+        chosen = smoothed_laws(kept, width) if laws is None else np.asarray(laws)[order][:memorized]
         labels = chosen.argmax(axis=1).astype(np.int64)
     return Task(
         target=target,

@@ -1,4 +1,4 @@
-"""What every memory does where what is answered is never read: weights for each side alone, that both readers certify."""
+"""Every memory of a table whose answers are never read has weights for each side alone, certified by both readers."""
 
 from itertools import product
 
