@@ -174,16 +174,8 @@ def exported(tmp_path):
 
 def test_a_table_is_read_in_the_vocabularies_beside_the_model(exported, tmp_path):
     task = read_facts(tmp_path / "facts.csv", Model.load(exported / "model.safetensors"), exported)
-    assert (task.vocabulary, task.answers) == (
-        ("subject 0", "relation", "subject 1", "subject 2"),
-        ("answer 2", "answer 0"),
-    )
-    assert (
-        task.sha256()
-        == array_task(
-            task.contexts, next_tokens=[0, 1, 0], vocabulary=task.vocabulary, answers=task.answers, target="labels"
-        ).sha256()
-    )
+    assert task.vocabulary == ("subject 0", "relation", "subject 1", "subject 2")
+    assert task.answers == ("answer 2", "answer 0") and task.labels.tolist() == [0, 1, 0]
     figures = certify(Model.load(exported / "model.safetensors"), task)
     assert (figures["verdict"], figures["held"]) == ("PROVED", 3)
     assert certify(exported, tmp_path / "facts.csv", out=tmp_path / "proved")["held"] == 3
