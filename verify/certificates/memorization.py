@@ -132,10 +132,10 @@ def certify_memorization(
     Example:
         >>> from constructions.models.shapes import dana_network
         >>> from constructions.tasks.table import table_task
-        >>> task = table_task("a,x\nb,y\n", target="labels")  # the tokens are a, x, b, y
-        >>> nothing = np.zeros((0, 4, 1))
-        >>> network = dana_network(W_E=np.eye(4), W_pos=np.zeros((1, 4)), W_Q=nothing, W_K=nothing, W_V=nothing,
-        ...                        W_O=np.zeros((0, 1, 4)), W_U=np.eye(4)[:, [1, 0, 3, 2]])
+        >>> task = table_task("a,x\nb,y\n", target="labels")  # the tokens are a and b, the answers x and y
+        >>> nothing = np.zeros((0, 2, 1))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=nothing, W_K=nothing, W_V=nothing,
+        ...                        W_O=np.zeros((0, 1, 2)), W_U=np.eye(2))
         >>> certify_memorization(network, task).certificate.headline()[:12]
         'HELD, PROVED'
     """
