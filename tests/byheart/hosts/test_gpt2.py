@@ -65,7 +65,11 @@ def written_out(given, tokens, *, inverse_layer=False, scaled=True):
 @pytest.mark.parametrize(("inverse_layer", "scaled"), [(False, True), (True, True), (False, False)])
 def test_the_model_is_the_one_of_the_definition(readout, inverse_layer, scaled):
     given = tensors(readout=readout)
-    options = {"scale_attn_by_inverse_layer_idx": inverse_layer, "scale_attn_weights": scaled}
+    options = {
+        "scale_attn_by_inverse_layer_idx": inverse_layer,
+        "scale_attn_weights": scaled,
+        "tie_word_embeddings": not readout,
+    }
     model = model_of(given, {**CONFIG, **options})
     contexts = np.array([[0, 1, 2, 3, 4], [6, 6, 5, 0, 1], [3, 3, 3, 3, 3]])
     expected = [written_out(given, tokens, inverse_layer=inverse_layer, scaled=scaled) for tokens in contexts]
@@ -83,7 +87,7 @@ def test_a_prefix_and_masks_change_nothing():
     ("config", "extra", "message"),
     [
         ({"activation_function": "tanh"}, {}, "activation_function is 'tanh', expected one of gelu_new"),
-        ({"add_cross_attention": True}, {}, "add_cross_attention is true"),
+        ({"add_cross_attention": True}, {}, "add_cross_attention is True, expected False: no block computes that"),
         ({"n_head": 3}, {}, r"h\.0\.attn\.c_attn\.weight has shape \(4, 12\), expected \[d, 3 d\], 3 heads"),
         ({"n_layer": 1}, {}, r"the tensors h\.1\.attn\.c_attn\.bias, .* \(12 in all\) belong to no block"),
         ({}, {"score.weight": np.ones((2, 4))}, r"the tensors score\.weight \(1 in all\) belong to no block"),
