@@ -12,6 +12,7 @@ from byheart.hosts.huggingface import config_of
 from byheart.hosts.number_types import DTYPES
 from byheart.hosts.reading import as_float64, model_of, read_model
 from constructions.errors import FileFormatError, InputError
+from constructions.models.model import Model
 from tests.exports import MODELS, task_of
 from verify.forward.logits import enclose_logits
 
@@ -187,6 +188,14 @@ def test_options_of_ours_have_to_be_those_of_the_tensors(change, message):
     model = MODELS["stack of attention"]
     with pytest.raises(InputError, match=message):
         model_of(model.tensors(), {**model.options(), **change})
+
+
+@pytest.mark.parametrize("options", [Model.options, lambda model: config_of(model, "float64")], ids=["ours", "export"])
+def test_a_tensor_that_no_block_of_ours_has_is_refused(options):
+    model = MODELS["network of one attention"]
+    more = {**model.tensors(), "blocks.1.attn.W_Q": np.ones((5, 6, 2))}
+    with pytest.raises(InputError, match=r"the tensors blocks\.1\.attn\.W_Q \(1 in all\) belong to no block"):
+        model_of(more, options(model))
 
 
 @pytest.mark.parametrize(
