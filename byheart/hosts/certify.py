@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
+from byheart.hosts.host import CONFIG_FILE
 from byheart.hosts.reading import model_of, read_model
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
@@ -164,11 +165,25 @@ def _tabled(path: Path, model: Model, folder: Path | None) -> Task:
     tokens = _numbered(path, found.vocabulary, vocabulary, TOKENIZER_FILE)
     following = _numbered(path, found.answers, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE)
     if answers:
+        _require_columns(beside, vocabulary, answers)
         sizes = {"vocabulary": model.d_vocab, "answers": tuple(answers)}
-    read = {number: name for name, number in vocabulary.items() if number < sizes["vocabulary"]}
-    if sorted(read) == list(range(sizes["vocabulary"])):
-        sizes["vocabulary"] = tuple(read[number] for number in range(sizes["vocabulary"]))
+    names = sorted((number, name) for name, number in vocabulary.items() if number < sizes["vocabulary"])
+    if [number for number, _ in names] == list(range(sizes["vocabulary"])):
+        sizes["vocabulary"] = tuple(name for _, name in names)
     return array_task(tokens[found.contexts], next_tokens=following[found.labels], target="labels", **sizes)
+
+
+def _require_columns(folder: Path | None, vocabulary: Mapping[str, int], answers: Mapping[str, int]) -> None:
+    """Refuse names of columns that are not those of the tokens which the configuration gives the columns to."""
+    if folder is None or not (folder / CONFIG_FILE).is_file():
+        return
+    placed = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")).get("answers")
+    for name, column in answers.items() if placed is not None else ():
+        if vocabulary.get(name) != placed[column]:
+            raise InputError(
+                f"{ANSWERS_FILE} calls column {column} {name!r}, but {CONFIG_FILE} gives it to token {placed[column]}, "
+                f"expected {vocabulary.get(name)}, its number in {TOKENIZER_FILE}"
+            )
 
 
 def _stored_names(folder: Path | None, file: str) -> dict[str, int]:

@@ -7,8 +7,10 @@ import pytest
 
 from byheart import certify
 from byheart.command.main import main
+from byheart.hosts import huggingface
 from byheart.hosts.certify import read_facts
 from byheart.hosts.export import ANSWERS_FILE, export, host_named
+from byheart.hosts.reading import read_model
 from constructions.errors import FileFormatError, InputError
 from constructions.memories.knots import knots_memory
 from constructions.models.model import Model
@@ -202,6 +204,43 @@ def test_answers_beside_the_model_that_are_spoiled_prove_nothing(exported, tmp_p
         return
     with pytest.raises(error, match=message):
         certify(exported, tmp_path / "facts.csv")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, None),
+        (
+            {"answers": [5, 4]},
+            "answers.json calls column 0 'answer 2', but config.json gives it to token 5, expected 4",
+        ),
+        ({"answers": [4, 4]}, r"answers is \[4, 4\], expected a token for each of the 2 columns"),
+        ({"answers": [4]}, "expected a token for each of the 2 columns"),
+        ({"answers": [4, 9]}, "expected tokens below vocab_size = 6"),
+        ({"answers": [4, True]}, "expected a token for each"),
+        ({"answers": "45"}, "expected a token for each"),
+        ({"vocab_size": 3}, "expected a token for each"),
+        ({"answers": None}, "vocab_size is 6, expected 4"),
+    ],
+)
+def test_answers_that_a_configuration_gives_to_tokens_are_those_of_the_names(exported, tmp_path, changes, message):
+    task = table_task(TABLE)
+    names, model = task.names(), knots_memory(task).model
+    folder = tmp_path / "huggingface"
+    folder.mkdir()
+    huggingface.HOST.write(model, folder, "float64")
+    assert huggingface.HOST.number_answers is not None
+    huggingface.HOST.number_answers(folder, [names.index(name) for name in task.answers], len(names))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **changes}))
+    (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {name: i for i, name in enumerate(names)}}}))
+    (folder / ANSWERS_FILE).write_text(json.dumps(task.answers))
+    if message is None:
+        assert read_model(folder).sha256() == model.sha256()
+        assert certify(folder, tmp_path / "facts.csv")["held"] == 3
+        return
+    with pytest.raises(InputError, match=message):
+        certify(folder, tmp_path / "facts.csv")
 
 
 def test_numbers_of_a_model_that_reads_more_than_it_answers_are_told_apart(tmp_path):
