@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from constructions.claims.claim import Claim, Judgement
 from verify.claims.evidence import Evidence, Role
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
+from verify.workers import Workers, completed
 
 """Called with a claim's id, the finished share of its audit or `None`, and what was just certified."""
 
@@ -158,6 +160,47 @@ def audit_claims(
             report(claim.id, None, f"{found[-1].verdict.value}: {found[-1].certified}")
         report(claim.id, 1.0, "")
         yield Audit(claim=claim, evidence=tuple(found), seconds=time.perf_counter() - start)
+
+
+def audit_summaries(
+    ids: Iterable[str] | None = None,
+    *,
+    full: bool = False,
+    progress: Progress | None = None,
+    workers: Workers | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Audit as `audit_claims` does, and give each audit as plain JSON data, which can come from another process.
+
+    Args:
+        ids: Which claims; by default all of the register.
+        full: Whether to certify larger and more instances.
+        progress: Called for every piece of evidence; with workers, for every claim.
+        workers: Makes the executor that audits several claims at a time; by default one after the other, here.
+
+    Yields:
+        The fields of docs/audit.md, for each claim in the order of the register; with workers, as they are done. A
+        worker that dies is an undecided piece of evidence for its claim.
+
+    Raises:
+        InputError: There is no such claim.
+
+    Page: docs/audit.md
+    """
+    if workers is None:
+        yield from (audit.summary() for audit in audit_claims(ids, full=full, progress=progress))
+        return
+    report = progress or _silent
+    found = {claim.id: claim for claim in claims(ids)}
+    for id, result in completed(partial(_summary, full=full), found, workers):
+        if isinstance(result, Exception):
+            result = Audit(found[id], (_not_computed(result, after=0),), seconds=0.0).summary()
+        report(id, 1.0, "confirmed" if result["confirmed"] else "not confirmed")
+        yield result
+
+
+def _summary(id: str, *, full: bool) -> dict[str, Any]:
+    [audit] = audit_claims([id], full=full)
+    return audit.summary()
 
 
 def _not_computed(error: Exception, *, after: int) -> Evidence:
