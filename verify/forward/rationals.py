@@ -291,6 +291,8 @@ def _weights(scores: list[fmpq], root: int) -> list[fmpq]:
 
 
 def _exponent(score: fmpq, root: int) -> int:
+    if root == 1 and score.q == 1:
+        return int(score.p)
     square = score * score / root
     size = math.isqrt(int(square.p))
     if square.q != 1 or size * size != int(square.p):
@@ -357,7 +359,7 @@ class _Given:
         result = []
         for context, columns in zip(self.contexts, self.columns, strict=True):
             row = scores[context[-1]]
-            exponents = [_integer(row[column]) for column in columns]
+            exponents = [_exponent(row[column], 1) for column in columns]
             least = min(exponents)
             result.append([exponent - least for exponent in exponents])
         return result
@@ -367,13 +369,6 @@ class _Given:
         for t, (columns, row) in enumerate(zip(self.columns, powers, strict=True)):
             for column, power in zip(columns, row, strict=True):
                 weights[t, column] = power
-
-
-def _integer(score: object) -> int:
-    numerator, denominator = score.p, score.q  # pyright: ignore[reportAttributeAccessIssue]
-    if denominator != 1:
-        raise HypothesisError("exact attention", "scores that are integer multiples of ln 2", f"one is {score} ln 2")
-    return int(numerator)
 
 
 def _bounded(exponent: int) -> int:
