@@ -165,9 +165,9 @@ def _tabled(path: Path, model: Model, folder: Path | None) -> Task:
     following = _numbered(path, found.answers, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE)
     if answers:
         sizes = {"vocabulary": model.d_vocab, "answers": tuple(answers)}
-    read = {number: name for name, number in vocabulary.items() if number < sizes["vocabulary"]}
-    if sorted(read) == list(range(sizes["vocabulary"])):
-        sizes["vocabulary"] = tuple(read[number] for number in range(sizes["vocabulary"]))
+    names = sorted((number, name) for name, number in vocabulary.items() if number < sizes["vocabulary"])
+    if [number for number, _ in names] == list(range(sizes["vocabulary"])):
+        sizes["vocabulary"] = tuple(name for _, name in names)
     return array_task(tokens[found.contexts], next_tokens=following[found.labels], target="labels", **sizes)
 
 
