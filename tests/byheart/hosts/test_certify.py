@@ -9,7 +9,7 @@ from byheart import certify
 from byheart.command.main import main
 from byheart.hosts import huggingface
 from byheart.hosts.certify import read_facts
-from byheart.hosts.export import ANSWERS_FILE, export, host_named
+from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE, export, host_named
 from byheart.hosts.reading import read_model
 from constructions.errors import FileFormatError, InputError
 from constructions.memories.knots import knots_memory
@@ -241,6 +241,21 @@ def test_answers_that_a_configuration_gives_to_tokens_are_those_of_the_names(exp
         return
     with pytest.raises(InputError, match=message):
         certify(folder, tmp_path / "facts.csv")
+
+
+def test_a_tokenizer_with_gaps_or_a_number_twice_names_no_tokens(exported, tmp_path):
+    path = exported / TOKENIZER_FILE
+    whole = json.loads(path.read_text())
+    model = Model.load(exported / "model.safetensors")
+    for name, number in (("subject 2", 1), ("subject 2", -1), ("more", 2)):
+        vocabulary = {**whole["model"]["vocab"], name: number}
+        path.write_text(json.dumps({**whole, "model": {**whole["model"], "vocab": vocabulary}}))
+        if number == -1:
+            with pytest.raises(InputError, match="contexts has entries in"):
+                read_facts(tmp_path / "facts.csv", model, exported)
+            continue
+        task = read_facts(tmp_path / "facts.csv", model, exported)
+        assert task.vocabulary == tuple("0123")  # no name is guessed
 
 
 def test_numbers_of_a_model_that_reads_more_than_it_answers_are_told_apart(tmp_path):
