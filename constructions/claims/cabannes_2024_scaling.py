@@ -52,9 +52,9 @@ CLAIM = Claim(
     judgement="open",
     truth=(
         "The first is the mass of the tail, below [[tail: P^(1 - a) / (a - 1)]] over the sum of all. The second is "
-        "not proved here. Of sums of outer products for a = 2 and the best P, counted exactly from d = 16 to d = 64: "
-        "the error falls with an exponent that is nearer to [[few: a - 1]] for 4 output tokens, and nearer to "
-        "[[many: 2 (a - 1)]] where each input has its own."
+        "not proved here. Of sums of outer products for a = 2 and the best P, counted exactly: from d = 16 to d = 64 "
+        "the error falls by less than the printed factor [[factor: 4^(a - 1)]] for 4 output tokens, and by more than "
+        "it where each input has its own."
     ),
     reconstructed="the statement, from memory: the paper was at hand in its abstract only",
     page="docs/claims/outer_product_memory.md",

@@ -169,9 +169,7 @@ CLAIM = Claim(
     page="docs/claims/gated_heads.md",
     hypotheses=(
         Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
-        Hypothesis(
-            "1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20
-        ),
+        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
         Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
     ),
     parameters={"tokens": 8, "length": 4, "facts": 32, "seed": 0},

@@ -116,7 +116,7 @@ CLAIM = Claim(
     source="Madden, Fox, Thrampoulidis (2024), lower bounds",
     printed=(
         "One layer of attention with several heads and a network of neurons, with an activation that is real analytic "
-        "and no polynomial, reaches arbitrary laws on T contexts with a number of parameters of the order of T (N - 1); "
+        "and no polynomial, reaches arbitrary laws on T contexts with parameters of the order of T (N - 1); "
         "averaging the tokens is enough in place of attention."
     ),
     judgement="holds",
@@ -131,9 +131,7 @@ CLAIM = Claim(
     page="docs/claims/knots.md",
     hypotheses=(
         Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
-        Hypothesis(
-            "1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20
-        ),
+        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
         Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
     ),
     parameters={"tokens": 8, "length": 4, "facts": 64, "seed": 0},

@@ -82,7 +82,7 @@ def additive_recall(table: Int64Array, answers: int) -> tuple[Task, Any]:
 
     Example:
         >>> task, model = additive_recall(np.array([[0, 1], [0, 2]]), 3)
-        >>> model.blocks[0].W_V[0].sum(axis=1).tolist()
+        >>> model.blocks[0].W_V[0, :4].sum(axis=1).tolist()
         [2.0, 2.0, 1.0, 2.0]
     """
     subjects, relations = table.shape

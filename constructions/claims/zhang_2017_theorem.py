@@ -237,15 +237,13 @@ CLAIM = Claim(
     truth=(
         "It holds, for vectors as values too, and with [[fewer: 2 n + d - 1]] weights: n - 1 jumps, n - 1 places, one "
         "offset and a direction. For T distinct contexts of S tokens out of N one head that looks at positions alone "
-        "takes the place of the direction: [[contexts: N + S + 2 m + 1]] numbers that depend on the task, with m <= T - 1."
+        "takes the place of the direction: [[contexts: N + S + 2 m + 1]] numbers that depend on the task, m <= T - 1."
     ),
     reconstructed="the proof; the statement as others quote it",
     page="docs/claims/knots.md",
     hypotheses=(
         Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
-        Hypothesis(
-            "1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20
-        ),
+        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
         Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
     ),
     parameters={"tokens": 16, "length": 3, "facts": 96, "seed": 0},

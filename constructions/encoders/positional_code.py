@@ -39,9 +39,7 @@ class PositionalCode(NamedTuple):
         return int(self.codes.max()).bit_length()
 
 
-def positional_code(
-    contexts: Int64Array, tokens: int, *, powers_of_two: bool = False, seed: int = 0
-) -> PositionalCode:
+def positional_code(contexts: Int64Array, tokens: int, *, powers_of_two: bool = False, seed: int = 0) -> PositionalCode:
     r"""Search for short codes $z(t) = \sum_s A_s e(t_s)$ that tell contexts apart.
 
     For 0, 1, 2, ... bits, from those that T different integers need: the numbers to the base of the n tokens that are

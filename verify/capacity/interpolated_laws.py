@@ -8,7 +8,7 @@ from constructions.models.model import Model
 
 
 def most_interpolated_laws(model: Model) -> int:
-    r"""The largest number of contexts on which models of this shape could reach all laws: $\lfloor k / (N - 1) \rfloor$.
+    r"""On how many contexts models of this shape could reach all laws at most: $\lfloor k / (N - 1) \rfloor$.
 
     The k entries of all tensors determine the logits by a locally Lipschitz map: products, sums, softmax, every
     activation and normalization here. Its image in the $T (N - 1)$ differences of logits is a countable union of sets

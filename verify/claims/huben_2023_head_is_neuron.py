@@ -5,6 +5,7 @@ Page: docs/claims/gated_heads.md
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -136,7 +137,7 @@ def _mask(length: int, masks: tuple[int, ...]) -> Evidence:
         Verdict.all_of(
             [
                 decided(dimensions == 2 and model.blocks[0].d_head == 1 and model.n_ctx == length + 1),
-                decided(all(a > b for a, b in zip(errors, errors[1:], strict=False)) or not any(errors)),
+                decided(all(a > b for a, b in pairwise(errors)) or not any(errors)),
                 decided(length == 1 or errors[0] > 0),
             ]
         ),

@@ -5,6 +5,7 @@ Page: docs/claims/contextual_mapping.md
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from math import comb
 
 import numpy as np
@@ -50,7 +51,7 @@ def _pi() -> arb:
 def least_distance(values: list[fmpq]) -> fmpq:
     """Of two of the numbers; 0 if two are equal or there is one."""
     ordered = sorted(values)
-    return min((b - a for a, b in zip(ordered, ordered[1:], strict=False)), default=fmpq(0))
+    return min((b - a for a, b in pairwise(ordered)), default=fmpq(0))
 
 
 def _distinct(tokens: int, length: int) -> Evidence:

@@ -60,9 +60,7 @@ def is_layer(made: Associations, g: np.ndarray, *, neurons: int, degree: int, ac
     return sums and permutation and added and np.array_equal(values, made.inputs)
 
 
-def _neurons(
-    name: str, *, neurons: int, degree: int, activation: Activation, draws: int, all_stored: bool
-) -> Evidence:
+def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, draws: int, all_stored: bool) -> Evidence:
     stated_count = stated(CLAIM, name)
     count = int(stated_count.value)
     found, built = [], []
