@@ -124,7 +124,7 @@ CLAIM = Claim(
     judgement="holds",
     truth=(
         "It holds exactly, with a strip about a hyperplane for every d points. No network fits all labels of n points "
-        "with m (d + 1) + 1 < n, so [[least: (n - 1) / (d + 1)]] neurons are necessary, fewer by 4 + 4 / d for large n. "
+        "with m (d + 1) + 1 < n, so [[least: (n - 1) / (d + 1)]] neurons are necessary, about 4 + 4 / d times fewer. "
         "Sums of two embeddings are not in general position: the four points of XOR lie in one plane. The "
         "approximate networks of the source, and the size of their weights, are not judged."
     ),
