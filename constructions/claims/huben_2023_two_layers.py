@@ -50,7 +50,7 @@ def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Ta
     behind = array_task(
         behind_null(task.contexts, tokens), next_tokens=task.labels, vocabulary=tokens + 1, target="labels"
     )
-    heads = model.blocks[1].n_heads
+    heads = sum(block.n_heads for block in model.blocks if isinstance(block, Attention)) - 1
     summary = f"{facts} contexts of {length} tokens in two layers of attention, 1 and {heads} heads, d = 3"
     return Construction(behind, model, summary)
 

@@ -4,6 +4,7 @@ Page: docs/claims/bit_extraction.md
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from constructions.claims.claim import Claim
 from constructions.claims.zhang_2017_theorem import exact, separating_direction
 from constructions.errors import HypothesisError, InputError
-from constructions.models.blocks import FeedForward
+from constructions.models.blocks import FeedForward, tensor_fields
 from constructions.models.model import Model
 
 Int64Array = NDArray[np.int64]
@@ -169,10 +170,8 @@ def in_float64(model: Model) -> Model:
         return found
 
     blocks = tuple(
-        FeedForward(nearest(b.W_in), nearest(b.W_out), *(None if x is None else nearest(x) for x in (b.b_in, b.b_out)),
-                    skip=b.skip)
-        for b in model.blocks
-    )  # fmt: skip
+        replace(block, **{name: nearest(tensor) for name, tensor in tensor_fields(block)}) for block in model.blocks
+    )
     b_U = None if model.b_U is None else nearest(model.b_U)
     return Model(blocks, W_U=nearest(model.W_U), b_U=b_U, W_E=nearest(model.W_E), W_pos=nearest(model.W_pos))
 

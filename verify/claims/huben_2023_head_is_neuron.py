@@ -55,7 +55,7 @@ def _exact_unit(count: int, width: int, units: int, *, same: bool) -> Evidence:
     model = neurons_as_heads(exact(x), exact(w), exact(v), exact(outputs))
     found = exact_network_logits(model, np.stack([np.zeros(count, dtype=np.int64), np.arange(1, count + 1)], axis=1))
     wanted = [[_units(row, w, v, [o[j] for o in outputs]) for j in range(2)] for row in x]
-    head = model.blocks[0]
+    head = model.attention
     inner = {head.d_qk, head.d_head}
     return Evidence(
         "claim" if same else "sharper",
@@ -114,7 +114,7 @@ def _mask(length: int, masks: tuple[int, ...]) -> Evidence:
     contexts = rng.integers(1, 7, (30, length))
     before = np.zeros((30, 1), dtype=np.int64)
     largest = max(abs(sum(a * b for a, b in zip(row, gate, strict=True))) for row in x)
-    compared, errors = [], []
+    compared, errors, dimensions, fits = [], [], set(), []
     for mask in masks:
         model = masked_neuron(x, gate, length=length, mask=mask)
         found = exact_network_logits(model, np.hstack([before, contexts])).entries()
@@ -127,16 +127,17 @@ def _mask(length: int, masks: tuple[int, ...]) -> Evidence:
         # The output is a mean: what the others weigh moves it by twice the largest value at most.
         compared.append(Comparison(error, "<=", 2 * largest * weight))
         errors.append(error)
-    dimensions = model.blocks[0].d_qk
+        dimensions.add(model.d_qk)
+        fits.append(model.d_head == 1 and model.n_heads == 1 and model.n_ctx == length + 1)
     return Evidence(
         "claim",
         f"a SiLU neuron on the last of {length} tokens behind a null token, as one head with the masks "
-        f"{', '.join(f'{mask} ln 2' for mask in masks)}, {dimensions} dimensions of queries, on 30 contexts",
+        f"{', '.join(f'{mask} ln 2' for mask in masks)}, {max(dimensions)} dimensions of queries, on 30 contexts",
         f"errors of twice the largest value, {largest}, times (S - 1) 2^(-M) at most, and smaller for each mask",
         f"errors {', '.join(f'{float(error.p) / float(error.q):.1e}' for error in errors)}",
         Verdict.all_of(
             [
-                decided(dimensions == 2 and model.blocks[0].d_head == 1 and model.n_ctx == length + 1),
+                decided(dimensions == {2} and all(fits)),
                 decided(all(a > b for a, b in pairwise(errors)) or not any(errors)),
                 decided(length == 1 or errors[0] > 0),
             ]
@@ -150,7 +151,7 @@ def _mask(length: int, masks: tuple[int, ...]) -> Evidence:
 
 def _weighing(model: Model, mask: int) -> Model:
     """The same head with a value that is 1 at the masked tokens and 0 elsewhere: its output is what they weigh."""
-    head = model.blocks[0]
+    head = model.attention
     values = exact([[0]] * (head.d_model - 2) + [[fmpq(-1, mask)], [0]])
     return replace(model, blocks=(replace(head, W_V=values[None]),))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from constructions.claims.huben_2023_two_layers import CLAIM, behind_null, two_layers
-from constructions.models.blocks import Attention
+from constructions.models.blocks import Attention, tensor_fields
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from verify.certificates.memorization import certify_memorization
@@ -51,14 +51,20 @@ def _is_attention(model: Model) -> bool:
     return all(isinstance(block, Attention) and block.attends == "causal" for block in model.blocks)
 
 
-def _entries_of_a_head(model: Model) -> int:
+def _heads(model: Model) -> int:
+    """Of the last layer."""
     block = model.blocks[-1]
-    return sum(int(maps.size) for maps in (block.W_Q, block.W_K, block.W_V, block.W_O)) // block.n_heads
+    return block.n_heads if isinstance(block, Attention) else 0
+
+
+def _entries_of_a_head(model: Model) -> int:
+    """Of the last layer."""
+    return sum(int(tensor.size) for _, tensor in tensor_fields(model.blocks[-1])) // max(1, _heads(model))
 
 
 def _sizes(model: Model) -> tuple[Comparison, ...]:
     return (
-        Comparison(int(model.W_E.shape[1]), "=", stated(CLAIM, "width")),
+        Comparison(model.d_model, "=", stated(CLAIM, "width")),
         Comparison(_entries_of_a_head(model), "=", stated(CLAIM, "heads")),
     )
 
@@ -75,14 +81,14 @@ def _exactly(name: str, model: Model, contexts: np.ndarray, labels: np.ndarray) 
     return Evidence(
         "claim",
         f"{name}: {len(contexts)} contexts of {contexts.shape[1]} tokens out of {tokens} behind a null token, two "
-        f"layers of attention with 1 and {model.blocks[-1].n_heads} heads, rational weights",
+        f"layers of attention with 1 and {_heads(model)} heads, rational weights",
         "all labels in front",
         f"{held} of {len(contexts)} in front",
         decided(held == len(contexts) and distinct and _is_attention(model) and len(model.blocks) == 2),
         "exact rationals",
         {"contexts": contexts.tolist(), "labels": labels.tolist()},
         means=(Means.EXACT,),
-        compared=(*_sizes(model), Comparison(model.blocks[-1].n_heads, "<=", max(1, len(contexts) - 1))),
+        compared=(*_sizes(model), Comparison(_heads(model), "<=", max(1, len(contexts) - 1))),
     )
 
 
@@ -100,5 +106,5 @@ def _rounded(*, facts: int) -> Evidence:
         {"sha256": made.model.sha256()},
         means=(Means.ENCLOSURES, Means.BALLS),
         quantifier=Quantifier.SAMPLED,
-        compared=(*_sizes(made.model), Comparison(made.model.blocks[-1].n_heads, "=", facts - 1)),
+        compared=(*_sizes(made.model), Comparison(_heads(made.model), "=", facts - 1)),
     )

@@ -77,7 +77,7 @@ def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> 
     sizes = {"T": facts, "N": tokens, "S": length}
     most = INTERPOLATED_LAWS.at(model=model)
     compared: tuple[Comparison, ...] = (Comparison(facts, "<=", most),)
-    if facts > 1:
+    if facts > 1 and numbers is not None:
         compared += (Comparison(numbers, "=", stated(CLAIM, "enough", **sizes)),)
     return Evidence(
         "claim",

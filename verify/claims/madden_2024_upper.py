@@ -10,6 +10,7 @@ import numpy as np
 
 from constructions.claims.madden_2024_lower import CLAIM as LOWER
 from constructions.claims.madden_2024_upper import CLAIM
+from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
 from constructions.saturated.relu_barrier import moment_curve
 from verify.claims.comparison import Comparison
@@ -44,10 +45,11 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _count(model: Model, facts: int) -> Evidence:
     most = INTERPOLATED_LAWS.at(model=model)
+    neurons = sum(block.d_mlp for block in model.blocks if isinstance(block, FeedForward))
     entries = sum(int(np.prod(tensor.shape)) for tensor in model.tensors().values())
     return Evidence(
         "claim",
-        f"a head and {model.blocks[-1].d_mlp} neurons, N = {model.d_vocab_out}, with {entries} entries: contexts on "
+        f"a head and {neurons} neurons, N = {model.d_vocab_out}, with {entries} entries: contexts on "
         f"which arbitrary laws are reached; the shape is that of a memory of {facts} laws",
         f"{stated(CLAIM, 'most', k=entries, N=model.d_vocab_out)} contexts at most",
         f"{most.value} contexts at most",

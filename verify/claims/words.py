@@ -6,6 +6,7 @@ Page: docs/claims/bit_extraction.md
 from dataclasses import dataclass
 
 import numpy as np
+from flint import fmpq
 
 from constructions.models.blocks import FeedForward, tensor_fields
 from constructions.models.model import Model
@@ -68,7 +69,8 @@ def judge_words(model: Model, contexts: np.ndarray, labels: np.ndarray) -> Words
     everything = sum(_nonzero(tensor) for tensor in model.tensors().values())
     blocks = sum(_nonzero(tensor) for block in rest for _, tensor in tensor_fields(block))
     # The stream behind the first block, read by the identity.
-    identity = np.vectorize(type(model.W_U.flat[0]))(np.eye(model.blocks[0].d_out, dtype=np.int64).astype(object))
+    width = model.W_U.shape[0]
+    identity = np.array([[fmpq(int(i == j)) for j in range(width)] for i in range(width)], dtype=object)
     first = Model(model.blocks[:1], W_U=identity, W_E=model.W_E, W_pos=model.W_pos)
     codes = [row[0] for row in exact_network_logits(first, contexts).tolist()]
     whole = all(code.q == 1 and code >= 0 for code in codes) and len(set(map(str, codes))) == len(codes)

@@ -93,7 +93,7 @@ def _contexts() -> Evidence:
     shape = [type(block) for block in model.blocks] == [Attention, FeedForward]
     held = proof.right == task.n_contexts and distinct and shape and len(np.unique(task.labels)) > 2
     block = model.blocks[-1]
-    numbers, neurons = None, 0
+    numbers, neurons = 0, 0
     if isinstance(block, FeedForward) and block.b_in is not None and block.b_out is not None:
         # Of the embeddings one column each, of the neurons all but their signs.
         numbers = model.d_vocab + model.n_ctx + block.b_in.size + block.W_out.size + block.b_out.size
