@@ -17,6 +17,7 @@ from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Progress
 from constructions.memories.newton_memory import newton_memory
 from constructions.memories.rank_one_heads import rank_one_heads_memory
+from constructions.memories.steps import steps_memory
 from constructions.models.construction import Construction
 from constructions.models.precision import Precision, require_precision, rounded_model
 from constructions.tasks.task import Task
@@ -25,8 +26,8 @@ SMALLEST = "smallest"
 """What is asked for where no memory is named."""
 
 _CLAIM = "The choice of a memory"
-_MOST = {"newton": 600, "rank-one-heads": 4096}
-"""Facts up to which a memory is tried without being asked for by name: beyond it, it takes minutes to hours."""
+_MOST = {"newton": 600, "rank-one-heads": 4096, "steps": 4096}
+"""Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
 
 
 class Kind(NamedTuple):
@@ -261,6 +262,14 @@ MEMORIES: tuple[Kind, ...] = (
         True,
         "docs/claims/rank_one_heads.md",
         lambda task, dtype, seed, progress: rank_one_heads_memory(task, dtype=dtype, seed=seed),
+    ),
+    Kind(
+        "steps",
+        "any distinct contexts of two tokens or more; labels",
+        "12 for each change of label, two layers",
+        True,
+        "docs/claims/steps.md",
+        lambda task, dtype, seed, progress: steps_memory(task, dtype=dtype, seed=seed),
     ),
     Kind(
         "newton",

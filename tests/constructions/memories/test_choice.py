@@ -12,7 +12,7 @@ from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 
-QUICK = ("knots", "one-head", "block-heads", "cross-heads", "rank-one-heads")
+QUICK = ("knots", "one-head", "block-heads", "cross-heads", "rank-one-heads", "steps")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -56,7 +56,7 @@ def test_what_is_named_is_tried_whatever_the_number_of_facts(monkeypatch: pytest
 
 def test_without_neurons_only_attention_is_offered() -> None:
     task = enumerated_task(30, 2)
-    names = tuple(name for name in QUICK if name != "rank-one-heads")
+    names = tuple(name for name in QUICK if name not in ("rank-one-heads", "steps"))
     assert smallest_memory(task, names=names).kind.name == "knots"
     chosen = smallest_memory(task, names=names, attention_only=True)
     assert chosen.kind.attention_only and chosen.kind.name == "block-heads"
