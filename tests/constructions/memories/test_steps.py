@@ -117,11 +117,11 @@ def test_the_certificate_says_so_and_not_of_other_labels() -> None:
     assert np.flatnonzero(found <= 0).tolist() == [11]
 
 
-def test_thousands_of_positions_do_not_move_a_step() -> None:
-    contexts = np.zeros((6, 3000), dtype=np.int64)
-    contexts[:, -1] = np.arange(6)
-    for labels in ([0, 1, 0, 1, 0, 1], [1, 1, 0, 0, 1, 1]):
-        assert margins(facts(contexts, labels, 6), "float64").min() > 0.375
+def test_a_thousand_positions_do_not_move_a_step() -> None:
+    contexts = np.zeros((2, 1200), dtype=np.int64)
+    contexts[1, -1] = 1
+    for labels in ([0, 1], [1, 0]):
+        assert margins(facts(contexts, labels, 2), "float64").min() > 0.375
 
 
 def test_a_head_that_does_not_step_is_found_out() -> None:
