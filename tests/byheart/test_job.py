@@ -203,7 +203,7 @@ def facts_of_three_columns() -> Task:
 ONE_ATTENTION = ("newton", "one-head", "block-heads", "cross-heads", "rank-one-heads")
 
 
-@pytest.mark.parametrize("memory", ["knots", "steps", *ONE_ATTENTION])
+@pytest.mark.parametrize("memory", ["knots", "packed-words", "steps", *ONE_ATTENTION])
 def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory, tmp_path):
     summary = hold_smallest(facts_of_three_columns(), memory=memory).save(tmp_path / "out")
     assert summary["memory"] == summary["route"] == memory
@@ -219,7 +219,8 @@ def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
     summary = hold_smallest(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
     sizes = [offer["parameters"] for offer in summary["memories"] if "parameters" in offer]
     assert len(sizes) == 6 and summary["parameters"] == min(sizes)
-    assert summary["memories"][-1] == {"memory": "knots", "refused": "it has neurons"}
+    refused = [{"memory": name, "refused": "it has neurons"} for name in ("knots", "packed-words")]
+    assert summary["memories"][-2:] == refused
     model = Model.load(tmp_path / "out" / "model.safetensors")
     assert all((x.astype(np.float32) == x).all() for x in model.tensors().values())
 

@@ -55,3 +55,12 @@ def test_what_cannot_be_coded_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "_MOST_BITS", 5)
     with pytest.raises(CapacityError, match="at most 5 bits, but none tells 40 contexts apart"):
         positional_code(np.arange(40)[:, None] + np.zeros((1, 3), dtype=int), 40)
+
+
+@given(st.integers(1, 7), st.integers(1, 40), st.integers(0, 2**31))
+def test_binary_codes_are_distinct_and_have_powers_of_2_as_weights(length: int, count: int, seed: int) -> None:
+    contexts = np.unique(np.random.default_rng(seed).integers(0, 11, (count, length)), axis=0)
+    code = positional_code(contexts, 11, binary=True, seed=seed)
+    assert all(int(weight).bit_count() == 1 for weight in code.weights)
+    assert len(np.unique(code.codes)) == len(contexts)
+    assert (code.codes == code.values[contexts] @ code.weights).all()
