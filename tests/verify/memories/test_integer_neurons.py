@@ -63,7 +63,7 @@ def test_what_is_not_of_integers_is_refused() -> None:
         integer_margins(Model(blocks=model.blocks, **(ends | {"W_E": halves})), task)
     with pytest.raises(InputError, match="a tensor has the number 2/3"):
         integer_margins(Model(blocks=model.blocks, **(ends | {"W_U": model.W_U * fmpq(1, 3)})), task)
-    with pytest.raises(InputError, match="a shift has the number -?1/3"):
+    with pytest.raises(InputError, match=r"a shift has the number -?1/3"):
         integer_margins(Model(blocks=model.blocks, **(ends | {"b_U": model.b_U * fmpq(1, 3)})), task)
     norm = Normalization("layer", w=np.array([fmpq(1)] * 6))
     with pytest.raises(InputError, match="block 1 has the options"):
