@@ -13,7 +13,6 @@ from constructions.features.full_rank_attention import front_end
 from constructions.features.minimum_norm import right_inverse
 from constructions.models.attention import features, last
 from constructions.models.model import Model
-from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 from constructions.unembeddings.coherence import Unembedding
 
@@ -82,15 +81,7 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
         except HypothesisError:
             continue
         output = inverse.solve(stream - last(drawn, task.contexts))
-        return dana_network(
-            W_E=drawn.W_E,
-            W_pos=drawn.W_pos,
-            W_Q=drawn.W_Q,
-            W_K=drawn.W_K,
-            W_V=drawn.W_V,
-            W_O=output.reshape(n_heads, d_head, d_model),
-            W_U=unembedding.matrix(),
-        )
+        return drawn.network(output, unembedding.matrix())
     raise HypothesisError(
         _CLAIM, "features of rank T", f"none of {_DRAWS} draws of {n_heads} heads reaches rank {task.n_contexts}"
     )

@@ -17,7 +17,7 @@ from constructions.encoders.scalar_label_code import LabelCode, scalar_label_cod
 from constructions.errors import CapacityError, InputError, ResourceError
 from constructions.features.single_value_heads import Run, SingleValueHeads, add_products
 from constructions.memories.levenberg_marquardt import levenberg_marquardt
-from constructions.memories.memory import Progress
+from constructions.memories.memory import Progress, silent
 from constructions.models.attention import logits
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
@@ -158,7 +158,7 @@ def newton_memory(
         if value < 1:
             raise InputError(f"{name} = {value}, expected at least 1")
     table = Table.of(task)
-    search = _Search(table, seeds, iterations, seed, progress or _silent)
+    search = _Search(table, seeds, iterations, seed, progress or silent)
     if resume is not None:
         search.take_up(resume)
     complete = True
@@ -351,10 +351,6 @@ def safe_shape(table: Table, per_fact: float) -> Shape:
     shape = best_shape(table, high)
     assert shape is not None
     return shape
-
-
-def _silent(stage: str, share: float | None, detail: str) -> None:
-    pass
 
 
 def _leads(found: Float64Array, labels: Int64Array) -> Float64Array:

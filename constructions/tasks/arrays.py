@@ -49,15 +49,7 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
         >>> task.contexts.tolist(), task.labels.tolist()
         ([[0, 1], [1, 1]], [1, 0])
     """
-    path = Path(path)
-    try:
-        file = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise FileFormatError(f"{path} holds a single array, expected an .npz file of named arrays")
-        with file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise FileFormatError(f"{path} is not a readable .npz file of arrays: {error}") from None
+    arrays = named_arrays(path)
     unknown = sorted(set(arrays) - {*_PLAIN, *_COUNTS, "vocabulary"})
     if unknown or "contexts" not in arrays:
         raise FileFormatError(
@@ -76,6 +68,23 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
             raise FileFormatError(f"{path}: vocabulary is {names.dtype} of shape {names.shape}, expected texts [N]")
         result["vocabulary"] = tuple(names.tolist())
     return result
+
+
+def named_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an ``.npz`` file by name; nothing in it is unpickled.
+
+    Raises:
+        FileFormatError: The file is missing, truncated, or no such archive.
+    """
+    path = Path(path)
+    try:
+        file = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise FileFormatError(f"{path} holds a single array, expected an .npz file of named arrays")
+        with file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise FileFormatError(f"{path} is not a readable .npz file of arrays: {error}") from None
 
 
 def array_task(
