@@ -1,4 +1,4 @@
-r"""Tasks that a rule and a domain make instead of a list: the maximum of 4 tokens below 64, on all 16,777,216 inputs."""
+r"""Tasks that a rule and a domain make instead of a list: the maximum of 4 tokens, on all inputs."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -247,9 +247,7 @@ def rule_task(
     if tokens**length >= _LARGEST_DOMAIN:
         raise InputError(f"tokens = {tokens} and length = {length} make {tokens**length} inputs, expected below 2**63")
     free = np.arange(tokens, dtype=np.int64)
-    domain = tuple(
-        [np.array([token]) for token in before] + [free] * length + [np.array([token]) for token in after]
-    )
+    domain = tuple([np.array([token]) for token in before] + [free] * length + [np.array([token]) for token in after])
     read = range(len(before), len(before) + length)
     if isinstance(rule, str):
         if rule not in RULES:
@@ -322,9 +320,9 @@ def _automaton(
     steps: list[Int64Array] = []
     for _ in range(length):
         rows = states.reshape(-1, tokens).astype(np.int64)
-        numbers: dict[bytes, int] = {}
-        states = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.int64)
-        steps.append(np.frombuffer(b"".join(numbers), dtype=np.int64).reshape(-1, tokens))
+        places: dict[bytes, int] = {}
+        states = np.array([places.setdefault(row.tobytes(), len(places)) for row in rows], dtype=np.int64)
+        steps.append(np.frombuffer(b"".join(places), dtype=np.int64).reshape(-1, tokens))
     return tuple(reversed(steps)), answers
 
 

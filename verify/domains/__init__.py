@@ -1,1 +1,1 @@
-"""What a model answers on a whole domain of inputs, decided without looking at each of them where that can be avoided."""
+"""What a model answers on a whole domain of inputs, most of which nobody has to look at."""

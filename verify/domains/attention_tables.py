@@ -118,12 +118,11 @@ def _rows(model: Model, pairs: list[tuple[int, int]]) -> arb_mat:
 
 def _matrix(tensor: Tensor) -> arb_mat:
     """Float64 numbers are balls of radius 0."""
-    return arb_mat(*tensor.shape, tensor.ravel().tolist())
+    rows, columns = tensor.shape
+    return arb_mat(rows, columns, tensor.ravel().tolist())
 
 
 def _shifted(rows: arb_mat, shifts: Tensor | None, head: int) -> arb_mat:
     if shifts is None:
         return rows
     return rows + _matrix(np.repeat(shifts[head][None], rows.nrows(), axis=0))
-
-
