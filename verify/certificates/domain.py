@@ -16,13 +16,12 @@ from verify.certificates.certificate import (
     Certificate,
     CheckReport,
     Statement,
-    StatementCheck,
     Subject,
 )
+from verify.certificates.counts import check_counts
 from verify.certificates.provenance import provenance
 from verify.domains.rule_answers import CLIMBS, VISITS, RuleAnswers, judge_rule
 from verify.progress import Progress
-from verify.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -128,35 +127,6 @@ def check_domain(
     found = judge_rule(model, task, visits=max(VISITS, counted), climbs=max(CLIMBS, counted), progress=progress)
     check = check_counts(certificate.answers, found.right, found.wrong, found.method)
     return CheckReport(certificate, asked, (check,), f"proved bounds: {found.method}")
-
-
-def check_counts(statement: Statement, right: int, wrong: int, method: str) -> StatementCheck:
-    """The verdict on a ``domain`` statement of who has proved these counts.
-
-    Args:
-        statement: The statement.
-        right: Inputs that are proved to be right.
-        wrong: Inputs that are proved to be wrong.
-        method: How, in a few words.
-
-    Page: docs/rigour/domains.md
-
-    Example:
-        >>> stated = Statement(DOMAIN, "", {"contexts": 9, "held": 7, "wrong": 1})
-        >>> check_counts(stated, 7, 2, "sums").verdict.value, check_counts(stated, 6, 3, "sums").verdict.value
-        ('PROVED', 'REFUTED')
-    """
-    stored = statement.values
-    contexts, held, others = (int(stored[name]) for name in ("contexts", "held", "wrong"))
-    values = {"contexts": contexts, "held": right, "wrong": wrong}
-    if contexts - wrong < held:
-        return StatementCheck(DOMAIN, Verdict.REFUTED, f"{wrong} inputs are proved wrong, more than it leaves", values)
-    if contexts - right < others:
-        return StatementCheck(DOMAIN, Verdict.REFUTED, f"{right} inputs are proved right, more than it leaves", values)
-    if right >= held and wrong >= others:
-        return StatementCheck(DOMAIN, Verdict.PROVED, f"{right} right and {wrong} wrong: {method}", values)
-    reason = f"only {right} inputs were proved right and {wrong} wrong, of {contexts}: {method}"
-    return StatementCheck(DOMAIN, Verdict.UNDECIDED, reason, values)
 
 
 def subject_of_rule(model: Model, task: RuleTask) -> Subject:
