@@ -158,6 +158,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_common_options(ask)
     ask.set_defaults(command=_ask)
 
+    explain = commands.add_parser("explain", help="which heads, neurons or entries hold a fact")
+    explain.add_argument("folder", type=_path, help="a folder that `memorize` or `build` wrote")
+    explain.add_argument("--fact", required=True, metavar="CONTEXT", help="the context of the fact, as for `ask`")
+    explain.add_argument("--entries", action="store_true", help="set single entries to 0, not heads and neurons")
+    _add_common_options(explain)
+    explain.set_defaults(command=_explain)
+
     memories = commands.add_parser("memories", help="list the memories, what they need and what they cost")
     _add_common_options(memories)
     memories.set_defaults(command=_memories)
@@ -547,6 +554,18 @@ def _ask(options: argparse.Namespace) -> int:
         else:
             sys.stdout.write(_answer_line(line, answer) + "\n")
     return PROVED if all(answer.token is not None for answer in answers) else UNDECIDED
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from byheart.memory import explain_folder
+
+    _require_folder(options.folder)
+    with _progress(not options.json) as progress:
+        found = explain_folder(options.folder, options.fact, entries=options.entries, progress=progress)
+    _print(options, found.summary(), _explain_tables)
+    if found.fate == "lost":
+        return REFUTED
+    return UNDECIDED if found.fate == "undecided" or found.undecided else PROVED
 
 
 def _finite(fields: dict[str, Any]) -> dict[str, Any]:
@@ -1177,6 +1196,19 @@ def _certify_tables(summary: dict[str, Any]) -> Rows:
     if "files" in summary:
         tables.append(("Files", list(summary["files"].items())))
     return tables
+
+
+def _explain_tables(summary: dict[str, Any]) -> Rows:
+    lost = [each for each in summary["ablations"] if each["fate"] == "lost"]
+    answers = [
+        (each["part"], "lost" + ("" if each["token"] is None else f": the answer is then {each['token']!r}"))
+        for each in lost
+    ]
+    kept = summary["parts"] - len(lost) - len(summary["undecided"])
+    others = [("held without each of", f"{kept} others")]
+    if summary["undecided"]:
+        others.append(("undecided without", ", ".join(summary["undecided"][:10])))
+    return [("Set to 0, one at a time", [*answers, *others])]
 
 
 def _domain_tables(summary: dict[str, Any]) -> Rows:
