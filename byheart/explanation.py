@@ -18,7 +18,7 @@ from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import numbers_of, tokens_of
 from verify.certificates.answers import judge_answers
 from verify.forward.logits import decide_argmax
-from verify.progress import Progress
+from verify.progress import Progress, silent
 
 Fate = Literal["held", "lost", "undecided"]
 
@@ -97,7 +97,7 @@ def explain(
     *,
     criterion: Criterion | None = None,
     entries: bool = False,
-    progress: Progress = lambda stage, share, detail: None,
+    progress: Progress = silent,
 ) -> Explanation:
     """Which parts of a model hold a fact: each is set to 0 in turn, and the model that is left is judged on that fact.
 
@@ -142,11 +142,11 @@ def explain(
         left = without(model, part)
         fate = _fate(left, fact, asked)
         place = int(decide_argmax(left, fact.contexts).place[0]) if fate == "lost" else -1
-        token = task.vocabulary[place] if 0 <= place < task.vocabulary_size else None
+        token = task.answers[place] if place >= 0 else None
         ablations.append(Ablation(str(part), part.kind, fate, token))
         progress("parts", (number + 1) / len(chosen), f"{number + 1} of {len(chosen)}")
-    names = task.vocabulary
-    return Explanation(tuple(names[i] for i in tokens), names[fact.labels[0]], whole, tuple(ablations))
+    words = tuple(task.vocabulary[token] for token in tokens)
+    return Explanation(words, task.answers[fact.labels[0]], whole, tuple(ablations))
 
 
 def _one_fact(task: Task, row: int) -> Task:
@@ -155,6 +155,7 @@ def _one_fact(task: Task, row: int) -> Task:
     return Task(
         target=task.target,
         vocabulary=task.vocabulary,
+        answers=task.answers if task.apart else (),
         contexts=task.contexts[rows],
         counts=task.counts.take(rows),
         labels=task.labels[rows],
@@ -167,7 +168,7 @@ def _one_fact(task: Task, row: int) -> Task:
 
 
 def _fate(model: Model, fact: Task, criterion: Criterion) -> Fate:
-    answers = judge_answers(model, fact, criterion, progress=lambda stage, share, detail: None)
+    answers = judge_answers(model, fact, criterion, progress=silent)
     if answers.held(fact.target, criterion.tolerance)[0]:
         return "held"
     return "lost" if answers.wrong(fact.target, criterion.tolerance)[0] else "undecided"

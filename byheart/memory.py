@@ -35,7 +35,7 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.memorization import MemorizationCertificate, load_subject
 from verify.forward.logits import climb
-from verify.progress import Progress
+from verify.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
 
     Args:
         model: The weights.
-        task: What they were made to hold; its vocabulary names the tokens.
+        task: What they were made to hold; it names the tokens and the answers.
         certificate: What is proved of the two.
         context: A text, cut as `constructions.tasks.vocabulary.tokens_of` says, or the tokens themselves.
 
@@ -191,7 +191,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
         margin = float(down(lower[best] - np.delete(upper, best)).min(initial=np.inf))
         probability = float(1.0 / np.exp(middle - middle[best]).sum())
         is_open[0] = not margin > 0.0
-    names = task.vocabulary
+    names = task.answers
     at = np.flatnonzero((task.contexts == tokens).all(axis=1))
     answers = certificate.statement(ANSWERS)
     mask = answers.held if answers is not None else ""
@@ -209,7 +209,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
 
 
 def explain_folder(
-    folder: Path | str, context: str | Sequence[str], *, entries: bool = False, progress: Progress | None = None
+    folder: Path | str, context: str | Sequence[str], *, entries: bool = False, progress: Progress = silent
 ) -> Explanation:
     """Which parts of the model in a folder hold a fact.
 
@@ -228,8 +228,7 @@ def explain_folder(
     """
     certificate = Certificate.load(Path(folder))
     model, task = load_subject(Path(folder), certificate)
-    shown = {} if progress is None else {"progress": progress}
-    return explain(model, task, context, criterion=certificate.criterion, entries=entries, **shown)
+    return explain(model, task, context, criterion=certificate.criterion, entries=entries, progress=progress)
 
 
 def ask_folder(folder: Path | str, contexts: Sequence[str | Sequence[str]]) -> list[Answer]:

@@ -21,7 +21,7 @@ from verify.certificates.certificate import (
 from verify.certificates.counts import check_counts
 from verify.certificates.provenance import provenance
 from verify.domains.rule_answers import CLIMBS, VISITS, RuleAnswers, judge_rule
-from verify.progress import Progress
+from verify.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def certify_domain(
     require_fit(model, task)
     asked = _checked(criterion or Criterion())
     blas.probe()
-    found = judge_rule(model, task, visits=visits, climbs=climbs, progress=progress or _silent)
+    found = judge_rule(model, task, visits=visits, climbs=climbs, progress=progress or silent)
     values = {"contexts": found.inputs, "held": found.right, "wrong": found.wrong}
     certificate = Certificate(
         subject=subject_of_rule(model, task),
@@ -176,7 +176,3 @@ def _checked(criterion: Criterion) -> Criterion:
     if criterion.asked == "at-most":
         raise InputError(f"a mean of at most {criterion.bound} is asked for, a domain is judged by its labels alone")
     return criterion
-
-
-def _silent(stage: str, share: float | None, detail: str) -> None:
-    pass

@@ -18,7 +18,7 @@ from verify.domains.sweep import sweep_last_token
 from verify.domains.tally import MOST_NAMED, Tally
 from verify.forward.logits import climb
 from verify.forward.map_norms import Norms
-from verify.progress import Progress
+from verify.progress import Progress, silent
 
 Int64Array = NDArray[np.int64]
 
@@ -63,7 +63,7 @@ class RuleAnswers:
 
 
 def judge_rule(
-    model: Model, task: RuleTask, *, visits: int = VISITS, climbs: int = CLIMBS, progress: Progress
+    model: Model, task: RuleTask, *, visits: int = VISITS, climbs: int = CLIMBS, progress: Progress = silent
 ) -> RuleAnswers:
     """Prove of as many inputs of the domain as possible that they are answered right, or wrong.
 
@@ -91,7 +91,7 @@ def judge_rule(
     Example:
         >>> from constructions.tasks.rule import rule_task
         >>> echo = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))
-        >>> found = judge_rule(echo, rule_task("max", tokens=3, length=2), progress=lambda stage, share, detail: None)
+        >>> found = judge_rule(echo, rule_task("max", tokens=3, length=2))
         >>> found.right, found.wrong, found.wrong_examples[0]
         (6, 3, (1, 0))
     """

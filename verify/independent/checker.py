@@ -40,7 +40,7 @@ from verify.independent.plain_model import PlainModel
 from verify.independent.plain_rule import PlainRule
 from verify.independent.plain_task import PlainTask, PlainVectorTask, read_task
 from verify.independent.rule_counts import count_rule
-from verify.progress import Progress
+from verify.progress import Progress, silent
 from verify.verdict import Verdict
 
 __all__ = ["NonsingularCheck", "check_independently", "recheck_nonsingular"]
@@ -89,12 +89,12 @@ def check_independently(
     folder = Path(folder)
     certificate = Certificate.load(folder)
     if certificate.subject.is_of_a_rule:
-        return _check_rule(folder, certificate, criterion or certificate.criterion, progress or _silent)
+        return _check_rule(folder, certificate, criterion or certificate.criterion, progress or silent)
     model, task = PlainModel.read(folder / MODEL_FILE), read_task(folder / TASK_FILE)
     _require_subject(certificate.subject, model, task)
     asked = criterion or certificate.criterion
     with ctx.workprec(BITS):
-        checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or _silent), full)
+        checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or silent), full)
         return CheckReport(certificate, asked, tuple(checker.checks()), _PATH)
 
 
@@ -119,10 +119,6 @@ def _check_rule(folder: Path, certificate: Certificate, asked: Criterion, progre
     found = count_rule(model, rule, progress=progress)
     check = check_counts(certificate.answers, found.right, found.wrong, found.method)
     return CheckReport(certificate, asked, (check,), f"{_PATH}: {found.method}")
-
-
-def _silent(stage: str, share: float | None, detail: str) -> None:
-    pass
 
 
 def _require_subject(subject: Subject, model: PlainModel, task: PlainTask | PlainVectorTask) -> None:
