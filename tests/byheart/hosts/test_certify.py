@@ -8,7 +8,7 @@ import pytest
 from byheart import certify
 from byheart.command.main import main
 from byheart.hosts import huggingface
-from byheart.hosts.certify import read_facts
+from byheart.hosts.certify import certify_rule, read_facts
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE, export, host_named
 from byheart.hosts.reading import read_model
 from constructions.errors import FileFormatError, InputError
@@ -18,7 +18,9 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Counts, make_task
+from tests.domains import max_of_four
 from tests.exports import MODELS, TASKS, task_of
+from verify.certificates.domain import certify_domain
 from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 
@@ -277,3 +279,57 @@ def test_a_task_of_two_vocabularies_is_asked_of_a_model_of_one_in_one():
     with pytest.raises(InputError, match=r"2 answers, the model 6 logits; task\.in_one_vocabulary\(\)"):
         certify(one, task)
     assert certify(one, task.in_one_vocabulary())["held"] == 3
+
+
+def test_a_rule_is_certified_on_all_inputs_and_both_readers_check_it(tmp_path, capsys):
+    model = max_of_four(sharpness=0.8)
+    figures = certify_rule(model, "max", out=tmp_path / "out")
+    assert figures["inputs"] == 8**4 == figures["right"] + figures["wrong"] and figures["undecided"] == 0
+    assert figures["verdict"] == "REFUTED" and len(figures["wrong_inputs"]) == min(100, figures["wrong"]) > 0
+    for check in (check_memorization, check_independently):
+        assert check(tmp_path / "out").checks[0].verdict.value == "PROVED"
+    model.save(tmp_path / "model.safetensors")
+    shorter = certify_rule(tmp_path / "model.safetensors", lambda inputs: inputs.max(axis=1), length=2, after=[0])
+    assert (shorter["rule"], shorter["inputs"]) == ("own", 64)
+    assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {name: value for name, value in figures.items() if name != "files"}
+    count = str(figures["right"])
+    assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--at-least", count]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"AS ASKED, PROVED: at least {count} of 4096 inputs") and "wrong, proved" in printed
+    assert main(["check", str(tmp_path / "out"), "--independent"]) == 1
+    assert "HELD IN PART, PROVED" in capsys.readouterr().out
+
+
+def test_a_rule_is_a_bad_task_where_its_options_do_not_fit(tmp_path, capsys):
+    max_of_four().save(tmp_path / "model.safetensors")
+    path = str(tmp_path / "model.safetensors")
+    for words in (["--rule", "median"], ["--rule", "max", "--tokens", "9"], ["--rule", "max", "--modulus", "3"]):
+        assert main(["certify", path, *words]) == 2
+    assert main(["certify", path, "--task", "facts.csv", "--length", "3"]) == 2
+    assert "--length is given, but no --rule" in capsys.readouterr().err
+    out = tmp_path / "out"
+    assert main(["certify", path, "--rule", "max", "--length", "2", "--out", str(out)]) == 0
+    for command in (["run", str(out)], ["ask", str(out), "0, 1"], ["export", str(out), "--to", "safetensors"]):
+        assert main(command) == 2
+        assert "holds a rule" in capsys.readouterr().err
+
+
+def test_an_interrupt_writes_what_was_proved_and_says_so(tmp_path, capsys, monkeypatch):
+    from byheart.hosts import certify as module
+
+    def interrupted(*args, **options):
+        def stop(stage, share, detail):
+            if share is not None and share >= 0.5:
+                raise KeyboardInterrupt
+
+        return certify_domain(*args, **{**options, "progress": stop})
+
+    monkeypatch.setattr(module, "certify_domain", interrupted)
+    max_of_four().save(tmp_path / "model.safetensors")
+    words = ["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--out", str(tmp_path / "out")]
+    assert main([*words, "--json"]) == 130
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["interrupted"] and 0 < figures["right"] < 8**4
+    report = check_memorization(tmp_path / "out")
+    assert report.checks[0].verdict.value == "PROVED" and report.verdict.value == "PROVED"
