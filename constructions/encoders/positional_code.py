@@ -43,19 +43,21 @@ class PositionalCode(NamedTuple):
         return int(self.codes.max()).bit_length()
 
 
-def positional_code(contexts: Int64Array, tokens: int, *, seed: int = 0) -> PositionalCode:
+def positional_code(contexts: Int64Array, tokens: int, *, binary: bool = False, seed: int = 0) -> PositionalCode:
     r"""Search for short codes $z(t) = \sum_s A_s e(t_s)$ that tell contexts apart.
 
     For 0, 1, 2, ... bits, from those that T different integers need: the numbers to the base of the n tokens that are
     read, $A_s = n^{S - s}$, as soon as these are so short; else $A_s = 2^{S - s}$, for long contexts small random
     weights, and the value of one token after the other, the frequent ones first, such that the contexts whose values
-    are then all known have codes that are free; else, for long contexts, random weights and the numbers of the tokens.
+    are then all known have codes that are free; else random values, or, for long contexts, random weights and the
+    numbers of the tokens as values.
     With the powers of two, $T (T - 1) / 2 + 1$ values to choose from are always enough: each pair of contexts excludes
     at most one value of the token by which the later of the two is known.
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`.
         tokens: Size of the vocabulary N.
+        binary: Whether all weights have to be powers of 2, which makes codes of long contexts longer.
         seed: Seed of the draws; equal arguments give equal codes.
 
     Returns:
@@ -81,10 +83,13 @@ def positional_code(contexts: Int64Array, tokens: int, *, seed: int = 0) -> Posi
     rng = np.random.default_rng(seed)
     draws = max(4, min(_MOST_DRAWS, _WORK // (count * length)))
     steps = _Steps.of(ranks, len(read))
+    base = 1 << (len(read) - 1).bit_length() if binary else len(read)
     for bits in range((count - 1).bit_length(), _MOST_BITS + 1):
-        if len(read) ** length <= 2**bits:
-            weights = np.array([len(read) ** (length - 1 - s) for s in range(length)])
+        if base**length <= 2**bits:
+            weights = np.array([base ** (length - 1 - s) for s in range(length)])
             return _code(read, ranks, tokens, weights, np.arange(len(read)))
+        if binary and bits <= length:
+            continue
         for weights, values in _candidates(rng, bits, steps, length, count, draws):
             found = _code(read, ranks, tokens, weights, values)
             if len(np.unique(found.codes)) == count:
@@ -130,11 +135,20 @@ def _candidates(
         values = _values(rng, bits, steps, weights, count)
         if values is not None:
             yield weights, values
-    if bits <= length and count**2 / 2.0 ** (bits + 1) <= math.log(draws) + 3.0:
+    if count**2 / 2.0 ** (bits + 1) <= math.log(draws) + 3.0:
         # Otherwise one draw in e^3 as many would succeed if codes were as good as random.
-        largest = (2**bits - 1) // (length * max(1, len(steps.order) - 1))
-        for _ in range(draws if largest >= 2 else 0):
-            yield rng.integers(1, largest + 1, length), np.arange(len(steps.order))
+        for _ in range(draws):
+            drawn = _drawn(rng, bits, len(steps.order), length)
+            if drawn is not None:
+                yield drawn
+
+
+def _drawn(rng: np.random.Generator, bits: int, tokens: int, length: int) -> tuple[Int64Array, Int64Array] | None:
+    """Weights and values whose sums have so many bits at most."""
+    if bits > length:
+        return 2 ** np.arange(length - 1, -1, -1), rng.integers(0, 2 ** (bits - length), tokens)
+    largest = (2**bits - 1) // (length * max(1, tokens - 1))
+    return None if largest < 2 else (rng.integers(1, largest + 1, length), np.arange(tokens))
 
 
 def _values(rng: np.random.Generator, bits: int, steps: _Steps, weights: Int64Array, count: int) -> Int64Array | None:
@@ -157,7 +171,8 @@ def _values(rng: np.random.Generator, bits: int, steps: _Steps, weights: Int64Ar
             left -= part.size * len(contexts)
             codes = known + factor * part[:, None]
             free = np.flatnonzero(~taken.any_of(codes))
-            apart = (np.diff(np.sort(codes[free], axis=1), axis=1) > 0).all(axis=1)
+            ordered = np.sort(codes[free], axis=1)
+            apart = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
             if apart.any():
                 chosen = free[apart.argmax()]
                 values[token] = part[chosen]
@@ -178,11 +193,11 @@ class _Taken:
     def any_of(self, codes: Int64Array) -> NDArray[np.bool_]:
         """Whether one of each row is taken."""
         if self.table is not None:
-            return self.table[codes].any(axis=1)
-        if not len(self.codes):
-            return np.zeros(len(codes), dtype=bool)
-        place = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        return (self.codes[place] == codes).any(axis=1)
+            taken = self.table[codes]
+        else:
+            listed = np.append(self.codes, np.iinfo(np.int64).max)
+            taken = listed[np.searchsorted(self.codes, codes)] == codes
+        return np.array(taken, dtype=bool).reshape(codes.shape).any(axis=1)
 
     def take(self, codes: Int64Array) -> None:
         """Mark them."""

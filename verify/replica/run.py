@@ -137,9 +137,7 @@ def run(
         >>> result.accuracy, result.within_bound, result.max_output_error, result.held_proved
         (1.0, True, 0.0, 2)
     """
-    return _run(
-        model, task, device=device, dtypes=(dtype,), tolerance=tolerance, logits=logits, exp_ulps=exp_ulps
-    )[0]
+    return _run(model, task, device=device, dtypes=(dtype,), tolerance=tolerance, logits=logits, exp_ulps=exp_ulps)[0]
 
 
 def run_all(
@@ -163,9 +161,7 @@ def run_all(
         >>> sorted(run_all.__kwdefaults__["dtypes"])
         ['bfloat16', 'float32', 'float64']
     """
-    results = _run(
-        model, task, device=device, dtypes=dtypes, tolerance=tolerance, logits=logits, exp_ulps=exp_ulps
-    )
+    results = _run(model, task, device=device, dtypes=dtypes, tolerance=tolerance, logits=logits, exp_ulps=exp_ulps)
     return {result.dtype: result.summary() for result in results}
 
 
