@@ -537,7 +537,9 @@ def _certified(
             progress=_within(clock.progress, "certificate"),
         )
     summary = {**_task_figures(task), **_model_figures(model), **figures}
-    if isinstance(task, Task) and classic:
+    if isinstance(task, Task) and not classic:
+        summary |= {"unavoidable_kl": None, "encoder_kl": None}  # its stream is no encoder of a rank
+    elif isinstance(task, Task):
         with clock.stage("encoder"):
             summary |= _encoder_figures(model, task, proved.answers.outputs, _within(clock.progress, "encoder"))
     if needed is not None:

@@ -1076,10 +1076,9 @@ def _memories_tables(summary: dict[str, Any]) -> Rows:
     built = [(summary["memory"], summary["built"])]
     if summary["torch"] is not None:
         run = summary["torch"][summary["dtype"]]
-        proved = f"by every run within the rounding bound, proved: {run['held_proved']}"
-        built.append(
-            (f"run in {summary['dtype']}", f"{run['held']} of {summary['memorized']} held, measured; {proved}")
-        )
+        proved = f"of every run within the rounding bound: {run['held_proved']}, proved"
+        measured = f"holds {run['held']} of {summary['memorized']}, measured"
+        built.append((f"run in {summary['dtype']}", f"{measured}; {proved}"))
     return [
         ("Memories that hold the facts when they are run", [_COLUMNS, *map(_offer_row, tried), last]),
         *([("Memories that were not taken", refused)] if refused else []),

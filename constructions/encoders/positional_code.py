@@ -197,7 +197,7 @@ class _Taken:
         else:
             listed = np.append(self.codes, np.iinfo(np.int64).max)
             taken = listed[np.searchsorted(self.codes, codes)] == codes
-        return np.array(taken, dtype=bool).reshape(codes.shape).any(axis=1)
+        return np.logical_or.reduce(taken, axis=1)
 
     def take(self, codes: Int64Array) -> None:
         """Mark them."""

@@ -550,9 +550,7 @@ def test_another_network_leaves_the_bound_on_cuda(
 
 
 def test_what_every_run_holds_is_proved_only_beyond_twice_radius_and_bound() -> None:
-    task = make_task(
-        np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"), target="labels"
-    )
+    task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"), target="labels")
     one = np.ones((1, 2, 1))
     network = dana_network(
         W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=one, W_K=one, W_V=one, W_O=np.zeros((1, 1, 2)), W_U=np.eye(2)
