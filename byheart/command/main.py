@@ -1064,7 +1064,7 @@ def _shape(summary: dict[str, Any]) -> str:
     return f"{heads}, d_qk {summary['query_dim']}, d_head {summary['head_dim']}"
 
 
-_COLUMNS = ("", "parameters", "not 0", "facts each", "bits a fact", "margin", "holds in", "seconds")
+_COLUMNS = ("", "parameters", "not 0", "facts each", "bits/fact", "margin", "holds in", "s")
 
 
 def _memories_tables(summary: dict[str, Any]) -> Rows:
