@@ -246,7 +246,7 @@ def _offer_figures(offer: Offer, task: Task, dtype: Precision) -> dict[str, Any]
 def _information_limit(task: Task, dtype: Precision) -> int:
     """Entries that no model does without: for all labellings by counting, for all laws by dimension."""
     if task.laws is not None:
-        return task.n_contexts * (task.vocabulary_size - 1)
+        return task.n_contexts * (task.n_answers - 1)
     return information_limit(task, BITS[dtype])
 
 
@@ -405,7 +405,7 @@ def capacity_summary(
             progress=lambda detail: progress("capacity", None, detail),
         )
         most = knots_memory(task, dtype="float64", seed=seed).model.parameters
-    size, kept = task.vocabulary_size, task.n_contexts
+    answers, kept = task.n_answers, task.n_contexts
     return {
         **_task_figures(task),
         "dim": d_model,
@@ -415,7 +415,7 @@ def capacity_summary(
         **_capacity_figures(needed, needed.n_heads, None),
         "explanation": needed.explanation,
         "any_labels": [information_limit(task, BITS["float64"]), most],
-        "any_laws": [kept * (size - 1), kept * size - 1 + size + task.context_length],
+        "any_laws": [kept * (answers - 1), kept * answers - 1 + task.vocabulary_size + task.context_length],
         "seconds": clock.seconds,
     }
 
@@ -585,6 +585,7 @@ def _task_figures(task: Task | VectorTask) -> dict[str, Any]:
         "target": task.target,
         "origin": task.origin,
         "vocabulary": task.vocabulary_size,
+        "answers": task.n_answers,
         "contexts": task.n_all,
         "memorized": task.n_contexts,
         "context_length": task.context_length,
@@ -660,7 +661,7 @@ def _encoder_figures(
         return {"unavoidable_kl": None, "encoder_kl": None}
     lower, upper = network_divergence(network, task, logits=logits, progress=progress)
     reached = upper if upper < math.inf else None
-    if network.d_model >= task.vocabulary_size - 1:
+    if network.d_model >= task.n_answers - 1:
         return {"unavoidable_kl": [0.0, 0.0], "encoder_kl": [lower, reached]}  # Proposition 2
     progress("lower bound", None, f"all encoders of rank {network.d_model}")
     floor = encoder_floor(task.laws, network.d_model, prior=task.prior).lower

@@ -23,7 +23,6 @@ from constructions.models.construction import Construction
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
 from constructions.models.precision import Precision, rounded_model
-from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
@@ -36,6 +35,10 @@ _ATTEMPTS = ((512, 8), (2048, 3))  # up to so many contexts, so many front ends 
 LARGEST_ELIMINATION = 4096  # contexts; beyond it the number of heads is bounded from below only
 _LOOSE = 1e-3  # nats: an output that misses its targets by more is none
 _FEATURE_ENTRIES = 2**27  # default_heads asks for no more features than make T x P entries: 1 GiB
+
+
+def silent(stage: str, share: float | None, detail: str) -> None:
+    """Progress that nobody looks at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +135,7 @@ def build_memory(
         True
     """
     _check(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
-    clock = _Clock(progress or _silent)
+    clock = _Clock(progress or silent)
     with clock.stage("targets", f"{task.target} of {task.n_contexts} contexts"):
         W_U, targets = _targets(task, d_model, seed, clock.progress)
     builder = _Builder(task, W_U, targets, d_head, n_heads, front_end, seed, clock)
@@ -231,7 +234,7 @@ def theorem_1_memory(
     if n_heads is not None and n_heads < 1:
         raise InputError(f"n_heads = {n_heads}, expected at least 1")
     d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
-    tail, show = tail or "none", progress or _silent
+    tail, show = tail or "none", progress or silent
     needed = capacity(
         task.contexts,
         d_model=d_model,
@@ -287,7 +290,10 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
     """
     if d_model is None:
         natural = task.vocabulary_size + task.context_length
-        d_model = natural if task.target == "laws" or natural <= 128 else 64
+        if task.target == "laws":
+            d_model = max(natural, task.n_answers - 1)  # Proposition 2
+        else:
+            d_model = natural if natural <= 128 else 64
     if d_model < 1:
         raise InputError(f"d_model = {d_model}, expected at least 1")
     if d_head is None:
@@ -306,7 +312,7 @@ def fewest_parameters(task: Task) -> int:
         task: What is to be memorized.
 
     Returns:
-        $2 N d + S d + 2 d (1 + d_h) H$ with the least such H; without heads where the embeddings alone may hold it.
+        $(N + K + S) d + 2 d (1 + d_h) H$ with the least such H; without heads where the embeddings alone may hold it.
 
     Page: docs/claims/theorem_1.md
 
@@ -317,7 +323,7 @@ def fewest_parameters(task: Task) -> int:
     """
     d_model, d_head = dimensions(task, d_model=None, d_head=None)
     heads = 1 if _distinct_last_tokens(task) else max(1, -(-(task.n_contexts - d_model) // d_head))
-    return (2 * task.vocabulary_size + task.context_length) * d_model + 2 * d_model * (1 + d_head) * heads
+    return (task.vocabulary_size + task.n_answers + task.context_length) * d_model + 2 * d_model * (1 + d_head) * heads
 
 
 def _require_heads(needed: Capacity, task: Task, n_heads: int) -> None:
@@ -412,14 +418,15 @@ def estimate_bytes(
         >>> round(estimate_bytes(task, d_model=20, d_head=5, n_heads=1024) / 2**20)
         309
     """
-    size, width, n_contexts = task.vocabulary_size, n_heads * d_head, task.n_contexts
-    kind = resolved(front_end, d_vocab=size, n_ctx=task.context_length, d_model=d_model, n_heads=n_heads)
+    answers, width, n_contexts = task.n_answers, n_heads * d_head, task.n_contexts
+    tokens = task.vocabulary_size
+    kind = resolved(front_end, d_vocab=tokens, n_ctx=task.context_length, d_model=d_model, n_heads=n_heads)
     per_head = 2 * d_model * (query_dimension(kind, d_model=d_model, d_head=d_head) + d_head)
-    weights = n_heads * per_head + (2 * size + task.context_length) * d_model
-    coordinates = min(d_model, size)
+    weights = n_heads * per_head + (tokens + answers + task.context_length) * d_model
+    coordinates = min(d_model, answers)
     columns = width if width >= n_contexts else 2 * (width + d_model)  # with the skip connection they are joined
     solving = n_contexts * columns + n_contexts**2 + (4 * n_contexts + 3 * columns) * coordinates
-    laws = 0 if task.laws is None else 2 * n_contexts * size
+    laws = 0 if task.laws is None else 2 * n_contexts * answers
     total = 8 * (2 * weights + solving + laws)
     n_tail = len(task.tail_contexts)
     if tail == "fit" and n_tail:
@@ -583,15 +590,7 @@ class _Builder:
         residual: float,
         fit: TailFit | None,
     ) -> BuiltMemory:
-        network = dana_network(
-            W_E=front_end.W_E,
-            W_pos=front_end.W_pos,
-            W_Q=front_end.W_Q,
-            W_K=front_end.W_K,
-            W_V=front_end.W_V,
-            W_O=W_O.reshape(self.n_heads, self.d_head, -1),
-            W_U=W_U,
-        )
+        network = front_end.network(W_O, W_U)
         seconds = self.clock.seconds
         return BuiltMemory(network, route, front_end.kind, attempt, solver, condition, residual, fit, seconds)
 
@@ -615,7 +614,3 @@ def _check(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: st
         raise InputError(f"front_end is {front_end!r}, expected one of {', '.join(FRONT_ENDS)}")
     if tail not in TAILS:
         raise InputError(f"tail is {tail!r}, expected one of {', '.join(TAILS)}")
-
-
-def _silent(stage: str, share: float | None, detail: str) -> None:
-    pass

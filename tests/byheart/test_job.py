@@ -22,7 +22,7 @@ from verify.certificates.memory_budget import available_bytes, require_memory
 from verify.verdict import Verdict
 
 FIELDS = {
-    "target", "vocabulary", "contexts", "memorized", "paper_rank", "rank_lower", "rank_upper", "paper_heads",
+    "target", "vocabulary", "answers", "contexts", "memorized", "paper_rank", "rank_lower", "rank_upper", "paper_heads",
     "fewest_heads", "heads", "parameters", "condition", "verdict", "mean_loss_upper", "max_loss_upper",
     "held", "wrong", "headline", "asked", "origin", "guess_kl_lower", "text_kl",
     "encoder_kl", "unavoidable_kl", "torch", "seconds", "files",
@@ -194,14 +194,28 @@ def test_progress_tells_every_stage_in_order(tmp_path):
     assert list(dict.fromkeys(seen)) == ["weights", "certificate", "encoder", "torch"]
 
 
+def test_what_laws_leave_unavoidable_depends_on_the_number_of_answers():
+    rng = np.random.default_rng(0)
+    contexts = np.array([[i, j] for i in range(2) for j in range(2)])
+    rows = [{k: int(rng.integers(1, 40)) for k in range(7)} for _ in contexts]
+    few = make_task(contexts, Counts.from_rows(rows), vocabulary=("a", "b"), answers=tuple("tuvwxyz"))
+    lower, upper = hold(few, d_model=2).summary["unavoidable_kl"]
+    assert 0.0 < lower <= upper
+    rows = [{k: int(rng.integers(1, 40)) for k in range(3)} for _ in range(9)]
+    contexts = np.arange(9)[:, None]
+    many = make_task(contexts, Counts.from_rows(rows), vocabulary=tuple("abcdefghi"), answers=tuple("xyz"))
+    assert hold(many, d_model=2).summary["unavoidable_kl"] == [0.0, 0.0]
+
+
 def facts_of_three_columns() -> Task:
     rows = [f"{a},{b},{'xyz'[(a * b + a) % 3]}" for a in range(5) for b in range(5)]
     return table_task("\n".join(rows) + "\n", target="labels")
 
 
-@pytest.mark.parametrize(
-    "memory", ["knots", "newton", "one-head", "block-heads", "cross-heads", "rank-one-heads", "theorem-1"]
-)
+ONE_ATTENTION = ("newton", "one-head", "block-heads", "cross-heads", "rank-one-heads", "theorem-1")
+
+
+@pytest.mark.parametrize("memory", ["knots", "packed-words", "steps", *ONE_ATTENTION])
 def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory, tmp_path):
     summary = hold(facts_of_three_columns(), memory=memory).save(tmp_path / "out")
     assert summary["memory"] == memory and summary["dtype"] == "float32"
@@ -209,10 +223,10 @@ def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory,
     assert summary["headline"].startswith("HELD, PROVED: 25 of 25")
     assert summary["parameters"] == summary["memories"][0]["parameters"]
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
-    assert ("blocks" in summary) == (memory == "knots")
+    assert ("blocks" in summary) == (memory not in ONE_ATTENTION)
     page = (tmp_path / "out" / "report.html").read_text()
     assert "The memories that were tried" in page and f"<th>{memory}</th>" in page and "float32" in page
-    assert ("Where the heads look" in page) == (memory != "knots")
+    assert ("Where the heads look" in page) == (memory in ONE_ATTENTION)
     for dtype in ("float32", "float64"):
         run = run_summary(tmp_path / "out", device="cpu", dtype=dtype)
         assert run["held"] == 25 and run["all_held"] and run["within_bound"]
@@ -223,8 +237,9 @@ def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
     summary = hold(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
     built = [offer for offer in summary["memories"] if "parameters" in offer]
     sizes = [offer["parameters"] for offer in built]
-    assert len(sizes) == 5 and sizes == sorted(sizes) and summary["parameters"] == sizes[0]
-    assert {"memory": "knots", "refused": "it has neurons"} in summary["memories"]
+    assert len(sizes) == 6 and sizes == sorted(sizes) and summary["parameters"] == sizes[0]
+    for name in ("knots", "packed-words"):
+        assert {"memory": name, "refused": "it has neurons"} in summary["memories"]
     for offer in built:
         assert offer["nonzero"] <= offer["parameters"] and offer["smallest_dtype"] in ("bfloat16", "float32")
         assert offer["bits_per_fact"] * offer["facts_per_parameter"] == pytest.approx(32)

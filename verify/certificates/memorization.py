@@ -2,14 +2,11 @@
 
 import io
 import math
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import flint
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,14 +40,16 @@ from verify.certificates.certificate import (
     held_mask,
     mask_text,
 )
+from verify.certificates.domain import check_domain
 from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
 from verify.certificates.memory_budget import require_memory
+from verify.certificates.provenance import provenance
 from verify.certificates.saturation import check_saturation, prove_saturation
 from verify.divergence.kullback_leibler import empirical_divergence
 from verify.forward.float64 import enclose_features
 from verify.forward.logits import logit_chunks
 from verify.forward.vector_attention import AttendedVectors, enclose_layer
-from verify.progress import Progress
+from verify.progress import Progress, silent
 from verify.verdict import Verdict
 
 Float64Array = NDArray[np.float64]
@@ -132,10 +131,10 @@ def certify_memorization(
     Example:
         >>> from constructions.models.shapes import dana_network
         >>> from constructions.tasks.table import table_task
-        >>> task = table_task("a,x\nb,y\n", target="labels")  # the tokens are a, x, b, y
-        >>> nothing = np.zeros((0, 4, 1))
-        >>> network = dana_network(W_E=np.eye(4), W_pos=np.zeros((1, 4)), W_Q=nothing, W_K=nothing, W_V=nothing,
-        ...                        W_O=np.zeros((0, 1, 4)), W_U=np.eye(4)[:, [1, 0, 3, 2]])
+        >>> task = table_task("a,x\nb,y\n", target="labels")  # the tokens are a and b, the answers x and y
+        >>> nothing = np.zeros((0, 2, 1))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=nothing, W_K=nothing, W_V=nothing,
+        ...                        W_O=np.zeros((0, 1, 2)), W_U=np.eye(2))
         >>> certify_memorization(network, task).certificate.headline()[:12]
         'HELD, PROVED'
     """
@@ -148,7 +147,7 @@ def certify_memorization(
         raise InputError("rank and saturation are those of a model of one attention, this one has other blocks")
     require_memory(_estimated_bytes(model, task), purpose=f"a certificate for {_size(task)} contexts")
     blas.probe()
-    show = progress or _silent
+    show = progress or silent
     seen = _see(model, task, show)
     answers = judge_answers(model, task, asked, features=seen.features, keep_outputs=keep_outputs, progress=show)
     subject = subject_of(model, task)
@@ -169,7 +168,7 @@ def certify_memorization(
         subject=subject,
         criterion=asked,
         statements=tuple(statements),
-        provenance=_provenance() | {"decided by": answers.decided_by()},
+        provenance=provenance() | {"decided by": answers.decided_by()},
         witness=None if data is None else Witness.of(data),
     )
     return MemorizationCertificate(certificate, data, answers, empirical)
@@ -203,10 +202,12 @@ def check_memorization(
     """
     folder = Path(folder)
     certificate = Certificate.load(folder)
+    if certificate.subject.is_of_a_rule:
+        return check_domain(folder, certificate, criterion, progress=progress or silent)
     model, task = load_subject(folder, certificate)
     require_memory(_estimated_bytes(model, task), purpose=f"checking {_size(task)} contexts")
     blas.probe()
-    show = progress or _silent
+    show = progress or silent
     asked = criterion or certificate.criterion
     seen = _see(model, task, show)
     # Bounds from below are wanted for a question about the mean, whichever of the two asks it.
@@ -251,10 +252,15 @@ def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Task | 
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two
             do not fit each other.
         TamperedError: A hash or a size differs.
+        InputError: The certificate is about a rule on a whole domain, which has no list of contexts.
 
     Page: docs/rigour/certificate.md
     """
     folder = Path(folder)
+    if certificate.subject.is_of_a_rule:
+        raise InputError(
+            f"{folder} holds a rule on a whole domain, expected a list of contexts; `check` proves it again"
+        )
     try:
         model, task = Model.load(folder / MODEL_FILE), load_task(folder / TASK_FILE)
     except MemoryError as error:
@@ -274,10 +280,6 @@ def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Task | 
     except InputError as error:
         raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {error}") from error
     return model, task
-
-
-def _silent(stage: str, share: float | None, detail: str) -> None:
-    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,23 +323,6 @@ def _npz(arrays: Mapping[str, NDArray]) -> bytes:
     buffer = io.BytesIO()
     np.savez(buffer, **{name: np.asarray(array, order="C") for name, array in arrays.items()})  # type: ignore[arg-type]
     return buffer.getvalue()
-
-
-def _provenance() -> dict[str, str]:
-    try:
-        byheart = version("byheart")
-    except PackageNotFoundError:
-        byheart = "not installed"
-    arithmetic = {
-        name: ", ".join(value) if isinstance(value, list) else value for name, value in blas.description().items()
-    }
-    return {
-        "byheart": byheart,
-        "python": platform.python_version(),
-        "flint": flint.__FLINT_VERSION__,
-        "python-flint": flint.__version__,
-        **{f"arithmetic: {name}": str(value) for name, value in arithmetic.items()},
-    }
 
 
 # ---------------------------------------------------------------------------------------------------------------------

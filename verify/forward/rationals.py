@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from constructions.errors import HypothesisError, InputError, ResourceError
 from constructions.models.blocks import Attention, Block, FeedForward, Normalization, Tensor
 from constructions.models.construction import require_fit
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.given_numbers import is_masked
 from verify.forward.in_balls import checked_contexts
-from verify.forward.looks import Cells, distinct_pairs, looks_of, only_last_is_read
+from verify.forward.looks import Cells, Looks, distinct_pairs, looks_of, only_last_is_read
 
 Int64Array = NDArray[np.int64]
 
@@ -52,9 +52,8 @@ class ExactRank:
 def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
     r"""The last embeddings and the features of every context, exactly: $[x_S \mid Y]$, `[T, d + H d_h]`.
 
-    All inputs $x_{s,n}$ are written with one denominator, $x = z / q$ with integers z. The attention of a head is the
-    integer matrix of the powers $2^{k_s - k}$ at the pairs $(s, t_s)$, where k is the least score of the context; its
-    product with the table of the z and the row sums give numerators and denominators in $\mathbb{Z}$.
+    The attention of a head to position s is $2^{k_s - k} / \sum_r 2^{k_r - k}$ with the least score k of the context: a
+    quotient of integers.
 
     Args:
         front_end: The rational front end.
@@ -77,32 +76,26 @@ def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
         [2, 32/17]
         [2,   9/5]
     """
-    given = _Given(front_end, contexts)
-    blocks = [fmpq_mat(given.last) / given.denominator]
-    for head in range(front_end.n_heads):
-        powers = [[1 << _bounded(exponent) for exponent in row] for row in given.exponents(head)]
-        attention = fmpz_mat(len(powers), given.table.nrows())
-        given.fill(attention, powers)
-        values = fmpq_mat(attention * given.table) * front_end.W_V[head] / given.denominator
-        blocks.append(
-            fmpq_mat(
-                values.nrows(),
-                values.ncols(),
-                [entry / sum(row) for entries, row in zip(values.tolist(), powers, strict=True) for entry in entries],
-            )
-        )
-    return _side_by_side(blocks)
+    silent = [fmpq_mat(front_end.d_head, front_end.d_model)] * front_end.n_heads
+    network = exact_network(front_end, silent, fmpq_mat(front_end.d_model, 1))
+    rows, cells = _input(network, np.array(_tokens(front_end, contexts)))
+    looks = looks_of(network.attention, cells, only_last=True)
+    features = _features(network.attention, rows, rows, looks).tolist()
+    columns = front_end.n_heads * front_end.d_head  # a network without heads has a silent one
+    joined = [
+        row + features[look][:columns] for row, (look,) in zip(_last(rows, cells).tolist(), looks.cells, strict=True)
+    ]
+    return _chosen(joined, range(len(joined)), front_end.d_model + columns)
 
 
-def exact_network_logits(network: ExactNetwork | Model, inputs: Int64Array | VectorTask) -> fmpq_mat:
-    r"""The logits of a rational network or model, exactly: `[T, d_vocab_out]`, in nats.
+def exact_network_logits(model: Model, inputs: Int64Array | VectorTask) -> fmpq_mat:
+    r"""The logits of a rational model, exactly: `[T, d_vocab_out]`, in nats.
 
-    Of an `ExactNetwork` it is the product of `exact_outputs` with the matrix of the identity and all W_O, then with
-    W_U. A `Model` is any stack of attention and ReLU blocks; its scores $\frac{1}{\sqrt m} \langle q, k \rangle$ are
-    in units of $\ln 2$ and have to be integers where they are looked at.
+    Its scores $\frac{1}{\sqrt m} \langle q, k \rangle$ are in units of $\ln 2$ and have to be integers where they are
+    looked at.
 
     Args:
-        network: The rational network or model.
+        model: The rational model: any stack of attention and ReLU blocks.
         inputs: Tokens, `[T, S]`, or the task that brings vectors, whose float64 numbers are dyadic rationals.
 
     Returns:
@@ -116,10 +109,10 @@ def exact_network_logits(network: ExactNetwork | Model, inputs: Int64Array | Vec
     Page: docs/rigour/exact.md
 
     Example:
-        >>> from constructions.models.exact_network import as_rationals
+        >>> from constructions.models.exact_network import as_rationals, exact_network
         >>> one, line = as_rationals([[1]]), as_rationals([[0], [1]])
         >>> front_end = ExactFrontEnd(line, line, (one,), (one,), (one,))
-        >>> exact_network_logits(ExactNetwork(front_end, (one,), as_rationals([[5, 0]])), np.array([[0, 1]]))
+        >>> exact_network_logits(exact_network(front_end, (one,), as_rationals([[5, 0]])), np.array([[0, 1]]))
         [330/17, 0]
         >>> outputs = np.array([[fmpq(2)], [fmpq(1, 3)]])
         >>> neurons = FeedForward(np.array([[fmpq(1), fmpq(-1)]]), outputs, skip=False)
@@ -129,15 +122,21 @@ def exact_network_logits(network: ExactNetwork | Model, inputs: Int64Array | Vec
         [1/3]
         [  4]
     """
-    if isinstance(network, Model):
-        return _model_logits(network, inputs)
-    if isinstance(inputs, VectorTask):
-        raise InputError("inputs is a task of vectors, the network reads tokens")
-    width = network.front_end.d_model
-    identity = [[int(i == j) for j in range(width)] for i in range(width)]
-    rows = [*identity, *(row for output in network.W_O for row in output.tolist())]
-    stream = fmpq_mat(len(rows), width, [entry for row in rows for entry in row])
-    return exact_outputs(network.front_end, inputs) * (stream * network.W_U)
+    if not model.is_rational:
+        raise InputError("the model has float64 tensors, expected rationals: balls enclose what float64 tensors do")
+    for place, block in enumerate(model.blocks):
+        _require_rational(place, block)
+    rows, cells = _input(model, inputs)
+    if only_last_is_read(model.blocks, -1):
+        rows, cells = _last(rows, cells), [(t,) for t in range(len(cells))]
+    for place, block in enumerate(model.blocks):
+        if isinstance(block, Attention):
+            asked = as_rationals(inputs.queries) if isinstance(inputs, VectorTask) else rows
+            only_last = only_last_is_read(model.blocks, place)
+            rows, cells = _attended(block, rows, cells, asked, only_last=only_last)
+        elif isinstance(block, FeedForward):
+            rows = _fed_forward(block, rows)
+    return _shifted(_last(rows, cells) * _matrix(model.W_U), model.b_U)
 
 
 def exact_rank(
@@ -228,24 +227,6 @@ def order_of_two(prime: int) -> int:
     return order
 
 
-def _model_logits(model: Model, inputs: Int64Array | VectorTask) -> fmpq_mat:
-    if not model.is_rational:
-        raise InputError("the model has float64 tensors, expected rationals: balls enclose what float64 tensors do")
-    for place, block in enumerate(model.blocks):
-        _require_rational(place, block)
-    rows, cells = _input(model, inputs)
-    if only_last_is_read(model.blocks, -1):
-        rows, cells = _last(rows, cells), [(t,) for t in range(len(cells))]
-    for place, block in enumerate(model.blocks):
-        if isinstance(block, Attention):
-            asked = as_rationals(inputs.queries) if isinstance(inputs, VectorTask) else rows
-            only_last = only_last_is_read(model.blocks, place)
-            rows, cells = _attended(block, rows, cells, asked, only_last=only_last)
-        elif isinstance(block, FeedForward):
-            rows = _fed_forward(block, rows)
-    return _shifted(_last(rows, cells) * _matrix(model.W_U), model.b_U)
-
-
 def _require_rational(place: int, block: Block) -> None:
     """Raise a `HypothesisError` where rational rows do not become rational rows."""
     found = None
@@ -277,6 +258,15 @@ def _attended(
     """The stream after an attention; `asked` are the queries of the task, where it takes those."""
     looks = looks_of(block, cells, only_last=only_last)
     asking = asked if block.queries == "task" else rows
+    output = _features(block, rows, asking, looks)
+    output = output * _matrix(block.W_O.reshape(output.ncols(), block.d_out))
+    if block.skip:
+        output = output + _chosen(rows.tolist(), looks.queries, block.d_model)
+    return _shifted(output, block.b_O), looks.cells
+
+
+def _features(block: Attention, rows: fmpq_mat, asking: fmpq_mat, looks: Looks) -> fmpq_mat:
+    """What the heads mix: a row for each look, the heads side by side."""
     features: list[list[fmpq]] = [[] for _ in looks.queries]
     for head in range(block.n_heads):
         queries = _shifted(asking * _matrix(block.W_Q[head]), None if block.b_Q is None else block.b_Q[head]).tolist()
@@ -289,12 +279,7 @@ def _attended(
             means = fmpq_mat(len(numbers), len(read), weights) * _chosen(values, read, block.d_head)
             for number, row in zip(numbers, means.tolist(), strict=True):
                 features[number] += row
-    columns = block.n_heads * block.d_head
-    output = fmpq_mat(len(features), columns, [x for row in features for x in row])
-    output = output * _matrix(block.W_O.reshape(columns, block.d_out))
-    if block.skip:
-        output = output + _chosen(rows.tolist(), looks.queries, block.d_model)
-    return _shifted(output, block.b_O), looks.cells
+    return _chosen(features, range(len(features)), block.n_heads * block.d_head)
 
 
 def _weights(scores: list[fmpq], root: int) -> list[fmpq]:
@@ -306,6 +291,8 @@ def _weights(scores: list[fmpq], root: int) -> list[fmpq]:
 
 
 def _exponent(score: fmpq, root: int) -> int:
+    if root == 1 and score.q == 1:
+        return int(score.p)
     square = score * score / root
     size = math.isqrt(int(square.p))
     if square.q != 1 or size * size != int(square.p):
@@ -340,7 +327,7 @@ def _matrix(tensor: Tensor) -> fmpq_mat:
 
 
 class _Given:
-    """The inputs of a front end over one denominator, and the exponents of its attention on the contexts."""
+    """The inputs of a front end over one denominator, and the exponents of its attention on the contexts: for ranks."""
 
     def __init__(self, front_end: ExactFrontEnd, contexts: Int64Array) -> None:
         self.contexts = _tokens(front_end, contexts)
@@ -372,23 +359,16 @@ class _Given:
         result = []
         for context, columns in zip(self.contexts, self.columns, strict=True):
             row = scores[context[-1]]
-            exponents = [_integer(row[column]) for column in columns]
+            exponents = [_exponent(row[column], 1) for column in columns]
             least = min(exponents)
             result.append([exponent - least for exponent in exponents])
         return result
 
-    def fill(self, weights: fmpz_mat | nmod_mat, powers: list[list[int]]) -> None:
+    def fill(self, weights: nmod_mat, powers: list[list[int]]) -> None:
         """Write the given numbers at the pairs (s, t_s) of each context, into a matrix [T, S N] of zeros."""
         for t, (columns, row) in enumerate(zip(self.columns, powers, strict=True)):
             for column, power in zip(columns, row, strict=True):
                 weights[t, column] = power
-
-
-def _integer(score: object) -> int:
-    numerator, denominator = score.p, score.q  # pyright: ignore[reportAttributeAccessIssue]
-    if denominator != 1:
-        raise HypothesisError("exact attention", "scores that are integer multiples of ln 2", f"one is {score} ln 2")
-    return int(numerator)
 
 
 def _bounded(exponent: int) -> int:
@@ -405,11 +385,6 @@ def _require_odd_prime(prime: int) -> None:
 def _require_unit(value: fmpz | int, prime: int, name: str) -> None:
     if not int(value) % prime:
         raise HypothesisError("the rank over a prime field", f"a prime that does not divide {name}", f"{prime} does")
-
-
-def _side_by_side(blocks: list[fmpq_mat]) -> fmpq_mat:
-    rows = [[entry for block in row for entry in block] for row in zip(*(b.tolist() for b in blocks), strict=True)]
-    return fmpq_mat(len(rows), len(rows[0]), [entry for row in rows for entry in row])
 
 
 def _tokens(front_end: ExactFrontEnd, contexts: Int64Array) -> list[list[int]]:

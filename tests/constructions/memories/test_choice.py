@@ -8,13 +8,13 @@ import pytest
 
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.memories import choice
-from constructions.memories.choice import BY_NAME, MEMORIES, information_limit, offers, smallest_memory
+from constructions.memories.choice import BY_NAME, MEMORIES, information_limit, offers, smallest_of
 from constructions.models.blocks import Attention
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 
-QUICK = ("knots", "one-head", "block-heads", "cross-heads", "rank-one-heads")
+QUICK = ("knots", "one-head", "block-heads", "cross-heads", "packed-words", "rank-one-heads", "steps")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -44,7 +44,7 @@ def test_what_does_not_fit_the_task_refuses_and_says_why() -> None:
     assert "parameters at least, and is not built" in found["theorem-1"].refused
     assert found["knots"].built is not None and found["rank-one-heads"].built is not None
     assert "expected 2" in found["one-head"].refused
-    for name in ("block-heads", "cross-heads"):
+    for name in ("block-heads", "cross-heads", "packed-words"):
         assert "contexts of two tokens, but they have 5" in found[name].refused
     assert "facts are more than 32: it is tried where it is named" in found["newton"].refused
     assert all(math.isinf(offer.parameters) == (offer.refused != "") for offer in found.values())
@@ -59,9 +59,9 @@ def test_what_is_named_is_tried_whatever_the_number_of_facts(monkeypatch: pytest
 
 def test_without_neurons_only_attention_is_offered() -> None:
     task = enumerated_task(30, 2)
-    names = tuple(name for name in QUICK if name != "rank-one-heads")
-    assert smallest_memory(task, names=names).kind.name == "knots"
-    chosen = smallest_memory(task, names=names, attention_only=True)
+    names = tuple(name for name in QUICK if name not in ("packed-words", "rank-one-heads", "steps"))
+    assert smallest_of(offers(task, names=names)).kind.name == "knots"
+    chosen = smallest_of(offers(task, names=names, attention_only=True))
     assert chosen.kind.attention_only and chosen.kind.name == "block-heads"
     assert [offer.refused for offer in offers(task, names=("knots",), attention_only=True)] == ["it has neurons"]
 
@@ -72,7 +72,7 @@ def test_laws_are_for_knots_and_for_the_heads_of_theorem_1() -> None:
     assert [name for name, offer in found.items() if offer.built] == ["knots", "theorem-1"]
     assert all("laws" in offer.refused for name, offer in found.items() if name not in ("knots", "theorem-1"))
     with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*one-head: .*'laws'"):
-        smallest_memory(task, names=("one-head", "cross-heads"))
+        smallest_of(offers(task, names=("one-head", "cross-heads")))
 
 
 def test_no_such_memory_or_precision_is_an_error() -> None:
@@ -143,7 +143,7 @@ def test_what_would_be_larger_is_not_built_unless_it_is_named() -> None:
 
 def test_the_only_one_that_is_asked_for_says_why_itself() -> None:
     with pytest.raises(HypothesisError, match="The memory of one head needs labels"):
-        smallest_memory(enumerated_task(3, 2, target="laws"), names=("one-head",))
+        smallest_of(offers(enumerated_task(3, 2, target="laws"), names=("one-head",)))
 
 
 def test_names_are_distinct_and_pages_named() -> None:

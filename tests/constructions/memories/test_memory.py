@@ -405,6 +405,12 @@ def test_default_dimensions_suit_the_target():
         np.array([[0]]), Counts.from_rows([{199: 1}]), vocabulary=tuple(map(str, range(200))), target="labels"
     )
     assert dimensions(wide, d_model=None, d_head=None) == (64, 16)
+    many = make_task(np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"))
+    assert dimensions(many, d_model=None, d_head=None) == (8, 2)  # K - 1, for every law over K answers
+    labels = make_task(
+        np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"), target="labels"
+    )
+    assert dimensions(labels, d_model=None, d_head=None) == (2, 1)
 
 
 @pytest.mark.parametrize("target", ["laws", "labels"])
