@@ -1350,7 +1350,7 @@ def _domain_tables(summary: dict[str, Any]) -> Rows:
         ("undecided", _inputs(summary["undecided"], summary["open_inputs"])),
         ("decided by", f"{summary['method']}; {summary['climbed']} inputs in the ladder of arithmetics"),
     ]
-    tables: Rows = [("Certified, of the weights as stored", rows)]
+    tables: list[Table] = [("Certified, of the weights as stored", rows)]
     if "files" in summary:
         tables.append(("Files", list(summary["files"].items())))
     return tables

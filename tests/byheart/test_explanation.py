@@ -57,7 +57,7 @@ def test_the_entries_are_those_that_certificates_name():
 
 
 def test_a_fact_that_is_not_held_is_said_not_to_be():
-    memory = memorize(FACTS)
+    memory = memorize(FACTS, memory="theorem-1")
     model = memory.model
     spoiled = Model(blocks=model.blocks, W_U=model.W_U[:, ::-1].copy(), W_E=model.W_E, W_pos=model.W_pos)
     assert explain(spoiled, memory.task, "Peru, river").headline().startswith("NOT HELD: Peru, river -> Amazon")
@@ -73,7 +73,7 @@ def test_what_is_undecided_is_neither_held_nor_lost():
 
 
 def test_what_is_no_fact_is_refused():
-    memory = memorize(FACTS)
+    memory = memorize(FACTS, memory="theorem-1")
     for context in ("France, Peru", "France"):
         with pytest.raises(InputError):
             memory.explain(context)

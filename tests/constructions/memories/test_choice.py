@@ -149,3 +149,11 @@ def test_the_only_one_that_is_asked_for_says_why_itself() -> None:
 def test_names_are_distinct_and_pages_named() -> None:
     assert len(BY_NAME) == len(MEMORIES)
     assert all(memory.page.startswith("docs/") and memory.needs and memory.cost for memory in MEMORIES)
+
+
+def test_every_memory_has_one_column_for_each_answer_where_answers_are_apart() -> None:
+    contexts = np.array([[0, 1], [1, 0], [2, 1], [1, 2]])
+    task = array_task(contexts, next_tokens=np.array([0, 4, 2, 4]), vocabulary=3, answers=5, target="labels")
+    for offer in offers(task, names=tuple(BY_NAME)):
+        assert offer.built is not None, offer.refused
+        assert offer.built.model.d_vocab_out == 5
