@@ -17,6 +17,7 @@ from constructions.claims.kim_2023_labels import sequence_network  # noqa: E402
 from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError  # noqa: E402
 from constructions.memories.choice import BY_NAME, information_limit  # noqa: E402
 from constructions.memories.knots import knots_memory  # noqa: E402
+from constructions.memories.parameters import printed_count, shared_count  # noqa: E402
 from constructions.models.blocks import tensor_fields  # noqa: E402
 from constructions.models.exact_network import rounded  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
@@ -110,10 +111,11 @@ def of_words(task: Task, items: int | None) -> Row:
 
 def formulas(task: Task) -> Iterator[Row]:
     """Counts that are printed, of weights that are not built here."""
-    facts, tokens, length = task.n_contexts, task.vocabulary_size, task.context_length
-    printed = 2 * (length + 2 * tokens + 4 * (facts - 2))
+    facts = task.n_contexts
+    sizes = {"tokens": task.vocabulary_size, "length": task.context_length, "width": 2}
+    printed = printed_count(**sizes, facts=facts)
     yield Row("Theorem 1 of Dana et al., d = 2, as printed", "", printed, None, "no: formula, false for XOR", "")
-    shared = 2 * (length + 2 * tokens + 2 * (facts - 2)) + 4 + (facts - 2)
+    shared = shared_count(**sizes, heads=-(-(facts - 2) // 2), head_width=2)
     yield Row("the same with shared attention of rank one", "", shared, None, "no: formula, needs the rank", "")
     yield Row("information, 32 bits an entry", "", information_limit(task, 32), None, "no weights have fewer", "")
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.claims.kim_2023_labels import CLAIM, sequence_network
-from constructions.errors import InputError
+from constructions.claims.kim_2023_labels import CLAIM
 from verify.claims import kim_2023_labels as audit
 from verify.claims.audit import Audit
 from verify.verdict import Verdict
@@ -53,17 +52,3 @@ def test_words_that_are_not_the_best_are_refuted(monkeypatch):
     original = audit.sequence_network
     monkeypatch.setattr(audit, "sequence_network", lambda *given, **options: original(*given, items=1, **options))
     assert audit._held(8, 4, 128, 8).verdict is Verdict.REFUTED
-
-
-def test_labels_that_do_not_fit_are_refused():
-    with pytest.raises(InputError, match="2 labels of 1 contexts"):
-        sequence_network(np.array([[0, 1]]), np.array([0, 1]), tokens=2)
-
-
-def test_one_context_and_one_label_are_held():
-    assert (
-        audit.judge_words(
-            sequence_network(np.array([[0]]), np.array([0]), tokens=1), np.array([[0]]), np.array([0])
-        ).held
-        == 1
-    )
