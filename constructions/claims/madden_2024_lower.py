@@ -71,7 +71,7 @@ def positional_attention(contexts: Int64Array, tokens: int, *, width: int, seed:
         >>> positional_attention(np.array([[0, 1], [1, 0]]), 2, width=1)[3]
         [1, 2]
     """
-    code = positional_code(contexts, tokens, powers_of_two=True, seed=seed)
+    code = positional_code(contexts, tokens, binary=True, seed=seed)
     weights = [int(weight) for weight in code.weights]
     exponents = [weight.bit_length() - 1 for weight in weights]
     W_E = exact([[fmpq(int(value)), fmpq(0)] for value in code.values])
