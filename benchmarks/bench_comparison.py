@@ -13,9 +13,9 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from constructions.claims.huben_2023_two_layers import behind_null, two_layers  # noqa: E402
-from constructions.claims.kim_2023_labels import sequence_network  # noqa: E402
 from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError  # noqa: E402
 from constructions.memories.choice import BY_NAME, information_limit  # noqa: E402
+from constructions.memories.keyed_words import keyed_words_memory  # noqa: E402
 from constructions.memories.knots import knots_memory  # noqa: E402
 from constructions.memories.parameters import printed_count, shared_count  # noqa: E402
 from constructions.models.blocks import tensor_fields  # noqa: E402
@@ -98,7 +98,7 @@ def of_two_layers(task: Task) -> Row:
 def of_words(task: Task, items: int | None) -> Row:
     start = time.process_time()
     labels = np.asarray(task.labels)
-    model = sequence_network(task.contexts, labels, tokens=task.vocabulary_size, items=items)
+    model = keyed_words_memory(task, labels_per_word=items).model
     middle = time.process_time()
     found = judge_words(model, task.contexts, labels)
     entries = sum(int(t.size) for t in model.tensors().values())

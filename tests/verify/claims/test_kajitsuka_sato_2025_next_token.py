@@ -22,9 +22,9 @@ def test_the_verdict_is_confirmed_at_full_length():
 
 
 def test_labels_that_are_moved_are_refuted(monkeypatch):
-    original = audit.sequence_network
+    original = audit.array_task
     monkeypatch.setattr(
-        audit, "sequence_network", lambda c, labels, **options: original(c, np.roll(labels, 1), **options)
+        audit, "array_task", lambda c, next_tokens, **sizes: original(c, next_tokens=np.roll(next_tokens, 1), **sizes)
     )
     assert audit._few(16, more=False).verdict is Verdict.REFUTED
     assert audit._lengths(12, (4, 8)).verdict is Verdict.REFUTED

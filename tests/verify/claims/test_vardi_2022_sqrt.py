@@ -52,6 +52,6 @@ def test_words_that_are_not_the_best_are_above_the_bound(monkeypatch):
 
 def test_weights_that_are_not_rounded_lose_nothing(monkeypatch):
     assert audit._rounded(64, 4).verdict is Verdict.PROVED
-    monkeypatch.setattr(audit, "in_float64", lambda model: model)
+    monkeypatch.setattr(audit, "rounded_integers", lambda model, bits: model)
     assert audit._rounded(64, 4).verdict is Verdict.REFUTED
     assert audit._rounded(64, 2).verdict is Verdict.PROVED
