@@ -179,8 +179,9 @@ def rounded_integers(model: Model, significand: int) -> Model:
     blocks = tuple(
         replace(block, **{name: rounded(tensor) for name, tensor in tensor_fields(block)}) for block in model.blocks
     )
-    ends: dict[str, Any] = {"W_E": model.W_E, "W_pos": model.W_pos, "W_U": model.W_U, "b_U": model.b_U}
-    return Model(blocks=blocks, **{name: None if x is None else rounded(x) for name, x in ends.items()})
+    ends = {"W_E": model.W_E, "W_pos": model.W_pos, "W_U": model.W_U, "b_U": model.b_U}
+    nearest: dict[str, Any] = {name: None if x is None else rounded(x) for name, x in ends.items()}
+    return Model(blocks=blocks, **nearest)
 
 
 def _nearest(n: int, bits: int) -> int:

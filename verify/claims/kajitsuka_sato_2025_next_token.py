@@ -48,10 +48,11 @@ def drawn(length: int, facts: int) -> tuple[np.ndarray, np.ndarray]:
 def _judged(length: int, facts: int) -> tuple[Words, int]:
     contexts, labels = drawn(length, facts)
     task = array_task(contexts, next_tokens=labels, vocabulary=_TOKENS, target="labels")
+    if len(np.unique(contexts, axis=0)) < facts:
+        raise ArithmeticError("some of the contexts that were drawn are equal")
     model = keyed_words_memory(task).model
-    distinct = len(np.unique(contexts, axis=0)) == facts
     values = max(int(value.p) for value in model.W_E[:, 0]).bit_length()
-    return judge_words(model, contexts, labels) if distinct else Words(0, facts, 0, 0, 0, 0, 0, 0), values
+    return judge_words(model, contexts, labels), values
 
 
 def _lengths(facts: int, lengths: tuple[int, ...]) -> Evidence:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from constructions.claims.kajitsuka_sato_2025_next_token import CLAIM
-from constructions.errors import InputError
 from verify.claims import kajitsuka_sato_2025_next_token as audit
 from verify.claims.audit import Audit
 from verify.verdict import Verdict
@@ -37,7 +36,7 @@ def test_more_entries_than_facts_are_not_called_fewer():
 
 def test_contexts_that_repeat_are_not_judged(monkeypatch):
     monkeypatch.setattr(audit, "drawn", lambda length, facts: (np.zeros((facts, length), dtype=int), np.arange(facts)))
-    with pytest.raises(InputError, match="some occur more than once"):
+    with pytest.raises(ArithmeticError, match="contexts that were drawn are equal"):
         audit._few(4, more=False)
 
 
