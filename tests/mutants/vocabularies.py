@@ -17,12 +17,13 @@ def of_task(original: str, mutated: str, why: str, tests: str = TASKS) -> Mutant
 
 
 FIT = "test_vocabularies_that_do_not_fit_are_refused_by_both"
+BEYOND = "test_labels_and_counts_beyond_the_answers_are_refused_by_both"
 NAMES = "test_answers_of_other_texts_mean_the_same_to_both"
 TWICE = "test_the_vocabulary_once_more_as_answers_is_refused_by_both"
 
 MUTANTS = [
     # The independent reader.
-    of_plain_task("size = len(names[-1])", "size = len(names[0])", "answers are numbered by the tokens", FIT),
+    of_plain_task("size = len(names[-1])", "size = len(names[0])", "answers are numbered by the tokens", BEYOND),
     of_plain_task("arrays, len(vocabulary))", "arrays, size)", "tokens are numbered by the answers", FIT),
     of_plain_task("if names[0] == names[1]:", "if False:", "one task has two files", TWICE),
     of_plain_task("_hash([target, origin, *names]", "_hash([target, origin, names[0]]", "answers have no hash", NAMES),
