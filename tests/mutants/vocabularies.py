@@ -16,7 +16,7 @@ def of_task(original: str, mutated: str, why: str, tests: str = TASKS) -> Mutant
     return Mutant("constructions/tasks/task.py", original, mutated, tests, why)
 
 
-FIT = "test_vocabularies_that_do_not_fit_are_refused_by_both"
+FEWER = "test_fewer_tokens_than_answers_are_read_by_both"
 BEYOND = "test_labels_and_counts_beyond_the_answers_are_refused_by_both"
 NAMES = "test_answers_of_other_texts_mean_the_same_to_both"
 TWICE = "test_the_vocabulary_once_more_as_answers_is_refused_by_both"
@@ -24,7 +24,7 @@ TWICE = "test_the_vocabulary_once_more_as_answers_is_refused_by_both"
 MUTANTS = [
     # The independent reader.
     of_plain_task("size = len(names[-1])", "size = len(names[0])", "answers are numbered by the tokens", BEYOND),
-    of_plain_task("arrays, len(vocabulary))", "arrays, size)", "tokens are numbered by the answers", FIT),
+    of_plain_task("arrays, len(vocabulary))", "arrays, size)", "tokens are numbered by the answers", FEWER),
     of_plain_task("if names[0] == names[1]:", "if False:", "one task has two files", TWICE),
     of_plain_task("_hash([target, origin, *names]", "_hash([target, origin, names[0]]", "answers have no hash", NAMES),
     of_plain_task('_require_names(path, "answers", arrays["answers"].values)', "pass", "answers come twice", NAMES),
