@@ -324,11 +324,12 @@ def test_without_answers_it_is_the_task_of_the_tokens_to_both(tmp_path):
     assert hashes[0] == hashes[1] not in (None, task.sha256())
 
 
-def test_the_vocabulary_once_more_as_answers_is_refused_by_both(tmp_path):
+def test_the_vocabulary_once_more_or_nothing_as_answers_is_refused_by_both(tmp_path):
     """One task has one file: the same names twice would be another hash of the same task."""
     for task in (LAWS, LABELS):
-        np.savez(tmp_path / "task.npz", **task.arrays(), answers=np.array(task.vocabulary))
-        assert task_hashes(tmp_path / "task.npz") == (None, None)
+        for names in (np.array(task.vocabulary), np.array([], dtype="<U7")):
+            np.savez(tmp_path / "task.npz", **task.arrays(), answers=names)
+            assert task_hashes(tmp_path / "task.npz") == (None, None)
 
 
 def test_a_file_without_answers_has_one_vocabulary_to_both(tmp_path):

@@ -19,7 +19,7 @@ def of_task(original: str, mutated: str, why: str, tests: str = TASKS) -> Mutant
 FEWER = "test_fewer_tokens_than_answers_are_read_by_both"
 BEYOND = "test_labels_and_counts_beyond_the_answers_are_refused_by_both"
 NAMES = "test_answers_of_other_texts_mean_the_same_to_both"
-TWICE = "test_the_vocabulary_once_more_as_answers_is_refused_by_both"
+TWICE = "test_the_vocabulary_once_more_or_nothing_as_answers_is_refused_by_both"
 
 MUTANTS = [
     # The independent reader.
@@ -30,7 +30,7 @@ MUTANTS = [
     of_plain_task('_require_names(path, "answers", arrays["answers"].values)', "pass", "answers come twice", NAMES),
     # The reader by numpy.
     of_task("in ([], vocabulary.tolist())", "in ([],)", "one task has two files", f"{READERS}{TWICE}"),
-    of_task("in ([], vocabulary.tolist())", "in (vocabulary.tolist(),)", "answers may be none", f"{READERS}{NAMES}"),
+    of_task("in ([], vocabulary.tolist())", "in (vocabulary.tolist(),)", "answers may be none", f"{READERS}{TWICE}"),
     of_task("*([list(self.answers)] if self.apart else [])", "", "answers have no hash"),
     of_task("shape = (self.n_contexts, self.n_answers)", "shape = (self.n_contexts, 10**9)", "labels are any numbers"),
     of_task("counts.indices.max() >= self.n_answers", "False", "counts of answers that are none"),
