@@ -224,7 +224,10 @@ def facts_of_three_columns() -> Task:
     return table_task("\n".join(rows) + "\n", target="labels")
 
 
-@pytest.mark.parametrize("memory", ["knots", "newton", "one-head", "block-heads", "cross-heads", "rank-one-heads"])
+ONE_ATTENTION = ("newton", "one-head", "block-heads", "cross-heads", "rank-one-heads")
+
+
+@pytest.mark.parametrize("memory", ["knots", "packed-words", "steps", *ONE_ATTENTION])
 def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory, tmp_path):
     summary = hold_smallest(facts_of_three_columns(), memory=memory).save(tmp_path / "out")
     assert summary["memory"] == summary["route"] == memory
@@ -232,15 +235,16 @@ def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory,
     assert summary["headline"].startswith("HELD, PROVED: 25 of 25")
     assert summary["parameters"] == summary["memories"][0]["parameters"]
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
-    assert (tmp_path / "out" / "report.html").exists() == (memory != "knots")
-    assert ("blocks" in summary) == (memory == "knots")
+    assert (tmp_path / "out" / "report.html").exists() == (memory in ONE_ATTENTION)
+    assert ("blocks" in summary) == (memory not in ONE_ATTENTION)
 
 
 def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
     summary = hold_smallest(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
     sizes = [offer["parameters"] for offer in summary["memories"] if "parameters" in offer]
-    assert len(sizes) == 5 and summary["parameters"] == min(sizes)
-    assert summary["memories"][-1] == {"memory": "knots", "refused": "it has neurons"}
+    assert len(sizes) == 6 and summary["parameters"] == min(sizes)
+    refused = [{"memory": name, "refused": "it has neurons"} for name in ("knots", "packed-words")]
+    assert summary["memories"][-2:] == refused
     model = Model.load(tmp_path / "out" / "model.safetensors")
     assert all((x.astype(np.float32) == x).all() for x in model.tensors().values())
 
