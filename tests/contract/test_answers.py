@@ -59,7 +59,7 @@ def test_few_tokens_and_few_answers_are_held(name, tokens, answers, tmp_path):
 
 
 @pytest.mark.parametrize("margin", [0.25, 2.0])
-@pytest.mark.parametrize(("tokens", "answers"), [(1, 1), (2, 3), (5, 2), (4, 16)])
+@pytest.mark.parametrize(("tokens", "answers"), [(1, 1), (1, 3), (2, 3), (5, 2), (4, 16)])
 def test_one_head_keeps_its_margin_for_any_number_of_answers(tokens, answers, margin, tmp_path):
     task = bigrams(tokens, answers)
     proved = write_memory(tmp_path, one_head_memory(task, margin=margin), task, rank=False)

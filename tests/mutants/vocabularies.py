@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 READERS = "tests/falsify/test_two_readers.py::"
 TASKS = "tests/constructions/tasks/test_task.py"
-MEMORIES = "tests/contract/test_answers.py"
+ONE_HEAD = "tests/contract/test_answers.py::test_one_head_keeps_its_margin_for_any_number_of_answers"
 JOB = "tests/byheart/test_job.py::test_what_laws_leave_unavoidable_depends_on_the_number_of_answers"
 
 
@@ -43,11 +43,11 @@ MUTANTS = [
         "constructions/bigrams/one_head.py",
         "- (last == 0) * min(size - 1, 1) / 4.0) / (labels + 1)",
         "- (last == 0) * min(labels - 1, 1) / 4.0) / (labels + 1)",
-        MEMORIES,
+        ONE_HEAD,
         "one answer for one token",
     ),
     Mutant(
-        "constructions/bigrams/one_head.py", "4.0 * (labels + 1)", "4.0 * (size + 1)", MEMORIES, "tokens for answers"
+        "constructions/bigrams/one_head.py", "4.0 * (labels + 1)", "4.0 * (size + 1)", ONE_HEAD, "tokens for answers"
     ),
     Mutant(
         "byheart/job.py",
