@@ -199,8 +199,8 @@ def _model(task: Task, code: PositionalCode, answers: Int64Array, blocks: list[B
     W_E[:, 0] = [int(value) for value in code.values]
     # Scores in units of ln 2, less that of the last position, which is 1 there and asks with it.
     W_pos[:, 1] = [1 + int(weight).bit_length() - int(code.weights[-1]).bit_length() for weight in code.weights]
-    W_U, b_U = _zeros(6, size), _zeros(size)
-    b_U[:] = -1  # tokens that are never answers are behind by 1
+    W_U, b_U = _zeros(6, task.n_answers), _zeros(task.n_answers)
+    b_U[:] = -1  # what is never a label is behind by 1
     for j, answer in enumerate(answers):
         W_U[_ANSWER, answer], b_U[answer] = 2 * j, -j * j
     return Model(blocks=tuple(blocks), W_U=W_U, b_U=b_U, W_E=W_E, W_pos=W_pos)

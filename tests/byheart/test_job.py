@@ -9,6 +9,7 @@ from byheart import job, memory
 from byheart.job import capacity_summary, dimensions, hold, hold_smallest, memorize_into, run_summary
 from constructions.errors import ByheartError, CapacityError, InputError, ResourceError
 from constructions.models.model import Model
+from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Counts, Task, make_task
@@ -199,6 +200,10 @@ def test_default_dimensions_suit_the_target():
         np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"), target="labels"
     )
     assert dimensions(labels, d_model=None, d_head=None) == (2, 1)
+    rows = np.array([[i] for i in range(100)])
+    names = tuple(f"answer {i}" for i in range(100))
+    both = array_task(rows, next_tokens=np.arange(100), vocabulary=100, answers=names, target="labels")
+    assert dimensions(both, d_model=None, d_head=None) == (64, 16)  # as for 200 tokens
 
 
 def test_what_laws_leave_unavoidable_depends_on_the_number_of_answers():
