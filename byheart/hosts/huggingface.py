@@ -6,6 +6,7 @@ changes nothing at the last position, so that there are logits after every token
 Page: docs/hosts.md
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from byheart.hosts.host import Float64Array, Host, torch_logits, write_folder
+from byheart.hosts.host import CONFIG_FILE, Float64Array, Host, torch_logits, write_folder
 from byheart.hosts.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
 from constructions.errors import InputError
-from constructions.files import canonical_json
+from constructions.files import canonical_json, write_atomically
 from constructions.models.blocks import Attention
 from constructions.models.model import Model, assembled, block_names
 from constructions.tasks.task import Task
@@ -87,6 +88,16 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     model = assembled({"blocks": [_without_names(block) for block in config["blocks"]]}, dict(tensors))
     expected = {**config_of(model, ""), "num_hidden_layers": len(model.blocks)}
     only = {name: value for name, value in expected.items() if name not in UNREAD_IN_TRANSFORMERS}
+    config = {name: value for name, value in config.items() if (name, value) != ("answers", None)}
+    if "answers" in config:
+        answers = config["answers"]
+        tokens = config.get("vocab_size")
+        places = isinstance(answers, list) and type(tokens) is int and all(type(place) is int for place in answers)
+        if not places or not len(set(answers)) == len(answers) == model.d_vocab_out or tokens < model.d_vocab:
+            raise InputError(f"answers is {answers!r}, expected a token for each of the {model.d_vocab_out} columns")
+        if not all(0 <= place < tokens for place in answers):
+            raise InputError(f"answers is {answers!r}, expected tokens below vocab_size = {tokens}")
+        only |= {"vocab_size": tokens, "answers": answers}
     require_known_options(config, read=only, unread=UNREAD_IN_TRANSFORMERS, only=ONLY_IN_TRANSFORMERS)
     given = {"num_hidden_layers": len(model.blocks), **config}
     for name, value in only.items():
@@ -103,6 +114,13 @@ def _without_names(option: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write(model: Model, folder: Path, dtype: str) -> None:
     write_folder(folder, model.tensors(), dtype=dtype, config=config_of(model, dtype), loader=_MODULE)
+
+
+def _number_answers(folder: Path, answers: list[int], tokens: int) -> None:
+    """The library has one vocabulary: a model whose answers are apart gives all other tokens the logit -inf."""
+    path = folder / CONFIG_FILE
+    config = {**json.loads(path.read_text(encoding="utf-8")), "vocab_size": tokens, "answers": answers}
+    write_atomically(path, (canonical_json(config) + "\n").encode())
 
 
 def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
@@ -125,7 +143,8 @@ def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64
             given = {"contexts": torch.tensor(contexts).to(kind), "queries": torch.tensor(task.queries).to(kind)}
             return {"AutoModelForCausalLM": model(**given).logits[:, -1].double().numpy()}
     entries = task.context_length * sum(8 * size for size in _row_sizes(model.config.shapes))
-    return {"AutoModelForCausalLM": torch_logits(model, task, entries=entries)}
+    logits = torch_logits(model, task, entries=entries)
+    return {"AutoModelForCausalLM": logits if model.config.answers is None else logits[:, model.config.answers]}
 
 
 def _row_sizes(shapes: dict[str, list[int]]) -> list[int]:
@@ -141,4 +160,5 @@ HOST = Host(
     convert=_convert,
     write=_write,
     run=_run,
+    number_answers=_number_answers,
 )
