@@ -184,7 +184,7 @@ def _one_head(task: Task, dtype: Precision, seed: int, progress: Progress) -> Co
 
 
 def _paired_heads(task: Task, dtype: Precision, seed: int, progress: Progress) -> Construction[Task]:
-    if dtype != "float64":
+    if dtype != "float64" and task.target == "labels":
         raise HypothesisError("The memory of paired heads", "weights in float64", f"{dtype} is asked for")
     return paired_heads_memory(task, seed=seed)
 

@@ -9,9 +9,7 @@ def paired(original: str, mutated: str, why: str) -> Mutant:
 
 
 MUTANTS = [
-    paired(
-        "(values - (shares * values).sum(axis=1, keepdims=True))", "values", "shares do not sum to 1 when they move"
-    ),
+    paired("(values - (shares * values).sum(axis=1, keepdims=True))", "values", "shares that move do not sum to 1"),
     paired("middle - step / 2 * change]", "middle - step * change]", "a pair is not symmetric"),
     paired("* output,", "* along,", "what heads write does not move the number by itself"),
     paired("W_U[0] = -1.0", "W_U[0] = 0.0", "tokens that are never answers are not behind"),
