@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from byheart.explanation import Explanation, explain
 from byheart.report.page import Details, write_report
 from constructions.capacity.head_counts import Capacity
 from constructions.errors import InputError
@@ -34,6 +35,7 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.memorization import MemorizationCertificate, load_subject
 from verify.forward.logits import climb
+from verify.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,10 @@ class Memory:
         """What the model answers to a context; see `ask`."""
         return ask(self.model, self.task, self.certificate, context)
 
+    def explain(self, context: str | Sequence[str], *, entries: bool = False) -> Explanation:
+        """Which parts hold a fact; see `byheart.explanation.explain`."""
+        return explain(self.model, self.task, context, criterion=self.certificate.criterion, entries=entries)
+
     def save(self, out: Path | str, *, overwrite: bool = False) -> dict[str, Any]:
         """Write the weights, the task, the certificate, the page and the figures into a folder, which appears whole.
 
@@ -162,7 +168,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
 
     Args:
         model: The weights.
-        task: What they were made to hold; its vocabulary names the tokens.
+        task: What they were made to hold; it names the tokens and the answers.
         certificate: What is proved of the two.
         context: A text, cut as `constructions.tasks.vocabulary.tokens_of` says, or the tokens themselves.
 
@@ -185,7 +191,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
         margin = float(down(lower[best] - np.delete(upper, best)).min(initial=np.inf))
         probability = float(1.0 / np.exp(middle - middle[best]).sum())
         is_open[0] = not margin > 0.0
-    names = task.vocabulary
+    names = task.answers
     at = np.flatnonzero((task.contexts == tokens).all(axis=1))
     answers = certificate.statement(ANSWERS)
     mask = answers.held if answers is not None else ""
@@ -200,6 +206,29 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
         memorized=bool(len(at)),
         held=right and (everything or int(at[0]) in held),
     )
+
+
+def explain_folder(
+    folder: Path | str, context: str | Sequence[str], *, entries: bool = False, progress: Progress = silent
+) -> Explanation:
+    """Which parts of the model in a folder hold a fact.
+
+    Args:
+        folder: A folder that byheart wrote.
+        context: As for `byheart.explanation.explain`.
+        entries: Likewise.
+        progress: Called with the stage and the finished share of it.
+
+    Raises:
+        InputError: As `explain`.
+        FileFormatError: A file is missing or is not what it should be.
+        TamperedError: The files are not those that the certificate names.
+
+    Page: docs/commands.md
+    """
+    certificate = Certificate.load(Path(folder))
+    model, task = load_subject(Path(folder), certificate)
+    return explain(model, task, context, criterion=certificate.criterion, entries=entries, progress=progress)
 
 
 def ask_folder(folder: Path | str, contexts: Sequence[str | Sequence[str]]) -> list[Answer]:

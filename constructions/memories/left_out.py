@@ -433,7 +433,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int, seed: int = 0) -> Le
             f"d_model = {d_model} more contexts than a multiple of d_head = {d_head}"
         )
     network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end="random", seed=seed).model
-    laws = smoothed_laws(task.tail_counts, task.vocabulary_size)
+    laws = smoothed_laws(task.tail_counts, task.n_answers)
     logarithms = np.log(laws)
     centred = logarithms - logarithms.mean(axis=1, keepdims=True)
     # Constants do not matter: the unembedding need not span them.
@@ -480,6 +480,7 @@ def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
         instance.contexts,
         Counts.from_rows(rows),
         vocabulary=tuple(map(str, range(network.d_vocab))),
+        answers=tuple(map(str, range(network.d_vocab_out))),
         facts=instance.kept,
         laws=laws,
     )

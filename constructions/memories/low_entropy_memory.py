@@ -52,16 +52,16 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
         >>> bool(np.abs(powers / powers.sum(axis=1, keepdims=True) - task.laws).max() < 1e-9)
         True
     """
-    if task.laws is None or task.vocabulary_size != len(unembedding.vectors):
+    if task.laws is None or task.n_answers != len(unembedding.vectors):
         raise InputError(
-            f"task has the target {task.target!r} over {task.vocabulary_size} tokens, expected laws over "
+            f"task has the target {task.target!r} over {task.n_answers} tokens, expected laws over "
             f"{len(unembedding.vectors)}, the rows of the unembedding"
         )
     strengths = strength(
         missing_mass(task.laws, task.labels),
         least=float(unembedding.least),
         kappa=float(unembedding.kappa),
-        n_tokens=task.vocabulary_size,
+        n_tokens=task.n_answers,
     )
     stream = strengths[:, np.newaxis] * unembedding.encoders[task.labels]
     d_model = unembedding.vectors.shape[1]

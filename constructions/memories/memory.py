@@ -217,14 +217,15 @@ def estimate_bytes(
         >>> round(estimate_bytes(task, d_model=20, d_head=5, n_heads=1024) / 2**20)
         309
     """
-    size, width, n_contexts = task.vocabulary_size, n_heads * d_head, task.n_contexts
-    kind = resolved(front_end, d_vocab=size, n_ctx=task.context_length, d_model=d_model, n_heads=n_heads)
+    answers, width, n_contexts = task.n_answers, n_heads * d_head, task.n_contexts
+    tokens = task.vocabulary_size
+    kind = resolved(front_end, d_vocab=tokens, n_ctx=task.context_length, d_model=d_model, n_heads=n_heads)
     per_head = 2 * d_model * (query_dimension(kind, d_model=d_model, d_head=d_head) + d_head)
-    weights = n_heads * per_head + (2 * size + task.context_length) * d_model
-    coordinates = min(d_model, size)
+    weights = n_heads * per_head + (tokens + answers + task.context_length) * d_model
+    coordinates = min(d_model, answers)
     columns = width if width >= n_contexts else 2 * (width + d_model)  # with the skip connection they are joined
     solving = n_contexts * columns + n_contexts**2 + (4 * n_contexts + 3 * columns) * coordinates
-    laws = 0 if task.laws is None else 2 * n_contexts * size
+    laws = 0 if task.laws is None else 2 * n_contexts * answers
     total = 8 * (2 * weights + solving + laws)
     n_tail = len(task.tail_contexts)
     if tail == "fit" and n_tail:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from byheart import job, memory
-from byheart.job import capacity_summary, dimensions, hold_smallest, memorize_into, run_summary
+from byheart.job import capacity_summary, dimensions, hold, hold_smallest, memorize_into, run_summary
 from constructions.errors import ByheartError, CapacityError, InputError, ResourceError
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
@@ -19,7 +19,7 @@ from verify.certificates.memory_budget import available_bytes, require_memory
 from verify.verdict import Verdict
 
 FIELDS = {
-    "target", "vocabulary", "contexts", "memorized", "paper_rank", "rank_lower", "rank_upper", "paper_heads",
+    "target", "vocabulary", "answers", "contexts", "memorized", "paper_rank", "rank_lower", "rank_upper", "paper_heads",
     "fewest_heads", "heads", "parameters", "condition", "verdict", "mean_loss_upper", "max_loss_upper",
     "held", "wrong", "headline", "asked", "origin", "guess_kl_lower", "text_kl",
     "encoder_kl", "unavoidable_kl", "torch", "seconds", "files",
@@ -193,6 +193,25 @@ def test_default_dimensions_suit_the_target():
         np.array([[0]]), Counts.from_rows([{199: 1}]), vocabulary=tuple(map(str, range(200))), target="labels"
     )
     assert dimensions(wide, d_model=None, d_head=None) == (64, 16)
+    many = make_task(np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"))
+    assert dimensions(many, d_model=None, d_head=None) == (8, 2)  # K - 1, for every law over K answers
+    labels = make_task(
+        np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"), target="labels"
+    )
+    assert dimensions(labels, d_model=None, d_head=None) == (2, 1)
+
+
+def test_what_laws_leave_unavoidable_depends_on_the_number_of_answers():
+    rng = np.random.default_rng(0)
+    contexts = np.array([[i, j] for i in range(2) for j in range(2)])
+    rows = [{k: int(rng.integers(1, 40)) for k in range(7)} for _ in contexts]
+    few = make_task(contexts, Counts.from_rows(rows), vocabulary=("a", "b"), answers=tuple("tuvwxyz"))
+    lower, upper = hold(few, d_model=2).summary["unavoidable_kl"]
+    assert 0.0 < lower <= upper
+    rows = [{k: int(rng.integers(1, 40)) for k in range(3)} for _ in range(9)]
+    contexts = np.arange(9)[:, None]
+    many = make_task(contexts, Counts.from_rows(rows), vocabulary=tuple("abcdefghi"), answers=tuple("xyz"))
+    assert hold(many, d_model=2).summary["unavoidable_kl"] == [0.0, 0.0]
 
 
 def facts_of_three_columns() -> Task:
