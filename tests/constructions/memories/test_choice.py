@@ -9,6 +9,7 @@ from constructions.errors import CapacityError, InputError
 from constructions.memories import choice
 from constructions.memories.choice import BY_NAME, MEMORIES, information_limit, offers, smallest_of
 from constructions.tasks.arrays import array_task, enumerated_task
+from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 
@@ -100,3 +101,17 @@ def test_no_memory_is_below_the_information_limit() -> None:
 def test_names_are_distinct_and_pages_named() -> None:
     assert len(BY_NAME) == len(MEMORIES)
     assert all(memory.page.startswith("docs/") and memory.needs and memory.cost for memory in MEMORIES)
+
+
+def test_every_memory_holds_a_table_whose_answers_are_no_tokens() -> None:
+    rows = "".join(f"subject {i},{relation},answer {relation} {i}\n" for i in range(6) for relation in "pq")
+    task = table_task(rows)
+    assert task.apart and task.n_answers > task.vocabulary_size
+    found = offers(task)
+    held = {
+        offer.kind.name
+        for offer in found
+        if offer.built
+        and certify_memorization(offer.built.model, offer.built.task).certificate.verdict.value == "PROVED"
+    }
+    assert held == {offer.kind.name for offer in found if not offer.refused} >= {"knots", "packed-words", "steps"}
