@@ -333,7 +333,7 @@ def build_claim(
         progress("weights", None, built.summary)
     model, task = built.model, built.task
     needed = None
-    if isinstance(task, Task):
+    if isinstance(task, Task) and is_dana_network(model):
         with clock.stage("capacity"):
             needed = _capacity(task, model, progress=progress)
     made = _certified(

@@ -18,6 +18,7 @@ from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
 from constructions.memories.packed_words import packed_words_memory
+from constructions.memories.paired_heads import paired_heads_memory
 from constructions.memories.rank_one_heads import rank_one_heads_memory
 from constructions.memories.steps import steps_memory
 from constructions.models.blocks import Attention, FeedForward
@@ -31,7 +32,7 @@ SMALLEST = "smallest"
 
 _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
-_MOST = {"newton": 32, "rank-one-heads": 1024, "steps": 4096}
+_MOST = {"newton": 32, "paired-heads": 1024, "rank-one-heads": 1024, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
 
 
@@ -270,6 +271,12 @@ def _one_head(task: Task, dtype: Precision, seed: int, progress: Progress) -> Co
     return Construction(task, model, f"{task.n_contexts} bigrams by one head, {model.parameters} parameters")
 
 
+def _paired_heads(task: Task, dtype: Precision, seed: int, progress: Progress) -> Construction[Task]:
+    if dtype != "float64" and task.target == "labels":
+        raise HypothesisError("The memory of paired heads", "weights in float64", f"{dtype} is asked for")
+    return paired_heads_memory(task, seed=seed)
+
+
 def _newton(task: Task, dtype: Precision, seed: int, progress: Progress) -> Construction[Task]:
     found = newton_memory(task, seed=seed, progress=progress)
     width, query_width, heads = found.shape
@@ -330,6 +337,14 @@ MEMORIES: tuple[Kind, ...] = (
         True,
         "docs/claims/rank_one_heads.md",
         lambda task, dtype, seed, progress: rank_one_heads_memory(task, dtype=dtype, seed=seed),
+    ),
+    Kind(
+        "paired-heads",
+        "labels; derivatives of full rank; two tokens or more; float64",
+        "3.3 a fact, found by one linear system",
+        True,
+        "docs/claims/paired_heads.md",
+        _paired_heads,
     ),
     Kind(
         "steps",

@@ -293,7 +293,8 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
         if task.target == "laws":
             d_model = max(natural, task.n_answers - 1)  # Proposition 2
         else:
-            d_model = natural if natural <= 128 else 64
+            few = len(task.names()) + task.context_length <= 128
+            d_model = natural if few else min(natural, 64)
     if d_model < 1:
         raise InputError(f"d_model = {d_model}, expected at least 1")
     if d_head is None:

@@ -559,7 +559,7 @@ def test_a_memory_is_asked_for_by_name_and_all_are_listed(facts_table, tmp_path,
     capsys.readouterr()
     assert main(["memories", "--json"]) == 0
     listed = [memory["memory"] for memory in json.loads(capsys.readouterr().out)]
-    assert summary["memory"] in listed and len(set(listed)) == 7
+    assert summary["memory"] in listed and len(set(listed)) == len(listed) >= 7
     assert main(["memories"]) == 0
     printed = capsys.readouterr().out
     assert all(name in printed for name in listed)

@@ -11,6 +11,7 @@ from constructions.memories import choice
 from constructions.memories.choice import BY_NAME, MEMORIES, information_limit, offers, smallest_of
 from constructions.models.blocks import Attention
 from constructions.tasks.arrays import array_task, enumerated_task
+from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 
@@ -22,6 +23,10 @@ def test_every_offer_holds_the_task_and_the_smallest_comes_first(dtype: str) -> 
     task = enumerated_task(5, 2, seed=1)
     found = offers(task, names=tuple(BY_NAME), dtype=dtype)  # pyright: ignore[reportArgumentType]
     assert {offer.kind.name for offer in found} == set(BY_NAME)
+    if dtype == "float32":
+        assert (found[-1].kind.name, found[-1].parameters) == ("paired-heads", math.inf)
+        assert "needs weights in float64, but float32 is asked for" in found[-1].refused
+        found = found[:-1]
     sizes = [offer.parameters for offer in found]
     assert sizes == sorted(sizes) and sizes[-1] < math.inf
     assert found[0].kind.name == "newton"
@@ -151,9 +156,15 @@ def test_names_are_distinct_and_pages_named() -> None:
     assert all(memory.page.startswith("docs/") and memory.needs and memory.cost for memory in MEMORIES)
 
 
-def test_every_memory_has_one_column_for_each_answer_where_answers_are_apart() -> None:
-    contexts = np.array([[0, 1], [1, 0], [2, 1], [1, 2]])
-    task = array_task(contexts, next_tokens=np.array([0, 4, 2, 4]), vocabulary=3, answers=5, target="labels")
-    for offer in offers(task, names=tuple(BY_NAME)):
-        assert offer.built is not None, offer.refused
-        assert offer.built.model.d_vocab_out == 5
+def test_every_memory_holds_a_table_whose_answers_are_no_tokens() -> None:
+    rows = "".join(f"subject {i},{relation},answer {relation} {i}\n" for i in range(6) for relation in "pq")
+    task = table_task(rows)
+    assert task.apart and task.n_answers > task.vocabulary_size
+    found = offers(task)
+    held = {
+        offer.kind.name
+        for offer in found
+        if offer.built
+        and certify_memorization(offer.built.model, offer.built.task).certificate.verdict.value == "PROVED"
+    }
+    assert held == {offer.kind.name for offer in found if not offer.refused} >= {"knots", "packed-words", "steps"}

@@ -25,7 +25,7 @@ from constructions.memories.memory import (
 )
 from constructions.models.attention import features, logits
 from constructions.models.shapes import dana_tensors
-from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Counts, make_task
 from constructions.tasks.text import default_text, text_task
 
@@ -411,6 +411,10 @@ def test_default_dimensions_suit_the_target():
         np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"), target="labels"
     )
     assert dimensions(labels, d_model=None, d_head=None) == (2, 1)
+    rows = np.array([[i] for i in range(100)])
+    names = tuple(f"answer {i}" for i in range(100))
+    both = array_task(rows, next_tokens=np.arange(100), vocabulary=100, answers=names, target="labels")
+    assert dimensions(both, d_model=None, d_head=None) == (64, 16)  # as for 200 tokens
 
 
 @pytest.mark.parametrize("target", ["laws", "labels"])
