@@ -1007,6 +1007,8 @@ def _print_tables(tables: Rows) -> None:
         table = rich_table.Table(
             title=title, title_justify="left", title_style="bold", show_header=False, box=box.SIMPLE
         )
+        if rows and len(rows[0]) > 2:  # all of its columns fit into 80 characters
+            table.box, table.padding = None, (0, 1, 0, 0)
         table.add_column(style="dim")
         for _ in rows[0][1:] if rows else [""]:
             table.add_column(overflow="fold")
