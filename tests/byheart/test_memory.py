@@ -54,14 +54,14 @@ def test_a_fact_that_is_not_held_is_not_said_to_be(tmp_path: Path) -> None:
 
 
 def test_a_certificate_that_was_edited_makes_no_wrong_answer_held(tmp_path: Path) -> None:
-    memory = memorize(PAIRS)
+    memory = memorize(PAIRS, memory="theorem-1")
     assert isinstance(memory.task, Task)
     swapped = np.roll(memory.model.W_U, 1, axis=1)  # every fact is answered, and proved, wrong
     other = dana_network(**{**dana_tensors(memory.model), "W_U": swapped})
     memory.save(tmp_path / "out")
     honest = Certificate.load(tmp_path / "out")
     other.save(tmp_path / "out" / MODEL_FILE)
-    (tmp_path / "out" / WITNESS_FILE).unlink()
+    (tmp_path / "out" / WITNESS_FILE).unlink(missing_ok=True)
     numbers = honest.statement(ANSWERS)
     assert numbers is not None and numbers.values["held"] == len(PAIRS)
     for statement in (numbers, Statement(ANSWERS, "", {**numbers.values, "held": 2}, mask_text([True, True, False]))):
