@@ -4,8 +4,8 @@ from tests.mutants import Mutant
 
 
 def packed(original: str, mutated: str, why: str) -> Mutant:
-    file, tests = "packed_words", "tests/constructions/memories/test_packed_words.py"
-    return Mutant(f"constructions/memories/{file}.py", original, mutated, tests, why)
+    file, tests = "packed_words", "tests/constructions/bigrams/test_packed_words.py"
+    return Mutant(f"constructions/bigrams/{file}.py", original, mutated, tests, why)
 
 
 def keyed(original: str, mutated: str, why: str) -> Mutant:
