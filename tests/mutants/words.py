@@ -22,7 +22,7 @@ MUTANTS = [
     packed("(SIGNIFICAND[dtype] - 1) // bits", "SIGNIFICAND[dtype] // bits", "the sum of two words is forgotten"),
     packed("b_in = base * np.array([place, place, place - 1.0,", "b_in = base * np.array([place, place, place,",
            "a digit is chosen at two places"),
-    packed("np.full(task.n_answers, -1.0)", "np.full(task.n_answers, 0.0)", "tokens that are never answers are not behind"),
+    packed("np.full(task.n_answers, -1.0)", "np.full(task.n_answers, 0.0)", "what is never a label is not behind"),
     keyed("apart, {_KEY: 1}], [1, 0, -1, 0]", "apart, {_KEY: 1}], [1, 0, 0, 0]", "keys that are near are hits"),
     keyed("[-base, 0, 0]", "[0, 0, 0]", "every digit is chosen"),
     keyed("unit = 1 << max(0, n.bit_length() - bits)", "unit = 1", "nothing is rounded"),
