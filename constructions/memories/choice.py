@@ -13,14 +13,14 @@ import numpy as np
 from constructions.bigrams.block_heads import block_heads_memory
 from constructions.bigrams.cross_heads import cross_heads_memory
 from constructions.bigrams.one_head import one_head_memory
+from constructions.bigrams.packed_words import packed_words_memory
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
+from constructions.heads.paired_heads import paired_heads_memory
+from constructions.heads.steps import steps_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
-from constructions.memories.packed_words import packed_words_memory
-from constructions.memories.paired_heads import paired_heads_memory
 from constructions.memories.rank_one_heads import rank_one_heads_memory
-from constructions.memories.steps import steps_memory
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
