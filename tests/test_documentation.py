@@ -212,9 +212,98 @@ def test_formulas_that_markdown_changes_are_noticed() -> None:
         assert formulas_after_markdown(changed) != formulas(changed)
 
 
+def program(path: Path) -> ModuleType:
+    """A program of docs/ as a module; those beside it can be imported by it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(path.parent))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        patch.setitem(sys.modules, path.stem, module)
+        spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def contents() -> ModuleType:
+    return program(DOCS / "contents.py")
+
+
+INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_index_lists_every_page_once_and_numbers_the_chapters(contents: ModuleType) -> None:
+    listed = contents.entries(INDEX)
+    assert sorted(entry.page for entry in listed) == sorted(
+        page.relative_to(DOCS).as_posix() for page in PAGES if page != DOCS / "index.md"
+    )
+    numbers = [entry.number for entry in listed if entry.number is not None]
+    assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 30
+    assert [entry.number is None for entry in listed] == sorted(entry.number is None for entry in listed)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page != DOCS / "index.md"], ids=name_of)
-def test_every_page_is_listed_on_the_index(page: Path) -> None:
-    assert f"]({page.relative_to(DOCS).as_posix()})" in (DOCS / "index.md").read_text(encoding="utf-8")
+def test_a_page_ends_with_the_way_on(page: Path, contents: ModuleType) -> None:
+    """`python docs/contents.py` writes it."""
+    text = page.read_text(encoding="utf-8")
+    assert text == contents.with_foot(INDEX, page.relative_to(DOCS).as_posix(), text)
+
+
+def test_the_way_on_leads_to_the_pages_around(contents: ModuleType) -> None:
+    index = "## One\n\n1. [A](a.md): x\n2. [B](b/b.md)\n\n## The manual\n\n- [C](c.md): y\n"
+    assert contents.foot(index, "b/b.md").splitlines()[-1] == (
+        "Chapter 2 of 2 · [contents](../index.md) · before: [A](../a.md) · next: [C](../c.md)"
+    )
+    assert contents.foot(index, "a.md").endswith("Chapter 1 of 2 · [contents](index.md) · next: [B](b/b.md)\n")
+    assert contents.foot(index, "c.md").endswith("Manual · [contents](index.md) · before: [B](b/b.md)\n")
+    once = contents.with_foot(index, "a.md", "# A\n\nText\n")
+    assert contents.with_foot(index, "a.md", once) == once and once.startswith("# A\n\nText\n\n---\n")
+
+
+def test_the_site_numbers_the_chapters_and_leads_on(site: Path, contents: ModuleType) -> None:
+    chapters = contents.entries(INDEX)
+    home = (site / "index.html").read_text(encoding="utf-8")
+    for before, entry, after in zip(chapters[:-2], chapters[1:-1], chapters[2:], strict=True):
+        page = (site / entry.page).with_suffix(".html").read_text(encoding="utf-8")
+        around = re.findall(r'<a class="(next|prev)-page" href="([^"]*)"', page)
+        folder = (site / entry.page).parent
+        assert {kind: (folder / link).resolve() for kind, link in around} == {
+            "next": (site / after.page).with_suffix(".html").resolve(),
+            "prev": (site / before.page).with_suffix(".html").resolve(),
+        }
+        if entry.number is not None:
+            assert f'<p class="chapter">Chapter {entry.number} · {entry.part}</p>' in page
+            assert f">{entry.number} {html.escape(entry.title)}</a>" in home.replace("’", "'")
+        assert "· before: " not in page
+
+
+def test_the_first_chapter_is_one_click_from_the_readme_and_two_minutes_long(contents: ModuleType) -> None:
+    first = contents.entries(INDEX)[0].page
+    assert first == "exclusive_or.md"
+    assert f"(docs/{first})" in (ROOT / "README.md").read_text(encoding="utf-8").split("\n## ")[0]
+    assert len(prose(DOCS / first).split()) < 900
+    assert "```console\n$ " in (DOCS / first).read_text(encoding="utf-8")
+
+
+FIGURES = sorted(path for path in (DOCS / "figures").glob("*.py") if path.stem != "svg")
+
+
+@pytest.mark.parametrize("source", FIGURES, ids=name_of)
+def test_a_figure_is_what_its_program_draws(source: Path) -> None:
+    drawn = program(source).drawing()
+    assert source.with_suffix(".svg").read_text(encoding="utf-8") == drawn
+    root = ElementTree.fromstring(drawn)
+    assert len("".join(root[0].itertext())) > 40 and root[0].tag.endswith("title")
+    assert "prefers-color-scheme: dark" in drawn and 'data-theme="dark"' in drawn
+
+
+def test_every_figure_is_shown_with_words_in_its_place() -> None:
+    shown = {}
+    for page in PAGES:
+        for words, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", prose(page)):
+            assert len(words) > 40, target
+            shown[(page.parent / target).resolve()] = words
+    assert sorted(shown) == sorted(source.with_suffix(".svg") for source in FIGURES)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=name_of)
@@ -351,11 +440,7 @@ def test_no_prose_is_set_as_a_block_of_code(page: Path, site: Path) -> None:
 
 @pytest.fixture(scope="session")
 def mathml() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("mathml", DOCS / "mathml.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program(DOCS / "mathml.py")
 
 
 @pytest.mark.parametrize(
