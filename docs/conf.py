@@ -8,9 +8,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 project = "byheart"
 author = "byheart contributors"
 copyright = author
-extensions = ["myst_parser", "mathml", "contents", "inline_figures"]
+extensions = ["myst_parser", "mathml", "contents", "inline_figures", "register"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
+
+smartquotes = False  # Theorem 1' and x'_S have primes
 
 html_theme = "furo"
 html_title = "byheart"

@@ -5,6 +5,7 @@ import html
 import importlib
 import importlib.util
 import inspect
+import math
 import re
 import subprocess
 import sys
@@ -16,6 +17,14 @@ from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
+
+from constructions.claims import REGISTER, claim
+from verify.claims import theorems
+from verify.claims.audit import NEEDED, REFUTING
+from verify.claims.evidence import Evidence
+from verify.claims.quantifier import UNIVERSAL
+from verify.claims.theorem import Theorem
+from verify.verdict import Verdict
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -285,6 +294,106 @@ def test_the_first_chapter_is_one_click_from_the_readme_and_two_minutes_long(con
     assert "```console\n$ " in (DOCS / first).read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="session")
+def register(contents: ModuleType) -> ModuleType:
+    return program(DOCS / "register.py")
+
+
+@pytest.fixture(scope="session")
+def pieces(register: ModuleType) -> dict[str, Evidence]:
+    """The piece of evidence that shows each verdict, computed in this run."""
+    return {id: register.shown_piece(claim(id)) for id in REGISTER}
+
+
+DECIMAL = re.compile(r"\d+\.\d+(?:[eE][+-]?\d+)?")
+
+
+def differences(shown: str, computed: str) -> list[str]:
+    """The lines that differ in more than the last digits of a decimal, which processors may round differently."""
+    if len(shown.splitlines()) != len(computed.splitlines()):
+        return ["the number of lines"]
+    return [
+        one
+        for one, other in zip(shown.splitlines(), computed.splitlines(), strict=True)
+        if DECIMAL.sub("#", one) != DECIMAL.sub("#", other)
+        or any(
+            not math.isclose(float(a), float(b), rel_tol=0.01, abs_tol=1e-9)
+            for a, b in zip(DECIMAL.findall(one), DECIMAL.findall(other), strict=True)
+        )
+    ]
+
+
+def test_differences_are_noticed() -> None:
+    assert differences("rank <= 3, KL >= 0.3185\n", "rank <= 3, KL >= 0.3186\n") == []
+    assert differences("within 2.6e-13\n", "within 4.1e-13\n") == []
+    for other in (
+        "rank <= 4, KL >= 0.3185\n",
+        "rank <= 3, KL >= 0.3285\n",
+        "rank <= 3\n",
+        "rank <= 3, KL >= 0.3185\n\n",
+    ):
+        assert differences("rank <= 3, KL >= 0.3185\n", other) != []
+
+
+def test_the_pages_of_the_register_are_what_its_claims_and_their_evidence_say(
+    contents: ModuleType, register: ModuleType, pieces: dict[str, Evidence]
+) -> None:
+    """`python docs/register.py` writes them."""
+    records = {id: register.entry(claim(id), piece) for id, piece in pieces.items()}
+    errors = {id: piece for id, piece in pieces.items() if claim(id).judgement in register.ERRORS}
+    for page, text in (("register.md", register.register_page(records)), ("errors.md", register.errors_page(errors))):
+        shown = contents.FOOT.sub("\n", (DOCS / page).read_text(encoding="utf-8"))
+        assert differences(shown, text) == []
+
+
+def test_what_is_shown_for_a_verdict_is_proved_and_refutes_what_does_not_hold(
+    register: ModuleType, pieces: dict[str, Evidence]
+) -> None:
+    assert set(register.SHOWN) == set(register.WORDS) == set(NEEDED)
+    for id, piece in pieces.items():
+        assert piece.verdict is Verdict.PROVED and piece.role in NEEDED[claim(id).judgement]
+        assert (piece.role in REFUTING) == (claim(id).judgement in register.ERRORS)
+
+
+def test_every_claim_that_does_not_hold_is_in_the_table_once_and_no_other(register: ModuleType) -> None:
+    rows = re.findall(r"^\| \[.*?\]\(register\.md#([\w-]+)\)(.*)$", prose(DOCS / "errors.md"), re.MULTILINE)
+    wrong = [claim(id) for id in REGISTER if claim(id).judgement in register.ERRORS]
+    assert [place for place, _ in rows] == [register.anchor(found.id) for found in wrong]
+    for (_, row), found in zip(rows, wrong, strict=True):
+        assert f"| {found.judgement} |" in row and ("†" in row) == bool(found.reconstructed)
+
+
+@pytest.mark.parametrize("id", REGISTER)
+def test_the_code_of_a_claim_leads_back_to_its_page(id: str) -> None:
+    module, page = claim(id).module, claim(id).page
+    for folder in ("constructions/claims", "verify/claims"):
+        first = ast.get_docstring(ast.parse((ROOT / folder / f"{module}.py").read_text(encoding="utf-8")))
+        assert first is not None and f"Page: {page}" in first
+    test = (ROOT / f"tests/verify/claims/test_{module}.py").read_text(encoding="utf-8")
+    assert module in test and "def test_" in test
+
+
+def test_the_site_shows_the_record_of_each_claim_on_its_chapter(site: Path, register: ModuleType) -> None:
+    for id in REGISTER:
+        page = (site / claim(id).page.removeprefix("docs/")).with_suffix(".html").read_text(encoding="utf-8")
+        summary = f"<summary><code>{id}</code> <strong>{claim(id).judgement}</strong>"
+        before, after = page.split(summary)
+        record, rest = after.split("</details>", 1)
+        assert 'id="statement"' not in before and 'id="statement"' in rest
+        words = re.sub(r"<[^>]*>", "", record)
+        for word in ("Printed", "Verdict", "True", "Promised: ", "Certified: ", "Proof", "Code", "Again"):
+            assert word in words
+        assert f"byheart audit {id}" in words
+
+
+def test_the_theorems_in_coq_that_answer_a_claim_are_named_by_its_record(register: ModuleType) -> None:
+    named = {id: register.checked_by_a_machine(id) for id in REGISTER}
+    assert "formal/heads_alone.v:lemma_2_is_false" in named["dana.lemma-2"]
+    answers = re.findall(r"^\| `formal/[^|]*\|[^|]*\|([^|]*)\|", prose(DOCS / "formal.md"), re.MULTILINE)
+    ids = {id for answer in answers for id in re.findall(r"`((?:dana|slides|mahdavi)\.[\w-]+)`", answer)}
+    assert ids == {id for id, theorems in named.items() if theorems} and len(ids) >= 6
+
+
 FIGURES = sorted(path for path in (DOCS / "figures").glob("*.py") if path.stem != "svg")
 
 
@@ -295,6 +404,18 @@ def test_a_figure_is_what_its_program_draws(source: Path) -> None:
     root = ElementTree.fromstring(drawn)
     assert len("".join(root[0].itertext())) > 40 and root[0].tag.endswith("title")
     assert "prefers-color-scheme: dark" in drawn and 'data-theme="dark"' in drawn
+
+
+def test_the_graph_joins_each_claim_with_the_theorems_that_its_evidence_names(pieces: dict[str, Evidence]) -> None:
+    graph = program(DOCS / "figures" / "statements.py")
+    for id, piece in pieces.items():
+        assert {applied.theorem for applied in piece.theorems} <= set(graph.theorems_of(id))
+        assert graph.state(id) != "fourth" or piece.quantifier not in UNIVERSAL
+    assert {graph.state(id) for id in REGISTER} == set(graph.STATES)
+    assert {one for id in REGISTER for one in graph.theorems_of(id)} == {
+        one for one in vars(theorems).values() if isinstance(one, Theorem)
+    }
+    assert {id for answered in graph.proofs().values() for id in answered} <= set(REGISTER)
 
 
 def test_every_figure_is_shown_with_words_in_its_place() -> None:

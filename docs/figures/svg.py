@@ -26,6 +26,9 @@ STYLE += "".join(
     f"svg.figure .on-{name} {{ fill: var(--{name}); }}\n"
     for name in COLOURS
 )
+STYLE += (
+    "svg.figure .thin { stroke-width: 1.1; opacity: 0.6; }\nsvg.figure a:hover text { text-decoration: underline; }\n"
+)
 
 
 def figure(title: str, width: float, height: float, parts: Iterable[str]) -> str:
@@ -64,3 +67,16 @@ def box(x: float, y: float, width: float, height: float, kind: str = "box", radi
         f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}" '
         f'rx="{number(radius)}" class="{kind}"/>'
     )
+
+
+def curve(start: tuple[float, float], end: tuple[float, float], kind: str) -> str:
+    """A line that leaves and arrives level."""
+    (x, y), (u, v) = start, end
+    half = number((x + u) / 2)
+    path = f"M{number(x)} {number(y)} C{half} {number(y)} {half} {number(v)} {number(u)} {number(v)}"
+    return f'<path d="{path}" class="{kind}"/>'
+
+
+def linked(address: str, part: str) -> str:
+    """A part that leads to a page of the site; in an image that is no part of a page it leads nowhere."""
+    return f'<a href="{html.escape(address)}">{part}</a>'
