@@ -2,13 +2,15 @@
 
 import doctest
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sybil import Example, Sybil
+from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
 # One BLAS thread per process: the tests are spread over processes. It has to be said before numpy is imported.
@@ -33,15 +35,29 @@ def leave_empty_folder(namespace: dict[str, Any]) -> None:
 
 def printed(command: str) -> str:
     """What a shell prints for a command on standard output; `byheart` is the command of this checkout."""
-    script = f'byheart() {{ "{sys.executable}" -m byheart "$@"; }}\n{command}'
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "80"}
+    checkout = Path(__file__).parent
+    script = (
+        f'python() {{ PYTHONPATH="{checkout}${{PYTHONPATH:+:$PYTHONPATH}}" "{sys.executable}" "$@"; }}\n'
+        f'byheart() {{ python -m byheart "$@"; }}\n{command}'
+    )
+    environment = {**os.environ, "COLUMNS": "80"}
     return subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True).stdout
 
 
 def without_margins(text: str) -> str:
     """Lines without the spaces at their ends, and no empty ones around them."""
     return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n") + "\n"
+
+
+def written_files(document: Document) -> Iterator[Region]:
+    """The blocks after `<!-- file: NAME -->`, which are written under that name before the lines below them run."""
+    for found in re.finditer(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", document.text, re.MULTILINE | re.DOTALL):
+        yield Region(found.start(), found.start() + len("<!--"), found.groups(), write_file)
+
+
+def write_file(example: Example) -> None:
+    name, text = example.parsed
+    Path(name).write_text(text, encoding="utf-8")
 
 
 def judge_console(example: Example) -> str | None:
@@ -58,6 +74,7 @@ pytest_collect_file = Sybil(
     parsers=[
         PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS),
         CodeBlockParser("console", judge_console),
+        written_files,
     ],
     patterns=["*.md"],
     setup=enter_empty_folder,
