@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
 
 from constructions.claims import REGISTER, claim
+from tests import browser
 from verify.claims import theorems
 from verify.claims.audit import NEEDED, REFUTING
 from verify.claims.evidence import Evidence
@@ -632,3 +634,93 @@ def test_a_formula_in_a_line_is_cut_after_relations_outside_of_brackets(
 def test_a_sign_at_the_end_of_a_line_keeps_its_spaces(mathml: ModuleType) -> None:
     first, second = mathml.pieces("a = b")
     assert '<mo form="infix">=</mo>' in first and "infix" not in second
+
+
+class Targets(HTMLParser):
+    """Where an HTML page leads, and what in it can be led to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.places: set[str] = {""}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.places |= {name for key in ("id", "name") if (name := found.get(key))}
+        self.links += [link for key in ("href", "src") if (link := found.get(key))]
+
+
+def dead_links_of_the_site(site: Path) -> list[str]:
+    """The links of built pages to a file or a place that is not there; links to other sites are left alone."""
+    pages = {}
+    for path in site.rglob("*.html"):
+        if path.relative_to(site).parts[0] != "_static":
+            pages[path] = Targets()
+            pages[path].feed(path.read_text(encoding="utf-8"))
+    dead = []
+    for path, targets in pages.items():
+        for link in targets.links:
+            file, _, place = unquote(html.unescape(link)).partition("#")
+            if re.match(r"[a-z]+:|//", link):
+                continue
+            goal = (path.parent / file.split("?")[0]).resolve() if file else path
+            if not goal.is_file() or (goal in pages and place not in pages[goal].places):
+                dead.append(f"{path.relative_to(site)}: {link}")
+    return sorted(dead)
+
+
+def test_no_link_of_the_site_is_dead(site: Path) -> None:
+    assert dead_links_of_the_site(site.resolve()) == []
+
+
+def test_dead_links_of_a_site_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a id="x" href="b.html#y"></a><a href="#x"></a><a href="https://example.org"></a>'
+    )
+    (tmp_path / "b.html").write_text('<a href="a.html#z"></a><img src="c.png"><svg><a href="a.html#x"></a></svg>')
+    assert dead_links_of_the_site(tmp_path) == ["a.html: b.html#y", "b.html: a.html#z", "b.html: c.png"]
+
+
+needs_chromium = pytest.mark.skipif(
+    browser.chromium() is None, reason=f"no browser: install one of {', '.join(browser.NAMES)} (Debian: chromium)"
+)
+
+
+@needs_chromium
+def test_every_page_is_whole_in_a_browser_on_a_desk_and_on_a_phone_and_can_be_searched(site: Path) -> None:
+    """No error, no failed request, nothing cut off or unreadable; the search finds the chapter of its words."""
+    pages = [page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES]
+    found = browser.visited(site, pages, words="four contexts one head")
+    assert "failed" not in found and found["refused"] == []
+    assert [one["page"] for one in found["pages"]] == pages
+    assert {one["page"]: one["wrong"] for one in found["pages"] if one["wrong"]} == {}
+    assert "exclusive_or.html" in [link.split("#")[0] for link in found["searched"]["links"]]
+    assert found["searched"]["wrong"] == []
+
+
+@needs_chromium
+def test_what_is_wrong_with_a_page_is_noticed_in_the_browser(tmp_path: Path) -> None:
+    page = """<html><head><style>.pale { color: #aaa } body { margin: 0 }
+        div.math { position: relative } .eqno { position: absolute; left: 0 }</style></head><body><div role=main>
+        BODY</div></body></html>"""
+    spoiled = {
+        "fine": ("<p>text</p>", ""),
+        "error": ("<p>text</p><script>nothing_of_this_name()</script>", "nothing_of_this_name is not defined"),
+        "said": ("<p>text</p><script>console.error('what is said')</script>", "what is said"),
+        "lost": ('<img src="lost.png">', "cannot load"),
+        "wide": ('<p style="width: 700px">text</p>', "cut off: P text"),
+        "pale": ('<p class="pale">text</p>', "light: hard to read: P text"),
+        "over": ('<div class="math"><div class="formula">x = y</div><span class="eqno">(7)</span></div>', "(7)"),
+        "font": ("<p><math><mi>x</mi></math></p>", "no font for formulas"),
+        "empty": ('<p><math style="display: block; height: 0"><mi>x</mi></math></p>', "an empty formula: x"),
+    }
+    for name, (body, _) in spoiled.items():
+        (tmp_path / f"{name}.html").write_text(page.replace("BODY", body), encoding="utf-8")
+    (tmp_path / "search.html").write_text(
+        '<html><head></head><body><div id="search-results"><li><a href="fine.html"></a></li></div></body></html>'
+    )
+    found = browser.visited(tmp_path, [f"{name}.html" for name in spoiled], words="text")
+    assert found["refused"] == ["404 /lost.png"] and found["searched"]["links"] == ["fine.html"]
+    for one, (name, (_, expected)) in zip(found["pages"], spoiled.items(), strict=True):
+        assert (one["wrong"] == []) == (name == "fine"), one
+        assert expected in " ".join(one["wrong"]), one

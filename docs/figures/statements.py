@@ -102,7 +102,7 @@ def drawing() -> str:
         colour = state(id)
         names.append(svg.dot(CLAIMS, y, f"on-{colour}", 5))
         label = f"{id}: {claim(id).judgement}"
-        names.append(svg.linked(address("register.md", id), svg.words(CLAIMS + 14, y + 5, label, "", "start", 13)))
+        names.append(svg.linked(address("docs/register.md", id), svg.words(CLAIMS + 14, y + 5, label, "", "start", 13)))
     heads = [
         svg.words(LEFT, TOP - 12, "proofs in Coq", "faint", "start", 13),
         svg.words(CLAIMS + 14, TOP - 12, "claims, and the verdict", "faint", "start", 13),
