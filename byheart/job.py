@@ -469,7 +469,10 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
     """
     if d_model is None:
         natural = task.vocabulary_size + task.context_length
-        d_model = natural if task.target == "laws" or natural <= 128 else 64
+        if task.target == "laws":
+            d_model = max(natural, task.n_answers - 1)  # Proposition 2
+        else:
+            d_model = natural if natural <= 128 else 64
     if d_model < 1:
         raise InputError(f"dim = {d_model}, expected at least 1")
     if d_head is None:
@@ -626,6 +629,7 @@ def _task_figures(task: Task | VectorTask) -> dict[str, Any]:
         "target": task.target,
         "origin": task.origin,
         "vocabulary": task.vocabulary_size,
+        "answers": task.n_answers,
         "contexts": task.n_all,
         "memorized": task.n_contexts,
         "context_length": task.context_length,
@@ -701,7 +705,7 @@ def _encoder_figures(
         return {"unavoidable_kl": None, "encoder_kl": None}
     lower, upper = network_divergence(network, task, logits=logits, progress=progress)
     reached = upper if upper < math.inf else None
-    if network.d_model >= task.vocabulary_size - 1:
+    if network.d_model >= task.n_answers - 1:
         return {"unavoidable_kl": [0.0, 0.0], "encoder_kl": [lower, reached]}  # Proposition 2
     progress("lower bound", None, f"all encoders of rank {network.d_model}")
     floor = encoder_floor(task.laws, network.d_model, prior=task.prior).lower

@@ -162,7 +162,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
 
     Args:
         model: The weights.
-        task: What they were made to hold; its vocabulary names the tokens.
+        task: What they were made to hold; it names the tokens and the answers.
         certificate: What is proved of the two.
         context: A text, cut as `constructions.tasks.vocabulary.tokens_of` says, or the tokens themselves.
 
@@ -185,7 +185,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
         margin = float(down(lower[best] - np.delete(upper, best)).min(initial=np.inf))
         probability = float(1.0 / np.exp(middle - middle[best]).sum())
         is_open[0] = not margin > 0.0
-    names = task.vocabulary
+    names = task.answers
     at = np.flatnonzero((task.contexts == tokens).all(axis=1))
     answers = certificate.statement(ANSWERS)
     mask = answers.held if answers is not None else ""

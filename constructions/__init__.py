@@ -24,7 +24,7 @@ _HOME = {
     "models.blocks": ("Attention", "FeedForward", "Normalization"),
     "models.model": ("Model",),
     "models.shapes": ("dana_network", "mahdavi_layer"),
-    "models.exact_network": ("ExactFrontEnd", "ExactNetwork", "rounded"),
+    "models.exact_network": ("ExactFrontEnd", "exact_network", "exact_front_end", "rounded"),
     "models.exact_attention": ("exact_last", "exact_features", "exact_logits"),
     "claims.claim": ("Claim", "Hypothesis"),
     "models.construction": ("Construction",),

@@ -30,6 +30,10 @@ class HypothesisError(ByheartError, ValueError):
         self.hypothesis = hypothesis
         self.value = value
 
+    def __reduce__(self) -> tuple[type["HypothesisError"], tuple[str, str, str], dict[str, object]]:
+        # An exception is made again from its message, in another process as well, and this one from three parts.
+        return type(self), (self.claim, self.hypothesis, self.value), self.__dict__
+
 
 class CapacityError(HypothesisError):
     """The model is too small for the task; `fewest_heads` is the number of heads known to suffice, if one is known."""
@@ -49,3 +53,7 @@ class TamperedError(ByheartError):
 
 class ResourceError(ByheartError):
     """The work would need more memory than there is; raised before the work starts."""
+
+
+class WorkerError(ByheartError):
+    """A worker process that died over a piece of work."""

@@ -15,28 +15,42 @@ from verify.certificates.memorization import MemorizationCertificate, certify_me
 
 
 def random_task(
-    *, target: str = "laws", facts: int = 12, tail: int = 5, length: int = 3, vocabulary: int = 5, seed: int = 0
+    *,
+    target: str = "laws",
+    facts: int = 12,
+    tail: int = 5,
+    length: int = 3,
+    vocabulary: int = 5,
+    answers: int = 0,
+    seed: int = 0,
 ) -> Task:
-    """Distinct random contexts with random counts of what follows."""
+    """Distinct random contexts with random counts of what follows: tokens, or so many answers of their own."""
     rng = np.random.default_rng(seed)
     everything = np.array(list(product(range(vocabulary), repeat=length)))
     contexts = everything[rng.choice(len(everything), facts + tail, replace=False)]
+    following = answers or vocabulary
     rows = [
-        {int(token): int(rng.integers(1, 9)) for token in rng.choice(vocabulary, rng.integers(1, 4), replace=False)}
+        {int(token): int(rng.integers(1, 9)) for token in rng.choice(following, rng.integers(1, 4), replace=False)}
         for _ in contexts
     ]
-    names = tuple(f"token {i}" for i in range(vocabulary))
     kind: Any = target
-    return make_task(contexts, Counts.from_rows(rows), vocabulary=names, target=kind, facts=facts)
+    return make_task(
+        contexts,
+        Counts.from_rows(rows),
+        vocabulary=tuple(f"token {i}" for i in range(vocabulary)),
+        answers=tuple(f"answer {i}" for i in range(answers)),
+        target=kind,
+        facts=facts,
+    )
 
 
 def memory(task: Task, *, heads: int = 8, d_head: int = 2, d_qk: int = 2, beta: float = 1.0, seed: int = 0) -> Model:
     """A network whose logits are, up to rounding, the log laws of the task, or 20 at the label and 0 elsewhere."""
     rng = np.random.default_rng(seed)
-    width = task.vocabulary_size
+    width = task.n_answers
     d_model = width + 1
     front = dana_network(
-        W_E=rng.standard_normal((width, d_model)),
+        W_E=rng.standard_normal((task.vocabulary_size, d_model)),
         W_pos=rng.standard_normal((task.context_length, d_model)),
         W_Q=beta * rng.standard_normal((heads, d_model, d_qk)),
         W_K=rng.standard_normal((heads, d_model, d_qk)),
@@ -100,7 +114,7 @@ def truth(network: Model, task: Task, *, bits: int = 300) -> Truth:
         passes = [_forward(network, context) for context in everything]
         laws = [
             [mpmath.mpf(float(x)) for x in row] if task.laws is not None else row
-            for row in (task.laws if task.laws is not None else np.eye(task.vocabulary_size)[task.labels].tolist())
+            for row in (task.laws if task.laws is not None else np.eye(task.n_answers)[task.labels].tolist())
         ]
         logits = [z for _, _, z in passes]
         margins = []
@@ -108,8 +122,8 @@ def truth(network: Model, task: Task, *, bits: int = 300) -> Truth:
             others = [x for x, mode in zip(z, modes, strict=True) if not mode]
             least = min(x for x, mode in zip(z, modes, strict=True) if mode)
             margins.append(least - max(others) if others else mpmath.inf)
-        counts = [*task.counts.dense(0, task.n_contexts, task.vocabulary_size).tolist()]
-        counts += task.tail_counts.dense(0, len(task.tail_contexts), task.vocabulary_size).tolist()
+        counts = [*task.counts.dense(0, task.n_contexts, task.n_answers).tolist()]
+        counts += task.tail_counts.dense(0, len(task.tail_contexts), task.n_answers).tolist()
         total = mpmath.fsum(sum(row) * _divergence(row, z) for row, z in zip(counts, logits, strict=True))
         return Truth(
             features=[features for _, features, _ in passes[: task.n_contexts]],

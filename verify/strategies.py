@@ -324,6 +324,7 @@ def tasks(
     *,
     n_tokens: int,
     length: int,
+    answers: int | None = None,
     target: Target = "labels",
     max_contexts: int = 12,
     smallest: float = 1e-30,
@@ -333,6 +334,7 @@ def tasks(
     Args:
         n_tokens: Size of the vocabulary, N.
         length: Tokens in a context, S.
+        answers: Number of answers of their own, K; by default the tokens are the answers.
         target: ``"labels"`` or ``"laws"``.
         max_contexts: The largest number of contexts, memorized or not.
         smallest: No mass of a law is below this.
@@ -354,11 +356,13 @@ def tasks(
     weights = np.array([draw(st.integers(1, 9)) for _ in rows], dtype=np.int64)
     given: dict[str, Any]
     if target == "labels":
-        label = st.integers(0, n_tokens - 1)
+        label = st.integers(0, (answers or n_tokens) - 1)
         given = {"next_tokens": np.array([draw(label) for _ in rows], dtype=np.int64)}
     else:
-        given = {"laws": draw(laws(n_tokens=n_tokens, rows=len(rows), smallest=smallest))}
+        given = {"laws": draw(laws(n_tokens=answers or n_tokens, rows=len(rows), smallest=smallest))}
     facts = draw(st.integers(1, len(rows)))
+    if answers is not None:
+        given["answers"] = tuple(f"answer {i}" for i in range(answers))
     return array_task(rows, weights=weights, vocabulary=n_tokens, target=target, facts=facts, **given)
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from constructions.tasks.criterion import Criterion
     from constructions.tasks.task import Target, Task
     from verify.certificates.certificate import CheckReport
+    from verify.workers import Workers
 
 # The exit codes of `check`, and of every other command where they apply.
 PROVED, REFUTED, BAD_USAGE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -60,28 +62,35 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _judged(options: argparse.Namespace) -> int:
-    from constructions.errors import ByheartError, FileFormatError, TamperedError
-
     try:
         return options.command(options)
-    except (FileFormatError, TamperedError) as error:
-        return _fail(options, error, REFUTED)
-    except ByheartError as error:
-        return _fail(options, error, BAD_USAGE)
-    except MemoryError:
-        return _fail(options, "out of memory; memorize fewer facts or use fewer heads", BAD_USAGE)
     except BrokenPipeError:
         sys.stderr.close()
         return INTERRUPTED
-    except (OSError, OverflowError) as error:
-        return _fail(options, error, BAD_USAGE)
+    except Exception as error:
+        return _fail(options, *_meant(error))
+
+
+def _meant(error: Exception) -> tuple[Exception, int]:
+    """What is said of an error and the exit code; raised again if nobody meant it to be raised."""
+    from constructions.errors import ByheartError, FileFormatError, TamperedError
+
+    if isinstance(error, MemoryError):
+        return MemoryError("out of memory; memorize fewer facts or use fewer heads"), BAD_USAGE
+    if not isinstance(error, (ByheartError, OSError, OverflowError)):
+        raise error
+    return error, REFUTED if isinstance(error, (FileFormatError, TamperedError)) else BAD_USAGE
 
 
 def _fail(options: argparse.Namespace, error: object, code: int) -> int:
     if getattr(options, "json", False):
-        sys.stdout.write(json.dumps({"error": str(error), "kind": type(error).__name__}) + "\n")
+        sys.stdout.write(json.dumps(_error_fields(error)) + "\n")
     sys.stderr.write(f"byheart: {error}\n")
     return code
+
+
+def _error_fields(error: object) -> dict[str, Any]:
+    return {"error": str(error), "kind": type(error).__name__}
 
 
 class _CommandHelp(argparse.HelpFormatter):
@@ -169,7 +178,7 @@ def _parser() -> argparse.ArgumentParser:
     capacity.set_defaults(command=_capacity)
 
     check = commands.add_parser("check", help="prove a stored certificate again, from the weights and the task")
-    check.add_argument("folder", type=_path, help="a folder that `memorize` or `build` wrote")
+    check.add_argument("folder", type=_path, nargs="+", help="a folder that `memorize` or `build` wrote, or several")
     check.add_argument(
         "--independent",
         action="store_true",
@@ -184,6 +193,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--tolerance", type=_bound, default=None, metavar="NATS", help="what the divergence of a held law may be"
     )
+    _add_worker_options(check)
     _add_common_options(check)
     check.set_defaults(command=_check)
 
@@ -232,6 +242,7 @@ def _parser() -> argparse.ArgumentParser:
     audit = commands.add_parser("audit", help="certify the verdict on every claim again")
     audit.add_argument("claim", nargs="*", metavar="ID", help="only these claims, e.g. dana.lemma-2 (default: all)")
     audit.add_argument("--full", action="store_true", help="larger and more instances, for minutes instead of seconds")
+    _add_worker_options(audit)
     audit.add_argument("--json", action="store_true", help="a JSON list on standard output, nothing else")
     audit.set_defaults(command=_audit)
 
@@ -355,6 +366,28 @@ def _add_size_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_common_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output, nothing else")
+
+
+def _add_worker_options(parser: argparse.ArgumentParser) -> None:
+    several = parser.add_mutually_exclusive_group()
+    several.add_argument(
+        "--workers", type=_count, default=None, metavar="K", help="work on K at a time, in processes of this machine"
+    )
+    several.add_argument(
+        "--scheduler",
+        default=None,
+        metavar="ADDRESS",
+        help="work on many at a time, with this Dask scheduler",
+    )
+
+
+def _workers(options: argparse.Namespace) -> "Workers | None":
+    """What makes the executor that is asked for; none: work here."""
+    from verify.workers import cluster, processes
+
+    if options.scheduler is not None:
+        return partial(cluster, options.scheduler)
+    return None if options.workers is None else partial(processes, options.workers)
 
 
 def _count(text: str) -> int:
@@ -623,14 +656,48 @@ def _capacity(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    _require_folder(options.folder)
+    for folder in options.folder:
+        _require_folder(folder)
+    if len(options.folder) > 1 or options.workers is not None or options.scheduler is not None:
+        return _check_each(options)
+    [folder] = options.folder
     with _progress(not options.json) as progress:
-        report = _checker(options)(options.folder, _asked(options), progress=progress)
+        report = _checker(options)(folder, _asked(options, folder), progress=progress)
     _print(options, report.summary(), _check_tables)
     return EXIT_CODES[report.verdict.value]
 
 
-def _asked(options: argparse.Namespace) -> "Criterion | None":
+def _check_each(options: argparse.Namespace) -> int:
+    """Check several folders; what one of them is does not keep the others from being checked."""
+    from verify.workers import completed
+
+    found: dict[Path, dict[str, Any]] = {}
+    codes: set[int] = set()
+    with _progress(not options.json) as progress:
+        for folder, result in completed(partial(_checked, options), options.folder, _workers(options)):
+            if isinstance(result, Exception):
+                try:
+                    error, code = _meant(result)
+                except Exception as unforeseen:
+                    error, code = unforeseen, UNDECIDED
+                found[folder] = _error_fields(error)
+            else:
+                found[folder], code = result, EXIT_CODES[result["verdict"]]
+            codes.add(code)
+            progress(str(folder), 1.0, found[folder].get("verdict", "not checked"))
+    if options.json:
+        sys.stdout.write(json.dumps([{"folder": str(folder), **found[folder]} for folder in options.folder]) + "\n")
+    else:
+        for folder in options.folder:
+            sys.stdout.write(f"{folder}: {found[folder].get('headline') or found[folder]['error']}\n")
+    return next(code for code in (REFUTED, BAD_USAGE, UNDECIDED, PROVED) if code in codes)
+
+
+def _checked(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    return _checker(options)(folder, _asked(options, folder)).summary()
+
+
+def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":
     """What is asked on the command line; nothing: what the certificate asks."""
     from constructions.errors import InputError
     from constructions.tasks.criterion import Criterion
@@ -640,7 +707,7 @@ def _asked(options: argparse.Namespace) -> "Criterion | None":
         return None
     if options.at_least is not None and options.at_most is not None:
         raise InputError(f"both --at-least {options.at_least} and --at-most {options.at_most} are given, expected one")
-    tolerance = Certificate.load(options.folder).criterion.tolerance if options.tolerance is None else options.tolerance
+    tolerance = Certificate.load(folder).criterion.tolerance if options.tolerance is None else options.tolerance
     if options.at_most is not None:
         return Criterion.at_most(options.at_most)
     return (
@@ -747,29 +814,29 @@ def _audit(options: argparse.Namespace) -> int:
     # Its matrices are small: threads of the BLAS, which is loaded now, would wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from constructions.claims import claims
-    from verify.claims.audit import Audit, audit_claims
-    from verify.verdict import Verdict
+    from verify.claims.audit import audit_summaries
 
     ids = [claim.id for claim in claims(options.claim or None)]  # an unknown id is refused before any work
-    audits: list[Audit] = []
+    summaries: list[dict[str, Any]] = []
     interrupted = False
     try:
         with _progress(not options.json) as progress:
-            for audit in audit_claims(ids, full=options.full, progress=progress):
-                audits.append(audit)
+            for summary in audit_summaries(ids, full=options.full, progress=progress, workers=_workers(options)):
+                summaries.append(summary)
     except KeyboardInterrupt:
         interrupted = True
-    summaries = [audit.summary() for audit in audits]
+    order = {id: place for place, id in enumerate(ids)}
+    summaries.sort(key=lambda summary: order.get(summary["id"], len(order)))
     if options.json:
         sys.stdout.write(json.dumps(summaries) + "\n")
     else:
         _print_tables(_audit_tables(summaries))
     if interrupted:
-        sys.stderr.write(f"byheart: interrupted after {len(audits)} of {len(ids)} claims\n")
+        sys.stderr.write(f"byheart: interrupted after {len(summaries)} of {len(ids)} claims\n")
         return INTERRUPTED
-    if all(audit.confirmed for audit in audits):
+    if all(summary["confirmed"] for summary in summaries):
         return PROVED
-    refuted = any(piece.verdict is Verdict.REFUTED for audit in audits for piece in audit.evidence)
+    refuted = any(piece["verdict"] == "REFUTED" for summary in summaries for piece in summary["evidence"])
     return REFUTED if refuted else UNDECIDED
 
 

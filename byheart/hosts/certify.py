@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from byheart.hosts.export import TOKENIZER_FILE
+from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
 from byheart.hosts.reading import model_of, read_model
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
@@ -71,7 +72,7 @@ def certify(
     Example:
         >>> from constructions.tasks.table import table_task
         >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
-        >>> figures = certify(swap, table_task("a,b\nb,b\n", target="labels"))
+        >>> figures = certify(swap, table_task("a,b\nb,b\n", target="labels").in_one_vocabulary())
         >>> figures["verdict"], figures["held"], figures["wrong_contexts"]
         ('REFUTED', 1, [1])
     """
@@ -121,7 +122,9 @@ def read_facts(path: Path, model: Model, folder: Path | None = None) -> Task | V
     - ``task.npz`` of a folder of ours;
     - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are laws;
     - a table in CSV: context tokens ..., next token. A cell is a token of the ``tokenizer.json`` beside the model, or
-      its number.
+      its number; what follows is one of the ``answers.json`` beside it, if there is one.
+
+    A model that reads and writes different numbers of tokens has a vocabulary of each.
 
     Args:
         path: The file.
@@ -144,29 +147,54 @@ def read_facts(path: Path, model: Model, folder: Path | None = None) -> Task | V
         except FileFormatError:
             raise ours from None
     target = "laws" if "laws" in arrays else "labels"
-    return array_task(**{"vocabulary": model.d_vocab_out, **arrays}, target=target)
+    return array_task(**{**_sizes(model), **arrays}, target=target)
+
+
+def _sizes(model: Model) -> dict[str, Any]:
+    if model.d_vocab in (0, model.d_vocab_out):
+        return {"vocabulary": model.d_vocab_out}
+    return {"vocabulary": model.d_vocab, "answers": model.d_vocab_out}
 
 
 def _tabled(path: Path, model: Model, folder: Path | None) -> Task:
     found = table_task(read_table(path), delimiter="\t" if path.suffix.lower() == ".tsv" else ",", target="labels")
-    vocabulary = None if folder is None else (folder if folder.is_dir() else folder.parent) / TOKENIZER_FILE
-    numbers: dict[str, int] = {}
-    if vocabulary is not None and vocabulary.is_file():
-        try:
-            numbers = json.loads(vocabulary.read_text(encoding="utf-8"))["model"]["vocab"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise FileFormatError(f"{vocabulary} has no vocabulary of tokens: {error}") from error
-    number_of = []
-    for name in found.vocabulary:
+    beside = None if folder is None else folder if folder.is_dir() else folder.parent
+    vocabulary, answers = _stored_names(beside, TOKENIZER_FILE), _stored_names(beside, ANSWERS_FILE)
+    sizes = _sizes(model)
+    tokens = _numbered(path, found.vocabulary, vocabulary, TOKENIZER_FILE)
+    following = _numbered(path, found.answers, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE)
+    if answers:
+        sizes = {"vocabulary": model.d_vocab, "answers": tuple(answers)}
+    read = {number: name for name, number in vocabulary.items() if number < sizes["vocabulary"]}
+    if sorted(read) == list(range(sizes["vocabulary"])):
+        sizes["vocabulary"] = tuple(read[number] for number in range(sizes["vocabulary"]))
+    return array_task(tokens[found.contexts], next_tokens=following[found.labels], target="labels", **sizes)
+
+
+def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
+    """The numbers of the texts of a tokenizer, or of a list of answers, beside a model; none where there is none."""
+    if folder is None or not (folder / file).is_file():
+        return {}
+    try:
+        found = json.loads((folder / file).read_text(encoding="utf-8"))
+        names = {name: i for i, name in enumerate(found)} if file == ANSWERS_FILE else found["model"]["vocab"]
+        texts = all(isinstance(name, str) and type(number) is int for name, number in names.items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileFormatError(f"{folder / file} has no vocabulary of tokens: {error}") from error
+    if not texts or (file == ANSWERS_FILE and not (isinstance(found, list) and 0 < len(names) == len(found))):
+        raise FileFormatError(f"{folder / file} has no vocabulary of tokens, expected texts, each once")
+    return names
+
+
+def _numbered(path: Path, cells: tuple[str, ...], numbers: Mapping[str, int], file: str) -> NDArray[np.int64]:
+    """The number of each cell: the one of its name, or else the cell itself."""
+    found = []
+    for name in cells:
         if name not in numbers and not (name.isascii() and name.isdigit()):
-            where = f"a token of {vocabulary}" if numbers else "the number of a token"
+            where = f"a token of {file} beside the model" if numbers else "the number of a token"
             raise InputError(f"{path} has the cell {name!r}, expected {where}")
-        number_of.append(numbers[name] if name in numbers else int(name))
-    tokens = np.array(number_of, dtype=np.int64)
-    names: Any = model.d_vocab_out
-    if len(numbers) == model.d_vocab_out:
-        names = tuple(sorted(numbers, key=lambda name: numbers[name]))
-    return array_task(tokens[found.contexts], next_tokens=tokens[found.labels], vocabulary=names, target="labels")
+        found.append(numbers[name] if name in numbers else int(name))
+    return np.array(found, dtype=np.int64)
 
 
 def _model(source: Any, config: Any, names: Mapping[str, str] | None) -> Model:

@@ -31,6 +31,8 @@ from verify.progress import Progress
 
 PARITY_FILE = "parity.json"
 TOKENIZER_FILE, TOKENIZER_CONFIG_FILE = "tokenizer.json", "tokenizer_config.json"
+ANSWERS_FILE = "answers.json"
+"""The text of each column of the readout, where answers are no tokens that are read."""
 
 _ROOM = {
     "transformer-lens": "transformer_lens",
@@ -121,6 +123,8 @@ def export(
     with new_folder(out, overwrite=overwrite) as folder:
         host.write(written, folder, dtype)
         texts = _write_tokenizer(folder, task) if isinstance(task, Task) else None
+        if isinstance(task, Task) and task.apart:
+            _write_answers(folder, task, host)
         names = sorted(path.name for path in folder.iterdir())
         progress("host", None, f"{to} {versions[host.packages[0]]}")
         runs = host.run(folder, task, dtype)
@@ -185,6 +189,14 @@ def _write_tokenizer(folder: Path, task: Task) -> int | None:
     reader = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
     texts = [(typed(task, place), task.contexts[place].tolist()) for place in range(task.n_contexts)]
     return sum(text is not None and reader.encode(text).ids == tokens for text, tokens in texts)
+
+
+def _write_answers(folder: Path, task: Task, host: Host) -> None:
+    write_atomically(folder / ANSWERS_FILE, (json.dumps(task.answers, ensure_ascii=False) + "\n").encode())
+    if host.number_answers is not None:
+        names = task.names()
+        number = {name: i for i, name in enumerate(names)}
+        host.number_answers(folder, [number[name] for name in task.answers], len(names))
 
 
 def _headline(to: str, dtype: str, facts: int, proved: Answered | None, found: dict[str, Parity]) -> str:

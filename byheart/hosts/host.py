@@ -46,6 +46,8 @@ class Host:
             `[T, d_vocab_out]`, by what ran them.
         below: The first major version that is another host; none if there is none.
         at_least: The first major version that is this host; none if all are.
+        number_answers: Say in the written folder which token of the tokenizer each output is, where answers are apart,
+            and how many tokens there are; none where a logit keeps the number of its answer.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Host:
     run: Callable[[Path, Task | VectorTask, str], dict[str, Float64Array]]
     below: int | None = None
     at_least: int | None = None
+    number_answers: Callable[[Path, list[int], int], None] | None = None
 
     def versions(self) -> dict[str, str]:
         """The version of each of its packages.

@@ -6,13 +6,15 @@ changes nothing at the last position, so that there are logits after every token
 Page: docs/hosts.md
 """
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from byheart.hosts.host import Float64Array, Host, torch_logits, write_folder
+from byheart.hosts.host import CONFIG_FILE, Float64Array, Host, torch_logits, write_folder
+from constructions.files import canonical_json, write_atomically
 from constructions.models.blocks import Attention
 from constructions.models.model import Model, block_names
 from constructions.tasks.task import Task
@@ -55,6 +57,13 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
     write_folder(folder, model.tensors(), dtype=dtype, config=config, loader=_MODULE)
 
 
+def _number_answers(folder: Path, answers: list[int], tokens: int) -> None:
+    """The library has one vocabulary: a model whose answers are apart gives all other tokens the logit -inf."""
+    path = folder / CONFIG_FILE
+    config = {**json.loads(path.read_text(encoding="utf-8")), "vocab_size": tokens, "answers": answers}
+    write_atomically(path, (canonical_json(config) + "\n").encode())
+
+
 def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
     import torch
     from transformers import AutoModelForCausalLM, logging  # pyright: ignore[reportMissingImports]
@@ -75,7 +84,8 @@ def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64
             given = {"contexts": torch.tensor(contexts).to(kind), "queries": torch.tensor(task.queries).to(kind)}
             return {"AutoModelForCausalLM": model(**given).logits[:, -1].double().numpy()}
     entries = task.context_length * sum(8 * size for size in _row_sizes(model.config.shapes))
-    return {"AutoModelForCausalLM": torch_logits(model, task, entries=entries)}
+    logits = torch_logits(model, task, entries=entries)
+    return {"AutoModelForCausalLM": logits if model.config.answers is None else logits[:, model.config.answers]}
 
 
 def _row_sizes(shapes: dict[str, list[int]]) -> list[int]:
@@ -91,4 +101,5 @@ HOST = Host(
     convert=_convert,
     write=_write,
     run=_run,
+    number_answers=_number_answers,
 )

@@ -15,6 +15,8 @@ from constructions.tasks.vocabulary import cut_of
 def tokenizer_json(task: Task) -> dict[str, Any]:
     r"""The content of ``tokenizer.json`` for the vocabulary of a task.
 
+    Answers that are never read have the numbers after it.
+
     - Bytes (names such as ``\x0a`` occur): the tokens are those of the library's own byte-level alphabet.
     - Characters: each character is a token; one that is not in the vocabulary becomes ``<other>`` if that is.
     - Words: as the unit ``word`` cuts a text; a comma between them is left out where it is no token.
@@ -36,9 +38,9 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
         >>> made["model"]["vocab"], made["pre_tokenizer"]["pretokenizers"][0]["pattern"]
         ({'New York': 0, 'is in': 1, 'USA': 2}, {'Regex': '\\s*[,]\\s*'})
     """
-    cut_by = cut_of(task.vocabulary)
+    cut_by = cut_of(task.vocabulary, cells=task.apart)
     decoder: dict[str, Any] | None = {"type": "Fuse"}
-    vocabulary = task.vocabulary
+    vocabulary = task.names()
     if cut_by.unit == "byte":
         alphabet = _byte_alphabet()
         vocabulary = tuple(name if name == OTHER else alphabet[_byte(name)] for name in vocabulary)

@@ -273,11 +273,11 @@ def _divergences(summary: Mapping[str, Any], task: Task, details: Details) -> st
 def _unavoidable(summary: Mapping[str, Any], task: Task) -> str:
     """What no weights with so few dimensions can avoid; nothing where there is nothing to avoid."""
     both, rank = summary.get("unavoidable_kl"), summary.get("dim")
-    if both is None or None in both or rank is None or rank >= task.vocabulary_size - 1:
+    if both is None or None in both or rank is None or rank >= task.n_answers - 1:
         return ""
     low, high = (float(end) for end in both)
     return (
-        f"<p>A stream of {_count(rank)} dimensions cannot hold every law over {_count(task.vocabulary_size)} tokens. "
+        f"<p>A stream of {_count(rank)} dimensions cannot hold every law over {_count(task.n_answers)} tokens. "
         "Proved: weighted by how often the contexts occur, the mean divergence is at least "
         f"{number(low, digits=4, bound='lower')} nats for all weights, and at most "
         f"{number(high, digits=4, bound='upper')} nats for these.</p>"
@@ -344,7 +344,7 @@ def _prediction(task: Task, row: int, predicted: Float64Array) -> str:
     for token in shown.tolist():
         bars = "" if law is None else _bar(law[token], "true")
         mark = " <span class='mark'>←</span>" if law is None and token == label else ""
-        lines.append(f"{_token(task.vocabulary[token])}{mark}</div><div>{bars}{_bar(float(predicted[token]), 'first')}")
+        lines.append(f"{_token(task.answers[token])}{mark}</div><div>{bars}{_bar(float(predicted[token]), 'first')}")
     others = np.ones(len(predicted), dtype=bool)
     others[shown] = False
     if others.any():

@@ -60,5 +60,5 @@ def block_heads_memory(task: Task, *, size: int | None = None, dtype: Precision 
 
 def _best_size(task: Task) -> int:
     """The size of fewest parameters."""
-    tokens = task.vocabulary_size
-    return min(range(1, tokens + 1), key=lambda m: (m + 3) * (2 + 2 * tokens + 2 * (-(-tokens // m)) ** 2 * (m + 2)))
+    tokens, vectors = task.vocabulary_size, task.vocabulary_size + task.n_answers
+    return min(range(1, tokens + 1), key=lambda m: (m + 3) * (2 + vectors + 2 * (-(-tokens // m)) ** 2 * (m + 2)))

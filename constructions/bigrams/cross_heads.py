@@ -56,7 +56,7 @@ def cross_heads_memory(
     if (size is None) != (group is None):
         raise InputError(f"size = {size!r} and group = {group!r}, expected both or none")
     if size is None or group is None:
-        size, group = _best_sizes(task.vocabulary_size)
+        size, group = _best_sizes(task)
     if not 1 <= group < size or size % group:
         raise InputError(f"group = {group}, expected a divisor of size = {size} below it")
     blocks = TokenBlocks.of(task, size, claim=_CLAIM, even=True)
@@ -122,14 +122,15 @@ def _diagonal(blocks: TokenBlocks, group: int, heads: int) -> Iterator[tuple[Flo
             yield W_Q, W_K
 
 
-def _best_sizes(tokens: int) -> tuple[int, int]:
+def _best_sizes(task: Task) -> tuple[int, int]:
     """The sizes of blocks and groups of fewest parameters."""
+    tokens, vectors = task.vocabulary_size, task.vocabulary_size + task.n_answers
 
     def parameters(sizes: tuple[int, int]) -> int:
         m, k = sizes
         count = -(-tokens // m)
         count += count % 2
-        return (m + 3) * (2 + 2 * tokens + count**2 * (m // k + 2) * (k + 3))
+        return (m + 3) * (2 + vectors + count**2 * (m // k + 2) * (k + 3))
 
     choices = [(m, k) for m in range(2, max(3, tokens + 1)) for k in range(1, m) if m % k == 0]
     return min(choices, key=parameters)

@@ -14,16 +14,16 @@ from constructions.tasks.task import Task
 def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
     r"""Memorize any labels of any bigrams with one head, `d_head` = 1 and d = d_qk = N (2 for N = 1).
 
-    The label $l = 0, \dots, N - 1$ has the point $i = l - (N - 1) / 2$. The token n < N - 1 is the unit vector of the
+    The label $l = 0, \dots, K - 1$ has the point $i = l - (K - 1) / 2$. The token n < N - 1 is the unit vector of the
     coordinate n + 1, the last token is 0; so is the first position, and the second is the unit vector of coordinate 0.
     With keys that are the inputs, the score of the first position exceeds that of the second by
     $\gamma_{n,c} = \ln \frac{a}{1 - a}$ for
 
-    $$ a = \frac12 + \frac{i - [c = 0] / 4}{N + 1} , $$
+    $$ a = \frac12 + \frac{i - [c = 0] / 4}{K + 1} , $$
 
     which is the attention to the first position. The value is minus the coordinate 0, so that the head reads $a - 1$;
-    it writes $4 (N + 1)$ times it to coordinate 1, where the skip connection has $[c = 0]$. A quarter of that
-    coordinate and $(N + 1) / 2$ times coordinate 0, which is 1, add up to i. With the logit $2 \mu (j i - j^2 / 2)$ for
+    it writes $4 (K + 1)$ times it to coordinate 1, where the skip connection has $[c = 0]$. A quarter of that
+    coordinate and $(K + 1) / 2$ times coordinate 0, which is 1, add up to i. With the logit $2 \mu (j i - j^2 / 2)$ for
     the label of the point j, the label is ahead of it by $\mu (i - j)^2$.
 
     Rank is no limit here: the features $[x_S \mid Y]$ have N + 1 columns, for $N^2$ bigrams.
@@ -55,10 +55,11 @@ def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
     if not 0 < margin < np.inf:
         raise InputError(f"margin = {margin}, expected a positive number")
     size = task.vocabulary_size
-    width = max(size, 2)
+    labels, width = task.n_answers, max(size, 2)
     shares = np.full((size, size), 0.5)  # attention to the first position, by last and first token
     before, last = task.contexts.T
-    shares[last, before] = 0.5 + (task.labels - (size - 1) / 2.0 - (last == 0) * min(size - 1, 1) / 4.0) / (size + 1)
+    points = np.arange(labels) - (labels - 1) / 2.0
+    shares[last, before] = 0.5 + (points[task.labels] - (last == 0) * min(size - 1, 1) / 4.0) / (labels + 1)
     gaps = np.log(shares) - np.log1p(-shares)
     queries = np.zeros((size, width))  # of the last token c at the second position
     queries[:, 0] = -np.diagonal(gaps)
@@ -69,11 +70,10 @@ def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
     W_Q[0] = queries[-1]
     W_Q[1:size] = queries[:-1] - queries[-1]
     W_V, W_O = np.zeros((width, 1)), np.zeros((1, width))
-    W_V[0, 0], W_O[0, 1] = -1.0, 4.0 * (size + 1)
-    point = np.arange(size) - (size - 1) / 2.0
-    W_U = np.zeros((width, size))
-    W_U[0] = margin * ((size + 1) * point - point * point)
-    W_U[1] = margin * point / 2.0
+    W_V[0, 0], W_O[0, 1] = -1.0, 4.0 * (labels + 1)
+    W_U = np.zeros((width, labels))
+    W_U[0] = margin * ((labels + 1) * points - points * points)
+    W_U[1] = margin * points / 2.0
     return dana_network(
         W_E=W_E,
         W_pos=W_pos,

@@ -124,7 +124,7 @@ class TokenBlocks:
         W_V, W_O = np.zeros((heads, self.width, 1)), np.zeros((heads, 1, self.width))
         W_V[:, :places], W_V[:, last] = 1.0, -1.0  # 1 at the first position, 0 at the second
         W_O[:, :, 0] = labels + 1.0
-        W_U = np.zeros((self.width, len(tokens)))
+        W_U = np.zeros((self.width, self.task.n_answers))
         W_U[last] = -1.0  # tokens that are no labels; a label that y is within a half of has the logit -1/8 or more
         W_U[:places, self.answers] = self.code.points
         W_U[last, self.answers] = self.code.columns[0] - (1.0 + (labels + 1.0) / 2.0) * self.code.points

@@ -3,10 +3,12 @@ r"""Section 2 of Dana et al.: heads wider than the stream compute nothing more, 
 Page: docs/claims/parameters.md
 """
 
-from flint import fmpq_mat
+from dataclasses import replace
+
+import numpy as np
 
 from constructions.claims.claim import Claim
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.models.model import Model
 
 CLAIM = Claim(
     id="dana.head-width",
@@ -26,11 +28,11 @@ CLAIM = Claim(
 )
 
 
-def folded(network: ExactNetwork) -> ExactNetwork:
+def folded(network: Model) -> Model:
     """The same network with heads as wide as the stream: each holds its two products, and identities.
 
     Args:
-        network: A rational network with heads of any widths.
+        network: A rational network of one attention, with heads of any widths.
 
     Returns:
         A network with $d_h = d_{qk} = d$ and the same logits.
@@ -38,15 +40,14 @@ def folded(network: ExactNetwork) -> ExactNetwork:
     Page: docs/claims/parameters.md
 
     Example:
+        >>> from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
         >>> two, wide = as_rationals([[1], [2]]), as_rationals([[1, 2, 3]])
         >>> front_end = ExactFrontEnd(two, two, (wide,), (wide,), (wide,))
-        >>> found = folded(ExactNetwork(front_end, (wide.transpose(),), two.transpose()))
-        >>> front_end.d_head, found.front_end.d_head, found.front_end.W_V
-        (3, 1, ([14],))
+        >>> found = folded(exact_network(front_end, (wide.transpose(),), two.transpose()))
+        >>> front_end.d_head, found.d_head, found.W_V.tolist()
+        (3, 1, [[[14]]])
     """
-    given, width = network.front_end, network.front_end.d_model
-    identity = as_rationals([[int(i == j) for j in range(width)] for i in range(width)])
-    bilinear = tuple(query * key.transpose() for query, key in zip(given.W_Q, given.W_K, strict=True))
-    written: list[fmpq_mat] = [value * output for value, output in zip(given.W_V, network.W_O, strict=True)]
-    same = (identity,) * given.n_heads
-    return ExactNetwork(ExactFrontEnd(given.W_E, given.W_pos, bilinear, same, tuple(written)), same, network.W_U)
+    given = network.attention
+    same = np.stack([np.eye(given.d_model, dtype=np.int64).astype(object)] * given.n_heads)
+    W_Q, W_V = given.W_Q @ given.W_K.transpose(0, 2, 1), given.W_V @ given.W_O
+    return replace(network, blocks=(replace(given, W_Q=W_Q, W_K=same, W_V=W_V, W_O=same),))

@@ -13,7 +13,8 @@ from constructions.errors import InputError
 from constructions.features.embeddings import drawn_until, integer_front_end
 from constructions.models.construction import Construction
 from constructions.models.exact_attention import exact_features, exact_last
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_floats, as_rationals
+from constructions.models.exact_network import ExactFrontEnd, as_floats, as_rationals, exact_network, rounded
+from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, enumerated_task
 from constructions.tasks.task import Task
 
@@ -24,7 +25,7 @@ _SINGULAR = 1e-5  # features with a singular value below this part of the larges
 
 def integer_memory(
     *, tokens: int, length: int, width: int, head_width: int, heads: int, seed: int
-) -> tuple[Task, ExactNetwork]:
+) -> tuple[Task, Model]:
     r"""Memorize a random label of each of all $N^S$ contexts with a network of rational weights, exactly.
 
     Embeddings, queries, keys and values are small integers, so the features Y are rational. With the stream
@@ -75,8 +76,8 @@ def integer_memory(
     change = stream - exact_last(front_end, task.contexts)
     transposed = features.transpose()
     output = (transposed * (features * transposed).solve(change)).tolist()
-    W_O = tuple(as_rationals(output[h * head_width : (h + 1) * head_width]) for h in range(heads))
-    return task, ExactNetwork(front_end, W_O, unembedding)
+    W_O = [as_rationals(output[h * head_width : (h + 1) * head_width]) for h in range(heads)]
+    return task, exact_network(front_end, W_O, unembedding)
 
 
 def _parabola(labels: Int64Array, tokens: int, width: int) -> tuple[fmpq_mat, fmpq_mat]:
@@ -103,7 +104,7 @@ def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int,
         f"{task.n_contexts} contexts of {length} tokens held by {heads} heads of width {head_width} with integer "
         f"embeddings, queries, keys and values, and a rational W_O"
     )
-    return Construction(task, network.rounded(), summary)
+    return Construction(task, rounded(network), summary)
 
 
 def _full_rank(*, tokens: int, length: int, width: int, head_width: int, heads: int, **_: object) -> bool:

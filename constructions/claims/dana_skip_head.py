@@ -11,7 +11,7 @@ from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import CapacityError, HypothesisError
 from constructions.features.exact_skip_connection import ExactSkipConnection, exact_change_of_basis, without_shifts
 from constructions.models.construction import Construction
-from constructions.models.exact_network import ExactFrontEnd
+from constructions.models.exact_network import ExactFrontEnd, rounded
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 
@@ -108,7 +108,7 @@ def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int,
             continue
         if made.condition.with_skip < facts:
             continue
-        size = max((abs(entry) for output in made.model.W_O for entry in output.entries()), default=fmpq(0))
+        size = np.abs(made.model.W_O).max()
         if best is None or size < best[0]:
             best = size, made, contexts, labels
         found += 1
@@ -124,7 +124,7 @@ def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int,
     task = array_task(contexts, next_tokens=labels, vocabulary=tokens, target="labels")
     return Construction(
         task,
-        made.model.rounded(),
+        rounded(made.model),
         f"{facts} contexts with {heads} heads of width {head_width}, which alone reach rank {heads * head_width}: the "
         f"skip connection carries {width}",
     )

@@ -16,7 +16,8 @@ from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.features.exact_skip_connection import exact_change_of_basis
 from constructions.memories.memory import build_memory
 from constructions.models.construction import Construction
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.models.exact_network import ExactFrontEnd, as_rationals
+from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 
@@ -30,14 +31,14 @@ class ExactMemory:
     r"""A rational network, and the encoder $E W$ whose logits it has on the contexts.
 
     Args:
-        network: The network.
+        model: The rational network.
         contexts: Tokens, `[T, S]`.
         targets: $E W$, `[T, N]`, integers.
 
     Page: docs/claims/theorem_1.md
     """
 
-    model: ExactNetwork
+    model: Model
     contexts: Int64Array
     targets: fmpq_mat
 
@@ -111,7 +112,7 @@ def exact_memory(
     Example:
         >>> from constructions.models.exact_attention import exact_logits
         >>> made = exact_memory(tokens=3, length=2, width=3, head_width=2)
-        >>> made.model.front_end.n_heads, exact_logits(made.model, made.contexts) == made.targets
+        >>> made.model.n_heads, exact_logits(made.model, made.contexts) == made.targets
         (3, True)
     """
     contexts = _contexts(tokens, length, facts, seed)

@@ -11,7 +11,7 @@ from constructions.claims.claim import Claim, Hypothesis
 from constructions.encoders.approximating_sequences import within_range
 from constructions.memories.bounded_range import bounded_transformer
 from constructions.models.construction import Construction
-from constructions.models.exact_network import ExactNetwork
+from constructions.models.exact_network import rounded
 from constructions.tasks.task import Counts, Task, make_task
 
 
@@ -44,8 +44,7 @@ def build(*, largest_range: int, occurrences: int) -> Construction[Task]:
         f"{held.kept} of {len(held.contexts)} contexts held, those of probability {Fraction(1, 2 * occurrences + 1)} "
         f"left out: N = 3, S = 2, d = d_h = 1, H = 5, range {largest_range}"
     )
-    network = held.model
-    return Construction(task, network.rounded() if isinstance(network, ExactNetwork) else network, summary)
+    return Construction(task, rounded(held.model), summary)
 
 
 CLAIM = Claim(

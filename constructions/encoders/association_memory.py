@@ -16,8 +16,9 @@ _SLACK = 1 + 2.0**-20  # so that rounding does not eat into it
 def targets(task: Task, d_model: int, *, seed: int = 0) -> tuple[Float64Array, Float64Array]:
     r"""The unembedding, and the residual stream $E_t = \lambda u_{g(t)}$ whose logits favour the label $g(t)$.
 
-    Let $m$ be the margin of the unembedding vectors and $\lambda = (\log N + 34) / m$. Every other token is behind by
-    at least $\log N + 34$ nats, so $-\log \mathrm{softmax}(E_t W_U)_{g(t)} \le \log(1 + (N-1) e^{-34} / N) < e^{-34}$.
+    Let $m$ be the margin of the unembedding vectors and $\lambda = (\log K + 34) / m$. Every other answer is behind
+    by at least $\log K + 34$ nats, so
+    $-\log \mathrm{softmax}(E_t W_U)_{g(t)} \le \log(1 + (K-1) e^{-34} / K) < e^{-34}$.
 
     Args:
         task: A task; its `labels` are memorized.
@@ -25,7 +26,7 @@ def targets(task: Task, d_model: int, *, seed: int = 0) -> tuple[Float64Array, F
         seed: Seed of the unembedding vectors, where they are random.
 
     Returns:
-        `W_U` `[d_model, N]`, and `E` `[T, r]` on the first r coordinates of the stream, the only ones that `W_U` reads.
+        `W_U` `[d_model, K]`, and `E` `[T, r]` on the first r coordinates of the stream, the only ones that `W_U` reads.
 
     Raises:
         HypothesisError: d = 1 with three or more distinct labels.
@@ -43,8 +44,8 @@ def targets(task: Task, d_model: int, *, seed: int = 0) -> tuple[Float64Array, F
     """
     if task.target != "labels":
         raise InputError(f"target is {task.target!r}, expected 'labels' for a memory of associations")
-    found = label_unembedding(d_model, task.vocabulary_size, task.labels, seed=seed)
-    strength = _SLACK * _lead(task.vocabulary_size) / found.margin
+    found = label_unembedding(d_model, task.n_answers, task.labels, seed=seed)
+    strength = _SLACK * _lead(task.n_answers) / found.margin
     return found.W_U, strength * found.W_U[: found.rank, task.labels].T
 
 
@@ -52,11 +53,11 @@ def in_general_position(W_U: Float64Array, stream: Float64Array, *, seed: int = 
     r"""Targets without linear relations between their rows, which favour the labels by as much as before.
 
     Labels that repeat make $E$ special, and for special $E$ the change of basis that uses the skip connection can be
-    singular. Noise that changes no logit difference by more than half of the lead $\log N + 34$, and a factor 2, cost
+    singular. Noise that changes no logit difference by more than half of the lead $\log K + 34$, and a factor 2, cost
     nothing but size.
 
     Args:
-        W_U: The unembedding of `targets`, `[d_model, N]`.
+        W_U: The unembedding of `targets`, `[d_model, K]`.
         stream: The targets, `[T, r]`.
         seed: Seed of the noise.
 
@@ -77,5 +78,5 @@ def in_general_position(W_U: Float64Array, stream: Float64Array, *, seed: int = 
     return 2 * stream + (_lead(W_U.shape[1]) / reach if reach > 0 else 0.0) * noise
 
 
-def _lead(vocabulary_size: int) -> float:
-    return float(np.log(vocabulary_size)) + _NATS
+def _lead(n_answers: int) -> float:
+    return float(np.log(n_answers)) + _NATS

@@ -16,9 +16,9 @@ def targets(
 ) -> tuple[Float64Array, Float64Array]:
     r"""The unembedding, and the residual stream E with which it gives the logits of every memorized context.
 
-    For $d \ge N$ the logits are the centred logarithms (of all shifts the one of smallest norm), for $d = N - 1$ the
-    ratios $\log(\pi_{t,j} / \pi_{t,N})$. The shift cancels in the softmax, so the divergence is 0 up to rounding. For
-    $d < N - 1$ the logits are those of the best encoder of rank d that was found, weighted by the prior of the task.
+    For $d \ge K$ the logits are the centred logarithms (of all shifts the one of smallest norm), for $d = K - 1$ the
+    ratios $\log(\pi_{t,j} / \pi_{t,K})$. The shift cancels in the softmax, so the divergence is 0 up to rounding. For
+    $d < K - 1$ the logits are those of the best encoder of rank d that was found, weighted by the prior of the task.
 
     Args:
         task: A task with the target ``laws``.
@@ -27,7 +27,7 @@ def targets(
         progress: Called during that search, see `constructions.encoders.sequence_encoder.best_encoder`.
 
     Returns:
-        `W_U` `[d_model, N]`, and `E` `[T, r]` on the first r = min(d, N) coordinates of the stream; the others are not
+        `W_U` `[d_model, K]`, and `E` `[T, r]` on the first r = min(d, K) coordinates of the stream; the others are not
         read by `W_U` and may hold anything.
 
     Raises:
@@ -44,13 +44,13 @@ def targets(
     """
     if task.laws is None:
         raise InputError(f"target is {task.target!r}, expected 'laws' for a memory of distributions")
-    if d_model < task.vocabulary_size - 1:
+    if d_model < task.n_answers - 1:
         found = best_encoder(task.laws, d_model, prior=task.prior, seed=seed, progress=progress)
         if not found.complete:
             raise KeyboardInterrupt  # who stops a whole memory wants no weights
         return np.ascontiguousarray(found.W.T), found.E
-    W_U = law_unembedding(d_model, task.vocabulary_size)
+    W_U = law_unembedding(d_model, task.n_answers)
     logarithms = np.log(task.laws)
-    if d_model >= task.vocabulary_size:
+    if d_model >= task.n_answers:
         return W_U, logarithms - logarithms.mean(axis=1, keepdims=True)
     return W_U, logarithms[:, :-1] - logarithms[:, -1:]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
 from constructions.models.exact_attention import exact_features, exact_last
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
+from constructions.models.exact_network import ExactFrontEnd, exact_network
+from constructions.models.model import Model
 
 Int64Array = NDArray[np.int64]
 
@@ -69,8 +70,8 @@ class ExactSkipConnection:
     front end that was given.
 
     Args:
-        network: The network in its new basis: `W_E` and `W_pos` times M; $M^{-1}$ times `W_Q`, `W_K` and `W_V`; `W_O`
-            is B.
+        model: The rational network in its new basis: `W_E` and `W_pos` times M; $M^{-1}$ times `W_Q`, `W_K` and `W_V`;
+            `W_O` is B.
         change: M, invertible, `[d, d]`.
         determinant: Of M.
         stream: $[E \mid F]$, `[T, d]`: k columns that span those of $E W_U$, and d - k free ones.
@@ -79,7 +80,7 @@ class ExactSkipConnection:
     Page: docs/claims/skip_connection.md
     """
 
-    model: ExactNetwork
+    model: Model
     change: fmpq_mat
     determinant: fmpq
     stream: fmpq_mat
@@ -124,8 +125,8 @@ def exact_change_of_basis(
         >>> one, line = as_rationals([[1]]), as_rationals([[0], [1]])
         >>> front_end = ExactFrontEnd(line, line, (one,), (one,), (one,))
         >>> found = exact_change_of_basis(front_end, np.array([[0, 1], [1, 1]]), as_rationals([[3], [5]]), one)
-        >>> found.change, found.model.W_O, found.model.front_end.W_E.tolist()
-        ([341/14], ([-170/7],), [[0], [341/14]])
+        >>> found.change, found.model.W_O.tolist(), found.model.W_E.tolist()
+        ([341/14], [[[-170/7]]], [[0], [341/14]])
     """
     problem = _Problem.of(front_end, contexts, targets, W_U)
     condition = problem.condition
@@ -146,7 +147,7 @@ def exact_change_of_basis(
     inverse = change.inv()
     d_head = front_end.d_head
     rows = output.tolist()
-    network = ExactNetwork(
+    network = exact_network(
         ExactFrontEnd(
             front_end.W_E * change,
             front_end.W_pos * change,

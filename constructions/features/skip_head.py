@@ -5,9 +5,11 @@ Page: docs/claims/skip_connection.md
 
 from dataclasses import dataclass
 
+import numpy as np
 from flint import fmpq, fmpq_mat
 
 from constructions.errors import HypothesisError, InputError
+from constructions.models.exact_network import as_rationals
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ def identity_skip_head(W_E: fmpq_mat, W_pos: fmpq_mat) -> SkipHead:
         [0, 1]
     """
     _require_fit(W_E, W_pos)
-    identity = _identity(W_E.ncols())
+    identity = as_rationals(np.eye(W_E.ncols()))
     return SkipHead(W_E, W_pos, identity, identity)
 
 
@@ -103,7 +105,7 @@ def long_last_position(W_E: fmpq_mat, W_pos: fmpq_mat, *, direction: fmpq_mat) -
         (abs(_dot(c, [e - x for e, x in zip(c, o, strict=True)])) for c in tokens for o in others), default=fmpq(0)
     )
     factor = ((linear + constant + 1) / length).ceil() + 1
-    identity = _identity(W_E.ncols())
+    identity = as_rationals(np.eye(W_E.ncols()))
     return SkipHead(W_E, _with_last(W_pos, direction * factor), identity, identity)
 
 
@@ -172,10 +174,6 @@ def _before_last(W_E: fmpq_mat, W_pos: fmpq_mat) -> list[list[fmpq]]:
 
 def _with_last(W_pos: fmpq_mat, row: fmpq_mat) -> fmpq_mat:
     return fmpq_mat(W_pos.nrows(), W_pos.ncols(), [*W_pos.entries()[: -W_pos.ncols()], *row.entries()])
-
-
-def _identity(width: int) -> fmpq_mat:
-    return fmpq_mat(width, width, [int(i == j) for i in range(width) for j in range(width)])
 
 
 def _dot(a: list[fmpq], b: list[fmpq]) -> fmpq:

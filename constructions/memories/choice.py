@@ -14,7 +14,7 @@ from constructions.bigrams.cross_heads import cross_heads_memory
 from constructions.bigrams.one_head import one_head_memory
 from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError
 from constructions.memories.knots import knots_memory
-from constructions.memories.memory import Progress
+from constructions.memories.memory import Progress, silent
 from constructions.memories.newton_memory import newton_memory
 from constructions.memories.rank_one_heads import rank_one_heads_memory
 from constructions.models.construction import Construction
@@ -116,34 +116,10 @@ def offers(
         raise InputError(f"memory is {unknown[0]!r}, expected one of {', '.join(map(repr, BY_NAME))}")
     found = []
     for kind in MEMORIES if names is None else [BY_NAME[name] for name in names]:
-        show = progress or _silent
+        show = progress or silent
         show(kind.name, None, "")
         found.append(_offer(task, kind, dtype, seed, show, attention_only=attention_only, named=names is not None))
     return tuple(sorted(found, key=lambda offer: offer.parameters))
-
-
-def smallest_memory(task: Task, **options: object) -> Offer:
-    """The memory of fewest parameters among those that hold the task.
-
-    Args:
-        task: What is to be memorized.
-        options: As in `offers`.
-
-    Returns:
-        What it makes of the task; `built` is there.
-
-    Raises:
-        CapacityError: None does; says why.
-        InputError: As in `offers`.
-
-    Page: docs/memories.md
-
-    Example:
-        >>> from constructions.tasks.arrays import enumerated_task
-        >>> smallest_memory(enumerated_task(50, 2), attention_only=True).kind.name
-        'block-heads'
-    """
-    return smallest_of(offers(task, **options))  # pyright: ignore[reportArgumentType]
 
 
 def smallest_of(found: tuple[Offer, ...]) -> Offer:
@@ -196,10 +172,6 @@ def _offer(
         return Offer(kind, kind.build(task, dtype, seed, progress), "")
     except (HypothesisError, InputError, ResourceError) as error:
         return Offer(kind, None, str(error))
-
-
-def _silent(stage: str, share: float | None, detail: str) -> None:
-    pass
 
 
 def _one_head(task: Task, dtype: Precision, seed: int, progress: Progress) -> Construction[Task]:

@@ -113,7 +113,7 @@ def _wanted(
         if digits is not None:
             raise InputError(f"digits = {digits}, expected none for a task of laws")
         logarithms = np.log(task.laws)
-        size = task.vocabulary_size
+        size = task.n_answers
         outputs = logarithms[:, :-1] - logarithms[:, -1:] if size > 1 else np.zeros((len(logarithms), 1))
         W_U = np.eye(max(1, size - 1), size) if size > 1 else np.zeros((1, 1))
         choices = [_Wanted(outputs, W_U, np.zeros(size), _ROOM["laws"], 0.0)]
@@ -132,7 +132,7 @@ def _wanted(
 
 def _named(task: Task, answers: Int64Array, labels: Int64Array, digits: int) -> _Wanted:
     grid = mixed_radix_code(len(answers), digits)
-    W_U, b_U = np.zeros((digits, task.vocabulary_size)), np.full(task.vocabulary_size, -float(digits))
+    W_U, b_U = np.zeros((digits, task.n_answers)), np.full(task.n_answers, -float(digits))
     W_U[:, answers], b_U[answers] = grid.columns, grid.shifts  # of the nearest point the logit is -digits / 8 or more
     return _Wanted(grid.points[labels], W_U, b_U, _ROOM["labels"], _MISS)
 

@@ -15,10 +15,9 @@ from constructions.memories.memory import build_memory
 from constructions.models.attention import features, last, logits
 from constructions.models.construction import Construction
 from constructions.models.exact_attention import exact_features, exact_last
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
-from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Counts, Task, make_task, smoothed_laws
 from constructions.unembeddings.unembedding import law_unembedding
@@ -40,7 +39,7 @@ class LeftOut:
     $F_t = E_t W_U$ with the unembedding of the transformer, so that the encoder has the form $E W$ of the paper.
 
     Args:
-        network: The transformer; rational, or rounded to float64.
+        model: The transformer; rational, or rounded to float64.
         contexts: All contexts, the kept ones first, `[M, S]`.
         kept: How many are kept, T.
         stream: The vectors $E_t$ of the encoder on the others, in the coordinates that W_U reads, `[M - T, d]`;
@@ -52,7 +51,7 @@ class LeftOut:
     Page: docs/claims/theorem_1_tail.md
     """
 
-    model: Model | ExactNetwork
+    model: Model
     contexts: Int64Array
     kept: int
     stream: Float64Array | fmpq_mat
@@ -101,16 +100,7 @@ def hold(
     if np.linalg.matrix_rank(change) < width:
         raise HypothesisError(_PLACE, "an invertible change of basis M", "M is singular")
     inverse = np.linalg.inv(change)
-    n_heads, _, d_head = front_end.W_V.shape
-    network = dana_network(
-        W_E=front_end.W_E,
-        W_pos=front_end.W_pos,
-        W_Q=front_end.W_Q,
-        W_K=front_end.W_K,
-        W_V=front_end.W_V,
-        W_O=(heads @ inverse).reshape(n_heads, d_head, width),
-        W_U=change @ unembedding,
-    )
+    network = front_end.network(heads @ inverse, change @ unembedding)
     return LeftOut(network, contexts, kept, stream[kept:] @ inverse, occurrences, laws)
 
 
@@ -163,7 +153,7 @@ def hold_exactly(
         for start in range(width, len(solution), d_head)
     ]
     left_out = fmpq_mat(len(rows) - kept, width, [entry for row in rows[kept:] for entry in row])
-    network = ExactNetwork(front_end, tuple(heads), change * unembedding)
+    network = exact_network(front_end, heads, change * unembedding)
     return LeftOut(network, contexts, kept, left_out * inverse, occurrences, laws)
 
 
@@ -371,11 +361,10 @@ def modules_instance(*, tokens: int, length: int, width: int, kept: int, seed: i
             held = hold(weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=occurrences)
         except HypothesisError:
             continue  # dependent features or a singular M: drawn again
-        if isinstance(held.model, Model):
-            missed = logits(held.model, contexts[:kept]) - stream[:kept] @ unembedding
-            error = float(np.abs(missed).max())
-            if error < smallest:
-                best, smallest = held, error
+        missed = logits(held.model, contexts[:kept]) - stream[:kept] @ unembedding
+        error = float(np.abs(missed).max())
+        if error < smallest:
+            best, smallest = held, error
     if best is None:
         raise HypothesisError(
             _PLACE,
@@ -404,7 +393,7 @@ def random_instance(seed: int, *, modules: bool = False) -> LeftOut:
 
     Example:
         >>> instance = random_instance(0)
-        >>> isinstance(instance.model, ExactNetwork), len(instance.contexts) > instance.kept
+        >>> instance.model.is_rational, len(instance.contexts) > instance.kept
         (True, True)
     """
     generator = np.random.default_rng((8, seed))
@@ -444,7 +433,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int, seed: int = 0) -> Le
             f"d_model = {d_model} more contexts than a multiple of d_head = {d_head}"
         )
     network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end="random", seed=seed).model
-    laws = smoothed_laws(task.tail_counts, task.vocabulary_size)
+    laws = smoothed_laws(task.tail_counts, task.n_answers)
     logarithms = np.log(laws)
     centred = logarithms - logarithms.mean(axis=1, keepdims=True)
     # Constants do not matter: the unembedding need not span them.
@@ -481,7 +470,7 @@ def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
         ([[0, 1], [1, 0], [1, 1]], [[0, 0]])
     """
     network = instance.model
-    if not isinstance(network, Model) or not isinstance(instance.stream, np.ndarray):
+    if network.is_rational or not isinstance(instance.stream, np.ndarray):
         raise InputError("instance has a rational network, expected float64 weights")
     predicted = np.concatenate([logits(network, instance.contexts[: instance.kept]), instance.stream @ network.W_U])
     powers = np.exp(predicted - predicted.max(axis=1, keepdims=True))
@@ -491,6 +480,7 @@ def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
         instance.contexts,
         Counts.from_rows(rows),
         vocabulary=tuple(map(str, range(network.d_vocab))),
+        answers=tuple(map(str, range(network.d_vocab_out))),
         facts=instance.kept,
         laws=laws,
     )

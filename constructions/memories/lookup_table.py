@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from constructions.encoders.association_memory import targets
 from constructions.errors import HypothesisError, InputError
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_floats, as_rationals
+from constructions.models.exact_network import ExactFrontEnd, as_floats, as_rationals, exact_network
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
@@ -59,7 +59,7 @@ def lookup_front_end(n_tokens: int, *, gap: int, position: Sequence[fmpq | float
     total = sum(p, fmpq(0))
     if total == 0:
         raise HypothesisError(_CLAIM, "a first position whose entries do not sum to 0", f"they sum to {total}")
-    identity = fmpq_mat(n_tokens, n_tokens, [int(i == j) for i in range(n_tokens) for j in range(n_tokens)])
+    identity = as_rationals(np.eye(n_tokens))
     queries, keys = [], []
     for r in range(n_tokens):
         queries.append(as_rationals([[1, (2 * int(c == r) - 1 - 2 * p[r]) / total] for c in range(n_tokens)]))
@@ -128,7 +128,7 @@ def lookup_output(wanted: Array, attention: Any, position: Sequence[Any]) -> Arr
 
 def exact_lookup_table(
     stream: fmpq_mat, W_U: fmpq_mat, *, gap: int, position: Sequence[fmpq | float] | None = None
-) -> ExactNetwork:
+) -> Model:
     r"""A rational network whose residual stream is a given one on every bigram.
 
     Args:
@@ -163,7 +163,7 @@ def exact_lookup_table(
     powers = fmpq(2) ** abs(gap)
     attention = powers / (1 + powers) if gap >= 0 else 1 / (1 + powers)
     outputs = lookup_output(wanted, attention, p)
-    return ExactNetwork(front_end, tuple(as_rationals(output) for output in outputs), W_U)
+    return exact_network(front_end, [as_rationals(output) for output in outputs], W_U)
 
 
 def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Model:

@@ -13,7 +13,6 @@ from constructions.features.full_rank_attention import front_end
 from constructions.features.minimum_norm import right_inverse
 from constructions.models.attention import features, last
 from constructions.models.model import Model
-from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 from constructions.unembeddings.coherence import Unembedding
 
@@ -53,16 +52,16 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
         >>> bool(np.abs(powers / powers.sum(axis=1, keepdims=True) - task.laws).max() < 1e-9)
         True
     """
-    if task.laws is None or task.vocabulary_size != len(unembedding.vectors):
+    if task.laws is None or task.n_answers != len(unembedding.vectors):
         raise InputError(
-            f"task has the target {task.target!r} over {task.vocabulary_size} tokens, expected laws over "
+            f"task has the target {task.target!r} over {task.n_answers} tokens, expected laws over "
             f"{len(unembedding.vectors)}, the rows of the unembedding"
         )
     strengths = strength(
         missing_mass(task.laws, task.labels),
         least=float(unembedding.least),
         kappa=float(unembedding.kappa),
-        n_tokens=task.vocabulary_size,
+        n_tokens=task.n_answers,
     )
     stream = strengths[:, np.newaxis] * unembedding.encoders[task.labels]
     d_model = unembedding.vectors.shape[1]
@@ -82,15 +81,7 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
         except HypothesisError:
             continue
         output = inverse.solve(stream - last(drawn, task.contexts))
-        return dana_network(
-            W_E=drawn.W_E,
-            W_pos=drawn.W_pos,
-            W_Q=drawn.W_Q,
-            W_K=drawn.W_K,
-            W_V=drawn.W_V,
-            W_O=output.reshape(n_heads, d_head, d_model),
-            W_U=unembedding.matrix(),
-        )
+        return drawn.network(output, unembedding.matrix())
     raise HypothesisError(
         _CLAIM, "features of rank T", f"none of {_DRAWS} draws of {n_heads} heads reaches rank {task.n_contexts}"
     )

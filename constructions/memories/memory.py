@@ -20,7 +20,6 @@ from constructions.memories.tail import TailFit, fit_tail, tail_bytes
 from constructions.models.attention import features, last
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
-from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
@@ -32,6 +31,10 @@ _GOOD_CONDITION = 1e5
 _ATTEMPTS = ((512, 8), (2048, 3))  # up to so many contexts, so many front ends are tried
 _LOOSE = 1e-3  # nats: an output that misses its targets by more is none
 _FEATURE_ENTRIES = 2**27  # default_heads asks for no more features than make T x P entries: 1 GiB
+
+
+def silent(stage: str, share: float | None, detail: str) -> None:
+    """Progress that nobody looks at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +131,7 @@ def build_memory(
         True
     """
     _check(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
-    clock = _Clock(progress or _silent)
+    clock = _Clock(progress or silent)
     with clock.stage("targets", f"{task.target} of {task.n_contexts} contexts"):
         W_U, targets = _targets(task, d_model, seed, clock.progress)
     builder = _Builder(task, W_U, targets, d_head, n_heads, front_end, seed, clock)
@@ -214,14 +217,15 @@ def estimate_bytes(
         >>> round(estimate_bytes(task, d_model=20, d_head=5, n_heads=1024) / 2**20)
         309
     """
-    size, width, n_contexts = task.vocabulary_size, n_heads * d_head, task.n_contexts
-    kind = resolved(front_end, d_vocab=size, n_ctx=task.context_length, d_model=d_model, n_heads=n_heads)
+    answers, width, n_contexts = task.n_answers, n_heads * d_head, task.n_contexts
+    tokens = task.vocabulary_size
+    kind = resolved(front_end, d_vocab=tokens, n_ctx=task.context_length, d_model=d_model, n_heads=n_heads)
     per_head = 2 * d_model * (query_dimension(kind, d_model=d_model, d_head=d_head) + d_head)
-    weights = n_heads * per_head + (2 * size + task.context_length) * d_model
-    coordinates = min(d_model, size)
+    weights = n_heads * per_head + (tokens + answers + task.context_length) * d_model
+    coordinates = min(d_model, answers)
     columns = width if width >= n_contexts else 2 * (width + d_model)  # with the skip connection they are joined
     solving = n_contexts * columns + n_contexts**2 + (4 * n_contexts + 3 * columns) * coordinates
-    laws = 0 if task.laws is None else 2 * n_contexts * size
+    laws = 0 if task.laws is None else 2 * n_contexts * answers
     total = 8 * (2 * weights + solving + laws)
     n_tail = len(task.tail_contexts)
     if tail == "fit" and n_tail:
@@ -385,15 +389,7 @@ class _Builder:
         residual: float,
         fit: TailFit | None,
     ) -> BuiltMemory:
-        network = dana_network(
-            W_E=front_end.W_E,
-            W_pos=front_end.W_pos,
-            W_Q=front_end.W_Q,
-            W_K=front_end.W_K,
-            W_V=front_end.W_V,
-            W_O=W_O.reshape(self.n_heads, self.d_head, -1),
-            W_U=W_U,
-        )
+        network = front_end.network(W_O, W_U)
         seconds = self.clock.seconds
         return BuiltMemory(network, route, front_end.kind, attempt, solver, condition, residual, fit, seconds)
 
@@ -417,7 +413,3 @@ def _check(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: st
         raise InputError(f"front_end is {front_end!r}, expected one of {', '.join(FRONT_ENDS)}")
     if tail not in TAILS:
         raise InputError(f"tail is {tail!r}, expected one of {', '.join(TAILS)}")
-
-
-def _silent(stage: str, share: float | None, detail: str) -> None:
-    pass

@@ -17,7 +17,7 @@ from constructions.encoders.scalar_label_code import LabelCode, scalar_label_cod
 from constructions.errors import CapacityError, InputError, ResourceError
 from constructions.features.single_value_heads import Run, SingleValueHeads, add_products
 from constructions.memories.levenberg_marquardt import levenberg_marquardt
-from constructions.memories.memory import Progress
+from constructions.memories.memory import Progress, silent
 from constructions.models.attention import logits
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
@@ -158,7 +158,7 @@ def newton_memory(
         if value < 1:
             raise InputError(f"{name} = {value}, expected at least 1")
     table = Table.of(task)
-    search = _Search(table, seeds, iterations, seed, progress or _silent)
+    search = _Search(table, seeds, iterations, seed, progress or silent)
     if resume is not None:
         search.take_up(resume)
     complete = True
@@ -230,21 +230,21 @@ class Table:
 
     def stored(self, shape: Shape) -> int:
         """Entries of all tensors of a network of this shape."""
-        return self._entries(shape, 2 * self.task.vocabulary_size)
+        return self._entries(shape, self.task.vocabulary_size + self.task.n_answers)
 
     def _entries(self, shape: Shape, vectors: int) -> int:
         width, query_width, heads = shape
         return width * (vectors + self.contexts.shape[1]) + 2 * heads * width * (query_width + 1)
 
     def network(self, shape: Shape, weights: Float64Array) -> Model:
-        r"""The network over the whole vocabulary, every entry rounded to float32.
+        r"""The network over all tokens and answers of the task, every entry rounded to float32.
 
         A token that is never read has the embedding 0. One that is never the answer has the mean of the columns of
         those that are: its logit is the mean of theirs, and the label is ahead of that by the mean of its leads.
         """
         small = self.heads(shape).network(weights.astype(np.float32).astype(np.float64))
-        size, width = self.task.vocabulary_size, shape.width
-        W_E, W_U = np.zeros((size, width)), np.empty((width, size))
+        W_E = np.zeros((self.task.vocabulary_size, shape.width))
+        W_U = np.empty((shape.width, self.task.n_answers))
         W_E[self.read] = small.W_E
         W_U[:] = small.W_U.mean(axis=1, keepdims=True)
         if len(self.answers) == 1:
@@ -353,10 +353,6 @@ def safe_shape(table: Table, per_fact: float) -> Shape:
     return shape
 
 
-def _silent(stage: str, share: float | None, detail: str) -> None:
-    pass
-
-
 def _leads(found: Float64Array, labels: Int64Array) -> Float64Array:
     """How far each label is ahead of the best other token, `[T]`; infinite where there is no other."""
     others = found.copy()
@@ -384,7 +380,7 @@ class _Search:
         """Go on from a model of an earlier search."""
         network, task = found.network, self.table.task
         sizes = (network.d_vocab, network.n_ctx, network.d_vocab_out)
-        wanted = (task.vocabulary_size, task.context_length, task.vocabulary_size)
+        wanted = (task.vocabulary_size, task.context_length, task.n_answers)
         if sizes != wanted:
             raise InputError(f"resume has tokens, positions and labels {sizes}, expected {wanted}")
         margin = self.table.margin(network)
@@ -459,7 +455,7 @@ class _Search:
     def _allowed(self, at_most: int) -> Shape:
         """The best shape that is stored in so many entries."""
         table = self.table
-        unused = 2 * table.task.vocabulary_size - len(table.read) - len(table.answers)
+        unused = table.task.vocabulary_size + table.task.n_answers - len(table.read) - len(table.answers)
         shapes = (best_shape(table, at_most - unused * width) for width in _WIDTHS)
         fitting = [shape for shape in shapes if shape is not None and table.stored(shape) <= at_most]
         if not fitting:

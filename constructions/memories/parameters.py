@@ -245,7 +245,7 @@ def _held(
                 task.contexts,
                 kept=task.n_contexts,
                 stream=stream,
-                unembedding=law_unembedding(width, task.vocabulary_size),
+                unembedding=law_unembedding(width, task.n_answers),
                 occurrences=task.counts.totals(),
             ).model
         except HypothesisError:

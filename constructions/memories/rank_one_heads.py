@@ -104,7 +104,7 @@ def _front_end(task: Task, width: int, heads: int, dtype: Precision, seed: tuple
         W_K=rng.standard_normal((heads, width, 1)),
         W_V=np.broadcast_to(np.eye(width), (heads, width, width)).copy(),
         W_O=np.zeros((heads, width, width)),
-        W_U=np.zeros((width, size)),
+        W_U=np.zeros((width, task.n_answers)),
     )
     return rounded_model(network, dtype)
 
@@ -131,7 +131,7 @@ def _solved(task: Task, front_end: Model, dtype: Precision) -> Model | None:
         along[1] += _AWAY / max(1.0, reach)
     output = np.zeros(width)
     output[1:] = along[1:] / (along[1:] @ along[1:])
-    W_U = np.zeros((width, task.vocabulary_size))
+    W_U = np.zeros((width, task.n_answers))
     W_U[0] = -1.0  # tokens that are never answers; a label that y is within a half of has the logit -1/8 or more
     W_U[:, answers] = np.outer(along, code.points)
     W_U[0, answers] += code.columns[0]

@@ -51,8 +51,10 @@ def require_fit(model: Model, task: Task | VectorTask) -> None:
         raise InputError("task has contexts of tokens, the model reads vectors")
     if task.context_length > model.n_ctx:
         raise InputError(f"task has contexts of {task.context_length} tokens, the model reads {model.n_ctx}")
-    if task.vocabulary_size != model.d_vocab_out:
-        raise InputError(f"task has {task.vocabulary_size} tokens, the model {model.d_vocab_out} logits")
+    if task.n_answers != model.d_vocab_out:
+        kind = "answers" if task.apart else "tokens"
+        hint = "; task.in_one_vocabulary() numbers them as tokens" if task.apart else ""
+        raise InputError(f"task has {task.n_answers} {kind}, the model {model.d_vocab_out} logits{hint}")
     most = max(int(tokens.max(initial=0)) for tokens in (task.contexts, task.tail_contexts))
     if not most < model.d_vocab:
         raise InputError(f"task has the token {most}, the model knows 0 .. {model.d_vocab - 1}")

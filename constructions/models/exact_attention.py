@@ -8,7 +8,8 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError, ResourceError
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_front_end
+from constructions.models.model import Model
 
 Int64Array = NDArray[np.int64]
 
@@ -77,18 +78,18 @@ def exact_features(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
     return _stacked(rows, front_end.n_heads * front_end.d_head)
 
 
-def exact_logits(network: ExactNetwork, contexts: Int64Array) -> fmpq_mat:
+def exact_logits(network: Model, contexts: Int64Array) -> fmpq_mat:
     r"""The logits $(x_S + \sum_h A^h W_V^h W_O^h) W_U$ at the last position, exactly: `[T, N]`, in nats.
 
     Args:
-        network: The rational network.
+        network: A rational model of one attention with a skip connection.
         contexts: Tokens, `[T, S]`.
 
     Returns:
         A row for each context.
 
     Raises:
-        InputError: Contexts that are not tokens of this network.
+        InputError: Contexts that are not tokens of this network, or a model of another shape.
         HypothesisError: A score that is no integer multiple of ln 2.
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
 
@@ -96,19 +97,15 @@ def exact_logits(network: ExactNetwork, contexts: Int64Array) -> fmpq_mat:
 
     Example:
         >>> one = fmpq_mat(1, 1, [1])
+        >>> from constructions.models.exact_network import exact_network
         >>> front = ExactFrontEnd(fmpq_mat(2, 1, [0, 1]), fmpq_mat(2, 1, [0, 1]), (one,), (one,), (one,))
-        >>> exact_logits(ExactNetwork(front, (one,), fmpq_mat(1, 2, [5, 0])), np.array([[0, 1]]))
+        >>> exact_logits(exact_network(front, (one,), fmpq_mat(1, 2, [5, 0])), np.array([[0, 1]]))
         [330/17, 0]
     """
-    front_end = network.front_end
-    stream = exact_last(front_end, contexts)
-    if front_end.n_heads:
-        outputs = _stacked(
-            [row for output in network.W_O for row in output.tolist()],
-            front_end.d_model,
-        )
-        stream = stream + exact_features(front_end, contexts) * outputs
-    return stream * network.W_U
+    front_end = exact_front_end(network)
+    outputs = as_rationals(network.W_O.reshape(-1, network.d_model))
+    stream = exact_last(front_end, contexts) + exact_features(front_end, contexts) * outputs
+    return stream * as_rationals(network.W_U)
 
 
 def _head(inputs: list[list[list[fmpq]]], bilinear: fmpq_mat, value: fmpq_mat) -> list[list[fmpq]]:

@@ -4,6 +4,7 @@ Page: docs/claims/generic_embeddings.md
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, Block, Normalization, Tensor, tensor_fields
 from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.models.shapes import dana_tensors
 
 Float64Array = NDArray[np.float64]
 
@@ -94,9 +95,8 @@ class ExactFrontEnd:
         return self.W_V[0].ncols() if self.W_V else 0
 
 
-@dataclass(frozen=True, eq=False)
-class ExactNetwork:
-    r"""A whole network over the rationals: a front end, the outputs of its heads, and the unembedding.
+def exact_network(front_end: ExactFrontEnd, W_O: Sequence[fmpq_mat], W_U: fmpq_mat) -> Model:
+    r"""The rational model of one attention with a skip connection: a front end, its outputs and the unembedding.
 
     Its logits are $(x_S + \sum_h A^h W_V^h W_O^h) W_U$ at the last position, rational numbers in nats.
 
@@ -104,6 +104,9 @@ class ExactNetwork:
         front_end: Embeddings, queries, keys and values.
         W_O: Output of each head, H matrices `[d_h, d]`.
         W_U: The unembedding, `[d, N_out]`.
+
+    Returns:
+        The model, with one silent head (all its weights zero) if the front end has none.
 
     Raises:
         InputError: Shapes that do not fit together; names the matrix.
@@ -113,48 +116,50 @@ class ExactNetwork:
     Example:
         >>> one = fmpq_mat(1, 1, [1])
         >>> front = ExactFrontEnd(fmpq_mat(2, 1, [0, 1]), fmpq_mat(1, 1, [0]), (one,), (one,), (one,))
-        >>> network = ExactNetwork(front, (one,), fmpq_mat(1, 2, [fmpq(1, 3), 0])).rounded()
+        >>> network = rounded(exact_network(front, (one,), fmpq_mat(1, 2, [fmpq(1, 3), 0])))
         >>> network.W_U, float(network.W_Q[0, 0, 0])
         (array([[0.33333333, 0.        ]]), 0.6931471805599453)
     """
-
-    front_end: ExactFrontEnd
-    W_O: tuple[fmpq_mat, ...]
-    W_U: fmpq_mat
-
-    def __post_init__(self) -> None:
-        front_end = self.front_end
-        if len(self.W_O) != front_end.n_heads:
-            raise InputError(f"W_O has {len(self.W_O)} heads, expected {front_end.n_heads}")
-        for head, output in enumerate(self.W_O):
-            expected = (front_end.d_head, front_end.d_model)
-            _require(_shape(output) == expected, f"W_O[{head}]", output, str(list(expected)))
-        _require(self.W_U.nrows() == front_end.d_model, "W_U", self.W_U, f"[{front_end.d_model}, N]")
-
-    def rounded(self) -> Model:
-        r"""The float64 network nearest to this one, as `rounded` makes it.
-
-        Returns:
-            The network, with one silent head (all its weights zero) if this one has none.
-
-        Raises:
-            InputError: An entry beyond the range of float64, or sizes that fit no network (such as d_h > d).
-
-        Page: docs/claims/generic_embeddings.md
-        """
-        front_end = self.front_end
+    if len(W_O) != front_end.n_heads:
+        raise InputError(f"W_O has {len(W_O)} heads, expected {front_end.n_heads}")
+    for head, output in enumerate(W_O):
+        expected = (front_end.d_head, front_end.d_model)
+        _require(_shape(output) == expected, f"W_O[{head}]", output, str(list(expected)))
+    _require(W_U.nrows() == front_end.d_model, "W_U", W_U, f"[{front_end.d_model}, N]")
+    if not W_O:
         nothing = fmpq_mat(front_end.d_model, 1)
-        W_Q, W_K, W_V = (heads or (nothing,) for heads in (front_end.W_Q, front_end.W_K, front_end.W_V))
-        network = dana_network(
-            W_E=_array(front_end.W_E),
-            W_pos=_array(front_end.W_pos),
-            W_Q=np.stack([_array(query) for query in W_Q]),
-            W_K=np.stack([_array(key) for key in W_K]),
-            W_V=np.stack([_array(value) for value in W_V]),
-            W_O=np.stack([_array(output) for output in self.W_O or (nothing.transpose(),)]),
-            W_U=_array(self.W_U),
-        )
-        return rounded(network)
+        front_end = replace(front_end, W_Q=(nothing,), W_K=(nothing,), W_V=(nothing,))
+        W_O = (nothing.transpose(),)
+    heads = (front_end.W_Q, front_end.W_K, front_end.W_V, W_O)
+    W_Q, W_K, W_V, output = (np.stack([_array(matrix) for matrix in matrices]) for matrices in heads)
+    attention = Attention(W_Q, W_K, W_V, output)
+    return Model(blocks=(attention,), W_U=_array(W_U), W_E=_array(front_end.W_E), W_pos=_array(front_end.W_pos))
+
+
+def exact_front_end(model: Model) -> ExactFrontEnd:
+    """The embeddings and heads of a rational model of one attention with a skip connection.
+
+    Args:
+        model: As `exact_network` makes it.
+
+    Returns:
+        The front end.
+
+    Raises:
+        InputError: A model of another shape, or of float64 tensors.
+
+    Page: docs/claims/generic_embeddings.md
+
+    Example:
+        >>> one = fmpq_mat(1, 1, [1])
+        >>> front = ExactFrontEnd(fmpq_mat(2, 1, [0, 1]), fmpq_mat(1, 1, [0]), (one,), (one,), (one,))
+        >>> exact_front_end(exact_network(front, (one,), one)).W_E.tolist()
+        [[0], [1]]
+    """
+    _require_rational(model)
+    parts = dana_tensors(model)
+    heads = (tuple(as_rationals(matrix) for matrix in parts[name]) for name in ("W_Q", "W_K", "W_V"))
+    return ExactFrontEnd(as_rationals(model.W_E), as_rationals(model.W_pos), *heads)
 
 
 def rounded(model: Model) -> Model:
@@ -181,8 +186,7 @@ def rounded(model: Model) -> Model:
         >>> float(model.W_K[0, 0, 0]), float(model.W_Q[0, 0, 0]) == 1 / 3 * math.log(2)
         (0.3333333333333333, True)
     """
-    if not model.is_rational:
-        raise InputError("the model has float64 tensors, expected rationals")
+    _require_rational(model)
     tensors = {name: _nearest(getattr(model, name)) for name in ("W_E", "W_pos", "W_U", "b_U")}
     return Model(blocks=tuple(_rounded_block(block) for block in model.blocks), **tensors)
 
@@ -276,6 +280,11 @@ def _rational(entry: Any) -> fmpq:
 
 def _shape(matrix: fmpq_mat) -> tuple[int, int]:
     return matrix.nrows(), matrix.ncols()
+
+
+def _require_rational(model: Model) -> None:
+    if not model.is_rational:
+        raise InputError("the model has float64 tensors, expected rationals")
 
 
 def _require(holds: bool, name: str, matrix: fmpq_mat, expected: str) -> None:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
+
 Float64Array = NDArray[np.float64]
 
 
@@ -27,3 +30,13 @@ class FrontEnd:
     W_Q: Float64Array
     W_K: Float64Array
     W_V: Float64Array
+
+    def network(self, W_O: Float64Array, W_U: Float64Array) -> Model:
+        """The network with these outputs of the heads, one below the other, `[n_heads * d_head, d_model]`, and `W_U`.
+
+        Raises:
+            InputError: A tensor of a wrong shape or type, or with a NaN or an infinity; names it.
+        """
+        n_heads, d_model, d_head = self.W_V.shape
+        W_O = W_O.reshape(n_heads, d_head, d_model)
+        return dana_network(self.W_E, self.W_pos, self.W_Q, self.W_K, self.W_V, W_O, W_U)

@@ -20,6 +20,7 @@ Float64Array = NDArray[np.float64]
 
 _PLAIN = ("contexts", "next_tokens", "weights", "laws")
 _COUNTS = ("counts_indptr", "counts_indices", "counts_data")
+_NAMES = ("vocabulary", "answers")
 _MOST_CONTEXTS = 2**22
 _LARGEST_VOCABULARY = 2**22
 
@@ -28,8 +29,8 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
     """Read the arguments of `array_task` from an ``.npz`` file.
 
     Args:
-        path: A file with the array `contexts` and some of `next_tokens`, `weights`, `laws`, `vocabulary` and the three
-            arrays `counts_indptr`, `counts_indices`, `counts_data`.
+        path: A file with the array `contexts` and some of `next_tokens`, `weights`, `laws`, `vocabulary`, `answers` and
+            the three arrays `counts_indptr`, `counts_indices`, `counts_data`.
 
     Returns:
         The arguments by name.
@@ -49,20 +50,12 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
         >>> task.contexts.tolist(), task.labels.tolist()
         ([[0, 1], [1, 1]], [1, 0])
     """
-    path = Path(path)
-    try:
-        file = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise FileFormatError(f"{path} holds a single array, expected an .npz file of named arrays")
-        with file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise FileFormatError(f"{path} is not a readable .npz file of arrays: {error}") from None
-    unknown = sorted(set(arrays) - {*_PLAIN, *_COUNTS, "vocabulary"})
+    arrays = named_arrays(path)
+    unknown = sorted(set(arrays) - {*_PLAIN, *_COUNTS, *_NAMES})
     if unknown or "contexts" not in arrays:
         raise FileFormatError(
             f"{path} holds the arrays {sorted(arrays)}, expected contexts and some of "
-            f"{', '.join((*_PLAIN[1:], 'vocabulary', *_COUNTS))}"
+            f"{', '.join((*_PLAIN[1:], *_NAMES, *_COUNTS))}"
         )
     result: dict[str, Any] = {name: arrays[name] for name in _PLAIN if name in arrays}
     given = [name for name in _COUNTS if name in arrays]
@@ -70,12 +63,29 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
         if len(given) < len(_COUNTS):
             raise FileFormatError(f"{path} holds {', '.join(given)}, expected all of {', '.join(_COUNTS)} or none")
         result["counts"] = Counts(*(arrays[name] for name in _COUNTS))
-    if "vocabulary" in arrays:
-        names = arrays["vocabulary"]
+    for kind in [kind for kind in _NAMES if kind in arrays]:
+        names = arrays[kind]
         if names.ndim != 1 or names.dtype.kind != "U":
-            raise FileFormatError(f"{path}: vocabulary is {names.dtype} of shape {names.shape}, expected texts [N]")
-        result["vocabulary"] = tuple(names.tolist())
+            raise FileFormatError(f"{path}: {kind} is {names.dtype} of shape {names.shape}, expected a list of texts")
+        result[kind] = tuple(names.tolist())
     return result
+
+
+def named_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an ``.npz`` file by name; nothing in it is unpickled.
+
+    Raises:
+        FileFormatError: The file is missing, truncated, or no such archive.
+    """
+    path = Path(path)
+    try:
+        file = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise FileFormatError(f"{path} holds a single array, expected an .npz file of named arrays")
+        with file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise FileFormatError(f"{path} is not a readable .npz file of arrays: {error}") from None
 
 
 def array_task(
@@ -86,6 +96,7 @@ def array_task(
     counts: Counts | None = None,
     laws: Float64Array | None = None,
     vocabulary: tuple[str, ...] | int | None = None,
+    answers: tuple[str, ...] | int | None = None,
     target: Target = "laws",
     facts: int | None = None,
     mass: Fraction | float | None = None,
@@ -102,9 +113,11 @@ def array_task(
         next_tokens: The token after each context, `[M]`.
         weights: How often each row occurs, positive integers, `[M]`; once by default. Not beside `counts`.
         counts: Counts of the next tokens, M rows.
-        laws: Laws to be memorized instead of smoothed counts, `[M, N]`: of full support for the target ``laws``; for
-            ``labels`` only their modes matter.
+        laws: Laws to be memorized instead of smoothed counts, `[M, N]`, or `[M, K]` beside `answers`: of full
+            support for the target ``laws``; for ``labels`` only their modes matter.
         vocabulary: The texts of the tokens or their number, $N$; by default the numbers up to the largest that occurs.
+        answers: The texts of the answers or their number, $K$: then `next_tokens`, `counts` and `laws` are numbered by
+            them; by default the tokens are the answers too.
         target: ``"laws"`` or ``"labels"``.
         facts: How many contexts to memorize, the most frequent ones; all by default.
         mass: Instead of `facts`, the share of all occurrences that the memorized contexts must hold.
@@ -147,14 +160,16 @@ def array_task(
     if counts is None or len(counts) != len(contexts):
         raise InputError(f"contexts has {len(contexts)} rows, but counts has {0 if counts is None else len(counts)}")
 
-    largest = int(max(contexts.max(), counts.indices.max(), -1 if laws is None else laws.shape[1] - 1))
-    names = _names(vocabulary, largest + 1)
-    if largest >= len(names):
-        raise InputError(f"the token {largest} occurs, expected tokens 0 .. {len(names) - 1} of the vocabulary")
-    if laws is not None and laws.shape[1] != len(names):
-        raise InputError(f"laws has shape {laws.shape}, expected one column for each of the {len(names)} tokens")
+    read, answered = contexts.max(), max(counts.indices.max(), -1 if laws is None else laws.shape[1] - 1)
+    names = _named("vocabulary", "token", vocabulary, int(read if answers is not None else max(read, answered)))
+    following = names if answers is None else _named("answers", "answer", answers, int(answered))
+    if laws is not None and laws.shape[1] != len(following):
+        kind = "tokens" if answers is None else "answers"
+        raise InputError(f"laws has shape {laws.shape}, expected one column for each of the {len(following)} {kind}")
     laws = laws if target == "laws" else None
-    return make_task(contexts, counts, vocabulary=names, target=target, facts=facts, mass=mass, laws=laws)
+    return make_task(
+        contexts, counts, vocabulary=names, answers=following, target=target, facts=facts, mass=mass, laws=laws
+    )
 
 
 def all_contexts(n_tokens: int, length: int) -> Int64Array:
@@ -225,14 +240,18 @@ def enumerated_task(
     return array_task(contexts, laws=laws, vocabulary=n_tokens, target=target)
 
 
-def _names(vocabulary: tuple[str, ...] | int | None, at_least: int) -> tuple[str, ...]:
-    """The texts of the tokens, which are their numbers where none are given."""
-    if isinstance(vocabulary, tuple):
-        return vocabulary
-    size = at_least if vocabulary is None else vocabulary
-    if not 1 <= size <= _LARGEST_VOCABULARY:
-        raise InputError(f"there are {size} tokens, expected 1 .. 2**22: number them from 0 without gaps")
-    return tuple(map(str, range(size)))
+def _named(name: str, kind: str, given: tuple[str, ...] | int | None, largest: int) -> tuple[str, ...]:
+    """The texts of tokens up to the largest that occurs, which are their numbers where none are given."""
+    if isinstance(given, tuple):
+        names = given
+    else:
+        size = largest + 1 if given is None else given
+        if not 1 <= size <= _LARGEST_VOCABULARY:
+            raise InputError(f"there are {size} {kind}s, expected 1 .. 2**22: number them from 0 without gaps")
+        names = tuple(map(str, range(size)))
+    if largest >= len(names):
+        raise InputError(f"the {kind} {largest} occurs, expected {kind}s 0 .. {len(names) - 1} of {name}")
+    return names
 
 
 def _added_up(contexts: Int64Array, following: Int64Array, weight: Int64Array) -> tuple[Int64Array, Counts]:

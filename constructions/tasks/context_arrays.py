@@ -3,8 +3,6 @@
 Page: docs/claims/assumptions.md
 """
 
-import io
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, InputError
+from constructions.tasks.arrays import named_arrays
 
 Float64Array = NDArray[np.float64]
 
@@ -41,15 +40,7 @@ def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
         >>> contexts.shape, queries.shape
         ((1, 2, 3), (5, 3))
     """
-    path = Path(path)
-    try:
-        file = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise FileFormatError(f"{path} holds a single array, expected an .npz file of named arrays")
-        with file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise FileFormatError(f"{path} is not a readable .npz file of arrays: {error}") from None
+    arrays = named_arrays(path)
     if set(arrays) != {"contexts", "queries"}:
         raise FileFormatError(f"{path} holds the arrays {sorted(arrays)}, expected contexts and queries")
     contexts, queries = (_numbers(name, arrays[name]) for name in ("contexts", "queries"))

@@ -123,7 +123,10 @@ def table_task(
     A row holds the tokens of a context, the token that follows, and, if there are weights, how often it follows. Cells
     are taken as written: a number is a token like any other unless it stands in the column of weights. Which column
     that is, is never guessed from numbers: it is the last one if `weights` is true, or if there is a `header` whose
-    last name is ``weight``. Blank lines are skipped. The vocabulary is that of all cells, in order of appearance.
+    last name is ``weight``. Blank lines are skipped. What is read and what is answered have a vocabulary each, that of
+    the cells of contexts and that of the tokens that follow, in order of appearance, so that a model needs no embedding
+    of what is never read, and no logit of what is never an answer. Where the same tokens are read and answered, it is
+    one vocabulary.
 
     Args:
         table: The rows.
@@ -149,8 +152,8 @@ def table_task(
 
     Example:
         >>> task = table_task("France,capital,Paris\\nFrance,river,Seine\\nPeru,capital,Lima\\n")
-        >>> [task.vocabulary[label] for label in task.labels]
-        ['Paris', 'Seine', 'Lima']
+        >>> task.vocabulary, [task.answers[label] for label in task.labels]
+        (('France', 'capital', 'river', 'Peru'), ['Paris', 'Seine', 'Lima'])
     """
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise InputError(f"delimiter = {delimiter!r}, expected one character other than a quote or a line end")
@@ -197,8 +200,9 @@ def facts_task(
     Page: docs/task.md
 
     Example:
-        >>> facts_task([("France", "capital", "Paris")]).vocabulary
-        ('France', 'capital', 'Paris')
+        >>> task = facts_task([("France", "capital", "Paris")])
+        >>> task.vocabulary, task.answers
+        (('France', 'capital'), ('Paris',))
     """
     found = _facts([(i, list(row)) for i, row in enumerate(rows, 1)], weighted=weights, place="fact {}")
     if not found:
@@ -209,13 +213,15 @@ def facts_task(
 def _task(
     found: list[tuple[int, Fact]], *, place: str, target: Target, facts: int | None, mass: Fraction | float | None
 ) -> Task:
-    number: dict[str, int] = {}
+    read = {cell: i for i, cell in enumerate(dict.fromkeys(c for _, (cells, _, _) in found for c in cells))}
+    answers = {cell: i for i, cell in enumerate(dict.fromkeys(following for _, (_, following, _) in found))}
+    if set(answers) == set(read):
+        answers = read
     follows: dict[tuple[int, ...], dict[int, int]] = {}
     line_of: dict[tuple[tuple[int, ...], int], int] = {}
     repeated = []
     for line, (context, next_token, weight) in found:
-        *tokens, following = (number.setdefault(token, len(number)) for token in (*context, next_token))
-        key = tuple(tokens)
+        key, following = tuple(read[token] for token in context), answers[next_token]
         if (key, following) in line_of:
             repeated.append(
                 f"{place.format(line)} repeats {place.split()[0]} {line_of[key, following]}: "
@@ -226,11 +232,12 @@ def _task(
         follows.setdefault(key, {})[following] = weight
     _refuse(repeated)
     if target == "labels":
-        _refuse(_contradictions(follows, line_of, list(number), place))
+        _refuse(_contradictions(follows, line_of, list(read), list(answers), place))
     return make_task(
         np.array(list(follows), dtype=np.int64),
         Counts.from_rows(list(follows.values())),
-        vocabulary=tuple(number),
+        vocabulary=tuple(read),
+        answers=tuple(answers),
         target=target,
         facts=facts,
         mass=mass,
@@ -293,7 +300,8 @@ def _is_weight(cell: str) -> bool:
 def _contradictions(
     follows: dict[tuple[int, ...], dict[int, int]],
     line_of: dict[tuple[tuple[int, ...], int], int],
-    vocabulary: list[str],
+    read: list[str],
+    answers: list[str],
     place: str,
 ) -> list[str]:
     found = []
@@ -303,7 +311,7 @@ def _contradictions(
         first, *others = (token for token, weight in weight_of.items() if weight == heaviest)
         found += [
             f"{kind}s {line_of[context, first]} and {line_of[context, other]}{rest} contradict each other: "
-            f"{_shown([vocabulary[token] for token in context])} -> {vocabulary[first]!r} and {vocabulary[other]!r} "
+            f"{_shown([read[token] for token in context])} -> {answers[first]!r} and {answers[other]!r} "
             "with equal weight; make one of them heavier, or take the target 'laws'"
             for other in others
         ]

@@ -113,6 +113,12 @@ class Counts:
         positions = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][order] - indptr[:-1], lengths)
         return Counts(indptr, self.indices[positions], self.data[positions])
 
+    def renumbered(self, new: Int64Array) -> "Counts":
+        """The same counts for tokens `new[i]` instead of i, pairwise distinct."""
+        rows = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        order = np.lexsort((new[self.indices], rows))
+        return Counts(self.indptr, new[self.indices][order], self.data[order])
+
     def dense(self, start: int, stop: int, width: int) -> Int64Array:
         """The rows `start .. stop - 1` as a dense array `[stop - start, width]`."""
         part = self.rows(start, stop)
@@ -141,17 +147,19 @@ class Task:
 
     Args:
         target: ``"laws"`` or ``"labels"``.
-        vocabulary: The texts of the $N$ tokens.
+        vocabulary: The texts of the $N$ tokens that are read.
         contexts: The memorized contexts, most frequent first, pairwise distinct, `[T, S]`.
-        counts: Counts of the next token after each of them, $T$ rows.
-        labels: For ``labels`` the next token to be memorized, for ``laws`` the mode of the law, `[T]`.
-        laws: The laws for the target ``laws``, `[T, N]`, positive; `None` for ``labels``.
+        counts: Counts of the answers after each of them, $T$ rows.
+        labels: For ``labels`` the answer to be memorized, for ``laws`` the mode of the law, `[T]`.
+        laws: The laws for the target ``laws``, `[T, K]`, positive; `None` for ``labels``.
         prior: Frequency of each memorized context among all contexts of the text, `[T]`.
         tail_contexts: The contexts that are not memorized, `[M - T, S]`.
-        tail_counts: Counts of the next token after each of those, $M - T$ rows.
+        tail_counts: Counts of the answers after each of those, $M - T$ rows.
         origin: Where the targets come from; empty: what the counts say of them. It is checked: ``smoothed counts`` are
             `smoothed_laws`, ``most frequent`` the first maxima of the counts, a ``table`` has one next token for each
             context.
+        answers: The texts of the $K$ answers, which counts, labels and laws are numbered by; empty: the tokens that are
+            read are the answers too, as in a text.
 
     Raises:
         InputError: A field of a wrong shape or range, a context that occurs twice, or targets that are not what
@@ -177,11 +185,14 @@ class Task:
     tail_contexts: Int64Array
     tail_counts: Counts
     origin: Origin | Literal[""] = ""
+    answers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.target not in ("laws", "labels"):
             raise InputError(f"target is {self.target!r}, expected 'laws' or 'labels'")
-        object.__setattr__(self, "vocabulary", _checked_vocabulary(self.vocabulary))
+        object.__setattr__(self, "vocabulary", _checked_names("vocabulary", self.vocabulary))
+        answers = _checked_names("answers", self.answers) if len(self.answers) else self.vocabulary
+        object.__setattr__(self, "answers", self.vocabulary if answers == self.vocabulary else answers)
         for name, dimensions in (("contexts", 2), ("labels", 1), ("tail_contexts", 2)):
             object.__setattr__(self, name, _frozen_integers(name, getattr(self, name), dimensions=dimensions))
         for name, dimensions in (("prior", 1), ("laws", 2)):
@@ -206,8 +217,8 @@ class Task:
                 raise InputError(f"{name} has tokens in [{tokens.min()}, {tokens.max()}], expected 0 .. {width - 1}")
             if len(counts) != len(tokens):
                 raise InputError(f"{name} has {len(tokens)} rows, but its counts have {len(counts)}")
-            if len(counts.indices) and counts.indices.max() >= width:
-                raise InputError(f"counts of {name}: token {counts.indices.max()}, expected 0 .. {width - 1}")
+            if len(counts.indices) and counts.indices.max() >= self.n_answers:
+                raise InputError(f"counts of {name}: answer {counts.indices.max()}, expected 0 .. {self.n_answers - 1}")
         everything = np.concatenate([self.contexts, self.tail_contexts])
         distinct = len(np.unique(everything, axis=0))
         if distinct != len(everything):
@@ -219,7 +230,7 @@ class Task:
             raise InputError("prior must be the frequency of each context: the sum of its counts over the grand total")
 
     def _check_target(self) -> None:
-        shape = (self.n_contexts, self.vocabulary_size)
+        shape = (self.n_contexts, self.n_answers)
         if self.labels.shape != shape[:1]:
             raise InputError(f"labels has shape {self.labels.shape}, expected {shape[:1]}")
         if self.labels.min() < 0 or self.labels.max() >= shape[1]:
@@ -247,7 +258,7 @@ class Task:
         if self.laws is None:
             if (self.labels == self.counts.first_maxima()).all():
                 found = "most frequent"
-        elif _are_smoothed(self.laws, self.counts, self.vocabulary_size):
+        elif _are_smoothed(self.laws, self.counts, self.n_answers):
             found = "smoothed counts"
         one_each = found == "most frequent" and len(self.counts.indices) == len(self.counts)
         if self.origin not in ("", found, "own", *(["table"] if one_each else [])):
@@ -266,8 +277,18 @@ class Task:
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of tokens, N."""
+        """Number of tokens that are read, N."""
         return len(self.vocabulary)
+
+    @property
+    def n_answers(self) -> int:
+        """Number of answers, K: of the labels and of the entries of a law."""
+        return len(self.answers)
+
+    @property
+    def apart(self) -> bool:
+        """Whether the answers have a vocabulary of their own."""
+        return self.answers is not self.vocabulary
 
     @property
     def n_all(self) -> int:
@@ -275,7 +296,7 @@ class Task:
         return len(self.contexts) + len(self.tail_contexts)
 
     def modes(self, rows: slice | Int64Array = slice(None)) -> NDArray[np.bool_]:
-        """Where the target of these contexts, by default of all, is largest, `[contexts, N]`.
+        """Where the target of these contexts, by default of all, is largest, `[contexts, K]`.
 
         For ``laws`` every position of the largest value of the law (a law may have several modes), for ``labels`` the
         label alone.
@@ -283,7 +304,7 @@ class Task:
         if self.laws is not None:
             part = self.laws[rows]
             return part == part.max(axis=1, keepdims=True)
-        result = np.zeros((len(self.labels[rows]), self.vocabulary_size), dtype=bool)
+        result = np.zeros((len(self.labels[rows]), self.n_answers), dtype=bool)
         result[np.arange(len(result)), self.labels[rows]] = True
         return result
 
@@ -306,18 +327,68 @@ class Task:
         }
         if self.laws is not None:
             arrays["laws"] = self.laws
+        if self.apart:
+            arrays["answers"] = np.array(self.answers)
         return arrays
 
     def sha256(self) -> str:
-        """Hash of the target, its origin, the vocabulary and the numeric arrays, in hexadecimal.
+        """Hash of the target, its origin, the vocabularies and the numeric arrays, in hexadecimal.
 
-        First the canonical JSON of ``[target, origin, [token, ..]]``; then for each numeric array in the order of
-        `arrays` the ASCII text ``name:d1,d2,..;`` and its little-endian 8-byte entries (int64 or float64).
+        First the canonical JSON of ``[target, origin, [token, ..]]``, or of ``[target, origin, [token, ..],
+        [answer, ..]]`` where the answers are `apart`; then for each numeric array in the order of `arrays` the ASCII
+        text ``name:d1,d2,..;`` and its little-endian 8-byte entries (int64 or float64).
         """
-        arrays = self.arrays()
-        for name in ("target", "origin", "vocabulary"):
-            del arrays[name]
-        return arrays_sha256([self.target, self.origin, list(self.vocabulary)], arrays)
+        numeric = {name: array for name, array in self.arrays().items() if array.dtype.kind != "U"}
+        names = [list(self.vocabulary), *([list(self.answers)] if self.apart else [])]
+        return arrays_sha256([self.target, self.origin, *names], numeric)
+
+    def names(self) -> tuple[str, ...]:
+        """The tokens that are read, then the answers that are not among them."""
+        return tuple(dict.fromkeys((*self.vocabulary, *self.answers)))
+
+    def in_one_vocabulary(self) -> "Task":
+        """The same facts over one vocabulary, `names`.
+
+        So they fit a model that reads what it writes. Labels and counts are numbered anew; laws are smoothed anew, over
+        all tokens.
+
+        Returns:
+            The task; itself if it has one vocabulary.
+
+        Raises:
+            InputError: Laws that are no smoothed counts: they give the tokens that are only read no mass.
+
+        Page: docs/task.md
+
+        Example:
+            >>> from constructions.tasks.table import table_task
+            >>> task = table_task("Lima,in,Peru\\nPeru,in,America\\n")
+            >>> task.vocabulary, task.answers, task.labels.tolist()
+            (('Lima', 'in', 'Peru'), ('Peru', 'America'), [0, 1])
+            >>> task.in_one_vocabulary().vocabulary, task.in_one_vocabulary().labels.tolist()
+            (('Lima', 'in', 'Peru', 'America'), [2, 3])
+        """
+        if not self.apart:
+            return self
+        if self.laws is not None and self.origin != "smoothed counts":
+            raise InputError("laws are not smoothed counts, expected such: others have no mass for tokens only read")
+        number = {name: i for i, name in enumerate(self.names())}
+        new = np.array([number[name] for name in self.answers], dtype=np.int64)
+        counts, tail_counts = (each.renumbered(new) for each in (self.counts, self.tail_counts))
+        laws = None if self.laws is None else smoothed_laws(counts, len(number))
+        return Task(
+            target=self.target,
+            vocabulary=tuple(number),
+            contexts=self.contexts,
+            counts=counts,
+            labels=new[self.labels] if laws is None else laws.argmax(axis=1).astype(np.int64),
+            laws=laws,
+            prior=self.prior,
+            tail_contexts=self.tail_contexts,
+            tail_counts=tail_counts,
+            # Of several most frequent answers another one may be the first now.
+            origin="" if self.origin == "most frequent" else self.origin,
+        )
 
     def save(self, path: Path) -> None:
         """Write the arrays to `path` as an uncompressed ``.npz``, atomically; equal tasks give equal bytes."""
@@ -342,17 +413,21 @@ class Task:
         try:
             laws = arrays.pop("laws", None)
             target, origin, vocabulary = (arrays.pop(name) for name in ("target", "origin", "vocabulary"))
-            texts = [(each.ndim, each.dtype.kind) for each in (target, origin, vocabulary)]
-            if texts != [(0, "U"), (0, "U"), (1, "U")]:
+            answers = arrays.pop("answers", vocabulary)
+            texts = [(each.ndim, each.dtype.kind) for each in (target, origin, vocabulary, answers)]
+            if texts != [(0, "U"), (0, "U"), (1, "U"), (1, "U")]:
                 raise FileFormatError(
-                    f"{path} is not a task: target and origin must be one text, and vocabulary a list of texts"
+                    f"{path} is not a task: target and origin must be one text, vocabulary and answers lists of texts"
                 )
+            if answers is not vocabulary and answers.tolist() in ([], vocabulary.tolist()):
+                raise FileFormatError(f"{path} is not a task: answers are empty, or the vocabulary once more")
             if not origin.item():
                 raise FileFormatError(f"{path} is not a task: origin is empty")
             task = cls(
                 target=target.item(),  # type: ignore[arg-type]
                 origin=origin.item(),  # type: ignore[arg-type]
                 vocabulary=tuple(vocabulary.tolist()),
+                answers=tuple(answers.tolist()),
                 counts=Counts(*(arrays.pop(f"counts_{part}") for part in ("indptr", "indices", "data"))),
                 tail_counts=Counts(*(arrays.pop(f"tail_counts_{part}") for part in ("indptr", "indices", "data"))),
                 laws=laws,
@@ -367,19 +442,19 @@ class Task:
         return task
 
 
-def smoothed_laws(counts: Counts, vocabulary_size: int) -> Float64Array:
-    r"""Empirical laws smoothed to full support, as probabilities, `[rows, N]`.
+def smoothed_laws(counts: Counts, n_answers: int) -> Float64Array:
+    r"""Empirical laws smoothed to full support, as probabilities, `[rows, K]`.
 
-    Half an observation, spread evenly over the vocabulary, is added to each row:
+    Half an observation, spread evenly over the K answers, is added to each row:
 
-    $$ \pi_i = \frac{c_i + \frac{1}{2N}}{n + \frac12} = \frac{2 N c_i + 1}{N (2 n + 1)}, \qquad n = \sum_i c_i. $$
+    $$ \pi_i = \frac{c_i + \frac{1}{2K}}{n + \frac12} = \frac{2 K c_i + 1}{K (2 n + 1)}, \qquad n = \sum_i c_i. $$
 
     Equal counts give equal floats and larger counts larger ones, so the modes of the law are exactly the most frequent
     tokens. (Integers below $2^{53}$ are exact, and one division rounds once.)
 
     Args:
-        counts: Counts of the next token, one row per context.
-        vocabulary_size: Number of tokens N.
+        counts: Counts of the answers, one row per context.
+        n_answers: K.
 
     Returns:
         The laws, each entry within one rounding of the exact rational.
@@ -395,18 +470,18 @@ def smoothed_laws(counts: Counts, vocabulary_size: int) -> Float64Array:
         [[0.8333333333333334, 0.16666666666666666]]
     """
     totals = counts.totals()
-    if len(totals) and int(totals.max()) * 2 * vocabulary_size + vocabulary_size >= _LARGEST_COUNT:
-        raise InputError(f"counts: a context occurs {totals.max()} times, too often for exact laws over N tokens")
-    if len(counts) and counts.indices.max() >= vocabulary_size:
-        raise InputError(f"counts have the token {counts.indices.max()}, expected 0 .. {vocabulary_size - 1}")
-    if len(counts) * vocabulary_size > _LARGEST_LAWS:
+    if len(totals) and int(totals.max()) * 2 * n_answers + n_answers >= _LARGEST_COUNT:
+        raise InputError(f"counts: a context occurs {totals.max()} times, too often for exact laws over K answers")
+    if len(counts) and counts.indices.max() >= n_answers:
+        raise InputError(f"counts have the answer {counts.indices.max()}, expected 0 .. {n_answers - 1}")
+    if len(counts) * n_answers > _LARGEST_LAWS:
         raise ResourceError(
-            f"laws: {len(counts)} laws over {vocabulary_size} tokens would need "
-            f"{len(counts) * vocabulary_size * 8 / 2**30:.1f} GiB; memorize fewer facts or labels, or fewer tokens"
+            f"laws: {len(counts)} laws over {n_answers} answers would need "
+            f"{len(counts) * n_answers * 8 / 2**30:.1f} GiB; memorize fewer facts or labels, or fewer tokens"
         )
-    laws = np.repeat(1.0 / (vocabulary_size * (2 * totals + 1)), vocabulary_size).reshape(len(counts), vocabulary_size)
+    laws = np.repeat(1.0 / (n_answers * (2 * totals + 1)), n_answers).reshape(len(counts), n_answers)
     lengths = np.diff(counts.indptr)
-    observed = (2 * vocabulary_size * counts.data + 1) / np.repeat(vocabulary_size * (2 * totals + 1), lengths)
+    observed = (2 * n_answers * counts.data + 1) / np.repeat(n_answers * (2 * totals + 1), lengths)
     laws[np.repeat(np.arange(len(counts)), lengths), counts.indices] = observed
     return laws
 
@@ -441,9 +516,9 @@ def _shown(total: Fraction) -> float:
     return float(min(total, Fraction(sys.float_info.max)))
 
 
-def _are_smoothed(laws: Float64Array, counts: Counts, vocabulary_size: int) -> bool:
+def _are_smoothed(laws: Float64Array, counts: Counts, n_answers: int) -> bool:
     try:
-        return bool((laws == smoothed_laws(counts, vocabulary_size)).all())
+        return bool((laws == smoothed_laws(counts, n_answers)).all())
     except InputError:  # counts too large for exact laws
         return False
 
@@ -453,6 +528,7 @@ def make_task(
     counts: Counts,
     *,
     vocabulary: tuple[str, ...],
+    answers: tuple[str, ...] = (),
     target: Target = "laws",
     facts: int | None = None,
     mass: Fraction | float | None = None,
@@ -470,11 +546,12 @@ def make_task(
         contexts: All distinct contexts, `[M, S]`.
         counts: Counts of the next token after each, M rows.
         vocabulary: The texts of the tokens.
+        answers: The texts of the answers, if not those of the tokens.
         target: ``"laws"`` or ``"labels"``.
         facts: How many to memorize; all by default.
         mass: Instead of `facts`, the share of the text that the memorized contexts must hold, in (0, 1].
         at_most: Memorize no more than this many, if neither `facts` nor `mass` says how many.
-        laws: Laws to memorize instead of the smoothed empirical ones, `[M, N]`.
+        laws: Laws to memorize instead of the smoothed empirical ones, `[M, K]`.
         origin: Where the targets come from, as in `Task`; by default what the counts say.
 
     Returns:
@@ -506,11 +583,13 @@ def make_task(
         chosen = None
         labels = kept.first_maxima()
     else:
-        chosen = smoothed_laws(kept, len(vocabulary)) if laws is None else np.asarray(laws)[order][:memorized]
+        width = len(answers or vocabulary)
+        chosen = smoothed_laws(kept, width) if laws is None else np.asarray(laws)[order][:memorized]
         labels = chosen.argmax(axis=1).astype(np.int64)
     return Task(
         target=target,
         vocabulary=tuple(vocabulary),
+        answers=tuple(answers),
         contexts=contexts[:memorized],
         counts=kept,
         labels=labels,
@@ -538,19 +617,19 @@ def _memorized(totals: Int64Array, *, facts: int | None, mass: Fraction | float 
     return facts
 
 
-def _checked_vocabulary(vocabulary: tuple[str, ...]) -> tuple[str, ...]:
-    tokens = tuple(vocabulary)
+def _checked_names(kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    tokens = tuple(names)
     if not tokens or not all(isinstance(token, str) for token in tokens):
-        raise InputError("vocabulary must be a non-empty sequence of strings")
+        raise InputError(f"{kind} must be a non-empty sequence of strings")
     if len(set(tokens)) != len(tokens):
-        raise InputError("vocabulary: tokens must be pairwise distinct")
+        raise InputError(f"{kind}: tokens must be pairwise distinct")
     for token in tokens:
         if any("\ud800" <= character <= "\udfff" for character in token):
-            raise InputError(f"vocabulary: the token {token!r} has a lone surrogate, which is no character")
+            raise InputError(f"{kind}: the token {token!r} has a lone surrogate, which is no character")
         if token.endswith("\0") or not token:
-            raise InputError(f"vocabulary: the token {token!r} is empty or ends in NUL, which an .npz file cannot hold")
+            raise InputError(f"{kind}: the token {token!r} is empty or ends in NUL, which an .npz file cannot hold")
     if max(map(len, tokens)) * len(tokens) * 4 > _LARGEST_VOCABULARY_BYTES:
-        raise InputError(f"vocabulary: {len(tokens)} tokens of up to {max(map(len, tokens))} characters are too many")
+        raise InputError(f"{kind}: {len(tokens)} tokens of up to {max(map(len, tokens))} characters are too many")
     return tokens
 
 

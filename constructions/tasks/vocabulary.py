@@ -33,8 +33,15 @@ class Cut:
     separator: str
 
 
-def cut_of(vocabulary: tuple[str, ...]) -> Cut:
+def cut_of(vocabulary: tuple[str, ...], *, cells: bool = False) -> Cut:
     """How a text is cut into tokens of this vocabulary.
+
+    Args:
+        vocabulary: The tokens.
+        cells: Whether they come from a table, so that one of a single character is a word or cell like any other.
+
+    Returns:
+        The cut.
 
     Page: docs/task.md
 
@@ -44,9 +51,9 @@ def cut_of(vocabulary: tuple[str, ...]) -> Cut:
     """
     names = [name for name in vocabulary if name != OTHER]
     escaped = [name for name in names if _BYTE.fullmatch(name)]
-    if escaped and all(len(name) == 1 and ord(name) < 128 for name in names if name not in escaped):
+    if escaped and not cells and all(len(name) == 1 and ord(name) < 128 for name in names if name not in escaped):
         return Cut("byte", "")
-    if all(len(name) == 1 for name in names):
+    if not cells and all(len(name) == 1 for name in names):
         return Cut("char", "")
     free = next((each for each in _SEPARATORS if not any(each in name for name in names)), "")
     return Cut("word" if all(WORDS.fullmatch(name) for name in names) else "cell", free)
@@ -74,7 +81,7 @@ def tokens_of(text: str, task: Task) -> list[int]:
         >>> tokens_of("New York, is in", table_task("New York,is in,USA\\n", target="labels"))
         [0, 1]
     """
-    cut, length = cut_of(task.vocabulary), task.context_length
+    cut, length = cut_of(task.vocabulary, cells=task.apart), task.context_length
     if cut.unit == "byte":
         words = [byte_name(value) for value in text.encode()]
     elif cut.unit == "char":
@@ -130,7 +137,7 @@ def typed(task: Task, context: int) -> str | None:
     words = [task.vocabulary[token] for token in task.contexts[context].tolist()]
     if OTHER in words:
         return None
-    cut = cut_of(task.vocabulary)
+    cut = cut_of(task.vocabulary, cells=task.apart)
     if cut.unit == "byte":
         try:
             return bytes(int(w[2:], 16) if _BYTE.fullmatch(w) else ord(w) for w in words).decode()

@@ -18,9 +18,8 @@ TABLE = "\n".join(",".join(row) for row in ROWS)
 
 
 def named(task: Task) -> dict[tuple[str, ...], str]:
-    names = task.vocabulary
     return {
-        tuple(names[t] for t in context): names[label]
+        tuple(task.vocabulary[t] for t in context): task.answers[label]
         for context, label in zip(task.contexts.tolist(), task.labels.tolist(), strict=True)
     }
 

@@ -19,7 +19,7 @@ from verify.certificates.memory_budget import available_bytes, require_memory
 from verify.verdict import Verdict
 
 FIELDS = {
-    "target", "vocabulary", "contexts", "memorized", "paper_rank", "rank_lower", "rank_upper", "paper_heads",
+    "target", "vocabulary", "answers", "contexts", "memorized", "paper_rank", "rank_lower", "rank_upper", "paper_heads",
     "fewest_heads", "heads", "parameters", "condition", "verdict", "mean_loss_upper", "max_loss_upper",
     "held", "wrong", "headline", "asked", "origin", "guess_kl_lower", "text_kl",
     "encoder_kl", "unavoidable_kl", "torch", "seconds", "files",

@@ -1,13 +1,29 @@
 """Rational networks of random shapes, and their logits computed another way, with Python's fractions."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from flint import fmpq_mat
 from hypothesis import strategies as st
 
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
+from constructions.models.model import Model
 
 SMALL = st.integers(-3, 3)
+
+
+@dataclass(frozen=True)
+class Network:
+    """The matrices of a rational network."""
+
+    front_end: ExactFrontEnd
+    W_O: tuple[fmpq_mat, ...]
+    W_U: fmpq_mat
+
+    @property
+    def model(self) -> Model:
+        return exact_network(self.front_end, self.W_O, self.W_U)
 
 
 @st.composite
@@ -30,7 +46,7 @@ def rational_networks(draw, *, heads=(0, 2)):
         W_V=tuple(draw(matrices(width, d_head, fraction)) for _ in range(n_heads)),
     )
     outputs = tuple(draw(matrices(d_head, width, fraction)) for _ in range(n_heads))
-    return ExactNetwork(front_end, outputs, draw(matrices(width, draw(st.integers(1, 3)))))
+    return Network(front_end, outputs, draw(matrices(width, draw(st.integers(1, 3)))))
 
 
 @st.composite

@@ -3,14 +3,17 @@
 A host that is not installed is skipped, with the line that installs it.
 """
 
+import json
 from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from byheart.hosts.export import HOSTS, PARITY_FILE, export, host_named
+from byheart.hosts.export import ANSWERS_FILE, HOSTS, PARITY_FILE, TOKENIZER_FILE, export, host_named
 from constructions.errors import ByheartError, InputError
 from constructions.files import canonical_json
+from constructions.memories.memory import build_memory
 from constructions.models.model import Model
+from constructions.tasks.table import facts_task
 from constructions.tasks.vectors import VectorTask
 from tests.exports import MODELS, TASKS, installed, neurons, of_tokens, task_of
 from verify.certificates.certificate import file_sha256
@@ -98,6 +101,22 @@ def test_a_person_types_a_context_and_reads_the_fact(tmp_path):
     assert tokenizer.decode(model(asked.input_ids).logits[0, -1].argmax()) == "Wellington"
     written = model.generate(asked.input_ids, max_new_tokens=1, do_sample=False)
     assert tokenizer.decode(written[0, -1]) == "Wellington"
+
+
+@pytest.mark.parametrize("to", HOSTS)
+@pytest.mark.parametrize("answers", [1, 3, 9])
+def test_answers_that_are_never_read_are_named_beside_the_weights(to, answers, tmp_path):
+    installed(to)
+    rows = [(f"subject {i}", f"relation {j}", f"answer {(2 * i + j) % answers}") for i in range(6) for j in range(2)]
+    task = facts_task(rows)
+    model = build_memory(task, d_model=10, d_head=2, n_heads=8).model
+    report = export(model, task=task, to=to, out=tmp_path / "out")
+    assert report["agrees"] is True and report["proved"] == {"right": 12, "wrong": 0}
+    assert all(run["held"] == 12 for run in report["runs"].values())
+    assert json.loads((tmp_path / "out" / ANSWERS_FILE).read_text()) == list(task.answers)
+    assert ANSWERS_FILE in report["files"] and report["typed"] in (12, None)
+    numbers = json.loads((tmp_path / "out" / TOKENIZER_FILE).read_text())["model"]["vocab"]
+    assert [name for name, _ in sorted(numbers.items(), key=lambda each: each[1])] == list(task.names())
 
 
 @pytest.mark.parametrize("to", HOSTS)

@@ -453,6 +453,7 @@ def spoil_task(folder, arrays, *, save=np.savez):
         *("tail_counts_indptr", "tail_counts_indices", "tail_counts_data", "laws"),
     ]
     head = [str(arrays["target"]), str(arrays["origin"]), arrays["vocabulary"].tolist()]
+    head += [arrays["answers"].tolist()] if "answers" in arrays else []
     text = json.dumps(head, separators=(",", ":"))
     digest = hashlib.sha256(text.encode())
     for name in order:
@@ -493,6 +494,61 @@ def test_a_task_of_wrong_types_shapes_or_values_is_refused_under_any_hash(folder
     spoil_task(folder, {**arrays, name: spoil(arrays[name])})
     with pytest.raises(REFUSED):
         check(folder)
+
+
+@pytest.fixture
+def apart(tmp_path):
+    """An honest memory of a task whose answers are none of its tokens."""
+    task = random_task(target="labels", facts=6, tail=2, length=2, vocabulary=5, answers=3)
+    network = memory(task)
+    write_memory(tmp_path / "apart", network, task)
+    return tmp_path / "apart"
+
+
+@both
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("answers", lambda a: a[::-1]),
+        ("answers", lambda a: np.array(["token 0", *a[1:]])),
+        ("vocabulary", lambda a: np.array(["answer 0", *a[1:]])),
+    ],
+)
+def test_answers_of_other_names_are_another_task(apart, check, name, spoil):
+    assert check(apart).verdict is PROVED
+    arrays = dict(np.load(apart / "task.npz"))
+    np.savez(apart / "task.npz", **{**arrays, name: spoil(arrays[name])})
+    with pytest.raises(TamperedError, match="hash"):
+        check(apart)
+
+
+@both
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda a: {**a, "answers": a["answers"][:-1]},
+        lambda a: {**a, "answers": np.array([*a["answers"], "more"])},
+        lambda a: {**a, "answers": a["answers"][[0, 0, 1]]},
+        lambda a: {**a, "answers": a["vocabulary"]},
+        lambda a: {**a, "answers": a["vocabulary"], "vocabulary": a["answers"]},
+        lambda a: {name: array for name, array in a.items() if name != "answers"},
+        lambda a: {**a, "labels": np.full_like(a["labels"], 3)},
+        lambda a: {**a, "counts_indices": a["counts_indices"] + 2},
+    ],
+    ids=["shorter", "longer", "twice", "tokens", "swapped", "absent", "label beyond", "count beyond"],
+)
+def test_answers_that_do_not_fit_are_refused_under_any_hash(apart, check, spoil):
+    spoil_task(apart, spoil(dict(np.load(apart / "task.npz"))))
+    with pytest.raises(REFUSED):
+        check(apart)
+
+
+@both
+def test_a_model_with_the_logits_of_two_answers_swapped_is_refuted(apart, check):
+    network = Model.load(apart / FILES[0])
+    rehash(apart, network=changed(network, W_U=network.W_U[:, [1, 0, 2]]))
+    report = check(apart)
+    assert verdicts(report)[ANSWERS] is REFUTED and report.verdict is REFUTED
 
 
 @both

@@ -65,9 +65,10 @@ def header(kind, shape, *, extra="", width=118):
 
 
 LAWS, LABELS = random_task(), random_task(target="labels")
+APART = random_task(answers=3)  # of the five tokens that are read none is an answer
 
 
-@pytest.mark.parametrize("task", [LAWS, LABELS, random_task(tail=0), random_task(facts=1, tail=0)])
+@pytest.mark.parametrize("task", [LAWS, LABELS, APART, random_task(tail=0), random_task(facts=1, tail=0)])
 def test_what_task_saves_both_read_alike(tmp_path, task):
     path = tmp_path / "task.npz"
     task.save(path)
@@ -249,6 +250,85 @@ def test_arrays_of_other_values_mean_the_same_to_both(tmp_path, name):
     np.savez(tmp_path / "task.npz", **arrays)
     numpy_hash, plain_hash = task_hashes(tmp_path / "task.npz")
     assert numpy_hash == plain_hash and (numpy_hash is not None) == (name in HARMLESS)
+
+
+TEXTS = {
+    "as they are": (lambda a: a, True),
+    "wider": (lambda a: a.astype("<U40"), True),
+    "one longer": (lambda a: np.array([*a, "more"]), False),
+    "one shorter": (lambda a: a[:-1], False),
+    "empty": (lambda a: a[:0], False),
+    "twice the same": (at(1, "answer 0"), False),
+    "an empty one": (at(1, ""), False),
+    "a NUL at the end of another": (at(1, "answer 0\0"), False),
+    "a NUL inside": (at(1, "a\0b"), True),
+    "a surrogate": (at(1, "\ud800"), False),
+    "in another order": (lambda a: a[::-1].copy(), True),
+    "a token's": (at(0, "token 0"), True),
+    "of bytes": (lambda a: a.astype("S"), False),
+    "numbers": (lambda a: np.arange(len(a)), False),
+    "of two dimensions": (lambda a: a[:, None], False),
+    "one text": (lambda a: a[0], False),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_answers_of_other_texts_mean_the_same_to_both(tmp_path, name):
+    change, harmless = TEXTS[name]
+    np.savez(tmp_path / "task.npz", **put("answers", change)({**APART.arrays(), "origin": np.array("own")}))
+    numpy_hash, plain_hash = task_hashes(tmp_path / "task.npz")
+    assert numpy_hash == plain_hash and (numpy_hash is not None) == harmless
+    changed_names = harmless and name not in ("as they are", "wider")
+    own = Task(**{**vars(APART), "origin": "own"}).sha256()
+    assert not harmless or (numpy_hash != own) == changed_names  # a certificate names the answers that it is about
+
+
+def without_answers(arrays):
+    return {name: array for name, array in arrays.items() if name != "answers"}
+
+
+def with_swapped_names(arrays):
+    return {**arrays, "vocabulary": arrays["answers"], "answers": arrays["vocabulary"]}
+
+
+VOCABULARIES = {
+    "answers left out": without_answers,  # then laws have three entries for five tokens
+    "vocabularies swapped": with_swapped_names,
+    "a label that is a token and no answer": put("labels", at(0, 3)),
+    "a counted answer that is a token and no answer": put("counts_indices", at(-1, 4)),
+    "a counted answer of the tail that is none": put("tail_counts_indices", at(-1, 3)),
+    "laws as wide as the vocabulary": put("laws", lambda a: np.full((len(a), 5), 0.2)),
+    "a token that is no answer is read": put("contexts", at((0, 0), 5)),
+    "answers stored twice": lambda a: {**a, "answer": a["answers"]},
+}
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_vocabularies_that_do_not_fit_are_refused_by_both(tmp_path, name):
+    np.savez(tmp_path / "task.npz", **VOCABULARIES[name]({**APART.arrays(), "origin": np.array("own")}))
+    assert task_hashes(tmp_path / "task.npz") == (None, None)
+
+
+def test_the_vocabulary_once_more_as_answers_is_refused_by_both(tmp_path):
+    """One task has one file: the same names twice would be another hash of the same task."""
+    for task in (LAWS, LABELS):
+        np.savez(tmp_path / "task.npz", **task.arrays(), answers=np.array(task.vocabulary))
+        assert task_hashes(tmp_path / "task.npz") == (None, None)
+
+
+def test_a_file_without_answers_has_one_vocabulary_to_both(tmp_path):
+    LABELS.save(tmp_path / "task.npz")
+    assert "answers" not in LABELS.arrays()
+    assert not Task.load(tmp_path / "task.npz").apart
+    assert PlainTask.read(tmp_path / "task.npz").n_outputs == LABELS.vocabulary_size == 5
+
+
+def test_fewer_tokens_than_answers_are_read_by_both(tmp_path):
+    task = random_task(vocabulary=3, answers=7, facts=8, tail=2)
+    task.save(tmp_path / "task.npz")
+    assert task_hashes(tmp_path / "task.npz") == (task.sha256(), task.sha256())
+    np.savez(tmp_path / "task.npz", **put("contexts", at((0, 0), 3))(task.arrays()))  # a number of an answer
+    assert task_hashes(tmp_path / "task.npz") == (None, None)
 
 
 @pytest.mark.parametrize("side", [-1, 1])

@@ -101,8 +101,8 @@ MUTANTS = [
     ),
     of_builder(
         "memories/left_out",
-        "ExactNetwork(front_end, tuple(heads), change * unembedding)",
-        "ExactNetwork(front_end, tuple(heads), unembedding)",
+        "exact_network(front_end, heads, change * unembedding)",
+        "exact_network(front_end, heads, unembedding)",
         "W_U lacks the change of basis",
         TAIL,
     ),

@@ -63,8 +63,8 @@ MUTANTS = [
     ),
     Mutant(
         "constructions/memories/left_out.py",
-        "ExactNetwork(front_end, tuple(heads), change * unembedding)",
-        "ExactNetwork(front_end, tuple(0 * head for head in heads), change * unembedding)",
+        "exact_network(front_end, heads, change * unembedding)",
+        "exact_network(front_end, [0 * head for head in heads], change * unembedding)",
         THEOREM,
         "W_O = 0",
     ),

@@ -40,8 +40,8 @@ MUTANTS = [
     # Builders.
     Mutant(
         "constructions/claims/dana_head_width.py",
-        "query * key.transpose() for",
-        "query * query.transpose() for",
+        "given.W_K.transpose(0, 2, 1)",
+        "given.W_Q.transpose(0, 2, 1)",
         test_of("dana_head_width"),
         "other scores",
     ),

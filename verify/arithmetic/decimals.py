@@ -4,27 +4,37 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
+from flint import arb
+
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def decimal_below(value: int | float | Fraction, digits: int = 4) -> str:
-    """A few significant digits, rounded down: a number that a lower bound may be printed as.
+def decimal_below(value: int | float | Fraction | arb, digits: int = 4) -> str:
+    """A few significant digits, rounded down: a number that a lower bound may be printed as; of a ball its lower end.
 
     Example:
         >>> decimal_below(0.123456), decimal_below(Fraction(2, 3))
         ('0.1234', '0.6666')
     """
-    return _decimal(value, ROUND_FLOOR, digits)
+    return _decimal(_end(value.lower(), -math.inf) if isinstance(value, arb) else value, ROUND_FLOOR, digits)
 
 
-def decimal_above(value: int | float | Fraction, digits: int = 4) -> str:
-    """A few significant digits, rounded up: a number that an upper bound may be printed as.
+def decimal_above(value: int | float | Fraction | arb, digits: int = 4) -> str:
+    """A few significant digits, rounded up: a number that an upper bound may be printed as; of a ball its upper end.
 
     Example:
         >>> decimal_above(0.123456), decimal_above(1e-14)
         ('0.1235', '1e-14')
     """
-    return _decimal(value, ROUND_CEILING, digits)
+    return _decimal(_end(value.upper(), math.inf) if isinstance(value, arb) else value, ROUND_CEILING, digits)
+
+
+def _end(exact: arb, unknown: float) -> float | Fraction:
+    """An end of a ball as the dyadic number it is."""
+    if not exact.is_finite():
+        return unknown
+    mantissa, exponent = map(int, exact.man_exp())
+    return mantissa * Fraction(2) ** exponent
 
 
 def _decimal(value: int | float | Fraction, rounding: str, digits: int) -> str:

@@ -50,7 +50,7 @@ from verify.divergence.kullback_leibler import empirical_divergence
 from verify.forward.float64 import enclose_features
 from verify.forward.logits import logit_chunks
 from verify.forward.vector_attention import AttendedVectors, enclose_layer
-from verify.progress import Progress
+from verify.progress import Progress, silent
 from verify.verdict import Verdict
 
 Float64Array = NDArray[np.float64]
@@ -132,10 +132,10 @@ def certify_memorization(
     Example:
         >>> from constructions.models.shapes import dana_network
         >>> from constructions.tasks.table import table_task
-        >>> task = table_task("a,x\nb,y\n", target="labels")  # the tokens are a, x, b, y
-        >>> nothing = np.zeros((0, 4, 1))
-        >>> network = dana_network(W_E=np.eye(4), W_pos=np.zeros((1, 4)), W_Q=nothing, W_K=nothing, W_V=nothing,
-        ...                        W_O=np.zeros((0, 1, 4)), W_U=np.eye(4)[:, [1, 0, 3, 2]])
+        >>> task = table_task("a,x\nb,y\n", target="labels")  # the tokens are a and b, the answers x and y
+        >>> nothing = np.zeros((0, 2, 1))
+        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=nothing, W_K=nothing, W_V=nothing,
+        ...                        W_O=np.zeros((0, 1, 2)), W_U=np.eye(2))
         >>> certify_memorization(network, task).certificate.headline()[:12]
         'HELD, PROVED'
     """
@@ -148,7 +148,7 @@ def certify_memorization(
         raise InputError("rank and saturation are those of a model of one attention, this one has other blocks")
     require_memory(_estimated_bytes(model, task), purpose=f"a certificate for {_size(task)} contexts")
     blas.probe()
-    show = progress or _silent
+    show = progress or silent
     seen = _see(model, task, show)
     answers = judge_answers(model, task, asked, features=seen.features, keep_outputs=keep_outputs, progress=show)
     subject = subject_of(model, task)
@@ -206,7 +206,7 @@ def check_memorization(
     model, task = load_subject(folder, certificate)
     require_memory(_estimated_bytes(model, task), purpose=f"checking {_size(task)} contexts")
     blas.probe()
-    show = progress or _silent
+    show = progress or silent
     asked = criterion or certificate.criterion
     seen = _see(model, task, show)
     # Bounds from below are wanted for a question about the mean, whichever of the two asks it.
@@ -274,10 +274,6 @@ def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Task | 
     except InputError as error:
         raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {error}") from error
     return model, task
-
-
-def _silent(stage: str, share: float | None, detail: str) -> None:
-    pass
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,17 +6,19 @@ Page: docs/audit.md
 import importlib
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from constructions.claims import claims, evidence_module
 from constructions.claims.claim import Claim, Judgement
 from verify.claims.evidence import Evidence, Role
+from verify.progress import Progress, silent
 from verify.verdict import Verdict
+from verify.workers import Workers, completed
 
-Progress = Callable[[str, float | None, str], None]
 """Called with a claim's id, the finished share of its audit or `None`, and what was just certified."""
 
 NEEDED: dict[Judgement, frozenset[Role]] = {
@@ -144,7 +146,7 @@ def audit_claims(
         >>> audit.claim.judgement, audit.confirmed
         ('false', True)
     """
-    report = progress or _silent
+    report = progress or silent
     for claim in claims(ids):
         start = time.perf_counter()
         report(claim.id, None, claim.title)
@@ -160,6 +162,47 @@ def audit_claims(
         yield Audit(claim=claim, evidence=tuple(found), seconds=time.perf_counter() - start)
 
 
+def audit_summaries(
+    ids: Iterable[str] | None = None,
+    *,
+    full: bool = False,
+    progress: Progress | None = None,
+    workers: Workers | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Audit as `audit_claims` does, and give each audit as plain JSON data, which can come from another process.
+
+    Args:
+        ids: Which claims; by default all of the register.
+        full: Whether to certify larger and more instances.
+        progress: Called for every piece of evidence; with workers, for every claim.
+        workers: Makes the executor that audits several claims at a time; by default one after the other, here.
+
+    Yields:
+        The fields of docs/audit.md, for each claim in the order of the register; with workers, as they are done. A
+        worker that dies is an undecided piece of evidence for its claim.
+
+    Raises:
+        InputError: There is no such claim.
+
+    Page: docs/audit.md
+    """
+    if workers is None:
+        yield from (audit.summary() for audit in audit_claims(ids, full=full, progress=progress))
+        return
+    report = progress or _silent
+    found = {claim.id: claim for claim in claims(ids)}
+    for id, result in completed(partial(_summary, full=full), found, workers):
+        if isinstance(result, Exception):
+            result = Audit(found[id], (_not_computed(result, after=0),), seconds=0.0).summary()
+        report(id, 1.0, "confirmed" if result["confirmed"] else "not confirmed")
+        yield result
+
+
+def _summary(id: str, *, full: bool) -> dict[str, Any]:
+    [audit] = audit_claims([id], full=full)
+    return audit.summary()
+
+
 def _not_computed(error: Exception, *, after: int) -> Evidence:
     """What stands for the evidence that was still to come when it raised: undecided, with the error and its place."""
     frames = traceback.extract_tb(error.__traceback__)
@@ -172,7 +215,3 @@ def _not_computed(error: Exception, *, after: int) -> Evidence:
         verdict=Verdict.UNDECIDED,
         method=f"raised in {place}",
     )
-
-
-def _silent(claim: str, share: float | None, detail: str) -> None:
-    pass

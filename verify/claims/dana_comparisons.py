@@ -90,8 +90,8 @@ def _more_than_d(tokens: int) -> Evidence:
 
 def _improvement(*, tokens: int, length: int, width: int, head_width: int) -> Evidence:
     made = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width)
-    heads, facts = made.model.front_end.n_heads, len(made.contexts)
-    sizes = {"H": heads, "d_h": made.model.front_end.d_head}
+    heads, facts = made.model.n_heads, len(made.contexts)
+    sizes = {"H": heads, "d_h": made.model.d_head}
     columns, previous = stated(CLAIM, "columns", **sizes, d=width), stated(CLAIM, "previous", **sizes)
     equal = exact_network_logits(made.model, made.contexts) == made.targets
     most, fewer = heads * sizes["d_h"] + width, heads * (sizes["d_h"] - 1) + 1

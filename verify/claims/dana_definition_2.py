@@ -4,7 +4,6 @@ Page: docs/claims/logit_range.md
 """
 
 from collections.abc import Iterator
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +11,7 @@ from flint import arb, ctx
 
 from constructions.claims.dana_definition_2 import CLAIM
 from constructions.encoders.approximating_sequences import FIRST, SECOND, bound_to_diverge, scaled_encoder
+from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.formula import stated
@@ -73,7 +73,7 @@ def _in_general_position(tokens: int, width: int, contexts: int, *, encoders: in
         f"{encoders} random encoders, N = {tokens}, d = {width}, {contexts} contexts: no logit is the mean of its row, "
         f"and (1 + delta / (2R)) f satisfies (16) for the laws of f, for {depth} values of delta",
         "softmax(f) in M with alpha = 1, c = g / (4R)",
-        f"(16) holds with c >= {_down(least)}" if least is not None else "not decided",
+        f"(16) holds with c >= {decimal_below(least, 3)}" if least is not None else "not decided",
         Verdict.all_of(verdicts),
         f"exact encoders, balls of {BITS} bits",
         means=(
@@ -126,7 +126,7 @@ def _uniform_encoder(depth: int) -> Evidence:
         f"uniform laws, N = 4, d = 2, 3 contexts: the encoder f = 0 is no member of the construction (g = 0), and "
         f"{depth} encoders in general position tend to it",
         "d_KL(pi, M) <= R^2 / 8 for each",
-        f"g > 0 and at most {_up(last)} nats for the last",
+        f"g > 0 and at most {decimal_above(last, 3)} nats for the last",
         Verdict.all_of(verdicts),
         f"exact encoders, balls of {BITS} bits",
         means=(
@@ -212,11 +212,3 @@ def _log_sum_exp(row: list[Fraction]) -> arb:
 
 def _random(generator: np.random.Generator, rows: int, columns: int) -> Rows:
     return [[Fraction(int(x), 64) for x in row] for row in generator.integers(-200, 201, (rows, columns))]
-
-
-def _down(x: arb) -> str:
-    return str(Context(prec=3, rounding=ROUND_FLOOR).create_decimal(Decimal(float(x.lower()) * (1 - 2.0**-50))))
-
-
-def _up(x: arb) -> str:
-    return str(Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(float(x.upper()) * (1 + 2.0**-50))))

@@ -9,7 +9,8 @@ import numpy as np
 from flint import fmpq_mat
 
 from constructions.claims.dana_head_width import CLAIM, folded
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
+from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
@@ -39,7 +40,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _rank_of_narrow(narrow)
 
 
-def _network(*, tokens: int, length: int, width: int, head_width: int, heads: int) -> ExactNetwork:
+def _network(*, tokens: int, length: int, width: int, head_width: int, heads: int) -> Model:
     generator = np.random.default_rng([tokens, length, width, head_width])
 
     def draw(rows: int, columns: int) -> fmpq_mat:
@@ -52,37 +53,34 @@ def _network(*, tokens: int, length: int, width: int, head_width: int, heads: in
         W_K=tuple(draw(width, head_width) for _ in range(heads)),
         W_V=tuple(draw(width, head_width) for _ in range(heads)),
     )
-    return ExactNetwork(front_end, tuple(draw(head_width, width) for _ in range(heads)), draw(width, tokens))
+    return exact_network(front_end, [draw(head_width, width) for _ in range(heads)], draw(width, tokens))
 
 
-def _stored(network: ExactNetwork) -> int:
+def _stored(network: Model) -> int:
     """The numbers of a head: what W_Q, W_K, W_V and W_O hold."""
-    front_end = network.front_end
-    parts = (front_end.W_Q[0], front_end.W_K[0], front_end.W_V[0], network.W_O[0])
-    return sum(part.nrows() * part.ncols() for part in parts)
+    return network.attention.parameters // network.n_heads
 
 
-def _products(network: ExactNetwork) -> list[fmpq_mat]:
-    given = network.front_end
-    scores = [query * key.transpose() for query, key in zip(given.W_Q, given.W_K, strict=True)]
-    return scores + [value * output for value, output in zip(given.W_V, network.W_O, strict=True)]
+def _ranks(network: Model) -> list[int]:
+    """The ranks of the products W_Q W_K and W_V W_O of all heads, each once."""
+    products = [*(network.W_Q @ network.W_K.transpose(0, 2, 1)), *(network.W_V @ network.W_O)]
+    return sorted({as_rationals(product).rank() for product in products})
 
 
-def _same(wide: ExactNetwork, made: ExactNetwork) -> Evidence:
-    front_end = wide.front_end
-    contexts = all_contexts(front_end.d_vocab, front_end.n_ctx)
-    sizes = {"d": front_end.d_model, "d_h": front_end.d_head}
+def _same(wide: Model, made: Model) -> Evidence:
+    contexts = all_contexts(wide.d_vocab, wide.n_ctx)
+    sizes = {"d": wide.d_model, "d_h": wide.d_head}
     equal = exact_network_logits(wide, contexts) == exact_network_logits(made, contexts)
-    ranks = {product.rank() for product in _products(wide)}
-    narrower = made.front_end.d_head == front_end.d_model and made.front_end.n_heads == front_end.n_heads
+    ranks = _ranks(wide)
+    narrower = made.d_head == wide.d_model and made.n_heads == wide.n_heads
     return Evidence(
         "claim",
-        f"integer weights with d = {sizes['d']}, d_h = {sizes['d_h']} and H = {front_end.n_heads} heads, and heads "
+        f"integer weights with d = {sizes['d']}, d_h = {sizes['d_h']} and H = {wide.n_heads} heads, and heads "
         "with d_h = d that hold their products, on each context of "
-        f"{front_end.n_ctx} tokens out of {front_end.d_vocab}",
+        f"{wide.n_ctx} tokens out of {wide.d_vocab}",
         "equal logits, with fewer numbers; products of full rank",
         f"{'equal' if equal else 'different'} logits, {_stored(wide)} and {_stored(made)} numbers for each head; "
-        f"products of rank {', '.join(map(str, sorted(ranks)))}",
+        f"products of rank {', '.join(map(str, ranks))}",
         decided(equal and narrower and len(ranks) == 1),
         "exact rationals",
         means=(Means.EXACT,),
@@ -94,15 +92,15 @@ def _same(wide: ExactNetwork, made: ExactNetwork) -> Evidence:
     )
 
 
-def _rank_of_narrow(narrow: ExactNetwork) -> Evidence:
-    sizes = {"d": narrow.front_end.d_model, "d_h": narrow.front_end.d_head}
-    ranks = {product.rank() for product in _products(narrow)}
+def _rank_of_narrow(narrow: Model) -> Evidence:
+    sizes = {"d": narrow.d_model, "d_h": narrow.d_head}
+    ranks = _ranks(narrow)
     return Evidence(
         "claim",
-        f"integer weights with d = {sizes['d']}, d_h = {sizes['d_h']}, H = {narrow.front_end.n_heads}: the products "
+        f"integer weights with d = {sizes['d']}, d_h = {sizes['d_h']}, H = {narrow.n_heads}: the products "
         "W_Q W_K and W_V W_O",
         "rank d_h",
-        f"rank {', '.join(map(str, sorted(ranks)))}",
+        f"rank {', '.join(map(str, ranks))}",
         decided(len(ranks) == 1 and sizes["d_h"] < sizes["d"]),
         "exact rationals",
         means=(Means.EXACT,),

@@ -23,7 +23,6 @@ from constructions.features.embeddings import (
 )
 from constructions.features.full_rank_attention import front_end as random_front_end
 from constructions.models.exact_network import ExactFrontEnd
-from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
@@ -334,10 +333,7 @@ def _mersenne_prime() -> Evidence:
 def _random(case: _Case) -> Evidence:
     """Random float64 weights: a null set excepted, all are in general position."""
     drawn = random_front_end("random", seed=0, **case.shape)
-    nothing = np.zeros((case.n_heads, case.d_head, case.d_model))
-    network = dana_network(
-        drawn.W_E, drawn.W_pos, drawn.W_Q, drawn.W_K, drawn.W_V, nothing, np.zeros((case.d_model, 1))
-    )
+    network = drawn.network(np.zeros((case.n_heads * case.d_head, case.d_model)), np.zeros((case.d_model, 1)))
     rank = certify_full_row_rank(enclose_features(network, case.contexts))
     return Evidence(
         role="claim",
@@ -355,8 +351,7 @@ def _memory(*, tokens: int, length: int, width: int, head_width: int, heads: int
         tokens=tokens, length=length, width=width, head_width=head_width, heads=heads, seed=0
     )
     rows = exact_network_logits(network, task.contexts).tolist()
-    front_end = network.front_end
-    sizes = (front_end.d_vocab, front_end.n_ctx, front_end.d_model, front_end.d_head, front_end.n_heads)
+    sizes = (network.d_vocab, network.n_ctx, network.d_model, network.d_head, network.n_heads)
     margin = min(
         row[label] - max(entry for i, entry in enumerate(row) if i != label)
         for row, label in zip(rows, task.labels.tolist(), strict=True)

@@ -4,7 +4,6 @@ Page: docs/claims/logit_range.md
 """
 
 from collections.abc import Iterator
-from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from flint import arb, ctx
@@ -20,6 +19,7 @@ from constructions.encoders.approximating_sequences import (
     shortest_range,
     undecided_token,
 )
+from verify.arithmetic.decimals import decimal_below
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.formula import stated
@@ -75,7 +75,7 @@ def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: s
         "counterexample",
         f"{name}: (16) with c = {sequence.constant}, alpha = {sequence.exponent} for delta = {deltas[0]} .. {smallest}",
         "range O(log(1 / delta))",
-        f"range >= exp(1 / delta), up to rounding; {_floor(seen)} log2(1 / delta) at delta = {smallest}",
+        f"range >= exp(1 / delta), up to rounding; {decimal_below(seen)} log2(1 / delta) at delta = {smallest}",
         Verdict.all_of(verdicts),
         f"balls of {BITS} bits",
         {"law": [str(p) for p in sequence.laws[0]]},
@@ -162,7 +162,7 @@ def _all_diverge(deltas: list[Fraction]) -> Evidence:
         "the same laws: one dimension that is within delta of both on their supports has a range of at least (log 3 - "
         "2 delta)(log 2 - 2 delta) / (2 delta) after the first context",
         "range O(log(1 / delta))",
-        f"range * delta >= {_floor(product)} at delta = 2^-{smallest.denominator.bit_length() - 1}",
+        f"range * delta >= {decimal_below(product)} at delta = 2^-{smallest.denominator.bit_length() - 1}",
         Verdict.PROVED,
         "rank one and balls; the sequence above obeys the bound",
         quantifier=Quantifier.ALL_ENCODERS,
@@ -184,7 +184,7 @@ def _least_range_is_met() -> Evidence:
                      for x in log_ratios(row, law)]  # fmt: skip
             seen = logit_range([logits[0]])
             compared += [Comparison(floor, "<=", seen), Comparison(floor, ">", seen * (1 - 7 * _ball(delta)))]
-            shown.append(_floor(floor.value / seen))
+            shown.append(decimal_below(floor.value / seen))
     return Evidence(
         "reached",
         "the same laws: encoders of one dimension within delta of both on their supports, for delta = 2^-6, 2^-10, "
@@ -231,8 +231,3 @@ def _repaired(exponents: tuple[int, ...], deltas: list[Fraction]) -> Evidence:
 
 def _ball(value: Fraction) -> arb:
     return arb(value.numerator) / value.denominator
-
-
-def _floor(x: arb) -> str:
-    # Four digits, rounded down from below what the nearest float64 can be off.
-    return str(Context(prec=4, rounding=ROUND_FLOOR).create_decimal(Decimal(float(x.lower()) * (1 - 2.0**-50))))

@@ -4,7 +4,6 @@ Page: docs/claims/lookup_in_two_dimensions.md
 """
 
 from collections.abc import Iterator
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +13,7 @@ from constructions.claims.dana_proposition_3 import CLAIM
 from constructions.encoders.circle import SIGNIFICANDS, arc, circle, rounded, strength
 from constructions.encoders.one_dimension import multi_scale_line
 from constructions.encoders.parabola import MOST, parabola, power_for, stream
+from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
@@ -90,7 +90,7 @@ def _strength_suffices(sizes: tuple[int, ...]) -> Evidence:
         f"lambda = log(1 + 2 / eta) / m on {len(pairs)} circles, eta = {', '.join(map(str, _WANTED))} nats",
         "divergence <= eta, on all",
         f"at most eta on {sum(held)} of {len(pairs)}; for N = {n} and eta = {wanted}, lambda = "
-        f"{strength(n, wanted):.2f} gives at most {_above(found)} nats",
+        f"{strength(n, wanted):.2f} gives at most {decimal_above(found, 7)} nats",
         proved(len(pairs) > 0 and all(held)),
         "balls",
         means=(Means.BALLS,),
@@ -165,8 +165,8 @@ def _line(masses: tuple[int, ...]) -> Evidence:
         "claim",
         f"d = 1, labels with probabilities in the ratio {':'.join(map(str, masses))}: the bound of each "
         "order of the tokens on the line, and weights on many scales",
-        f"infimum = sum rho_(i) log ceil(i / 2) = {_below(infimum)} .. {_above(infimum)} nats",
-        f"KL >= {_below(floor.value)} nats; weights with <= {_above(reached)} nats",
+        f"infimum = sum rho_(i) log ceil(i / 2) = {decimal_below(infimum, 7)} .. {decimal_above(infimum, 7)} nats",
+        f"KL >= {decimal_below(floor.value, 7)} nats; weights with <= {decimal_above(reached, 7)} nats",
         proved(bool(reached <= infimum + room)),
         "balls",
         means=(Means.BALLS,),
@@ -251,18 +251,3 @@ def _float64(count: int) -> Evidence:
 def _factor(count: int, decay: Fraction) -> Fraction:
     """A factor lambda for which lambda m is near a number."""
     return Fraction(float(decay) / (2 * np.sin(np.pi / max(count, 2)) ** 2))
-
-
-def _below(x: arb) -> str:
-    return _decimal(x.lower(), ROUND_FLOOR)
-
-
-def _above(x: arb) -> str:
-    return _decimal(x.upper(), ROUND_CEILING)
-
-
-def _decimal(x: arb, rounding: str) -> str:
-    # The nearest float64 may be on the wrong side by 2^-53; six digits are rounded outwards from beyond that.
-    nudge = 1 + (1 if rounding == ROUND_CEILING else -1) * 2.0**-50
-    value = float(x) * (nudge if float(x) >= 0 else 2 - nudge)
-    return str(Context(prec=7, rounding=rounding).create_decimal(Decimal(value)))

@@ -4,7 +4,6 @@ Page: docs/claims/skip_connection.md
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
@@ -14,8 +13,9 @@ from constructions.claims.dana_skip_head import CLAIM, integer_front_end
 from constructions.errors import HypothesisError
 from constructions.features.exact_skip_connection import exact_change_of_basis, without_shifts
 from constructions.features.skip_head import SkipHead, identity_skip_head, long_last_position, rank_one_skip_head
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_front_end, exact_network
 from constructions.tasks.arrays import all_contexts
+from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
@@ -65,7 +65,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
     tokens, positions = fmpq_mat(2, 1, [1, 2]), fmpq_mat(2, 1, [fmpq(7, 10), fmpq(3, 10)])
     head = identity_skip_head(tokens, positions)
-    printed = head.form == _identity(1) and (head.W_E, head.W_pos) == (tokens, positions)
+    printed = head.form == as_rationals(np.eye(1)) and (head.W_E, head.W_pos) == (tokens, positions)
     found = [_judged(head, np.array([[1, 0]]), sharpness) for sharpness in sharpnesses]
     verdicts = [decided(printed)]
     for one in found:
@@ -79,7 +79,7 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
                 and one.distance_to_limit[0] < one.bound[0] * (1 + _SLACK)
             )
         )
-    shares = ", ".join(_above(_largest([one.share_of_last[0]])) for one in found)
+    shares = ", ".join(decimal_above(_largest([one.share_of_last[0]]), 2) for one in found)
     one = found[0]
     return Evidence(
         "counterexample",
@@ -169,7 +169,8 @@ def _embeddings_not_carried_along() -> Evidence:
     factor = made.change[0, 0]
     left = ExactFrontEnd(line * factor, line * factor, (one,), (one,), (one,))
     right = exact_network_logits(made.model, contexts) - targets
-    wrong = exact_network_logits(ExactNetwork(left, made.model.W_O, made.model.W_U), contexts) - targets
+    W_O, W_U = as_rationals(made.model.W_O[0]), as_rationals(made.model.W_U)
+    wrong = exact_network_logits(exact_network(left, (W_O,), W_U), contexts) - targets
     return Evidence(
         "counterexample",
         f"d = d_h = H = 1, two contexts, x = {factor} x': W_O is solved on the features of e' and used with e and the "
@@ -196,7 +197,7 @@ def _attends_to_last(
         before = range(length - 1)
         verdicts.append(
             decided(
-                (head.form.rank() == 1 if rank_one else head.form == _identity(width))
+                (head.form.rank() == 1 if rank_one else head.form == as_rationals(np.eye(width)))
                 and head.W_E == drawn.W_E
                 and _block(head.W_pos, rows=before) == _block(drawn.W_pos, rows=before)
             )
@@ -223,7 +224,9 @@ def _attends_to_last(
         f"(N, S, d) = {_listed(sizes)} the score of the last position exceeds all others, by lambda times {min(gaps)} "
         "or more, and the head converges to x_S, with an error of at most sum_s exp(-lambda g_s) |x_s - x_S|",
         "A -> x_S for all contexts",
-        ", ".join(f"|A - x_S| <= {_above(bound)} at lambda = {sharpness}" for sharpness, bound in distances.items())
+        ", ".join(
+            f"|A - x_S| <= {decimal_above(bound, 2)} at lambda = {sharpness}" for sharpness, bound in distances.items()
+        )
         + f", gaps >= {min(gaps)}",
         Verdict.all_of(verdicts),
         "exact gaps and limits; balls of 128 bits",
@@ -247,10 +250,9 @@ def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evide
         made = exact_change_of_basis(front_end, contexts, targets, W_U)
         outputs = exact_outputs(front_end, contexts)
         features = _block(outputs, columns=range(width, facts))
-        stream = exact_outputs(made.model.front_end, contexts)
-        moved = _block(stream, columns=range(width)) + _block(stream, columns=range(width, facts)) * _all_outputs(
-            made.model
-        )
+        stream = exact_outputs(exact_front_end(made.model), contexts)
+        written = _block(stream, columns=range(width, facts)) * as_rationals(made.model.W_O.reshape(-1, width))
+        moved = _block(stream, columns=range(width)) + written
         verdicts.append(decided(exact_network_logits(made.model, contexts) == targets * W_U))
         verdicts.append(
             decided(
@@ -293,7 +295,7 @@ def _condition_is_exact(instances: int) -> Evidence:
         change = _block(outputs.solve(targets), rows=range(width))
         full_rank = _beside(targets, _block(outputs, columns=range(width, facts))).rank() == facts
         try:
-            made = exact_change_of_basis(front_end, contexts, targets, _identity(width))
+            made = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(width)))
             built = made.change == change and exact_network_logits(made.model, contexts) == targets
         except HypothesisError:
             built = False
@@ -321,7 +323,7 @@ def _singular_change_avoided() -> Evidence:
         special = fmpq_mat(4, 2, [entry for token in (0, 1, 0, 0) for entry in rows[token]])
         front_end = ExactFrontEnd(special, front_end.W_pos, front_end.W_Q, front_end.W_K, front_end.W_V)
         try:
-            made = exact_change_of_basis(front_end, contexts, targets, _identity(2))
+            made = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(2)))
         except HypothesisError:
             continue
         exact = exact_network_logits(made.model, contexts) == targets
@@ -348,7 +350,7 @@ def _singular_change_approached() -> Evidence:
     distances = (fmpq(1, 10**3), fmpq(1, 10**6))
     for distance in distances:
         near = targets + last * distance
-        made = exact_change_of_basis(front_end, contexts, near, _identity(2))
+        made = exact_change_of_basis(front_end, contexts, near, as_rationals(np.eye(2)))
         verdicts.append(decided(exact_network_logits(made.model, contexts) == near))
         determinant = made.change.det()
         sizes.append(f"{float(determinant.p) / float(determinant.q):.2g}")
@@ -445,7 +447,7 @@ def _built() -> Evidence:
     found = certify_memorization(made.model, made.task, rank=True)
     rank = made.model.n_heads * made.model.d_head
     at_capacity = made.task.n_contexts == made.model.d_model + rank
-    lead = _below(float(found.answers.margin_lower.min()))
+    lead = decimal_below(float(found.answers.margin_lower.min()), 3)
     return Evidence(
         "repair",
         f"rounded to float64: {made.summary}; every label wins",
@@ -490,14 +492,6 @@ def _largest(balls: Sequence[arb]) -> float:
     return max(float(np.nextafter(float(ball.upper()), np.inf)) for ball in balls)
 
 
-def _above(bound: float) -> str:
-    return f"{float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(bound)):.2g}"
-
-
-def _below(bound: float) -> str:
-    return f"{float(Context(prec=3, rounding=ROUND_FLOOR).create_decimal(bound)):.3g}"
-
-
 def _listed(values: Iterable[object]) -> str:
     return ", ".join(map(str, values))
 
@@ -508,10 +502,6 @@ def _plain(matrix: fmpq_mat) -> list[list[str]]:
 
 def _is_zero(matrix: fmpq_mat) -> bool:
     return all(entry == 0 for entry in matrix.entries())
-
-
-def _identity(width: int) -> fmpq_mat:
-    return fmpq_mat(width, width, [int(i == j) for i in range(width) for j in range(width)])
 
 
 def _block(matrix: fmpq_mat, *, rows: range | None = None, columns: range | None = None) -> fmpq_mat:
@@ -527,9 +517,3 @@ def _block(matrix: fmpq_mat, *, rows: range | None = None, columns: range | None
 def _beside(left: fmpq_mat, right: fmpq_mat) -> fmpq_mat:
     rows = [[*a, *b] for a, b in zip(left.tolist(), right.tolist(), strict=True)]
     return fmpq_mat(len(rows), left.ncols() + right.ncols(), [entry for row in rows for entry in row])
-
-
-def _all_outputs(network: ExactNetwork) -> fmpq_mat:
-    """W_O of all heads, one below the other."""
-    rows = [row for output in network.W_O for row in output.tolist()]
-    return fmpq_mat(len(rows), network.front_end.d_model, [entry for row in rows for entry in row])

@@ -5,7 +5,6 @@ Page: docs/claims/theorem_1.md
 
 import math
 from collections.abc import Iterator
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -17,10 +16,10 @@ from constructions.claims.dana_theorem_1 import CLAIM, exact_memory
 from constructions.errors import HypothesisError
 from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
-from constructions.models.exact_network import ExactFrontEnd
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
+from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import up
 from verify.certificates.certificate import FEATURE_RANK
@@ -132,7 +131,7 @@ def _impossible(
         "counterexample",
         statement,
         promised,
-        f"mean divergence >= {_down(floor.value)} nats",
+        f"mean divergence >= {decimal_below(floor.value, 10)} nats",
         Verdict.PROVED,
         method,
         data,
@@ -147,7 +146,7 @@ def _sharp(name: str, floor: Applied, compared: tuple[Comparison, ...]) -> Evide
         "reached",
         f"{name}: weights of one head come within {float(CLOSE):g} nats of the lower bound, which is therefore sharp",
         f"least mean divergence known within {float(CLOSE):g} nats",
-        f"it is at least {_down(floor.value)} nats, and less than {float(CLOSE):g} more",
+        f"it is at least {decimal_below(floor.value, 10)} nats, and less than {float(CLOSE):g} more",
         Verdict.PROVED,
         "enclosures of the logits",
         quantifier=Quantifier.ALL_WEIGHTS,
@@ -175,7 +174,7 @@ def _one_head_more() -> Evidence:
         "repair",
         f"XOR with {_sizes(built.model)}, where [x_S, Y] has rank T = {task.n_contexts}",
         "divergence 0 up to rounding",
-        f"divergence <= {_up(worst)} nats after every context",
+        f"divergence <= {decimal_above(worst, 10)} nats after every context",
         verdict,
         "enclosures of features and logits",
         {"contexts": contexts.tolist(), "laws": _texts(laws)},
@@ -215,26 +214,26 @@ def _dependent() -> Evidence:
 
 def _exact(tokens: int, length: int, width: int, head_width: int, facts: int) -> Evidence:
     built = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width, facts=facts)
-    front_end = built.model.front_end
-    found = exact_network_logits(built.model, built.contexts)
+    network = built.model
+    found = exact_network_logits(network, built.contexts)
     count = facts or tokens**length
     same = (
         found == built.targets
-        and _has_sizes(front_end, width=width, head_width=head_width)
+        and _has_sizes(network, width=width, head_width=head_width)
         and len(np.unique(built.contexts, axis=0)) == len(built.contexts) == count
         and found.rank() == min(count, width, tokens)
     )
     return Evidence(
         "repair",
         f"T = {len(built.contexts)} of {tokens**length} contexts of {length} tokens over {tokens}: a rational network "
-        f"of {_sizes(front_end)} with the logits of an encoder of rank {found.rank()}",
-        f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, head_width, front_end.n_heads)}",
+        f"of {_sizes(network)} with the logits of an encoder of rank {found.rank()}",
+        f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, head_width, network.n_heads)}",
         "equal as rational numbers" if same else "not equal, or not of these sizes",
         decided(same),
         "exact rational arithmetic",
         {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "facts": facts},
         means=(Means.EXACT,),
-        compared=_counted(count, width, head_width, front_end.n_heads),
+        compared=_counted(count, width, head_width, network.n_heads),
     )
 
 
@@ -248,7 +247,7 @@ def _rounded(tokens: int, length: int, width: int, head_width: int, facts: int) 
         f"float64 weights of {_sizes(made.model)} that hold laws over {made.task.vocabulary_size} tokens after "
         f"{made.task.n_contexts} of {tokens**length} contexts of {length} tokens",
         f"divergence 0 up to rounding, as {_count(count, width, head_width, made.model.n_heads)} and d >= N - 1",
-        f"divergence <= {_up(worst)} nats after every context",
+        f"divergence <= {decimal_above(worst, 10)} nats after every context",
         verdict if made.task.n_contexts == count else Verdict.REFUTED,
         "enclosures of features and logits",
         parameters,
@@ -272,12 +271,12 @@ def _certified(network: Model, task: Task, *, width: int, head_width: int) -> tu
     )
 
 
-def _has_sizes(network: Model | ExactFrontEnd, *, width: int, head_width: int) -> bool:
+def _has_sizes(network: Model, *, width: int, head_width: int) -> bool:
     """Whether the network is as wide as asked; its heads are counted by the formula of the claim."""
     return (network.d_model, network.d_head) == (width, head_width)
 
 
-def _sizes(network: Model | ExactFrontEnd) -> str:
+def _sizes(network: Model) -> str:
     return f"d = {network.d_model}, d_h = {network.d_head}, H = {network.n_heads}"
 
 
@@ -301,11 +300,3 @@ def _count(n_contexts: int, width: int, head_width: int, heads: int) -> str:
 
 def _texts(laws: list[list[Fraction]]) -> list[list[str]]:
     return [[str(entry) for entry in law] for law in laws]
-
-
-def _down(value: float) -> str:
-    return str(Context(prec=10, rounding=ROUND_FLOOR).create_decimal(Decimal(value)))
-
-
-def _up(value: float) -> str:
-    return str(Context(prec=10, rounding=ROUND_CEILING).create_decimal(Decimal(value)))

@@ -25,9 +25,8 @@ from constructions.memories.left_out import (
     text_instance,
     violating_front_end,
 )
-from constructions.models.exact_network import ExactNetwork
+from constructions.models.exact_network import as_rationals, rounded
 from constructions.models.front_end import FrontEnd
-from constructions.models.model import Model
 from constructions.models.shapes import dana_tensors
 from constructions.tasks.text import default_text, text_task
 from verify.arithmetic.enclosure import Enclosure
@@ -139,12 +138,12 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
     likeliest = max(occurrences[instance.kept :]) <= least
     nonsingular = bound.columns == bound.kept and bool(np.isfinite(bound.row.radius))
     network, stream = instance.model, instance.stream
-    rounded = network if isinstance(network, Model) else network.rounded()
+    floats = rounded(network) if network.is_rational else network
     return Evidence(
         role="constant",
         statement=(
-            f"N = {rounded.d_vocab}, S = {rounded.n_ctx}, d = {rounded.d_model}, d_h = {rounded.d_head}, "
-            f"H = {rounded.n_heads}: {instance.kept} contexts of probability {held}/{everything} are held, the "
+            f"N = {floats.d_vocab}, S = {floats.n_ctx}, d = {floats.d_model}, d_h = {floats.d_head}, "
+            f"H = {floats.n_heads}: {instance.kept} contexts of probability {held}/{everything} are held, the "
             f"other is left out, epsilon = {EPSILON}; the encoder predicts all laws exactly, norm(WE) = "
             f"{float(bound.norm.midpoint):.0f}, norm(V11^-1) = {float(bound.inverse.midpoint):.3f}; the divergence of "
             "the transformer is beyond the printed bound"
@@ -156,8 +155,8 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
         data={
             "contexts": instance.contexts.tolist(),
             "occurrences": occurrences,
-            "exact": not isinstance(network, Model),
-            "weights": {name: tensor.tolist() for name, tensor in dana_tensors(rounded).items()},
+            "exact": network.is_rational,
+            "weights": {name: tensor.tolist() for name, tensor in dana_tensors(floats).items()},
             "encoder_on_the_left_out_context": [[str(entry) for entry in row] for row in stream.tolist()],
         },
         means=(Means.ENCLOSURES,),
@@ -228,9 +227,8 @@ def reached(claim: Claim, name: str) -> Evidence:
     ratio, size = 64, 2**20
     instance = loop_instance(ratio, size=size, occurrences=33)
     bound = judged(instance)
-    network = instance.model
     encoder = fmpq_mat(4, 1, [0, 0, ratio, -1]) * fmpq_mat(1, 2, [size, -size])
-    same = isinstance(network, ExactNetwork) and holds_encoder(instance, encoder)
+    same = holds_encoder(instance, encoder)
     limit = corrected(claim, name, bound)
     return Evidence(
         role="reached",
@@ -262,10 +260,10 @@ def holds_encoder(instance: LeftOut, encoder: fmpq_mat) -> bool:
     Page: docs/claims/theorem_1_tail.md
     """
     network, stream = instance.model, instance.stream
-    if not isinstance(network, ExactNetwork) or isinstance(stream, np.ndarray):
+    if not network.is_rational or isinstance(stream, np.ndarray):
         return False
     reached_logits = exact_network_logits(network, instance.contexts).tolist()
-    others = (stream * network.W_U).tolist()
+    others = (stream * as_rationals(network.W_U)).tolist()
     wanted = encoder.tolist()
     return reached_logits[: instance.kept] == wanted[: instance.kept] and others == wanted[instance.kept :]
 

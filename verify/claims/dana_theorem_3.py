@@ -5,7 +5,6 @@ Page: docs/claims/logit_range.md
 
 import itertools
 from collections.abc import Iterator
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +14,7 @@ from constructions.claims.dana_theorem_3 import CLAIM
 from constructions.encoders.approximating_sequences import FIRST, SECOND, within_range
 from constructions.memories.bounded_range import bounded_transformer, laws_of_contexts
 from constructions.memories.left_out import LeftOut, random_instance
-from constructions.models.exact_network import ExactNetwork
+from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
@@ -71,7 +70,7 @@ def exclusive_or() -> Evidence:
         "tokens, laws (99/100, 1/100) and (1/100, 99/100), d = d_h = 2, H = 1: d_h H + d = 4 = T_epsilon for every "
         "epsilon < 1/4, and d_KL(pi, M) = 0 as d >= N - 1",
         "d_KL(pi, T) = O(epsilon log(1 / epsilon)) for every epsilon, so <= gamma for every gamma > 0",
-        f"d_KL(pi, T) >= {_decimal(arb(floor.value), ROUND_FLOOR)} nats with one head, and one head comes near it",
+        f"d_KL(pi, T) >= {decimal_below(floor.value, 5)} nats with one head, and one head comes near it",
         Verdict.PROVED,
         "a linear relation in integers, and duality with rational multipliers in balls; enclosures of the logits",
         {"contexts": contexts.tolist(), "laws": [[str(p) for p in law] for law in laws]},
@@ -136,8 +135,8 @@ def cost_of_a_range(ranges: list[Fraction]) -> Evidence:
         f"laws (3/4, 1/4, 0) and (2/5, 2/5, 1/5), equally likely, d = 1: the least divergence K(R) of encoders "
         f"with logits of range <= R, for {len(ranges)} values of R from {ranges[0]} to {ranges[-1]}",
         "d_KL(pi, M) = 0 reached at range O(log(1 / delta)) up to delta: K(R) exponentially small",
-        f"R^2 K(R) in [{_decimal(seen[0][0], ROUND_FLOOR)}, {_decimal(seen[0][1], ROUND_CEILING)}] for the first R, in "
-        f"[{_decimal(seen[-1][0], ROUND_FLOOR)}, {_decimal(seen[-1][1], ROUND_CEILING)}] for the last",
+        f"R^2 K(R) in [{decimal_below(seen[0][0], 5)}, {decimal_above(seen[0][1], 5)}] for the first R, in "
+        f"[{decimal_below(seen[-1][0], 5)}, {decimal_above(seen[-1][1], 5)}] for the last",
         Verdict.all_of(verdicts),
         f"a bound from below, and an encoder; balls of {BITS} bits",
         {"laws": [[str(p) for p in FIRST], [str(p) for p in SECOND]]},
@@ -176,8 +175,8 @@ def best_rate(prices: list[Fraction]) -> Evidence:
         "step",
         f"the same laws: min over all R > 0 of K(R) + a R, a = epsilon C, for a = {prices[0]} .. {prices[-1]}",
         "O(a log(1 / a)) by the proof of Theorem 3",
-        f"between 2 a^(2/3) / 5 and a^(2/3) for each a; {_decimal(shares[0], ROUND_FLOOR)} .. "
-        f"{_decimal(shares[-1], ROUND_FLOOR)} times a log(1 / a) or more, increasing",
+        f"between 2 a^(2/3) / 5 and a^(2/3) for each a; {decimal_below(shares[0], 5)} .. "
+        f"{decimal_below(shares[-1], 5)} times a log(1 / a) or more, increasing",
         growing,
         f"monotonicity of K on 200 intervals of R, balls of {BITS} bits",
         means=(Means.BALLS,),
@@ -265,9 +264,9 @@ def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
                 proved(bool(gamma >= 0) and bool(bound.transformer <= promised + arb(2) ** -400)),
             ]
         lines.append(
-            f"1/{2 * count + 1}: R = {largest}, C_1 = {bound.factor}, {_decimal(bound.transformer, ROUND_CEILING)} <= "
-            f"{_decimal(floor, ROUND_FLOOR)} + {_decimal(arb(bound.bound), ROUND_FLOOR)} + gamma, gamma <= "
-            f"{_decimal(gamma, ROUND_CEILING)}"
+            f"1/{2 * count + 1}: R = {largest}, C_1 = {bound.factor}, {decimal_above(bound.transformer, 5)} <= "
+            f"{decimal_below(floor, 5)} + {decimal_below(arb(bound.bound), 5)} + gamma, gamma <= "
+            f"{decimal_above(gamma, 5)}"
         )
     return Evidence(
         "repair",
@@ -297,7 +296,7 @@ def judged(instance: LeftOut, laws: list[tuple[Fraction, ...]] | None = None) ->
     Page: docs/claims/logit_range.md
     """
     network, stream = instance.model, instance.stream
-    if not isinstance(network, ExactNetwork) or isinstance(stream, np.ndarray):
+    if not network.is_rational or isinstance(stream, np.ndarray):
         raise TypeError("instance is rounded, expected a rational one")
     return range_bound(
         network,
@@ -315,10 +314,3 @@ def _completed(instance: LeftOut) -> list[list[Fraction]] | None:
         return None
     tokens = instance.laws.shape[1]
     return [[Fraction(1)] * tokens] * instance.kept + [[Fraction(p) for p in law] for law in instance.laws.tolist()]
-
-
-def _decimal(x: arb, rounding: str) -> str:
-    # The end of the ball as float64 may be on the wrong side by 2^-53; digits are rounded outwards from beyond that.
-    end = float(x.lower() if rounding == ROUND_FLOOR else x.upper())
-    nudge = abs(end) * 2.0**-50 * (-1 if rounding == ROUND_FLOOR else 1)
-    return str(Context(prec=5, rounding=rounding).create_decimal(Decimal(end + nudge)))

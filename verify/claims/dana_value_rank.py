@@ -45,10 +45,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _square(tokens=tokens, length=length, width=width, heads=heads)
 
 
-def _identity(width: int) -> fmpq_mat:
-    return as_rationals(np.eye(width, dtype=np.int64))
-
-
 def _lost(*, width: int, heads: int) -> Evidence:
     """d + 1 contexts with one last token; A' = (x_S, A) has rank d + 1, and a head of width 1 gives rank 2 at most."""
     count = width + 1
@@ -60,7 +56,7 @@ def _lost(*, width: int, heads: int) -> Evidence:
         W_pos=as_rationals(np.arange(2 * width).reshape(2, width) % 3),
         W_Q=(fmpq_mat(width, width),) * heads,
         W_K=(fmpq_mat(width, width),) * heads,
-        W_V=(_identity(width),) * heads,
+        W_V=(as_rationals(np.eye(width)),) * heads,
     )
     before = exact_outputs(front_end, contexts).rank()
     after = RANK.at("rank", contexts=contexts, d_model=width, d_head=1, n_heads=heads, with_skip=True)
@@ -89,7 +85,7 @@ def _square(*, tokens: int, length: int, width: int, heads: int) -> Evidence:
     sizes = {"d_vocab": tokens, "n_ctx": length, "d_model": width, "n_heads": heads}
     front_end = integer_front_end("rank-one", d_head=width, seed=3, **sizes)
     contexts = all_contexts(tokens, length)
-    plain = exact_outputs(replace(front_end, W_V=(_identity(width),) * heads), contexts).rank()
+    plain = exact_outputs(replace(front_end, W_V=(as_rationals(np.eye(width)),) * heads), contexts).rank()
     square = exact_outputs(front_end, contexts).rank()
     first = as_rationals(np.eye(width, 1, dtype=np.int64))
     narrow = exact_outputs(replace(front_end, W_V=(first,) * heads), contexts).rank()

@@ -6,7 +6,7 @@ Page: docs/claims/saturated_heads.md
 from collections.abc import Iterator
 
 import numpy as np
-from flint import arb, ctx, fmpq_mat
+from flint import arb, ctx
 from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_claims_1_2 import ExactHead, exact_head
@@ -82,8 +82,8 @@ def _realizes_all_logits(head: ExactHead, contexts: Int64Array, queries: Int64Ar
     """Whether E^(j) U e_i is L_j for i = j, for every table of logits L; and the freezing part 0."""
     block = len(queries) - head.W_Q.ncols()
     asked = as_rationals(queries[block:]) * head.W_Q
-    fits = asked == _identity(asked.nrows()) and all(
-        as_rationals(contexts[block + j]) * inverse == _identity(contexts.shape[1])
+    fits = asked == as_rationals(np.eye(asked.nrows())) and all(
+        as_rationals(contexts[block + j]) * inverse == as_rationals(np.eye(contexts.shape[1]))
         for j, inverse in enumerate(head.inverses)
     )
     return fits and (
@@ -156,7 +156,3 @@ def _rank(matrix: Int64Array) -> int:
 
 def _inner(a: tuple[int, ...], b: list[int]) -> int:
     return sum(x * y for x, y in zip(a, b, strict=True))
-
-
-def _identity(size: int) -> fmpq_mat:
-    return fmpq_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])

@@ -20,7 +20,7 @@ from constructions.memories.left_out import (
     violating_front_end,
 )
 from constructions.memories.parameters import matched_front_ends
-from constructions.models.exact_network import ExactNetwork, as_rationals
+from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from verify.arithmetic.enclosure import Enclosure, largest, sqrt
@@ -82,10 +82,9 @@ def _modules_never_exceed(kind: str, instances: Iterable[LeftOut]) -> Evidence:
     return piece if fit else replace(piece, verdict=Verdict.all_of([piece.verdict, Verdict.UNDECIDED]))
 
 
-def _has_modules(network: Model | ExactNetwork, kept: int) -> bool:
+def _has_modules(network: Model, kept: int) -> bool:
     """Whether there are ceil(T / d) heads, of width d."""
-    sizes = network if isinstance(network, Model) else network.front_end
-    return sizes.d_head == sizes.d_model and sizes.n_heads == -(-kept // sizes.d_model)
+    return network.d_head == network.d_model and network.n_heads == -(-kept // network.d_model)
 
 
 def _too_few_modules() -> Evidence:

@@ -12,7 +12,8 @@ from flint import arb, ctx, fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
-from constructions.models.exact_network import ExactNetwork
+from constructions.models.exact_network import as_rationals, exact_front_end
+from constructions.models.model import Model
 from verify.arithmetic.given_numbers import is_masked
 from verify.encoders.logit_range import BITS, mean_divergence
 from verify.forward.rationals import exact_network_logits, exact_outputs
@@ -61,7 +62,7 @@ class RangeBound:
 
 
 def range_bound(
-    network: ExactNetwork,
+    network: Model,
     contexts: Int64Array,
     *,
     kept: int,
@@ -77,7 +78,7 @@ def range_bound(
     Why it is rigorous: features, logits, z, ranges and probabilities are exact rationals; divergences are balls.
 
     Args:
-        network: The rational transformer.
+        network: The transformer, rational.
         contexts: All contexts, the kept ones first, `[M, S]`.
         kept: How many are kept, T.
         stream: $E_t$ of the encoder on the others, in the coordinates that W_U reads, `[M - T, d]`.
@@ -103,14 +104,14 @@ def range_bound(
         )
     if np.asarray(occurrences).dtype.kind not in "iu" or min(occurrences) < 1:
         raise InputError(f"occurrences are {np.asarray(occurrences).tolist()[:8]}, expected integers, at least 1 each")
-    outputs = exact_outputs(network.front_end, contexts).tolist()
+    outputs = exact_outputs(exact_front_end(network), contexts).tolist()
     reached = exact_network_logits(network, contexts).tolist()
     first, others = fmpq_mat(outputs[:kept]), fmpq_mat(outputs[kept:])
     gram = first * first.transpose()
     if gram.det() == 0:
         raise HypothesisError("Theorem E", "independent features of the kept contexts", "they are dependent")
     z = others * first.transpose() * gram.inv()
-    wanted = reached[:kept] + (stream * network.W_U).tolist()
+    wanted = reached[:kept] + (stream * as_rationals(network.W_U)).tolist()
     weights = [int(count) for count in occurrences]
     with ctx.workprec(BITS):
         transformer, encoder = (_divergence(rows, wanted, laws, weights) for rows in (reached, wanted))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from constructions.errors import HypothesisError, InputError, ResourceError
 from constructions.models.blocks import Attention, Block, FeedForward, Normalization, Tensor
 from constructions.models.construction import require_fit
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals
+from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.given_numbers import is_masked
@@ -94,15 +94,14 @@ def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
     return _side_by_side(blocks)
 
 
-def exact_network_logits(network: ExactNetwork | Model, inputs: Int64Array | VectorTask) -> fmpq_mat:
-    r"""The logits of a rational network or model, exactly: `[T, d_vocab_out]`, in nats.
+def exact_network_logits(model: Model, inputs: Int64Array | VectorTask) -> fmpq_mat:
+    r"""The logits of a rational model, exactly: `[T, d_vocab_out]`, in nats.
 
-    Of an `ExactNetwork` it is the product of `exact_outputs` with the matrix of the identity and all W_O, then with
-    W_U. A `Model` is any stack of attention and ReLU blocks; its scores $\frac{1}{\sqrt m} \langle q, k \rangle$ are
-    in units of $\ln 2$ and have to be integers where they are looked at.
+    Its scores $\frac{1}{\sqrt m} \langle q, k \rangle$ are in units of $\ln 2$ and have to be integers where they are
+    looked at.
 
     Args:
-        network: The rational network or model.
+        model: The rational model: any stack of attention and ReLU blocks.
         inputs: Tokens, `[T, S]`, or the task that brings vectors, whose float64 numbers are dyadic rationals.
 
     Returns:
@@ -116,10 +115,10 @@ def exact_network_logits(network: ExactNetwork | Model, inputs: Int64Array | Vec
     Page: docs/rigour/exact.md
 
     Example:
-        >>> from constructions.models.exact_network import as_rationals
+        >>> from constructions.models.exact_network import as_rationals, exact_network
         >>> one, line = as_rationals([[1]]), as_rationals([[0], [1]])
         >>> front_end = ExactFrontEnd(line, line, (one,), (one,), (one,))
-        >>> exact_network_logits(ExactNetwork(front_end, (one,), as_rationals([[5, 0]])), np.array([[0, 1]]))
+        >>> exact_network_logits(exact_network(front_end, (one,), as_rationals([[5, 0]])), np.array([[0, 1]]))
         [330/17, 0]
         >>> outputs = np.array([[fmpq(2)], [fmpq(1, 3)]])
         >>> neurons = FeedForward(np.array([[fmpq(1), fmpq(-1)]]), outputs, skip=False)
@@ -129,15 +128,21 @@ def exact_network_logits(network: ExactNetwork | Model, inputs: Int64Array | Vec
         [1/3]
         [  4]
     """
-    if isinstance(network, Model):
-        return _model_logits(network, inputs)
-    if isinstance(inputs, VectorTask):
-        raise InputError("inputs is a task of vectors, the network reads tokens")
-    width = network.front_end.d_model
-    identity = [[int(i == j) for j in range(width)] for i in range(width)]
-    rows = [*identity, *(row for output in network.W_O for row in output.tolist())]
-    stream = fmpq_mat(len(rows), width, [entry for row in rows for entry in row])
-    return exact_outputs(network.front_end, inputs) * (stream * network.W_U)
+    if not model.is_rational:
+        raise InputError("the model has float64 tensors, expected rationals: balls enclose what float64 tensors do")
+    for place, block in enumerate(model.blocks):
+        _require_rational(place, block)
+    rows, cells = _input(model, inputs)
+    if only_last_is_read(model.blocks, -1):
+        rows, cells = _last(rows, cells), [(t,) for t in range(len(cells))]
+    for place, block in enumerate(model.blocks):
+        if isinstance(block, Attention):
+            asked = as_rationals(inputs.queries) if isinstance(inputs, VectorTask) else rows
+            only_last = only_last_is_read(model.blocks, place)
+            rows, cells = _attended(block, rows, cells, asked, only_last=only_last)
+        elif isinstance(block, FeedForward):
+            rows = _fed_forward(block, rows)
+    return _shifted(_last(rows, cells) * _matrix(model.W_U), model.b_U)
 
 
 def exact_rank(
@@ -226,24 +231,6 @@ def order_of_two(prime: int) -> int:
         while order % int(factor) == 0 and pow(2, order // int(factor), prime) == 1:
             order //= int(factor)
     return order
-
-
-def _model_logits(model: Model, inputs: Int64Array | VectorTask) -> fmpq_mat:
-    if not model.is_rational:
-        raise InputError("the model has float64 tensors, expected rationals: balls enclose what float64 tensors do")
-    for place, block in enumerate(model.blocks):
-        _require_rational(place, block)
-    rows, cells = _input(model, inputs)
-    if only_last_is_read(model.blocks, -1):
-        rows, cells = _last(rows, cells), [(t,) for t in range(len(cells))]
-    for place, block in enumerate(model.blocks):
-        if isinstance(block, Attention):
-            asked = as_rationals(inputs.queries) if isinstance(inputs, VectorTask) else rows
-            only_last = only_last_is_read(model.blocks, place)
-            rows, cells = _attended(block, rows, cells, asked, only_last=only_last)
-        elif isinstance(block, FeedForward):
-            rows = _fed_forward(block, rows)
-    return _shifted(_last(rows, cells) * _matrix(model.W_U), model.b_U)
 
 
 def _require_rational(place: int, block: Block) -> None:

@@ -37,7 +37,7 @@ from verify.independent.integer_rank import FeatureMatrix, NonsingularCheck, ran
 from verify.independent.plain_arrays import PlainArray, read_npz
 from verify.independent.plain_model import PlainModel
 from verify.independent.plain_task import PlainTask, PlainVectorTask, read_task
-from verify.progress import Progress
+from verify.progress import Progress, silent
 from verify.verdict import Verdict
 
 __all__ = ["NonsingularCheck", "check_independently", "recheck_nonsingular"]
@@ -89,12 +89,8 @@ def check_independently(
     _require_subject(certificate.subject, model, task)
     asked = criterion or certificate.criterion
     with ctx.workprec(BITS):
-        checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or _silent), full)
+        checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or silent), full)
         return CheckReport(certificate, asked, tuple(checker.checks()), _PATH)
-
-
-def _silent(stage: str, share: float | None, detail: str) -> None:
-    pass
 
 
 def _require_subject(subject: Subject, model: PlainModel, task: PlainTask | PlainVectorTask) -> None:

@@ -36,11 +36,11 @@ _VECTOR_ARRAYS = {"contexts": ("d", 3), "queries": ("d", 2), "labels": ("d", 2)}
 
 @dataclass(frozen=True)
 class PlainTask:
-    """Contexts of tokens, the counts of what follows them, the target and where it comes from, and the hash."""
+    """Contexts of tokens, the counts of their answers, the target and where it comes from, and the hash."""
 
     target: str
     origin: str
-    vocabulary_size: int
+    n_outputs: int
     contexts: list[tuple[int, ...]]
     tail_contexts: list[tuple[int, ...]]
     counts: list[dict[int, int]]
@@ -69,15 +69,22 @@ class PlainTask:
             FileFormatError: They are not such a task.
         """
         with reading(path, "task"):
-            absent = set() if "laws" in arrays else {"laws"}
-            _require_arrays(path, arrays, _TOKEN_ARRAYS, {"target": 0, "origin": 0, "vocabulary": 1}, absent)
+            absent = {name for name in ("laws", "answers") if name not in arrays}
+            texts = {"target": 0, "origin": 0, "vocabulary": 1, "answers": 1}
+            _require_arrays(path, arrays, _TOKEN_ARRAYS, texts, absent)
             target, origin, vocabulary = (arrays[name].values for name in ("target", "origin", "vocabulary"))
             target, origin = target[0], origin[0]
-            if target != ("labels" if absent else "laws"):
+            if target != ("labels" if "laws" in absent else "laws"):
                 raise FileFormatError(f"{path}: the target is {target!r}, which does not fit the laws")
-            _require_vocabulary(path, vocabulary)
-            size = len(vocabulary)
-            contexts, tail = _distinct_contexts(path, arrays, size)
+            _require_names(path, "vocabulary", vocabulary)
+            names = [list(vocabulary)]
+            if "answers" in arrays:
+                _require_names(path, "answers", arrays["answers"].values)
+                names.append(list(arrays["answers"].values))
+                if names[0] == names[1]:
+                    raise FileFormatError(f"{path}: answers are the vocabulary once more")
+            size = len(names[-1])  # of what follows; contexts have the tokens of the first list
+            contexts, tail = _distinct_contexts(path, arrays, len(vocabulary))
             laws = arrays.get("laws")
             _require_target(path, arrays["labels"], laws, len(contexts), size)
             counts = _count_rows(path, "counts", arrays, len(contexts), size)
@@ -86,13 +93,8 @@ class PlainTask:
             labels = arrays["labels"].values
             if origin not in _origins(counts, labels, laws):
                 raise FileFormatError(f"{path}: origin is {origin!r}, which the counts do not bear out")
-            digest = _hash([target, origin, list(vocabulary)], arrays, _TOKEN_ARRAYS)
+            digest = _hash([target, origin, *names], arrays, _TOKEN_ARRAYS)
             return cls(target, origin, size, contexts, tail, counts, tail_counts, labels, laws, digest)
-
-    @property
-    def n_outputs(self) -> int:
-        """How many outputs a model of the task has."""
-        return self.vocabulary_size
 
     def sizes(self) -> dict[str, int]:
         """The sizes of the task by the names of a certificate."""
@@ -219,11 +221,11 @@ def _hash(texts: list, arrays: dict[str, PlainArray], numeric: dict[str, tuple[s
     return digest.hexdigest()
 
 
-def _require_vocabulary(path: Path, tokens: Sequence[str]) -> None:
+def _require_names(path: Path, kind: str, tokens: Sequence[str]) -> None:
     if not tokens or len(set(tokens)) != len(tokens) or not all(tokens):
-        raise FileFormatError(f"{path}: vocabulary is empty, names a token twice, or has one without characters")
+        raise FileFormatError(f"{path}: {kind} is empty, names a token twice, or has one without characters")
     if max(map(len, tokens)) * len(tokens) * 4 > _LARGEST_VOCABULARY_BYTES:
-        raise FileFormatError(f"{path}: vocabulary has {len(tokens)} tokens, too many of their length")
+        raise FileFormatError(f"{path}: {kind} has {len(tokens)} tokens, too many of their length")
 
 
 def _distinct_contexts(path: Path, arrays: dict[str, PlainArray], size: int) -> list[list[tuple[int, ...]]]:

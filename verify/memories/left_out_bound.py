@@ -11,7 +11,7 @@ from flint import arb, arb_mat, ctx, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
-from constructions.models.exact_network import ExactNetwork
+from constructions.models.exact_network import as_rationals, exact_front_end
 from constructions.models.model import Model
 from verify.arithmetic.elementary import exp, log
 from verify.arithmetic.enclosure import Enclosure, enclosure, largest, matmul, maximum, sqrt
@@ -107,7 +107,7 @@ class LeftOutBound:
 
 
 def left_out_bound(
-    network: Model | ExactNetwork,
+    network: Model,
     contexts: Int64Array,
     *,
     kept: int,
@@ -171,7 +171,7 @@ def left_out_bound(
     _check(contexts, kept, occurrences)
     if witnesses is not None and witnesses < 1:
         raise InputError(f"witnesses = {witnesses}, expected at least 1")
-    if isinstance(network, ExactNetwork):
+    if network.is_rational:
         given = _Rationals(network, contexts, kept, stream)
     else:
         given = _Floats(network, contexts, stream, precision)
@@ -242,13 +242,13 @@ class _Floats:
 class _Rationals:
     """The same of a rational network: everything is exact until it is rounded outwards."""
 
-    def __init__(self, network: ExactNetwork, contexts: Int64Array, kept: int, stream: object) -> None:
-        if not isinstance(stream, fmpq_mat) or stream.ncols() != network.front_end.d_model:
-            raise InputError(f"stream must be rational with {network.front_end.d_model} columns, as the network")
-        self._outputs = exact_outputs(network.front_end, contexts)
+    def __init__(self, network: Model, contexts: Int64Array, kept: int, stream: object) -> None:
+        if not isinstance(stream, fmpq_mat) or stream.ncols() != network.d_model:
+            raise InputError(f"stream must be rational with {network.d_model} columns, as the network")
+        self._outputs = exact_outputs(exact_front_end(network), contexts)
         self._reached = exact_network_logits(network, contexts)
         self.reached = _rounded_outwards(self._reached)
-        self.wanted = _rounded_outwards(stream * network.W_U)
+        self.wanted = _rounded_outwards(stream * as_rationals(network.W_U))
         self.columns = self._outputs.ncols()
         self._z = _combinations(self._outputs, kept)
 

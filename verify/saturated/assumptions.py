@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from constructions.errors import InputError
 from verify.linear_algebra.exact_rows import Relation, integer_rows
 from verify.linear_algebra.numerical_rank import NumericalRanks, numerical_ranks
-from verify.progress import Progress
+from verify.progress import Progress, silent
 from verify.saturated.block_certificate import BlockCertificate, find_blocks
 from verify.saturated.context_rank import ContextRanks, certify_context_ranks
 from verify.saturated.general_position import shifted_queries
@@ -164,7 +164,7 @@ def assess_assumptions(
         >>> found.queries.verdict.value, found.contexts.verdict.value, found.blocks.verdict.value, found.n_heads
         ('PROVED', 'PROVED', 'PROVED', 2)
     """
-    report = progress or _silent
+    report = progress or silent
     if n_heads is not None and n_heads < 1:
         raise InputError(f"n_heads = {n_heads}, expected at least 1")
     report("assumption 3", None, "")
@@ -214,7 +214,3 @@ def _plain(relation: Relation | None) -> dict[str, list[Any]] | None:
     if relation is None:
         return None
     return {"rows": list(relation.rows), "coefficients": list(map(str, relation.coefficients))}
-
-
-def _silent(_stage: str, _share: float | None, _detail: str) -> None:
-    pass

@@ -24,16 +24,18 @@ ACTIVATIONS = {
 
 
 class ByheartConfig(PretrainedConfig):
-    """The blocks, as byheart's `Model.options` gives them, and the shape of every tensor by its name."""
+    """The blocks, as byheart's `Model.options` gives them, and the shape of every tensor by its name; `answers` is the
+    token that each column of the readout is, where only some tokens are answers."""
 
     model_type = "byheart"
 
-    def __init__(self, blocks=None, input="tokens", shapes=None, n_ctx=1, vocab_size=1, **others):
+    def __init__(self, blocks=None, input="tokens", shapes=None, n_ctx=1, vocab_size=1, answers=None, **others):
         self.blocks = blocks or []
         self.input = input
         self.shapes = shapes or {}
         self.n_ctx = n_ctx
         self.vocab_size = vocab_size
+        self.answers = answers
         self.num_hidden_layers = len(self.blocks)
         super().__init__(**others)
 
@@ -70,6 +72,9 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
             length = input_ids.shape[1]
             if not 1 <= length <= self.config.n_ctx:
                 raise ValueError(f"input_ids has {length} positions, expected 1 .. {self.config.n_ctx}")
+            embedded = self.config.shapes["embed.W_E"][0]
+            if self.config.answers is not None and bool((input_ids >= embedded).any()):
+                raise ValueError(f"input_ids has a token that is an answer alone, expected 0 .. {embedded - 1}")
             if attention_mask is not None and not bool(attention_mask.all()):
                 raise ValueError("attention_mask hides positions, expected contexts without padding")
             stream, query = self._tensor("embed.W_E")[input_ids] + self._tensor("pos_embed.W_pos")[:length], None
@@ -82,6 +87,9 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
         logits = stream @ self._tensor("unembed.W_U")
         if self._tensor("unembed.b_U") is not None:
             logits = logits + self._tensor("unembed.b_U")
+        if self.config.answers is not None:  # every other token is impossible
+            every = logits.new_full((*logits.shape[:-1], self.config.vocab_size), -math.inf)
+            logits = every.index_copy(-1, torch.tensor(self.config.answers, device=logits.device), logits)
         loss = None
         if labels is not None:
             loss = functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())

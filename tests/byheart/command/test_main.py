@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -100,7 +101,8 @@ def test_a_table_and_its_weights_are_memorized(tmp_path, capsys):
         ]
     )
     summary = json.loads(capsys.readouterr().out)
-    assert code == 0 and summary["memorized"] == summary["held"] == 2 and summary["vocabulary"] == 6
+    assert code == 0 and summary["memorized"] == summary["held"] == 2
+    assert (summary["vocabulary"], summary["answers"]) == (3, 3)
 
 
 def test_arrays_are_memorized(tmp_path, capsys):
@@ -357,6 +359,33 @@ def test_an_interrupted_audit_prints_what_it_has_certified(monkeypatch, capsys):
     printed = capsys.readouterr()
     assert [summary["id"] for summary in json.loads(printed.out)] == ["source.lemma"]
     assert f"interrupted after 1 of {len(REGISTER)} claims" in printed.err
+
+
+@pytest.mark.parametrize("at_a_time", [[], ["--workers", "2"]])
+def test_several_folders_are_checked_whatever_one_of_them_is(at_a_time, tmp_path, capsys):
+    good, forged, torn = (tmp_path / name for name in ("good", "forged", "torn"))
+    main(["build", "dana.lemma-3", "--out", str(good), "--json"])
+    for folder in (forged, torn):
+        shutil.copytree(good, folder)
+    (forged / "task.npz").write_bytes((good / "task.npz").read_bytes() + b" ")
+    (torn / "certificate.json").unlink()
+    capsys.readouterr()
+    folders = [str(good), str(forged), str(torn)]
+    assert main(["check", *folders, "--json", *at_a_time]) == 1
+    held, other, lost = json.loads(capsys.readouterr().out)
+    assert [each["folder"] for each in (held, other, lost)] == folders
+    assert held["verdict"] == "PROVED" and other["kind"] == "FileFormatError" and "error" in lost
+    assert main(["check", str(good), str(good), *at_a_time]) == 0
+    assert capsys.readouterr().out.startswith(f"{good}: HELD, PROVED")
+
+
+def test_an_audit_on_workers_says_what_one_without_them_says(capsys):
+    ids = ["slides.quality", "mahdavi.one-token"]
+    printed = []
+    for at_a_time in ([], ["--workers", "2"]):
+        assert main(["audit", *ids, "--json", *at_a_time]) == 0
+        printed.append([{**each, "seconds": 0} for each in json.loads(capsys.readouterr().out)])
+    assert printed[0] == printed[1] and [each["id"] for each in printed[0]] == ids
 
 
 def test_full_is_passed_on(monkeypatch, capsys):

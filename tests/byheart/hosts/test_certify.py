@@ -8,10 +8,13 @@ import pytest
 from byheart import certify
 from byheart.command.main import main
 from byheart.hosts.certify import read_facts
-from byheart.hosts.export import export, host_named
+from byheart.hosts.export import ANSWERS_FILE, export, host_named
 from constructions.errors import FileFormatError, InputError
+from constructions.memories.knots import knots_memory
+from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.table import table_task
 from constructions.tasks.task import Counts, make_task
 from tests.exports import MODELS, TASKS, task_of
 from verify.certificates.memorization import check_memorization
@@ -154,3 +157,69 @@ def test_linear_maps_of_torch_are_read_as_torch_applies_them():
     del names["unembed.b_U"]
     with pytest.raises(InputError, match=r"names leaves out the tensors out\.bias"):
         certify(module, task, config=config, names=names)
+
+
+TABLE = "subject 0,relation,answer 2\nsubject 1,relation,answer 0\nsubject 2,relation,answer 2\n"
+
+
+@pytest.fixture
+def exported(tmp_path):
+    """A memory of a table whose answers are never read, exported; and the table in a file."""
+    (tmp_path / "facts.csv").write_text(TABLE)
+    task = table_task(TABLE)
+    export(knots_memory(task).model, task=task, to="safetensors", out=tmp_path / "out")
+    knots_memory(task).model.save(tmp_path / "out" / "model.safetensors")
+    return tmp_path / "out"
+
+
+def test_a_table_is_read_in_the_vocabularies_beside_the_model(exported, tmp_path):
+    task = read_facts(tmp_path / "facts.csv", Model.load(exported / "model.safetensors"), exported)
+    assert task.vocabulary == ("subject 0", "relation", "subject 1", "subject 2")
+    assert task.answers == ("answer 2", "answer 0") and task.labels.tolist() == [0, 1, 0]
+    figures = certify(Model.load(exported / "model.safetensors"), task)
+    assert (figures["verdict"], figures["held"]) == ("PROVED", 3)
+    assert certify(exported, tmp_path / "facts.csv", out=tmp_path / "proved")["held"] == 3
+    assert check_independently(tmp_path / "proved").verdict.value == "PROVED"
+
+
+@pytest.mark.parametrize(
+    ("answers", "error", "message"),
+    [
+        (["answer 0", "answer 2"], None, ""),  # swapped: proved to be wrong
+        (["answer 2"], InputError, "'answer 0', expected a token of answers.json"),
+        (["answer 2", "answer 0", "more"], InputError, "3 answers, the model 2 logits"),
+        (["answer 2", "answer 2"], FileFormatError, "expected texts, each once"),
+        ([], FileFormatError, "expected texts, each once"),
+        (["answer 2", 0], FileFormatError, "expected texts, each once"),
+        ({"answer 2": 0, "answer 0": 1}, FileFormatError, "expected texts, each once"),
+        (5, FileFormatError, "no vocabulary"),
+    ],
+)
+def test_answers_beside_the_model_that_are_spoiled_prove_nothing(exported, tmp_path, answers, error, message):
+    (exported / ANSWERS_FILE).write_text(json.dumps(answers))
+    if error is None:
+        assert certify(exported, tmp_path / "facts.csv")["wrong"] == 3
+        return
+    with pytest.raises(error, match=message):
+        certify(exported, tmp_path / "facts.csv")
+
+
+def test_numbers_of_a_model_that_reads_more_than_it_answers_are_told_apart(tmp_path):
+    model = Model(blocks=(), W_U=np.eye(3)[:, :2], W_E=np.eye(3), W_pos=np.zeros((1, 3)))
+    np.savez(tmp_path / "arrays.npz", contexts=[[0], [1]], next_tokens=[0, 1])
+    task = read_facts(tmp_path / "arrays.npz", model)
+    assert (task.vocabulary_size, task.n_answers) == (3, 2)
+    assert certify(model, task)["held"] == 2
+    (tmp_path / "facts.csv").write_text("0,0\n1,1\n")
+    assert certify(model, tmp_path / "facts.csv")["held"] == 2
+    (tmp_path / "facts.csv").write_text("0,0\n1,2\n")
+    with pytest.raises(InputError, match="the answer 2 occurs"):
+        certify(model, tmp_path / "facts.csv")
+
+
+def test_a_task_of_two_vocabularies_is_asked_of_a_model_of_one_in_one():
+    task = table_task(TABLE)
+    one = knots_memory(task.in_one_vocabulary()).model
+    with pytest.raises(InputError, match=r"2 answers, the model 6 logits; task\.in_one_vocabulary\(\)"):
+        certify(one, task)
+    assert certify(one, task.in_one_vocabulary())["held"] == 3

@@ -4,9 +4,12 @@ import json
 
 import pytest
 
+from byheart.hosts.export import export
 from byheart.hosts.huggingface import HOST
 from byheart.hosts.number_types import read_tensors
-from tests.exports import MODELS
+from constructions.memories.memory import build_memory
+from constructions.tasks.table import facts_task
+from tests.exports import MODELS, installed
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -26,3 +29,26 @@ def test_the_last_attention_becomes_causal_where_that_changes_nothing():
     assert looks["stack of attention"] == ["causal"] * 3
     assert looks["layer of values"] == ["last"]
     assert looks["stack that sees everything"] == ["all"] * 2
+
+
+def test_the_library_sees_one_vocabulary_where_answers_are_never_read(tmp_path):
+    installed("huggingface")
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    task = facts_task([("Peru", "capital", "Lima"), ("Peru", "river", "Amazon"), ("Amazon", "in", "Peru")])
+    model = build_memory(task, d_model=6, d_head=2, n_heads=3).model
+    export(model, task=task, to="huggingface", out=tmp_path / "out")
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert task.names() == ("Peru", "capital", "river", "Amazon", "in", "Lima")
+    assert (config["vocab_size"], config["answers"]) == (6, [5, 3, 0])
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path / "out", trust_remote_code=True)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    for text, answer in (("Peru, capital", "Lima"), ("Peru, river", "Amazon"), ("Amazon, in", "Peru")):
+        asked = tokenizer(text, return_tensors="pt").input_ids
+        logits = loaded(asked).logits[0, -1]
+        assert tokenizer.decode(logits.argmax()) == answer
+        assert torch.isfinite(logits).tolist() == [True, False, False, True, False, True]
+        assert tokenizer.decode(loaded.generate(asked, max_new_tokens=1, do_sample=False)[0, -1]) == answer
+    with pytest.raises(ValueError, match=r"a token that is an answer alone, expected 0 \.\. 4"):
+        loaded(torch.tensor([[0, 5]]))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from byheart.hosts.tokenizer import tokenizer_json
-from constructions.tasks.table import table_task
+from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.text import text_task
 from constructions.tasks.vocabulary import typed
 
@@ -71,5 +71,19 @@ def test_what_cannot_be_typed_is_none():
 def test_the_vocabulary_keeps_its_numbers():
     for task in TASKS.values():
         vocabulary = tokenizer_json(task)["model"]["vocab"]
-        assert sorted(vocabulary.values()) == list(range(task.vocabulary_size))
+        assert sorted(vocabulary.values()) == list(range(len(task.names())))
     assert tokenizer_json(TASKS["words"])["model"]["vocab"] == {n: i for i, n in enumerate(TASKS["words"].vocabulary)}
+
+
+def test_cells_of_one_character_are_cells():
+    task = facts_task([("a", "r", "yes"), ("b", "r", "no"), ("\\x0a", "r", "no")])
+    read = reader(task)
+    assert typed(task, 0) == "a, r" and read.encode("a, r").ids == [0, 1]
+    assert [read.decode([number]) for number in range(6)] == ["a", "r", "b", "\\x0a", "yes", "no"]
+
+
+def test_an_answer_may_hold_the_separator_of_the_cells():
+    task = facts_task([("Peru", "capital", "Lima, the city"), ("Peru", "river", "Peru")])
+    read = reader(task)
+    assert read.encode("Peru, river").ids == task.contexts[1].tolist()
+    assert read.decode([task.names().index("Lima, the city")]) == "Lima, the city"

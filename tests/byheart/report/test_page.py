@@ -74,7 +74,7 @@ def random_network(task: Task, *, n_heads: int = 3, d_model: int = 4, seed: int 
         W_K=normal((n_heads, d_model, 2)),
         W_V=normal((n_heads, d_model, 2)),
         W_O=normal((n_heads, 2, d_model)),
-        W_U=normal((d_model, task.vocabulary_size)),
+        W_U=normal((d_model, task.n_answers)),
     )
 
 
@@ -303,6 +303,29 @@ def test_the_label_to_be_held_is_marked_even_if_the_weights_predict_another() ->
     for card, label in zip(cards, task.labels.tolist(), strict=True):
         marked = re.findall(r">([^<>]+)</bdi> <span class='mark'>", card)
         assert marked == [f"tok{label}"]
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+def test_answers_that_are_no_tokens_are_shown_by_their_own_names(target: str) -> None:
+    contexts, counts = np.array([[0], [1], [2]]), Counts.from_rows([{3: 2}, {0: 2, 4: 1}, {3: 1}])
+    names = tuple(f"out{i}" for i in range(5))
+    task = make_task(contexts, counts, vocabulary=("in0", "in1", "in2"), answers=names, target=target)
+    cards = section(report_html({}, random_network(task), task), "Predicted beside true").split(
+        "<div class='prediction'>"
+    )
+    for card, token, label in zip(cards[1:], task.contexts[:, 0].tolist(), task.labels.tolist(), strict=True):
+        heading, rows = card.split("<div class='law'>")
+        assert f"in{token}" in heading and f"out{label}" in rows
+        assert not re.search(r"\bin\d", rows)
+
+
+@pytest.mark.parametrize(("dim", "shown"), [(3, True), (4, False)])
+def test_what_a_stream_cannot_avoid_depends_on_the_number_of_answers(dim: int, shown: bool) -> None:
+    counts = Counts.from_rows([{3: 2}, {0: 2, 4: 1}])
+    task = make_task(np.array([[0], [1]]), counts, vocabulary=("a", "b"), answers=tuple("vwxyz"))
+    summary = {**SUMMARY, "dim": dim, "unavoidable_kl": [0.1, 0.2]}
+    page = report_html(summary, random_network(task), task, full_details(task))
+    assert ("every law over 5 tokens" in page) == shown
 
 
 def test_probabilities_that_are_not_zero_or_one_are_not_shown_as_such() -> None:

@@ -10,7 +10,6 @@ from constructions.claims import claim
 from constructions.claims.dana_lemma_3 import CLAIM, integer_memory
 from constructions.errors import HypothesisError, InputError
 from constructions.models.exact_attention import exact_logits
-from constructions.models.exact_network import as_floats
 from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
 
@@ -46,10 +45,9 @@ def test_the_rounded_weights_are_certified(parameters: dict[str, int]) -> None:
 
 def test_embeddings_queries_keys_and_values_are_integers() -> None:
     _, network = integer_memory(tokens=3, length=2, width=3, head_width=2, heads=6, seed=0)
-    front_end = network.front_end
-    for matrix in (front_end.W_E, front_end.W_pos, *front_end.W_Q, *front_end.W_K, *front_end.W_V):
-        assert all(entry.q == 1 for entry in matrix.entries())
-        assert np.abs(as_floats(matrix)).max() <= 3
+    for tensor in (network.W_E, network.W_pos, network.W_Q, network.W_K, network.W_V):
+        assert all(entry.q == 1 for entry in tensor.flat)
+        assert np.abs(tensor).max() <= 3
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_all_contexts_are_reached_exactly_with_the_paper_s_number_of_heads(
     head_width = data.draw(st.integers(1, width))
     seed = data.draw(st.integers(0, 99))
     made = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width, seed=seed)
-    assert made.model.front_end.n_heads == paper_heads(tokens**length, width, head_width)
+    assert made.model.n_heads == paper_heads(tokens**length, width, head_width)
     assert exact_network_logits(made.model, made.contexts) == made.targets
 
 

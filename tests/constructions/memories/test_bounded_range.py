@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from constructions.encoders.approximating_sequences import FIRST, SECOND, within_range
 from constructions.errors import InputError
 from constructions.memories.bounded_range import KEPT, bounded_transformer, laws_of_contexts, ordered_contexts
-from constructions.models.exact_network import ExactNetwork
 from verify.forward.rationals import exact_network_logits
 
 
 @given(st.integers(2, 1000), st.integers(1, 10**6))
 def test_kept_contexts_have_the_logits_of_the_encoder(largest: int, occurrences: int) -> None:
     held = bounded_transformer(Fraction(largest), occurrences=occurrences)
-    assert isinstance(held.model, ExactNetwork)
+    assert held.model.is_rational
     weights, embeddings = within_range(Fraction(largest))
     reached = exact_network_logits(held.model, held.contexts[:KEPT]).tolist()
     for context, row in zip(held.contexts.tolist(), reached, strict=False):

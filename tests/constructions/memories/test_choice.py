@@ -7,7 +7,7 @@ import pytest
 
 from constructions.errors import CapacityError, InputError
 from constructions.memories import choice
-from constructions.memories.choice import BY_NAME, MEMORIES, information_limit, offers, smallest_memory
+from constructions.memories.choice import BY_NAME, MEMORIES, information_limit, offers, smallest_of
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
@@ -57,8 +57,8 @@ def test_what_is_named_is_tried_whatever_the_number_of_facts(monkeypatch: pytest
 def test_without_neurons_only_attention_is_offered() -> None:
     task = enumerated_task(30, 2)
     names = tuple(name for name in QUICK if name != "rank-one-heads")
-    assert smallest_memory(task, names=names).kind.name == "knots"
-    chosen = smallest_memory(task, names=names, attention_only=True)
+    assert smallest_of(offers(task, names=names)).kind.name == "knots"
+    chosen = smallest_of(offers(task, names=names, attention_only=True))
     assert chosen.kind.attention_only and chosen.kind.name == "block-heads"
     assert [offer.refused for offer in offers(task, names=("knots",), attention_only=True)] == ["it has neurons"]
 
@@ -69,7 +69,7 @@ def test_laws_are_for_knots_alone() -> None:
     assert [offer.kind.name for offer in found if offer.built] == ["knots"]
     assert all("laws" in offer.refused for offer in found[1:])
     with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*one-head: .*'laws'"):
-        smallest_memory(task, names=("one-head", "cross-heads"))
+        smallest_of(offers(task, names=("one-head", "cross-heads")))
 
 
 def test_no_such_memory_or_precision_is_an_error() -> None:

@@ -25,7 +25,7 @@ from constructions.memories.parameters import matched_front_ends
 from constructions.models.attention import logits
 from constructions.models.construction import Construction
 from constructions.models.exact_attention import exact_logits
-from constructions.models.exact_network import ExactNetwork, as_rationals
+from constructions.models.exact_network import as_rationals
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
@@ -34,13 +34,13 @@ from constructions.tasks.text import text_task
 WORDS = "it was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness"
 
 
-def float_network(network: Model | ExactNetwork) -> Model:
-    assert isinstance(network, Model)
+def float_network(network: Model) -> Model:
+    assert not network.is_rational
     return network
 
 
-def rational_network(network: Model | ExactNetwork) -> ExactNetwork:
-    assert isinstance(network, ExactNetwork)
+def rational_network(network: Model) -> Model:
+    assert network.is_rational
     return network
 
 
@@ -79,7 +79,7 @@ def test_rational_weights_have_the_logits_of_the_encoder_without_any_error(kept:
     wanted = (stream * unembedding).tolist()
     assert exact_logits(rational_network(held.model), contexts[:kept]) == fmpq_mat(wanted[:kept])
     assert isinstance(held.stream, fmpq_mat)
-    assert held.stream * rational_network(held.model).W_U == fmpq_mat(wanted[kept:])
+    assert held.stream * as_rationals(rational_network(held.model).W_U) == fmpq_mat(wanted[kept:])
 
 
 @pytest.mark.parametrize("ratio", [2, 3, 7, 20])
@@ -87,7 +87,7 @@ def test_the_instance_by_hand_has_the_change_of_basis_that_the_page_computes(rat
     k, instance = fmpq(ratio), loop_instance(ratio, size=5, occurrences=2)
     p, q = 1 - 1 / (1 + fmpq(2) ** (ratio - 1)), 1 / (1 + fmpq(2) ** (ratio * (ratio - 1)))
     change = k * (k + 1) / (k - 1) * (1 - p - q) / (p - q)
-    assert rational_network(instance.model).W_U == as_rationals([[5 * change, -5 * change]])
+    assert rational_network(instance.model).W_U.tolist() == [[5 * change, -5 * change]]
 
 
 @pytest.mark.parametrize(("ratio", "size"), [(1, 5), (2, 0)])
@@ -148,13 +148,13 @@ def test_a_random_instance_keeps_what_the_encoder_says(seed: int, modules: bool)
     assert (np.diff(instance.occurrences) <= 0).all() and instance.occurrences.min() >= 1
     assert len(np.unique(instance.contexts, axis=0)) == len(instance.contexts)
     if modules:
-        assert network.front_end.d_head == network.front_end.d_model
-        assert network.front_end.n_heads == -(-instance.kept // network.front_end.d_model)
+        assert network.d_head == network.d_model
+        assert network.n_heads == -(-instance.kept // network.d_model)
 
 
 def test_random_instances_are_of_every_kind() -> None:
     drawn = [random_instance(seed) for seed in range(40)]
-    heads = [rational_network(i.model).front_end for i in drawn]
+    heads = [rational_network(i.model) for i in drawn]
     square = [i.kept == f.d_model + f.n_heads * f.d_head for i, f in zip(drawn, heads, strict=True)]
     assert any(square) and not all(square)
     assert {i.laws is None for i in drawn} == {True, False}

@@ -10,7 +10,7 @@ from constructions.errors import HypothesisError, InputError
 from constructions.memories.lookup_table import exact_lookup_table, lookup_front_end, lookup_output, lookup_table
 from constructions.models.attention import logits
 from constructions.models.exact_attention import exact_features, exact_last, exact_logits
-from constructions.models.exact_network import as_rationals
+from constructions.models.exact_network import as_rationals, exact_front_end
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from verify.certificates.memorization import certify_memorization
@@ -93,9 +93,10 @@ def test_the_closed_form_reaches_every_target_exactly(p, gap, seed):
     network = exact_lookup_table(stream, W_U, gap=gap, position=p)
     bigrams = all_contexts(n_tokens, 2)
     assert exact_logits(network, bigrams) == stream * W_U
-    features, last = exact_features(network.front_end, bigrams), exact_last(network.front_end, bigrams)
+    front_end = exact_front_end(network)
+    features, last = exact_features(front_end, bigrams), exact_last(front_end, bigrams)
     assert features.rank() == n_tokens**2
-    outputs = fmpq_mat(n_tokens**2, n_tokens, [entry for W_O in network.W_O for entry in W_O.entries()])
+    outputs = as_rationals(network.W_O.reshape(-1, n_tokens))
     assert last + features * outputs == stream
 
 

@@ -30,7 +30,7 @@ def test_features_are_those_of_the_definition(case) -> None:
 @given(networks_with_contexts())
 def test_logits_are_those_of_the_definition(case) -> None:
     network, contexts = case
-    assert fractions(exact_logits(network, contexts)) == plain_logits(network, contexts)
+    assert fractions(exact_logits(network.model, contexts)) == plain_logits(network, contexts)
 
 
 def test_without_heads_there_are_no_features() -> None:

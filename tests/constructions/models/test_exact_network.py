@@ -1,7 +1,9 @@
 """Rational weights: shapes, roundings, and the conversion of numbers."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +13,16 @@ from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_floats, as_rationals, rounded
+from constructions.models.exact_network import (
+    ExactFrontEnd,
+    as_floats,
+    as_rationals,
+    exact_front_end,
+    exact_network,
+    rounded,
+)
 from constructions.models.model import Model
-from tests.constructions.rational_front_ends import rational_networks
+from tests.constructions.rational_front_ends import Network, rational_networks
 
 
 def matrix(rows: int, columns: int) -> fmpq_mat:
@@ -66,31 +75,52 @@ def test_a_front_end_names_the_matrix_that_does_not_fit(changes: dict, named: st
 )
 def test_a_network_names_the_matrix_that_does_not_fit(outputs: tuple, unembedding: fmpq_mat, named: str) -> None:
     with pytest.raises(InputError, match=named):
-        ExactNetwork(ExactFrontEnd(**parts()), outputs, unembedding)
+        exact_network(ExactFrontEnd(**parts()), outputs, unembedding)
 
 
 @given(rational_networks())
-def test_rounding_keeps_every_entry_to_its_last_bit(network: ExactNetwork) -> None:
-    rounded, front_end = network.rounded(), network.front_end
+def test_rounding_keeps_every_entry_to_its_last_bit(network: Network) -> None:
+    floats, front_end = rounded(network.model), network.front_end
     unit = Fraction(1, 2**53)
-    pairs = [(rounded.W_E, front_end.W_E), (rounded.W_pos, front_end.W_pos), (rounded.W_U, network.W_U)]
+    pairs = [(floats.W_E, front_end.W_E), (floats.W_pos, front_end.W_pos), (floats.W_U, network.W_U)]
     for name in ("W_K", "W_V"):
-        pairs += zip(getattr(rounded, name), getattr(front_end, name), strict=False)
-    pairs += zip(rounded.W_O, network.W_O, strict=False)
-    for floats, exact in pairs:
-        for value, entry in zip(floats.flat, exact.entries(), strict=True):
+        pairs += zip(getattr(floats, name), getattr(front_end, name), strict=False)
+    pairs += zip(floats.W_O, network.W_O, strict=False)
+    for tensor, exact in pairs:
+        for value, entry in zip(tensor.flat, exact.entries(), strict=True):
             truth = Fraction(int(entry.p), int(entry.q))
             assert abs(Fraction(float(value)) - truth) <= unit * abs(truth)
-    for floats, exact in zip(rounded.W_Q, front_end.W_Q, strict=False):
-        for value, entry in zip(floats.flat, exact.entries(), strict=True):
+    for tensor, exact in zip(floats.W_Q, front_end.W_Q, strict=False):
+        for value, entry in zip(tensor.flat, exact.entries(), strict=True):
             assert math.isclose(value, int(entry.p) / int(entry.q) * 0.6931471805599453, rel_tol=2.0**-51)
-    assert rounded.n_heads == max(1, front_end.n_heads)
+    assert floats.n_heads == max(1, front_end.n_heads)
 
 
 def test_a_network_without_heads_is_rounded_to_one_with_a_silent_head() -> None:
-    network = ExactNetwork(ExactFrontEnd(**parts(W_Q=(), W_K=(), W_V=())), (), matrix(2, 3)).rounded()
+    network = rounded(exact_network(ExactFrontEnd(**parts(W_Q=(), W_K=(), W_V=())), (), matrix(2, 3)))
     assert network.n_heads == 1
     assert not any(tensor.any() for tensor in (network.W_Q, network.W_K, network.W_V, network.W_O))
+
+
+@given(rational_networks(heads=(1, 2)))
+def test_the_front_end_of_a_network_is_the_given_one(network: Network) -> None:
+    found = exact_front_end(network.model)
+    for name in ("W_E", "W_pos", "W_Q", "W_K", "W_V"):
+        assert getattr(found, name) == getattr(network.front_end, name)
+
+
+def test_of_other_models_there_is_no_front_end() -> None:
+    one = np.array([[[fmpq(1)]]])
+
+    def model(**options: Any) -> Model:
+        return Model((Attention(one, one, one, one, **options),), W_U=one[0], W_E=one[0], W_pos=one[0])
+
+    assert exact_front_end(model()).n_heads == 1
+    for other in (model(b_V=one[0]), model(skip=False), replace(model(), blocks=())):
+        with pytest.raises(InputError, match="expected those of a network of one attention"):
+            exact_front_end(other)
+    with pytest.raises(InputError, match="float64 tensors, expected rationals"):
+        exact_front_end(rounded(model()))
 
 
 def test_a_weight_beyond_float64_is_refused() -> None:

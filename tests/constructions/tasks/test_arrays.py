@@ -184,3 +184,38 @@ def test_enumerated_tasks_hold_all_contexts_with_what_is_asked():
         enumerated_task(2, 1, labels=np.array([0, 1]), target="laws")
     with pytest.raises(InputError, match="next_tokens has shape"):
         enumerated_task(2, 2, labels=np.array([0, 1]))
+
+
+def test_answers_are_numbered_by_themselves(tmp_path):
+    contexts, following = np.array([[0, 1], [1, 1]]), np.array([4, 0])
+    task = array_task(contexts, next_tokens=following, answers=5, target="labels")
+    assert (task.vocabulary_size, task.n_answers) == (2, 5)
+    assert task.answers == tuple("01234") and task.labels.tolist() == [4, 0]
+    laws = array_task(CONTEXTS, laws=LAWS[:, ::-1].copy(), vocabulary=4, answers=("x", "y", "z"))
+    assert laws.laws is not None and laws.laws.shape == (3, 3) and laws.vocabulary_size == 4
+    names = {"vocabulary": np.array(["a", "b"]), "answers": np.array(["u", "v", "w", "x", "y"])}
+    np.savez(tmp_path / "facts.npz", contexts=contexts, next_tokens=following, **names)
+    read = array_task(**read_arrays(tmp_path / "facts.npz"), target="labels")
+    assert [read.answers[label] for label in read.labels] == ["y", "u"] and read.vocabulary == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (dict(answers=4), "the answer 4 occurs, expected answers 0 .. 3 of answers"),
+        (dict(answers=("x",)), "the answer 4 occurs, expected answers 0 .. 0"),
+        (dict(vocabulary=1, answers=9), "the token 1 occurs, expected tokens 0 .. 0 of vocabulary"),
+        (dict(vocabulary=4), "the token 4 occurs, expected tokens 0 .. 3"),
+        (dict(answers=0), "there are 0 answers"),
+    ],
+)
+def test_numbers_beyond_their_vocabulary_are_refused(given, message):
+    with pytest.raises(InputError, match=message):
+        array_task(np.array([[0, 1], [1, 1]]), next_tokens=np.array([4, 0]), target="labels", **given)
+
+
+def test_laws_of_another_width_than_the_answers_are_refused():
+    with pytest.raises(InputError, match="one column for each of the 4 answers"):
+        array_task(CONTEXTS, laws=LAWS, vocabulary=3, answers=4)
+    with pytest.raises(InputError, match="the answer 2 occurs"):
+        array_task(CONTEXTS, laws=LAWS, vocabulary=3, answers=2)

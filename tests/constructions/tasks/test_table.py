@@ -8,7 +8,7 @@ from constructions.tasks.table import read_table, sniff_table, table_task
 
 def named(task):
     return {
-        tuple(task.vocabulary[t] for t in context): task.vocabulary[label]
+        tuple(task.vocabulary[t] for t in context): task.answers[label]
         for context, label in zip(task.contexts, task.labels, strict=True)
     }
 
@@ -20,8 +20,24 @@ def test_each_row_is_a_fact():
         ("Korea, South", "capital"): "Seoul",
         ("Peru", "river"): "Amazon",
     }
-    assert task.vocabulary == ("Peru", "capital", "Lima", "Korea, South", "Seoul", "river", "Amazon")
+    assert task.vocabulary == ("Peru", "capital", "Korea, South", "river")
+    assert task.answers == ("Lima", "Seoul", "Amazon")
     assert task.target == "labels" and task.n_all == 3
+
+
+def test_an_answer_that_is_read_too_has_a_number_on_each_side():
+    task = table_task("b,a\na,b\na b,c\n")
+    assert (task.vocabulary, task.answers) == (("b", "a", "a b"), ("a", "b", "c"))
+    assert named(task) == {("b",): "a", ("a",): "b", ("a b",): "c"}
+    assert named(task.in_one_vocabulary()) == named(task)
+    assert task.in_one_vocabulary().answers == task.in_one_vocabulary().vocabulary == ("b", "a", "a b", "c")
+
+
+def test_a_table_that_answers_the_tokens_that_it_reads_has_one_vocabulary():
+    task = table_task("a,b\nb,c\nc,a\n")
+    assert not task.apart and task.in_one_vocabulary() is task
+    assert task.vocabulary == ("a", "b", "c") and task.labels.tolist() == [1, 2, 0]
+    assert table_task("a,b\nb,c\nc,b\n").answers == ("b", "c")
 
 
 def test_numbers_are_tokens_unless_they_stand_in_the_column_of_weights():
@@ -40,7 +56,7 @@ def test_a_header_names_the_column_of_weights_or_there_is_none():
     plain = table_task(table, header=True, weights=False)
     assert named(plain)[("a", "b", "d")] == "7"
     assert "Weight" not in plain.vocabulary
-    assert "subject" in table_task("subject,next\na,b\n").vocabulary
+    assert table_task("subject,next\na,b\n").vocabulary == ("subject", "a")
 
 
 def test_a_first_row_that_ends_in_weight_must_be_explained():
@@ -59,7 +75,8 @@ def test_other_delimiters_and_lines_within_quotes_are_read():
 
 def test_laws_take_all_next_tokens_of_a_context():
     task = table_task("a,x,3\na,y,1\nb,x,1\n", weights=True, target="laws")
-    assert task.counts.dense(0, 2, 4).tolist() == [[0, 3, 1, 0], [0, 1, 0, 0]]
+    assert task.counts.dense(0, 2, 2).tolist() == [[3, 1], [1, 0]]
+    assert task.laws is not None and task.laws.shape == (2, 2) and task.answers == ("x", "y")
 
 
 def test_facts_are_cut_by_weight():

@@ -59,13 +59,13 @@ def test_each_smoothed_law_is_the_rounded_rational_of_the_rule(rows, size):
 
 
 def test_a_token_outside_the_vocabulary_has_no_law():
-    with pytest.raises(InputError, match="token 7"):
+    with pytest.raises(InputError, match="answer 7"):
         smoothed_laws(Counts.from_rows([{7: 1}]), 7)
 
 
 def test_laws_that_would_not_fit_in_memory_are_refused_before_they_are_made():
     counts = Counts.from_rows([{0: 1}] * 6000)
-    with pytest.raises(ResourceError, match="6000 laws over 50000 tokens"):
+    with pytest.raises(ResourceError, match="6000 laws over 50000 answers"):
         smoothed_laws(counts, 50_000)
 
 
@@ -96,7 +96,9 @@ def test_every_array_enters_the_hash():
     base = make_task(contexts, counts, vocabulary=("a", "b", "c"), facts=2)
     hashes = {base.sha256()}
     changes = [
-        dict(vocabulary=("a", "b", "d")),
+        dict(vocabulary=("a", "b", "d"), answers=()),
+        dict(answers=("a", "b", "d")),
+        dict(answers=("c", "b", "a")),
         dict(contexts=np.array([[0, 0], [1, 1]])),
         dict(counts=Counts.from_rows([{0: 3, 2: 1}, {1: 2}])),
         dict(counts=Counts.from_rows([{0: 2, 1: 2}, {1: 2}])),
@@ -225,3 +227,82 @@ def test_a_file_that_is_no_task_is_refused(tmp_path, damage):
         path.unlink()
     with pytest.raises(FileFormatError, match="task"):
         Task.load(path)
+
+
+APART = make_task(
+    np.array([[0, 1], [1, 0], [1, 1]]),
+    Counts.from_rows([{0: 1, 2: 1, 3: 1}, {1: 2}, {2: 1}]),
+    vocabulary=("a", "b"),
+    answers=("x", "b", "y", "a"),
+    target="labels",
+    facts=2,
+)
+
+
+def test_answers_have_a_vocabulary_of_their_own():
+    assert (APART.vocabulary_size, APART.n_answers, APART.apart) == (2, 4, True)
+    assert [APART.answers[label] for label in APART.labels] == ["x", "b"]
+    assert APART.modes().tolist() == [[True, False, False, False], [False, True, False, False]]
+    laws = make_task(APART.contexts, APART.counts, vocabulary=("a", "b"), answers=APART.answers)
+    assert laws.laws is not None and (laws.laws == smoothed_laws(APART.counts, 4)).all()
+    assert laws.origin == "smoothed counts"
+
+
+def test_answers_survive_the_disk(tmp_path):
+    APART.save(tmp_path / "task.npz")
+    again = Task.load(tmp_path / "task.npz")
+    assert again.answers == APART.answers and again.sha256() == APART.sha256() and again.apart
+
+
+def test_the_same_names_are_one_vocabulary_and_one_hash(tmp_path):
+    given = {"vocabulary": ("a", "b"), "target": "labels"}
+    counts, contexts = Counts.from_rows([{0: 1}, {1: 1}]), np.array([[0], [1]])
+    alike = make_task(contexts, counts, answers=("a", "b"), **given)
+    other = make_task(contexts, counts, answers=("b", "a"), **given)
+    assert not alike.apart and other.apart
+    assert alike.sha256() == make_task(contexts, counts, **given).sha256() != other.sha256()
+    assert "answers" not in alike.arrays() and "answers" in other.arrays()
+
+
+def test_in_one_vocabulary_every_context_keeps_its_counts_and_its_answer():
+    one = APART.in_one_vocabulary()
+    assert one.vocabulary == one.answers == ("a", "b", "x", "y") and one.in_one_vocabulary() is one
+    assert [one.vocabulary[label] for label in one.labels] == ["x", "b"]
+    assert one.origin == "own"  # of three answers that follow once each, "a" is the first now
+    assert one.counts.dense(0, 2, 4).tolist() == [[1, 0, 1, 1], [0, 2, 0, 0]]
+    assert one.tail_counts.dense(0, 1, 4).tolist() == [[0, 0, 0, 1]]
+    assert (one.contexts == APART.contexts).all() and (one.prior == APART.prior).all()
+
+
+def test_in_one_vocabulary_laws_are_smoothed_anew_and_own_ones_refused():
+    task = make_task(APART.contexts, APART.counts, vocabulary=("a", "b"), answers=APART.answers)
+    one = task.in_one_vocabulary()
+    assert one.origin == "smoothed counts" and (one.laws == smoothed_laws(one.counts, 4)).all()
+    own = dataclasses.replace(task, laws=np.full((2, 4), 0.25), labels=np.zeros(2, dtype=np.int64), origin="own")
+    with pytest.raises(InputError, match="not smoothed counts"):
+        own.in_one_vocabulary()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(answers=("x", "x", "y", "a")), "answers: tokens must be pairwise distinct"),
+        (dict(answers=("x", "", "y", "a")), "answers: the token '' is empty"),
+        (dict(answers=("x", "b", "y")), "counts of contexts: answer 3, expected 0 .. 2"),
+        (dict(labels=np.array([4, 1])), "labels in .*4.*, expected 0 .. 3"),
+        (dict(contexts=np.array([[0, 2], [1, 0]])), "contexts has tokens in .*2.*, expected 0 .. 1"),
+        (dict(tail_counts=Counts.from_rows([{4: 1}])), "counts of tail_contexts: answer 4, expected 0 .. 3"),
+    ],
+)
+def test_what_belongs_to_no_vocabulary_is_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        dataclasses.replace(APART, **change)
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(0, 5), st.integers(1, 9), min_size=1), min_size=1), st.permutations(range(6))
+)
+def test_renumbered_counts_are_the_same_columns_in_another_order(rows, new):
+    counts = Counts.from_rows(rows)
+    dense = counts.renumbered(np.array(new)).dense(0, len(rows), 6)
+    assert (dense[:, new] == counts.dense(0, len(rows), 6)).all()

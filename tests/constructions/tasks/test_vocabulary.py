@@ -51,7 +51,8 @@ def test_what_is_typed_for_a_context_of_a_table_is_that_context(rows):
         line = typed(task, i)
         assert line is not None
         found = np.array(tokens_of(line, task))
-        assert (found == task.contexts[i]).all() or cut_of(task.vocabulary).unit == "char"
+        one_character = not task.apart and cut_of(task.vocabulary).unit == "char"
+        assert (found == task.contexts[i]).all() or one_character
 
 
 def test_the_end_of_a_long_text_counts_and_an_unknown_token_is_the_other_one():
@@ -72,3 +73,12 @@ def test_what_is_no_context_is_refused():
             tokens_of(text, task)
     with pytest.raises(InputError, match="expected 1 token"):
         numbers_of([], text_task("abab", context=1))
+
+
+def test_cells_of_one_character_are_typed_like_other_cells():
+    task = table_task("a,r,yes\nb,r,no\n")
+    for text in ("a, r", "a,r", "a r"):
+        assert tokens_of(text, task) == [0, 1]
+    assert typed(task, 1) == "b, r"
+    commas = table_task('"a,b",r,"no; never"\n')
+    assert typed(commas, 0) == "a,b; r" and tokens_of("a,b; r", commas) == [0, 1]

@@ -5,6 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,3 +64,15 @@ def test_powers_of_ten_are_superscript() -> None:
 def test_printed_decimals_are_on_the_side_that_keeps_them_true(number):
     assert Fraction(decimal_below(number)) <= number <= Fraction(decimal_above(number))
     assert Fraction(decimal_above(number)) <= number * Fraction(1011, 1000)
+
+
+@given(FLOATS, st.floats(min_value=0, max_value=1e300), st.integers(1, 12))
+def test_decimals_of_a_ball_are_beyond_its_ends(middle: float, radius: float, digits: int) -> None:
+    ball = arb(middle, radius)
+    below, above = Fraction(decimal_below(ball, digits)), Fraction(decimal_above(ball, digits))
+    assert below <= Fraction(middle) - Fraction(radius) and Fraction(middle) + Fraction(radius) <= above
+
+
+def test_an_exact_ball_is_printed_as_the_number_it_is_and_an_unknown_one_as_no_bound() -> None:
+    assert (decimal_below(arb(0.25)), decimal_above(arb(-0.375))) == ("0.25", "-0.375")
+    assert (decimal_below(arb("nan")), decimal_above(arb("nan"))) == ("-infinity", "infinity")

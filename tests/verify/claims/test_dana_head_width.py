@@ -17,7 +17,7 @@ def test_the_verdict_is_confirmed():
 def test_a_head_of_other_logits_proves_nothing():
     narrow = folded(WIDE)
     assert audit._same(WIDE, narrow).verdict is Verdict.PROVED
-    louder = replace(narrow, W_O=tuple(2 * output for output in narrow.W_O))
+    louder = replace(narrow, blocks=(replace(narrow.attention, W_O=2 * narrow.W_O),))
     assert audit._same(WIDE, louder).verdict is Verdict.REFUTED
 
 
@@ -28,7 +28,6 @@ def test_a_network_that_is_as_wide_saves_nothing():
 def test_products_of_less_rank_prove_nothing():
     narrow = audit._network(tokens=3, length=2, width=3, head_width=2, heads=1)
     assert audit._rank_of_narrow(narrow).verdict is Verdict.PROVED
-    given = narrow.front_end
-    silent = replace(narrow, front_end=replace(given, W_V=tuple(0 * value for value in given.W_V)))
+    silent = replace(narrow, blocks=(replace(narrow.attention, W_V=0 * narrow.W_V),))
     assert audit._rank_of_narrow(silent).verdict is Verdict.REFUTED
     assert audit._rank_of_narrow(WIDE).verdict is Verdict.REFUTED

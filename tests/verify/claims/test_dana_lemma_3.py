@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from constructions.capacity.generic_rank import generic_rank
 from constructions.features import embeddings
 from constructions.models.attention import features, last
-from constructions.models.exact_network import ExactNetwork
 from tests.constructions.exact_features import context_sets
 from tests.verify.claims.conftest import Spoil
 from verify.claims import dana_lemma_3
@@ -154,7 +153,7 @@ def test_exponentials_that_are_no_exponentials_of_roots_of_primes_are_no_witness
 def test_labels_that_the_weights_do_not_hold_are_a_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
     def spoiled(**parameters: int):
         task, network = dana_lemma_3_memory(**parameters)
-        return task, ExactNetwork(network.front_end, tuple(0 * output for output in network.W_O), network.W_U)
+        return task, replace(network, blocks=(replace(network.attention, W_O=0 * network.W_O),))
 
     dana_lemma_3_memory = dana_lemma_3.integer_memory
     monkeypatch.setattr(dana_lemma_3, "integer_memory", spoiled)

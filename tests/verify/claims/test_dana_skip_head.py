@@ -11,7 +11,6 @@ import verify.claims.dana_skip_head as audit
 from constructions.claims import claim
 from constructions.features.exact_skip_connection import exact_change_of_basis
 from constructions.features.skip_head import identity_skip_head
-from constructions.models.exact_network import ExactNetwork
 from constructions.models.shapes import dana_network, dana_tensors
 from tests.verify.claims.conftest import Spoil
 from verify.claims.audit import Audit
@@ -37,8 +36,7 @@ def test_all_evidence_of_the_full_audit_is_proved() -> None:
 def test_a_corrupted_network_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     def corrupted(*arguments):
         made = exact_change_of_basis(*arguments)
-        W_U = made.model.W_U * 2
-        return replace(made, model=ExactNetwork(made.model.front_end, made.model.W_O, W_U))
+        return replace(made, model=replace(made.model, W_U=made.model.W_U * 2))
 
     monkeypatch.setattr(audit, "exact_change_of_basis", corrupted)
     assert Counter(verdicts())[Verdict.REFUTED] == 7

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from constructions.errors import HypothesisError, InputError
 from constructions.memories.bounded_range import bounded_transformer, laws_of_contexts
 from constructions.memories.left_out import LeftOut, loop_instance, random_instance
-from constructions.models.exact_network import ExactNetwork
 from verify.encoders.range_bound import RangeBound, range_bound
 from verify.memories.left_out_bound import left_out_bound
 from verify.verdict import Verdict
 
 
 def judged(instance: LeftOut, laws: list | None = None) -> RangeBound:
-    assert isinstance(instance.model, ExactNetwork)
+    assert instance.model.is_rational
     assert isinstance(instance.stream, fmpq_mat)
     return range_bound(
         instance.model,

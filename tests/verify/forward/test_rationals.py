@@ -14,7 +14,7 @@ from constructions.errors import HypothesisError, InputError, ResourceError
 from constructions.features.embeddings import integer_front_end
 from constructions.models.blocks import Attention
 from constructions.models.exact_attention import exact_features, exact_last, exact_logits
-from constructions.models.exact_network import ExactFrontEnd, ExactNetwork, as_rationals, rounded
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network, rounded
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from constructions.tasks.vectors import VectorTask
@@ -45,20 +45,20 @@ def test_outputs_are_those_of_the_definition_and_of_the_builder(case) -> None:
 @given(networks_with_contexts())
 def test_logits_are_those_of_the_definition_and_of_the_builder(case) -> None:
     network, contexts = case
-    logits = exact_network_logits(network, contexts)
+    logits = exact_network_logits(network.model, contexts)
     assert fractions(logits) == plain_logits(network, contexts)
-    assert logits == exact_logits(network, contexts)
+    assert logits == exact_logits(network.model, contexts)
 
 
 @given(networks_with_contexts())
 def test_the_float64_enclosure_of_the_rounded_network_nearly_agrees(case) -> None:
     network, contexts = case
-    rounded, width = network.rounded(), network.front_end.d_model
+    floats, width = rounded(network.model), network.front_end.d_model
     outputs = np.array([[float(x) for x in row] for row in fractions(exact_outputs(network.front_end, contexts))])
-    logits = np.array([[float(x) for x in row] for row in fractions(exact_network_logits(network, contexts))])
-    pairs = [(enclose_last(rounded, contexts), outputs[:, :width]), (enclose_logits(rounded, contexts), logits)]
+    logits = np.array([[float(x) for x in row] for row in fractions(exact_network_logits(network.model, contexts))])
+    pairs = [(enclose_last(floats, contexts), outputs[:, :width]), (enclose_logits(floats, contexts), logits)]
     if network.front_end.n_heads:
-        pairs.append((enclose_features(rounded, contexts), outputs[:, width:]))
+        pairs.append((enclose_features(floats, contexts), outputs[:, width:]))
     for enclosure, exact in pairs:
         # The weights are rounded to float64; a score of size 10^4 then errs by 10^-12 or so.
         slack = 1e-9 * (1 + np.abs(exact))
@@ -205,7 +205,7 @@ def test_a_network_and_the_model_of_its_matrices_have_the_same_logits(case) -> N
     stacked = {name: np.array([head.tolist() for head in matrices], dtype=object) for name, matrices in heads.items()}
     plain = {name: np.array(getattr(front_end, name).tolist(), dtype=object) for name in ("W_E", "W_pos")}
     model = dana_network(**stacked, **plain, W_U=np.array(network.W_U.tolist(), dtype=object))
-    assert exact_network_logits(model, contexts) == exact_network_logits(network, contexts)
+    assert exact_network_logits(model, contexts) == exact_network_logits(network.model, contexts)
 
 
 def test_scores_that_the_root_leaves_no_integers_are_refused_and_others_are_not() -> None:
@@ -227,8 +227,8 @@ def test_a_model_of_floats_or_other_inputs_are_refused() -> None:
         exact_network_logits(attending(), vectors)
     with pytest.raises(InputError, match="tokens from 0 to 2"):
         exact_network_logits(attending(), np.array([[0, 2]]))
-    with pytest.raises(InputError, match="the network reads tokens"):
-        exact_network_logits(ExactNetwork(line(), (ONE,), ONE), vectors)
+    with pytest.raises(InputError, match="the model reads tokens"):
+        exact_network_logits(exact_network(line(), (ONE,), ONE), vectors)
 
 
 def test_scores_of_a_model_that_are_too_far_apart_are_refused() -> None:

@@ -24,7 +24,7 @@ from constructions.memories.left_out import (
     violating_front_end,
 )
 from constructions.models.exact_attention import exact_features, exact_last, exact_logits
-from constructions.models.exact_network import ExactNetwork, as_floats, as_rationals
+from constructions.models.exact_network import as_floats, as_rationals, exact_front_end, rounded
 from constructions.models.model import Model
 from constructions.tasks.text import text_task
 from tests.memories import changed
@@ -107,12 +107,11 @@ def test_weights_that_are_not_the_constructed_ones_show_in_the_excess() -> None:
 def test_the_enclosures_hold_what_floating_point_finds(seed: int) -> None:
     instance = random_instance(seed)
     network, kept, bound = instance.model, instance.kept, judged(instance)
-    assert isinstance(network, ExactNetwork)
-    front_end = network.front_end
+    front_end = exact_front_end(network)
     outputs = np.hstack([as_floats(f(front_end, instance.contexts)) for f in (exact_last, exact_features)])
     reached = as_floats(exact_logits(network, instance.contexts))
     assert isinstance(instance.stream, fmpq_mat)
-    wanted = as_floats(instance.stream * network.W_U)
+    wanted = as_floats(instance.stream * as_rationals(network.W_U))
     z = outputs[kept:] @ np.linalg.pinv(outputs[:kept])
     left = reached[kept:]
     own = np.exp(wanted - lse(wanted)[:, None])
@@ -131,8 +130,7 @@ def test_the_enclosures_hold_what_floating_point_finds(seed: int) -> None:
 @pytest.mark.parametrize("ratio", [2, 5, 12])
 def test_the_norm_of_the_paper_is_that_of_its_own_block_of_singular_vectors(ratio: int) -> None:
     instance = loop_instance(ratio, size=1, occurrences=2)
-    assert isinstance(instance.model, ExactNetwork)
-    front_end = instance.model.front_end
+    front_end = exact_front_end(instance.model)
     outputs = np.hstack([as_floats(f(front_end, instance.contexts)) for f in (exact_last, exact_features)])
     block = np.linalg.svd(outputs.T)[2][:3, :3]
     assert contains(judged(instance).inverse, np.linalg.norm(np.linalg.inv(block), 2), 1e-6)
@@ -209,12 +207,11 @@ def test_the_printed_bound_is_about_as_many_columns_as_contexts() -> None:
 @pytest.mark.parametrize(("rational", "precision"), [(False, None), (False, 128), (True, None)])
 def test_dependent_features_decide_nothing(rational: bool, precision: int | None) -> None:
     instance = loop_instance(2, size=3, occurrences=33)
-    assert isinstance(instance.model, ExactNetwork)
-    front_end = instance.model.front_end
-    both = replace(front_end, W_Q=(front_end.W_Q[0], front_end.W_Q[0]))
-    network = replace(instance.model, front_end=both)
+    attention = instance.model.attention
+    twice = replace(attention, W_Q=attention.W_Q[[0, 0]])
+    network = replace(instance.model, blocks=(twice,))
     stream = np.ones((1, 1))
-    given = replace(instance, model=network) if rational else replace(instance, model=network.rounded(), stream=stream)
+    given = replace(instance, model=network) if rational else replace(instance, model=rounded(network), stream=stream)
     bound = judged(given)
     assert not np.isfinite(bound.row.radius) and not np.isfinite(bound.inverse.radius)
     assert not bound.corrected_holds() and not bound.printed_fails(EPSILON)

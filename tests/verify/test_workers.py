@@ -1,0 +1,74 @@
+"""Pieces of work on processes, threads and a cluster: each is done once, and a worker that dies costs its own alone."""
+
+import os
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from constructions.errors import CapacityError, HypothesisError, InputError, WorkerError
+from verify.workers import cluster, completed, processes
+
+
+def squared(number):
+    """A piece of work that some pieces make impossible, as a file says."""
+    if number == 13:
+        raise HypothesisError("The squares", "a lucky number", "13")
+    return number * number
+
+
+def deadly(folder, number):
+    """Leaves a mark each time that it is begun; one number kills its worker."""
+    with (Path(folder) / f"{number}").open("a") as mark:
+        mark.write("x")
+    if number == 3:
+        os._exit(9)
+    return number * number
+
+
+@pytest.mark.parametrize("workers", [None, partial(ThreadPoolExecutor, 2), partial(processes, 2)])
+def test_every_piece_is_done_and_an_error_is_that_of_its_piece(workers):
+    found = dict(completed(squared, range(10, 16), workers))
+    error = found.pop(13)
+    assert found == {10: 100, 11: 121, 12: 144, 14: 196, 15: 225}
+    assert isinstance(error, HypothesisError) and error.value == "13"
+
+
+def test_a_worker_that_dies_costs_only_the_piece_that_kills_it(tmp_path):
+    found = dict(completed(partial(deadly, str(tmp_path)), range(8), partial(processes, 2)))
+    lost = found.pop(3)
+    assert isinstance(lost, WorkerError) and "died twice" in str(lost)
+    assert found == {number: number * number for number in (0, 1, 2, 4, 5, 6, 7)}
+    assert (tmp_path / "3").read_text() == "xx"
+
+
+def test_who_stops_listening_stops_what_has_not_begun(tmp_path):
+    with ThreadPoolExecutor(1) as pool:
+        pieces = completed(partial(deadly, str(tmp_path)), range(100, 200), lambda: pool)
+        next(pieces)
+        pieces.close()
+    assert len(list(tmp_path.iterdir())) < 100
+
+
+def test_errors_of_three_parts_arrive_from_another_process():
+    error = CapacityError("Claim", "enough heads", "3", fewest_heads=4)
+    read = pickle.loads(pickle.dumps(error))
+    assert type(read) is CapacityError and str(read) == str(error) and (read.value, read.fewest_heads) == ("3", 4)
+
+
+def test_no_processes_and_no_scheduler_are_refused():
+    with pytest.raises(InputError, match="workers = 0, expected at least 1"):
+        processes(0)
+    pytest.importorskip("distributed", reason="needs Dask: pip install 'byheart[dask]'")
+    with pytest.raises(InputError, match="no scheduler answers at 'nowhere'"):
+        cluster("nowhere").__enter__()
+
+
+def test_a_local_cluster_does_what_processes_do():
+    distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'byheart[dask]'")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+        found = dict(completed(squared, range(12, 15), partial(cluster, local.scheduler_address)))
+    assert isinstance(found.pop(13), HypothesisError)
+    assert found == {12: 144, 14: 196}

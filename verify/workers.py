@@ -1,0 +1,135 @@
+"""Independent pieces of work on any executor: a worker that dies costs its own piece alone.
+
+Page: docs/commands.md
+"""
+
+import gc
+import multiprocessing
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import TypeVar
+
+from constructions.errors import InputError, WorkerError
+
+Workers = Callable[[], AbstractContextManager[Executor]]
+"""Makes an executor: processes of this machine, threads, or any other of the interface of `concurrent.futures`."""
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+
+def completed(
+    work: Callable[[Piece], Result], pieces: Iterable[Piece], workers: Workers | None = None
+) -> Generator[tuple[Piece, Result | Exception], None, None]:
+    """Do a piece of work for each of several things, and give each result as soon as it is there.
+
+    An executor of processes is broken as a whole when one of them dies, and does not say over which piece. The pieces
+    that it had not finished are done again, each alone on an executor of its own, so that only one that kills its
+    worker again is lost.
+
+    Args:
+        work: A function that a worker can import.
+        pieces: What it is called with, each once.
+        workers: Makes the executor; by default the work is done here, one piece after the other.
+
+    Yields:
+        A piece, and what the work returned for it or the exception that it raised: `WorkerError` if its worker died.
+
+    Page: docs/commands.md
+
+    Example:
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> sorted(completed(len, ["a", "bc"], ThreadPoolExecutor))
+        [('a', 1), ('bc', 2)]
+    """
+    if workers is None:
+        yield from ((piece, _tried(partial(work, piece))) for piece in pieces)
+        return
+    left: list[Piece] = []
+    for piece, result in _on_one_executor(work, list(pieces), workers):
+        if isinstance(result, BrokenExecutor):
+            left.append(piece)
+        else:
+            yield piece, result
+    for piece in left:
+        for _, result in _on_one_executor(work, [piece], workers):
+            lost = isinstance(result, BrokenExecutor)
+            yield piece, WorkerError(f"its worker died twice: {result}") if lost else result
+
+
+def _on_one_executor(
+    work: Callable[[Piece], Result], pieces: list[Piece], workers: Workers
+) -> Generator[tuple[Piece, Result | Exception], None, None]:
+    with workers() as executor:
+        futures: dict[Future[Result], Piece] = {}
+        try:
+            for place, piece in enumerate(pieces):
+                try:
+                    futures[executor.submit(work, piece)] = piece
+                except BrokenExecutor as error:
+                    yield from ((unsent, error) for unsent in pieces[place:])
+                    break
+            for future in as_completed(futures):
+                yield futures[future], _tried(future.result)
+        finally:
+            # Where the caller was interrupted, what has not begun never begins.
+            for future in futures:
+                future.cancel()
+
+
+def _tried(call: Callable[[], Result]) -> Result | Exception:
+    try:
+        return call()
+    except Exception as error:
+        return error
+
+
+def processes(count: int) -> Executor:
+    """As many processes of this machine, each with one thread for its linear algebra.
+
+    Args:
+        count: At least 1.
+
+    Raises:
+        InputError: No processes.
+
+    Page: docs/commands.md
+    """
+    if count < 1:
+        raise InputError(f"workers = {count}, expected at least 1")
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")  # read by the processes that are started now
+    # A fresh interpreter: a copy of this one would share the locks of its threads.
+    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Executor]:
+    """The workers of a Dask scheduler; each piece is tried once.
+
+    Args:
+        address: Of the scheduler, e.g. ``"tcp://10.0.0.1:8786"``; byheart has to be installed where its workers are.
+
+    Raises:
+        InputError: Dask is not installed, or no scheduler answers there.
+
+    Page: docs/commands.md
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("a scheduler needs Dask: pip install 'byheart[dask]'") from None
+    client, reason = None, ""
+    try:
+        client = Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = str(error)
+    if client is None:
+        # A client that never connected stops its thread when it is collected: now, and not while Dask holds a lock.
+        gc.collect()
+        raise InputError(f"no scheduler answers at {address!r}: {reason}")
+    with client, client.get_executor(pure=False, retries=0) as executor:
+        yield executor
