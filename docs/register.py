@@ -177,12 +177,12 @@ def errors_page(pieces: dict[str, Evidence]) -> str:
         what is certified. The link leads to the words of the statement, what is true instead, and the proof.
     """)
     text += paragraph("""
-        A verdict is about the version that is named: arXiv 2411.10115 of 2024, the slides of June 2024, and
-        the ICLR paper of 2024. Claims marked † were read in a copy without its inline formulas: the verdict
-        is about our reconstruction, and the paper itself may say it right. Whoever finds a verdict unfair
-        should look at the instance first: `byheart audit ID` computes it again, and the chapter of the claim
-        says how the printed words were read. Lemma 2, Theorem 1, both corollaries and section 6 of Dana et
-        al. fail on the same four contexts, which take [two minutes](exclusive_or.md).
+        A verdict is about the version that the record names (arXiv 2411.10115, the slides of June 2024, the
+        paper at ICLR). Claims marked † were read in a copy without its inline formulas: the verdict is about
+        our reconstruction, and the paper itself may say it right. Whoever finds a verdict unfair should look
+        at the instance first: `byheart audit ID` computes it again, and the chapter of the claim says how the
+        printed words were read. Lemma 2, Theorem 1, both corollaries and section 6 of Dana et al. fail on the
+        same four contexts, which take [two minutes](exclusive_or.md).
     """)
     for source, title_ in SOURCES.items():
         text += [
