@@ -64,11 +64,33 @@ def right_when_run(model: Model, task: Task, kind: type[np.floating]) -> str:
     return f"{right} of {len(chosen)}"
 
 
+def growth(counts: list[int], seed: int) -> None:
+    """Processor time against the number of facts, and the exponent of a power of it through the times."""
+    print("| facts | neurons | seconds to build | seconds to prove | PROVED |\n|---|---|---|---|---|", flush=True)
+    times = []
+    for count in counts:
+        task = table(f"4 of 1000, {count}", seed)
+        start = time.process_time()
+        model = knots_memory(task).model
+        middle = time.process_time()
+        right = prove_knots(model, task).right
+        times.append((task.n_contexts, middle - start, time.process_time() - middle))
+        shown = (task.n_contexts, model.blocks[1].d_mlp, f"{times[-1][1]:.2f}", f"{times[-1][2]:.2f}")
+        print(f"| {' | '.join(map(str, shown))} | {right} of {task.n_contexts} |", flush=True)
+    facts, built, proved = np.log(np.array(times).T)
+    exponents = [np.polyfit(facts, seconds, 1)[0] for seconds in (built, proved)]
+    print(f"| exponent | | {exponents[0]:.2f} | {exponents[1]:.2f} | |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", nargs="+", default=TABLES[:-1], choices=TABLES)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--growth", nargs="*", type=int, metavar="T", help="times against T, by default 1000 to 100000")
     options = parser.parse_args()
+    if options.growth is not None:
+        growth(options.growth or [1000, 10_000, 100_000], options.seed)
+        return
     columns = (
         "S of N, T", "weights", "facts", "code bits", "neurons", "outputs", "parameters", "nonzero",
         "facts per parameter", "seconds to build", "seconds to prove", "PROVED", "least margin",

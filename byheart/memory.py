@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from byheart.explanation import Explanation, explain
 from byheart.report.page import Details, write_report
 from constructions.capacity.head_counts import Capacity
 from constructions.errors import InputError
@@ -34,6 +35,7 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.memorization import MemorizationCertificate, load_subject
 from verify.forward.logits import climb
+from verify.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,10 @@ class Memory:
     def ask(self, context: str | Sequence[str]) -> Answer:
         """What the model answers to a context; see `ask`."""
         return ask(self.model, self.task, self.certificate, context)
+
+    def explain(self, context: str | Sequence[str], *, entries: bool = False) -> Explanation:
+        """Which parts hold a fact; see `byheart.explanation.explain`."""
+        return explain(self.model, self.task, context, criterion=self.certificate.criterion, entries=entries)
 
     def save(self, out: Path | str, *, overwrite: bool = False) -> dict[str, Any]:
         """Write the weights, the task, the certificate, the page and the figures into a folder, which appears whole.
@@ -200,6 +206,29 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
         memorized=bool(len(at)),
         held=right and (everything or int(at[0]) in held),
     )
+
+
+def explain_folder(
+    folder: Path | str, context: str | Sequence[str], *, entries: bool = False, progress: Progress = silent
+) -> Explanation:
+    """Which parts of the model in a folder hold a fact.
+
+    Args:
+        folder: A folder that byheart wrote.
+        context: As for `byheart.explanation.explain`.
+        entries: Likewise.
+        progress: Called with the stage and the finished share of it.
+
+    Raises:
+        InputError: As `explain`.
+        FileFormatError: A file is missing or is not what it should be.
+        TamperedError: The files are not those that the certificate names.
+
+    Page: docs/commands.md
+    """
+    certificate = Certificate.load(Path(folder))
+    model, task = load_subject(Path(folder), certificate)
+    return explain(model, task, context, criterion=certificate.criterion, entries=entries, progress=progress)
 
 
 def ask_folder(folder: Path | str, contexts: Sequence[str | Sequence[str]]) -> list[Answer]:

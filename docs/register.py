@@ -62,6 +62,14 @@ FIGURE = (
 RECORD = re.compile(r"^### ([\w.-]+)\n(.*?)(?=^#{2,3} |^---$)", re.MULTILINE | re.DOTALL)
 
 
+def sources() -> dict[str, str]:
+    """What each source is called, by the first part of the ids of its claims, in the order of the register."""
+    found = dict(SOURCES)
+    for id in REGISTER:
+        found.setdefault(id.split(".")[0], re.sub(r"(?<=\)).*", "", claim(id).source))
+    return found
+
+
 def plain(text: str) -> str:
     """A text of the register, written so that Markdown leaves it as it is."""
     return re.sub(r"([\\`*<|~$]|\](?=\()|(?<!\w)_|_(?!\w))", r"\\\1", text)
@@ -157,7 +165,7 @@ def register_page(records: dict[str, str]) -> str:
         weights; by a proof on its page, with the statement certified on instances; or not.
     """)
     text += ["", f"![{FIGURE}](figures/statements.svg)"]
-    for source, name in SOURCES.items():
+    for source, name in sources().items():
         text += ["", f"## {name}"]
         for id in REGISTER:
             if id.startswith(f"{source}."):
@@ -184,7 +192,9 @@ def errors_page(pieces: dict[str, Evidence]) -> str:
         printed words were read. Lemma 2, Theorem 1, both corollaries and section 6 of Dana et al. fail on the
         same four contexts, which take [two minutes](exclusive_or.md).
     """)
-    for source, title_ in SOURCES.items():
+    for source, title_ in sources().items():
+        if not any(id.startswith(f"{source}.") for id in pieces):
+            continue
         text += [
             "",
             f"## {title_}",

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,11 +103,20 @@ MODELS = {
     "embeddings alone": of_tokens(),
     "layer of values": None,
     "layer of classes": None,
+    "stack over vectors": Model(
+        blocks=(attention(d_model=3, attends="all", shifts=True), neurons(3), attention(3)), W_U=draw(3, 4), b_U=draw(4)
+    ),
 }
 TASKS: dict[str, object] = {}
 for NAME, KIND in (("layer of values", "regression"), ("layer of classes", "classification")):
     TASKS[NAME] = random_layer_task(kind=KIND)
     MODELS[NAME] = memory_layer(TASKS[NAME], heads=3)
+# Its attentions ask from the stream, not with the queries that the task brings.
+NAME, KIND = "stack over vectors", "classification"
+TASKS[NAME] = random_layer_task(kind=KIND, d_out=4)
+ANSWERS = decide_argmax(MODELS[NAME], TASKS[NAME]).place
+assert (ANSWERS >= 0).all()
+TASKS[NAME] = replace(TASKS[NAME], labels=np.eye(4)[ANSWERS])
 
 
 def task_of(name):

@@ -167,6 +167,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_common_options(ask)
     ask.set_defaults(command=_ask)
 
+    explain = commands.add_parser("explain", help="which heads, neurons or entries hold a fact")
+    explain.add_argument("folder", type=_path, help="a folder that `memorize` or `build` wrote")
+    explain.add_argument("--fact", required=True, metavar="CONTEXT", help="the context of the fact, as for `ask`")
+    explain.add_argument("--entries", action="store_true", help="set single entries to 0, not heads and neurons")
+    _add_common_options(explain)
+    explain.set_defaults(command=_explain)
+
     memories = commands.add_parser("memories", help="list the memories, what they need and what they cost")
     _add_common_options(memories)
     memories.set_defaults(command=_memories)
@@ -219,8 +226,32 @@ def _parser() -> argparse.ArgumentParser:
     certify.add_argument(
         "model", type=_path, help="a folder or file: TransformerLens, Hugging Face's GPT-2, safetensors, or of ours"
     )
+    asked = certify.add_mutually_exclusive_group(required=True)
+    asked.add_argument(
+        "--task", type=_path, default=None, metavar="FILE", help="the facts: a table in CSV, or arrays in an .npz"
+    )
+    asked.add_argument(
+        "--rule",
+        default=None,
+        metavar="RULE",
+        help="instead of facts, on all inputs: max, min, first, last or sum (modulo --modulus) of their tokens",
+    )
     certify.add_argument(
-        "--task", type=_path, required=True, metavar="FILE", help="the facts: a table in CSV, or arrays in an .npz"
+        "--length", type=_count, default=None, metavar="S", help="tokens that the rule reads (default: n_ctx)"
+    )
+    certify.add_argument(
+        "--tokens", type=_count, default=None, metavar="N", help="it reads tokens below N (default: all of the model)"
+    )
+    certify.add_argument("--modulus", type=_count, default=None, metavar="M", help="of a sum (default: --tokens)")
+    for name, where in (("before", "before"), ("after", "behind")):
+        what = f"tokens {where} them in all inputs"
+        certify.add_argument(f"--{name}", type=_count, nargs="+", default=None, metavar="TOKEN", help=what)
+    certify.add_argument(
+        "--climbs",
+        type=_count,
+        default=None,
+        metavar="K",
+        help="how many inputs may be judged one by one (default: 2^20)",
     )
     certify.add_argument(
         "--config", type=_path, default=None, metavar="FILE", help="what the tensors compute (default: config.json)"
@@ -558,6 +589,18 @@ def _ask(options: argparse.Namespace) -> int:
     return PROVED if all(answer.token is not None for answer in answers) else UNDECIDED
 
 
+def _explain(options: argparse.Namespace) -> int:
+    from byheart.memory import explain_folder
+
+    _require_folder(options.folder)
+    with _progress(not options.json) as progress:
+        found = explain_folder(options.folder, options.fact, entries=options.entries, progress=progress)
+    _print(options, found.summary(), _explain_tables)
+    if found.fate == "lost":
+        return REFUTED
+    return UNDECIDED if found.fate == "undecided" or found.undecided else PROVED
+
+
 def _finite(fields: dict[str, Any]) -> dict[str, Any]:
     """JSON has no infinity."""
     return {
@@ -761,7 +804,8 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _certify(options: argparse.Namespace) -> int:
-    from byheart.hosts.certify import certify
+    from byheart.hosts.certify import certify, certify_rule
+    from constructions.errors import InputError
     from constructions.tasks.criterion import TOLERANCE, Criterion
 
     tolerance = TOLERANCE if options.tolerance is None else options.tolerance
@@ -770,17 +814,25 @@ def _certify(options: argparse.Namespace) -> int:
         if options.at_least is None
         else Criterion.at_least(options.at_least, tolerance=tolerance)
     )
+    of_rule = {name: getattr(options, name) for name in ("length", "tokens", "modulus", "before", "after", "climbs")}
+    given = {name: value for name, value in of_rule.items() if value is not None}
+    if given and options.rule is None:
+        raise InputError(f"--{next(iter(given))} is given, but no --rule")
     with _progress(not options.json) as progress:
-        figures = certify(
+        figures = (certify if options.rule is None else certify_rule)(
             options.model,
-            options.task,
+            options.task if options.rule is None else options.rule,
+            **given,
             criterion=asked,
             config=options.config,
             out=options.out,
             overwrite=options.overwrite,
             progress=progress,
         )
-    _print(options, figures, _certify_tables)
+    _print(options, figures, _certify_tables if options.rule is None else _domain_tables)
+    if figures.get("interrupted"):
+        sys.stderr.write("byheart: interrupted; what had been proved until then is stated\n")
+        return INTERRUPTED
     return EXIT_CODES[figures["verdict"]]
 
 
@@ -1211,6 +1263,40 @@ def _certify_tables(summary: dict[str, Any]) -> Rows:
     if "files" in summary:
         tables.append(("Files", list(summary["files"].items())))
     return tables
+
+
+def _explain_tables(summary: dict[str, Any]) -> Rows:
+    lost = [each for each in summary["ablations"] if each["fate"] == "lost"]
+    answers = [
+        (each["part"], "lost" + ("" if each["token"] is None else f": the answer is then {each['token']!r}"))
+        for each in lost
+    ]
+    kept = summary["parts"] - len(lost) - len(summary["undecided"])
+    others = [("held without each of", f"{kept} others")]
+    if summary["undecided"]:
+        others.append(("undecided without", ", ".join(summary["undecided"][:10])))
+    return [("Set to 0, one at a time", [*answers, *others])]
+
+
+def _domain_tables(summary: dict[str, Any]) -> Rows:
+    rows = [
+        ("asked", summary["asked"]),
+        ("verdict", summary["verdict"]),
+        ("right, proved", f"{summary['right']} of {summary['inputs']} inputs"),
+        ("wrong, proved", _inputs(summary["wrong"], summary["wrong_inputs"])),
+        ("undecided", _inputs(summary["undecided"], summary["open_inputs"])),
+        ("decided by", f"{summary['method']}; {summary['climbed']} inputs in the ladder of arithmetics"),
+    ]
+    tables: Rows = [("Certified, of the weights as stored", rows)]
+    if "files" in summary:
+        tables.append(("Files", list(summary["files"].items())))
+    return tables
+
+
+def _inputs(count: int, named: list[list[int]]) -> str:
+    """How many inputs, and some of them."""
+    shown = "; ".join(" ".join(map(str, each)) for each in named[:10])
+    return str(count) + (f": {shown}{'; ...' if count > 10 else ''}" if named else "")
 
 
 def _places(count: int, places: list[int]) -> str:

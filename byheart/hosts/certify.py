@@ -4,7 +4,7 @@ Page: docs/hosts.md
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
+from byheart.hosts.host import CONFIG_FILE
 from byheart.hosts.reading import model_of, read_model
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
@@ -19,12 +20,15 @@ from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.table import read_table, table_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
 from verify.certificates.certificate import ANSWERS, MODEL_FILE, SUMMARY_FILE, TASK_FILE, plain_number
-from verify.certificates.memorization import certify_memorization
-from verify.progress import Progress
+from verify.certificates.domain import DomainCertificate, certify_domain
+from verify.certificates.memorization import MemorizationCertificate, certify_memorization
+from verify.domains.rule_answers import CLIMBS
+from verify.progress import Progress, silent
 
 _MOST_NAMED = 100  # contexts that the figures list; the certificate names all that are held
 
@@ -38,7 +42,7 @@ def certify(
     names: Mapping[str, str] | None = None,
     out: Path | str | None = None,
     overwrite: bool = False,
-    progress: Progress = lambda stage, share, detail: None,
+    progress: Progress = silent,
 ) -> dict[str, Any]:
     r"""Prove of the weights of a trained model, as they are stored, which facts of a list they hold.
 
@@ -107,13 +111,114 @@ def certify(
         "decided_by": answers.decided_by(),
     }
     if out is not None:
-        with new_folder(Path(out), overwrite=overwrite) as written:
-            model.save(written / MODEL_FILE)
-            facts.save(written / TASK_FILE)
-            proved.save(written)
-            figures["files"] = {path.name: str(Path(out) / path.name) for path in sorted(written.iterdir())}
-            write_atomically(written / SUMMARY_FILE, (canonical_json(figures) + "\n").encode())
+        _write(Path(out), model, facts, proved, figures, overwrite=overwrite)
     return figures
+
+
+def certify_rule(
+    source: Any,
+    rule: str | Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    *,
+    length: int | None = None,
+    tokens: int | None = None,
+    modulus: int | None = None,
+    before: Sequence[int] = (),
+    after: Sequence[int] = (),
+    criterion: Criterion | None = None,
+    climbs: int = CLIMBS,
+    config: Mapping[str, Any] | Path | str | None = None,
+    names: Mapping[str, str] | None = None,
+    out: Path | str | None = None,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    r"""Prove of a trained model on how many inputs of a whole domain it computes a rule: the maximum of 4 tokens, say.
+
+    Args:
+        source: As for `certify`.
+        rule: As for `constructions.tasks.rule.rule_task`: the name of a rule, or a function.
+        length: How many tokens the rule reads; by default as many as the model has room for.
+        tokens: They are those below this number; by default all that the model knows.
+        modulus: Of a sum; by default `tokens`.
+        before: Tokens that stand before them in every input.
+        after: Tokens that stand after them in every input.
+        criterion: What is asked; by default that every input is answered right.
+        climbs: How many inputs may climb the ladder of arithmetics where tables do not decide them.
+        config: As for `certify`.
+        names: As for `certify`.
+        out: A folder to write: the weights, the rule, the certificate; nothing is written by default.
+        overwrite: Replace a folder that byheart wrote.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The figures, as plain JSON data: ``verdict``, ``headline``, ``inputs``, ``right``, ``wrong``, ``undecided``, and
+        some inputs that are proved wrong (``wrong_inputs``) or that were left open (``open_inputs``), at most 100 each.
+
+    Raises:
+        InputError: A model of another kind, or a rule or domain that it cannot read.
+        FileFormatError: A file is missing or damaged.
+
+    Page: docs/commands.md
+
+    Example:
+        >>> echo = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))
+        >>> figures = certify_rule(echo, "max")
+        >>> figures["right"], figures["wrong_inputs"]
+        (6, [[1, 0], [2, 0], [2, 1]])
+    """
+    if out is not None:
+        refuse_existing(Path(out), overwrite=overwrite)
+    progress("model", None, "")
+    model = _model(source, config, names)
+    task = rule_task(
+        rule,
+        tokens=model.d_vocab if tokens is None else tokens,
+        length=model.n_ctx - len(before) - len(after) if length is None else length,
+        modulus=modulus,
+        before=before,
+        after=after,
+    )
+    asked = criterion or Criterion()
+    proved = certify_domain(model, task, asked, climbs=climbs, progress=progress)
+    found = proved.answers
+    figures: dict[str, Any] = {
+        "verdict": proved.certificate.verdict.value,
+        "headline": proved.certificate.headline(),
+        "asked": asked.describe(task.target),
+        "parameters": model.parameters,
+        "model": model.sha256(),
+        "rule": task.rule,
+        "inputs": found.inputs,
+        "right": found.right,
+        "wrong": found.wrong,
+        "undecided": found.undecided,
+        "wrong_inputs": [list(each) for each in found.wrong_examples],
+        "open_inputs": [list(each) for each in found.open_examples],
+        "climbed": found.climbed,
+        "interrupted": found.interrupted,
+        "method": found.method,
+    }
+    if out is not None:
+        _write(Path(out), model, task, proved, figures, overwrite=overwrite)
+    return figures
+
+
+def _write(
+    out: Path,
+    model: Model,
+    task: Task | VectorTask | RuleTask,
+    proved: MemorizationCertificate | DomainCertificate,
+    figures: dict[str, Any],
+    *,
+    overwrite: bool,
+) -> None:
+    """The folder that `check` proves again; the figures get the names of its files."""
+    with new_folder(out, overwrite=overwrite) as written:
+        model.save(written / MODEL_FILE)
+        task.save(written / TASK_FILE)
+        proved.save(written)
+        figures["files"] = {path.name: str(out / path.name) for path in sorted(written.iterdir())}
+        write_atomically(written / SUMMARY_FILE, (canonical_json(figures) + "\n").encode())
 
 
 def read_facts(path: Path, model: Model, folder: Path | None = None) -> Task | VectorTask:
@@ -164,11 +269,25 @@ def _tabled(path: Path, model: Model, folder: Path | None) -> Task:
     tokens = _numbered(path, found.vocabulary, vocabulary, TOKENIZER_FILE)
     following = _numbered(path, found.answers, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE)
     if answers:
+        _require_columns(beside, vocabulary, answers)
         sizes = {"vocabulary": model.d_vocab, "answers": tuple(answers)}
-    read = {number: name for name, number in vocabulary.items() if number < sizes["vocabulary"]}
-    if sorted(read) == list(range(sizes["vocabulary"])):
-        sizes["vocabulary"] = tuple(read[number] for number in range(sizes["vocabulary"]))
+    names = sorted((number, name) for name, number in vocabulary.items() if number < sizes["vocabulary"])
+    if [number for number, _ in names] == list(range(sizes["vocabulary"])):
+        sizes["vocabulary"] = tuple(name for _, name in names)
     return array_task(tokens[found.contexts], next_tokens=following[found.labels], target="labels", **sizes)
+
+
+def _require_columns(folder: Path | None, vocabulary: Mapping[str, int], answers: Mapping[str, int]) -> None:
+    """Refuse names of columns that are not those of the tokens which the configuration gives the columns to."""
+    if folder is None or not (folder / CONFIG_FILE).is_file():
+        return
+    placed = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")).get("answers")
+    for name, column in answers.items() if placed is not None else ():
+        if vocabulary.get(name) != placed[column]:
+            raise InputError(
+                f"{ANSWERS_FILE} calls column {column} {name!r}, but {CONFIG_FILE} gives it to token {placed[column]}, "
+                f"expected {vocabulary.get(name)}, its number in {TOKENIZER_FILE}"
+            )
 
 
 def _stored_names(folder: Path | None, file: str) -> dict[str, int]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from byheart.hosts.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model
@@ -23,12 +24,12 @@ _ACTIVATIONS: dict[str, Activation] = {
     "silu": "silu",
     "swish": "silu",
 }
+_ARCHITECTURES = ("GPT2LMHeadModel", "GPT2Model")
 _DEFAULTS = {
     "activation_function": "gelu_new",
     "layer_norm_epsilon": 1e-5,
     "scale_attn_weights": True,
     "scale_attn_by_inverse_layer_idx": False,
-    "add_cross_attention": False,
     "tie_word_embeddings": True,
 }
 _ALIASES = {
@@ -38,6 +39,15 @@ _ALIASES = {
     "max_position_embeddings": "n_positions",
 }
 """Other names of the configuration for the same number, which the library prefers."""
+
+_READ = {*_DEFAULTS, *_ALIASES, *_ALIASES.values(), "model_type", "n_inner", "n_ctx", "vocab_size", "architectures"}
+_UNREAD = {
+    *UNREAD_IN_TRANSFORMERS,
+    *("resid_pdrop", "embd_pdrop", "attn_pdrop", "initializer_range", "reorder_and_upcast_attn"),
+    *("summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout"),
+    "predict_special_tokens",
+}
+_ONLY = {**ONLY_IN_TRANSFORMERS, "n_special": (0,)}
 
 
 def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> Model:
@@ -55,26 +65,27 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         The model.
 
     Raises:
-        InputError: An activation or an option that no block has, or a tensor that belongs to no block.
+        InputError: An activation or an option that no block has or that is not known, or a tensor that belongs to none.
         KeyError: A tensor or an option is missing.
 
     Source: Radford et al. (2019). Page: docs/hosts.md
     """
+    require_known_options(config, read=_READ, unread=_UNREAD, only=_ONLY)
     options = {**_DEFAULTS, **config}
     for alias, name in _ALIASES.items():
         if alias in config and options.setdefault(name, config[alias]) != config[alias]:
             raise InputError(f"{alias} is {config[alias]!r} and {name} is {config[name]!r}, expected one number")
-    for name in ("n_head", "n_layer"):
-        if type(options[name]) is not int or options[name] < 0:
-            raise InputError(f"{name} is {options[name]!r}, expected an integer")
-    for name in ("scale_attn_weights", "scale_attn_by_inverse_layer_idx", "add_cross_attention", "tie_word_embeddings"):
+    for name, least in (("n_head", 1), ("n_layer", 0)):
+        if type(options[name]) is not int or options[name] < least:
+            raise InputError(f"{name} is {options[name]!r}, expected an integer of at least {least}")
+    for name in ("scale_attn_weights", "scale_attn_by_inverse_layer_idx", "tie_word_embeddings"):
         if type(options[name]) is not bool:
             raise InputError(f"{name} is {options[name]!r}, expected true or false")
     if options["activation_function"] not in _ACTIVATIONS:
         known = ", ".join(_ACTIVATIONS)
         raise InputError(f"activation_function is {options['activation_function']!r}, expected one of {known}")
-    if options["add_cross_attention"]:
-        raise InputError("add_cross_attention is true, expected a model that reads one text")
+    if other := sorted(set(config.get("architectures") or ()) - set(_ARCHITECTURES)):
+        raise InputError(f"architectures has {other[0]!r}, expected one of {', '.join(_ARCHITECTURES)}")
     weights = {name: tensor for name, tensor in tensors.items() if not is_mask(name)}
     given = {name.removeprefix("transformer."): tensor for name, tensor in weights.items()}
     if len(given) < len(weights):
@@ -86,8 +97,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         return given[name]
 
     def norm(name: str) -> Normalization:
-        epsilon = float(options["layer_norm_epsilon"])
-        return Normalization("layer", take(f"{name}.weight"), take(f"{name}.bias"), epsilon)
+        return Normalization("layer", take(f"{name}.weight"), take(f"{name}.bias"), options["layer_norm_epsilon"])
 
     heads = int(options["n_head"])
     blocks: list[Block] = []
@@ -125,21 +135,28 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
             activation=_ACTIVATIONS[options["activation_function"]],
             norm=norm(f"{place}.ln_2"),
         )
+        _require_size(options, "n_inner", neurons.d_mlp)
         blocks += [attention, neurons]
     final = norm("ln_f")
     W_E, W_pos = take("wte.weight"), take("wpe.weight")
     if "lm_head.weight" not in given and not options["tie_word_embeddings"]:
         raise InputError("tie_word_embeddings is false, but there is no lm_head.weight")
     W_U = take("lm_head.weight") if "lm_head.weight" in given else W_E
-    if options["tie_word_embeddings"] and config.get("tie_word_embeddings") and not np.array_equal(W_U, W_E):
-        raise InputError("tie_word_embeddings is true, but lm_head.weight is not wte.weight")
-    sizes = {"n_embd": W_E.shape[1], "vocab_size": W_E.shape[0], "n_positions": W_pos.shape[0]}
-    for name, size in sizes.items():
-        if options.get(name, size) != size:
-            raise InputError(f"{name} is {options[name]!r}, but the tensors have {size}")
+    if options["tie_word_embeddings"] and not np.array_equal(W_U, W_E):
+        raise InputError("tie_word_embeddings is true, which is its default, but lm_head.weight is not wte.weight")
+    _require_size(options, "n_embd", W_E.shape[1])
+    _require_size(options, "vocab_size", W_E.shape[0])
+    for name in ("n_positions", "n_ctx"):
+        _require_size(options, name, W_pos.shape[0])
     if unknown := sorted(set(given) - used):
         raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block of GPT-2")
     return Model(blocks=(*blocks, final), W_U=W_U.T, W_E=W_E, W_pos=W_pos)
+
+
+def _require_size(options: Mapping[str, Any], name: str, found: int) -> None:
+    """Refuse a size that the tensors do not have."""
+    if options.get(name) not in (None, found):
+        raise InputError(f"{name} is {options[name]!r}, but the tensors have {found}")
 
 
 def is_mask(name: str) -> bool:

@@ -7,6 +7,7 @@ Page: docs/hosts.md
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.host import CONFIG_FILE, Float64Array, Host, torch_logits, write_folder
+from byheart.hosts.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
+from constructions.errors import InputError
 from constructions.files import canonical_json, write_atomically
 from constructions.models.blocks import Attention
-from constructions.models.model import Model, block_names
+from constructions.models.model import Model, assembled, block_names
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 
@@ -34,13 +37,21 @@ def _convert(model: Model) -> Model:
     return replace(model, blocks=tuple(blocks))
 
 
-def _write(model: Model, folder: Path, dtype: str) -> None:
+def config_of(model: Model, dtype: str) -> dict[str, Any]:
+    """The configuration that `modeling_byheart.py` reads: the blocks, with the names of their tensors, and all shapes.
+
+    Args:
+        model: The model.
+        dtype: The type of the weights.
+
+    Page: docs/hosts.md
+    """
     options = model.options()
     blocks: list[dict[str, Any]] = []
     for name, norm_name, block in zip(*block_names(options["blocks"]), options["blocks"], strict=True):
         norm = block.get("norm")
         blocks.append({**block, "name": name, **({} if norm is None else {"norm": {**norm, "name": norm_name}})})
-    config = {
+    return {
         "architectures": ["ByheartForCausalLM"],
         "auto_map": {
             "AutoConfig": "modeling_byheart.ByheartConfig",
@@ -54,7 +65,55 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
         "n_ctx": model.n_ctx,
         "vocab_size": model.d_vocab,
     }
-    write_folder(folder, model.tensors(), dtype=dtype, config=config, loader=_MODULE)
+
+
+def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> Model:
+    """The model of a state dictionary and of the configuration that `config_of` made, or that the library stored again.
+
+    The names and shapes there decide which tensors the library takes, so they have to be those of the blocks.
+
+    Args:
+        tensors: By name.
+        config: Of the ``model_type`` byheart.
+
+    Returns:
+        The model.
+
+    Raises:
+        InputError: A configuration that says anything else than that of the model does; names the option.
+        KeyError: A tensor or an option is missing.
+
+    Page: docs/hosts.md
+    """
+    model = assembled({"blocks": [_without_names(block) for block in config["blocks"]]}, dict(tensors))
+    expected = {**config_of(model, ""), "num_hidden_layers": len(model.blocks)}
+    only = {name: value for name, value in expected.items() if name not in UNREAD_IN_TRANSFORMERS}
+    config = {name: value for name, value in config.items() if (name, value) != ("answers", None)}
+    if "answers" in config:
+        answers = config["answers"]
+        tokens = config.get("vocab_size")
+        places = isinstance(answers, list) and type(tokens) is int and all(type(place) is int for place in answers)
+        if not places or not len(set(answers)) == len(answers) == model.d_vocab_out or tokens < model.d_vocab:
+            raise InputError(f"answers is {answers!r}, expected a token for each of the {model.d_vocab_out} columns")
+        if not all(0 <= place < tokens for place in answers):
+            raise InputError(f"answers is {answers!r}, expected tokens below vocab_size = {tokens}")
+        only |= {"vocab_size": tokens, "answers": answers}
+    require_known_options(config, read=only, unread=UNREAD_IN_TRANSFORMERS, only=ONLY_IN_TRANSFORMERS)
+    given = {"num_hidden_layers": len(model.blocks), **config}
+    for name, value in only.items():
+        if canonical_json(given[name]) != canonical_json(value):  # as texts, for 1 == 1.0 == True
+            raise InputError(f"{name} is {given[name]!r}, expected {value!r}, as the blocks and the tensors say")
+    return model
+
+
+def _without_names(option: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a block without the names of its tensors."""
+    kept = {name: value for name, value in option.items() if name != "name"}
+    return kept if kept.get("norm") is None else {**kept, "norm": _without_names(kept["norm"])}
+
+
+def _write(model: Model, folder: Path, dtype: str) -> None:
+    write_folder(folder, model.tensors(), dtype=dtype, config=config_of(model, dtype), loader=_MODULE)
 
 
 def _number_answers(folder: Path, answers: list[int], tokens: int) -> None:

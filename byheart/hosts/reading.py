@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byheart.hosts import gpt2, transformer_lens
+from byheart.hosts import gpt2, huggingface, transformer_lens
 from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
+from byheart.hosts.known_options import require_known_options
 from byheart.hosts.number_types import read_tensors
 from byheart.hosts.safetensors_file import METADATA
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json
-from constructions.models.model import Model, assembled
+from constructions.models.model import FORMAT, VERSION, Model, assembled
 
 Float64Array = NDArray[np.float64]
 
@@ -87,7 +88,11 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
         if "d_head" in config:
             return transformer_lens.model_of(exact, config)
         if "blocks" in config:
-            return _of_options(exact, config)
+            read = huggingface.model_of if config.get("model_type") == "byheart" else _of_options
+            model = read(exact, config)
+            if unknown := sorted(set(exact) - set(model.tensors())):
+                raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block")
+            return model
     except InputError:
         raise
     except KeyError as error:
@@ -135,19 +140,13 @@ def _is_buffer(name: str) -> bool:
 
 
 def _of_options(tensors: dict[str, Float64Array], options: Mapping[str, Any]) -> Model:
-    plain = {"blocks": [_without_names(block) for block in options["blocks"]]}
-    model = assembled(plain, tensors)
-    if canonical_json(model.options()["blocks"]) != canonical_json(plain["blocks"]):  # as texts, for 1 == 1.0 == True
-        raise InputError(f"the configuration says {plain['blocks']}, expected {model.options()['blocks']}")
-    if unknown := sorted(set(tensors) - set(model.tensors())):
-        raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block")
+    model = assembled(dict(options), tensors)
+    expected = {"format": FORMAT, "version": VERSION, **model.options()}
+    require_known_options(options, read=expected, unread=(), only={})
+    for name in options:
+        if canonical_json(options[name]) != canonical_json(expected[name]):  # as texts, for 1 == 1.0 == True
+            raise InputError(f"{name} is {options[name]}, expected {expected[name]}, as the tensors say")
     return model
-
-
-def _without_names(option: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a block without the names of its tensors, which those of Hugging Face have."""
-    kept = {name: value for name, value in option.items() if name != "name"}
-    return kept if kept.get("norm") is None else {**kept, "norm": _without_names(kept["norm"])}
 
 
 def _of_texts(path: Path, text: str, tensors: dict[str, Float64Array]) -> Model:

@@ -18,13 +18,11 @@ from byheart.hosts.conversion import (
     with_score_root,
     without_output_shift,
 )
-from byheart.hosts.host import Float64Array, Host, loaded_module, tokens_of, torch_logits, write_folder
-from byheart.hosts.transformer_lens import config_of, entries_of
+from byheart.hosts.host import Float64Array, write_folder
+from byheart.hosts.transformer_lens import config_of, host_of
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, Tensor
 from constructions.models.model import Model
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
 
 _LOADER = "load_transformer_bridge.py"
 _LINEAR = {"b": "bias", "w": "weight", "W": "weight"}
@@ -63,18 +61,4 @@ def _renamed(name: str, tensor: Tensor) -> tuple[str, Float64Array]:
     return f"{place}.{part.lower()}.{weight}", tensor.ravel() if weight == "bias" else tensor
 
 
-def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
-    model = loaded_module(folder / _LOADER).load()
-    return {"TransformerBridge": torch_logits(model, tokens_of(task), entries=entries_of(model.cfg))}
-
-
-HOST = Host(
-    name="transformer-bridge",
-    packages=("transformer-lens", "torch"),
-    extra="transformer-bridge",
-    dtypes=("float64", "float32", "bfloat16", "float16"),
-    convert=_convert,
-    write=_write,
-    run=_run,
-    at_least=4,
-)
+HOST = host_of("transformer-bridge", "TransformerBridge", _LOADER, convert=_convert, write=_write, at_least=4)

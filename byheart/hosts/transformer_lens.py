@@ -4,7 +4,7 @@ Page: docs/hosts.md
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from byheart.hosts.conversion import direction, in_equal_layers, norms_of, with_residual_stream, with_score_root
 from byheart.hosts.host import Float64Array, Host, loaded_module, tokens_of, torch_logits, write_folder
+from byheart.hosts.known_options import require_known_options
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model
@@ -35,9 +36,28 @@ _READ_NORMALIZATIONS: dict[Any, Any] = {
     "RMS": ("rms", False),
     "RMSPre": ("rms", True),
 }
-_USUAL: dict[str, tuple[Any, ...]] = {
+_READ = {
+    *("n_layers", "d_model", "n_ctx", "d_head", "n_heads", "d_mlp", "d_vocab", "d_vocab_out", "attn_only"),
+    *("act_fn", "normalization_type", "eps", "use_attn_scale", "attn_scale"),
+}
+_UNREAD = {
+    # What is cached, where and in which type it runs, how the weights came to be, how texts become tokens.
+    *("use_attn_result", "use_split_qkv_input", "use_hook_mlp_in", "use_attn_in", "use_hook_tokens"),
+    *("device", "n_devices", "dtype", "seed", "init_mode", "init_weights", "initializer_range", "n_params"),
+    *("model_name", "tokenizer_name", "from_checkpoint", "checkpoint_index", "checkpoint_label_type"),
+    *("checkpoint_value", "trust_remote_code", "default_prepend_bos", "tokenizer_prepends_bos"),
+    # What belongs to options that `_ONLY` keeps off: rotary positions, local or grouped heads, experts, decoders.
+    *("rotary_dim", "rotary_base", "rotary_base_local", "rotary_scaling_factor", "rotary_adjacent_pairs"),
+    *("NTK_by_parts_low_freq_factor", "NTK_by_parts_high_freq_factor", "NTK_by_parts_factor", "NTK_original_ctx_len"),
+    *("yarn_factor", "yarn_attention_factor", "yarn_beta_fast", "yarn_beta_slow", "yarn_truncate"),
+    *("yarn_original_max_position_embeddings", "yarn_global_attn_only"),
+    *("window_size", "attn_types", "train_seq_length", "ungroup_grouped_query_attention", "norm_topk_prob"),
+    "decoder_start_token_id",
+}
+_ONLY: dict[str, tuple[Any, ...]] = {
     "attention_dir": ("causal", "bidirectional"),
     "positional_embedding_type": ("standard",),
+    "original_architecture": (None, "neel", "GPT2LMHeadModel"),  # some others have their norms elsewhere
     "gated_mlp": (False,),
     "parallel_attn_mlp": (False,),
     "use_local_attn": (False,),
@@ -45,13 +65,24 @@ _USUAL: dict[str, tuple[Any, ...]] = {
     "use_qk_norm": (False,),
     "clip_qkv": (None,),
     "use_logn_attn": (False,),
+    "use_dynamic_ntk_rope": (False,),
+    "use_NTK_by_parts_rope": (False,),
+    "use_yarn_rope": (False,),
     "use_attention_sinks": (False,),
+    "uses_rms_norm": (False,),
+    "layer_norm_folding": (False,),
     "final_rms": (False,),
     "post_embedding_ln": (False,),
     "use_normalization_before_and_after": (False,),
     "rmsnorm_uses_offset": (False,),
     "num_experts": (None,),
+    "experts_per_token": (None,),
     "n_key_value_heads": (None,),
+    "relative_attention_max_distance": (None,),
+    "relative_attention_num_buckets": (None,),
+    "tie_word_embeddings": (False,),
+    "load_in_4bit": (False,),
+    "quantization_method": (None,),
     "attn_scores_soft_cap": (-1.0, 0.0),
     "output_logits_soft_cap": (-1.0, 0.0),
 }
@@ -105,16 +136,13 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         The model.
 
     Raises:
-        InputError: An option that no block of ours has, or a tensor that belongs to no block.
+        InputError: An option that no block of ours has or that is not known, or a tensor that belongs to no block.
         KeyError: A tensor or an option is missing.
 
     Page: docs/hosts.md
     """
-    if other := sorted(name for name, usual in _USUAL.items() if config.get(name, usual[0]) not in usual):
-        raise InputError(
-            f"{other[0]} is {config[other[0]]!r}, expected {_USUAL[other[0]][0]!r}: no block computes that"
-        )
-    _require_sizes(config, tensors)
+    require_known_options(config, read=_READ, unread=_UNREAD, only=_ONLY)
+    _require_types(config)
     root = _score_root(config)
     activation = config.get("act_fn")
     if not config.get("attn_only", False) and activation not in _READ_ACTIVATIONS:
@@ -135,7 +163,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         if kind is None:
             return None
         ours, folded = _READ_NORMALIZATIONS[kind]
-        epsilon = float(config.get("eps", 1e-5))
+        epsilon = config.get("eps", 1e-5)
         if folded:
             return Normalization(ours, np.ones(int(config["d_model"])), None, epsilon)
         return Normalization(ours, **those(place, "w", *(["b"] if ours == "layer" else [])), epsilon=epsilon)
@@ -145,18 +173,29 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         place = f"blocks.{layer}"
         maps = those(f"{place}.attn", "W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O")
         looks = "causal" if config.get("attention_dir", "causal") == "causal" else "all"
-        blocks.append(Attention(**maps, norm=norm(f"{place}.ln1"), attends=looks, score_root=root))
+        attention = Attention(**maps, norm=norm(f"{place}.ln1"), attends=looks, score_root=root)
+        _require_size(config, "n_heads", attention.n_heads, f"{place}.attn.W_Q")
+        _require_size(config, "d_head", attention.d_qk, f"{place}.attn.W_Q")
+        _require_size(config, "d_head", attention.d_head, f"{place}.attn.W_V")
+        blocks.append(attention)
         if not config.get("attn_only", False):
             maps = those(f"{place}.mlp", "W_in", "W_out", "b_in", "b_out")
             fired = _READ_ACTIVATIONS[str(activation)]
-            blocks.append(FeedForward(**maps, activation=fired, norm=norm(f"{place}.ln2")))
+            neurons = FeedForward(**maps, activation=fired, norm=norm(f"{place}.ln2"))
+            _require_size(config, "d_mlp", neurons.d_mlp, f"{place}.mlp.W_in")
+            blocks.append(neurons)
     final = norm("ln_final")
     ends = {"W_E": take("embed.W_E"), "W_pos": take("pos_embed.W_pos")}
     b_U = take("unembed.b_U") if "unembed.b_U" in tensors else None
     W_U = take("unembed.W_U")
     if unknown := sorted(set(tensors) - used):
         raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block")
-    return Model(blocks=(*blocks, *([] if final is None else [final])), W_U=W_U, b_U=b_U, **ends)
+    model = Model(blocks=(*blocks, *([] if final is None else [final])), W_U=W_U, b_U=b_U, **ends)
+    _require_size(config, "d_model", model.d_model, "embed.W_E")
+    _require_size(config, "d_vocab", model.d_vocab, "embed.W_E")
+    _require_size(config, "n_ctx", model.n_ctx, "pos_embed.W_pos")
+    _require_size(config, "d_vocab_out", model.d_vocab_out, "unembed.W_U")
+    return model
 
 
 def _score_root(config: Mapping[str, Any]) -> int:
@@ -171,35 +210,65 @@ def _score_root(config: Mapping[str, Any]) -> int:
     return root
 
 
-def _require_sizes(config: Mapping[str, Any], tensors: Mapping[str, Float64Array]) -> None:
-    """Refuse a configuration that says other sizes than the tensors have, or no integers and truth values."""
+def _require_types(config: Mapping[str, Any]) -> None:
+    """Refuse sizes that are no integers, and flags that are no truth values."""
     for name in ("use_attn_scale", "attn_only"):
         if type(config.get(name, True)) is not bool:
             raise InputError(f"{name} is {config[name]!r}, expected true or false")
-    sizes = {
-        "n_layers": None,
-        "d_model": ("embed.W_E", 1),
-        "d_vocab": ("embed.W_E", 0),
-        "n_ctx": ("pos_embed.W_pos", 0),
-    }
-    sizes |= {
-        "d_vocab_out": ("unembed.W_U", 1),
-        "n_heads": ("blocks.0.attn.W_Q", 0),
-        "d_head": ("blocks.0.attn.W_Q", 2),
-    }
-    sizes |= {"d_mlp": ("blocks.0.mlp.W_in", 1)}
-    for name, place in sizes.items():
-        said = config.get(name)
-        if said is None or (name == "d_vocab_out" and said == -1):
-            continue
-        if type(said) is not int:
-            raise InputError(f"{name} is {said!r}, expected an integer")
-        tensor = None if place is None else tensors.get(place[0])
-        if place is not None and tensor is not None and tensor.ndim > place[1] and tensor.shape[place[1]] != said:
-            raise InputError(f"{name} is {said}, but {place[0]} has {tensor.shape[place[1]]}")
+    for name in ("n_layers", "d_model", "n_ctx", "d_head", "n_heads", "d_mlp", "d_vocab", "d_vocab_out"):
+        if config.get(name) is not None and type(config[name]) is not int:
+            raise InputError(f"{name} is {config[name]!r}, expected an integer")
 
 
-def entries_of(config: Any) -> int:
+def _require_size(config: Mapping[str, Any], name: str, found: int, place: str) -> None:
+    """Refuse a size that the tensors do not have."""
+    unset = (None, -1) if name in ("n_heads", "d_vocab", "d_vocab_out") else (None,)
+    if config.get(name) not in (*unset, found):
+        raise InputError(f"{name} is {config[name]}, but {place} has {found}")
+
+
+def host_of(
+    name: str,
+    made: str,
+    loader: str,
+    *,
+    convert: Callable[[Model], Model],
+    write: Callable[[Model, Path, str], None],
+    below: int | None = None,
+    at_least: int | None = None,
+) -> Host:
+    """A generation of TransformerLens as a host.
+
+    Args:
+        name: Of the host, and of the extra that brings it.
+        made: What the library calls the models that compute.
+        loader: Name of the file of `byheart/hosts/written/` that loads one.
+        convert: As in `Host`.
+        write: As in `Host`.
+        below: As in `Host`.
+        at_least: As in `Host`.
+
+    Page: docs/hosts.md
+    """
+
+    def run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
+        model = loaded_module(folder / loader).load()
+        return {made: torch_logits(model, tokens_of(task), entries=_entries_of(model.cfg))}
+
+    return Host(
+        name=name,
+        packages=("transformer-lens", "torch"),
+        extra=name,
+        dtypes=("float64", "float32", "bfloat16", "float16"),
+        convert=convert,
+        write=write,
+        run=run,
+        below=below,
+        at_least=at_least,
+    )
+
+
+def _entries_of(config: Any) -> int:
     """The largest number of entries that TransformerLens makes of one context, by its configuration."""
     per_position = config.n_heads * (4 * config.d_head + config.n_ctx) + 4 * config.d_model + config.d_vocab_out
     return config.n_ctx * (per_position + (0 if config.attn_only else 2 * config.d_mlp))
@@ -216,18 +285,4 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
     write_folder(folder, model.tensors(), dtype=dtype, config={**config_of(model, dtype), **scale}, loader=_LOADER)
 
 
-def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
-    model = loaded_module(folder / _LOADER).load()
-    return {"HookedTransformer": torch_logits(model, tokens_of(task), entries=entries_of(model.cfg))}
-
-
-HOST = Host(
-    name="transformer-lens",
-    packages=("transformer-lens", "torch"),
-    extra="transformer-lens",
-    dtypes=("float64", "float32", "bfloat16", "float16"),
-    convert=_convert,
-    write=_write,
-    run=_run,
-    below=4,
-)
+HOST = host_of("transformer-lens", "HookedTransformer", _LOADER, convert=_convert, write=_write, below=4)

@@ -65,6 +65,19 @@ REGISTER = (
     "mahdavi.appendix-i",
     "mahdavi.remark-1",
     "mahdavi.appendix-j",
+    "zhang-2017.theorem",
+    "madden-2024.upper",
+    "madden-2024.lower",
+    "huben-2023.head-is-neuron",
+    "huben-2023.two-layers",
+    "bubeck-2020.four",
+    "vardi-2022.sqrt",
+    "kim-2023.labels",
+    "kajitsuka-sato-2025.next-token",
+    "kajitsuka-sato-2024.separation",
+    "nichani-2024.additive",
+    "nichani-2024.mlp-memory",
+    "cabannes-2024.scaling",
 )
 """The ids of all claims, in the order in which they are audited."""
 

@@ -54,7 +54,8 @@ CLAIM = Claim(
     truth=(
         "It holds, and with [[numerator: m (d + d_out) + d_out]] in the numerator: for d_out = 1 from T = "
         "[[one_output: m (d + 1) + 2]] examples with one context, almost all labels are out of reach, and which is "
-        "decided exactly. If m < d_out, T = m + 2 is enough."
+        "decided exactly. If m < d_out, T = m + 2 is enough. From the other side, for odd m any labels of "
+        "T = [[within: (d + 1) (m + 1) / 2]] points in general position are outputs of m neurons."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/relu_barrier.md",

@@ -39,7 +39,7 @@ class PositionalCode(NamedTuple):
         return int(self.codes.max()).bit_length()
 
 
-def positional_code(contexts: Int64Array, tokens: int, *, seed: int = 0) -> PositionalCode:
+def positional_code(contexts: Int64Array, tokens: int, *, binary: bool = False, seed: int = 0) -> PositionalCode:
     r"""Search for short codes $z(t) = \sum_s A_s e(t_s)$ that tell contexts apart.
 
     For 0, 1, 2, ... bits, from those that T different integers need: the numbers to the base of the n tokens that are
@@ -50,6 +50,7 @@ def positional_code(contexts: Int64Array, tokens: int, *, seed: int = 0) -> Posi
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`.
         tokens: Size of the vocabulary N.
+        binary: Whether all weights have to be powers of 2, which makes codes of long contexts longer.
         seed: Seed of the draws; equal arguments give equal codes.
 
     Returns:
@@ -74,12 +75,15 @@ def positional_code(contexts: Int64Array, tokens: int, *, seed: int = 0) -> Posi
         raise InputError("contexts: some occur more than once, expected pairwise distinct ones")
     rng = np.random.default_rng(seed)
     draws = max(4, min(_MOST_DRAWS, _WORK // (count * length)))
+    base = 1 << (len(read) - 1).bit_length() if binary else len(read)
     for bits in range((count - 1).bit_length(), _MOST_BITS + 1):
-        if len(read) ** length <= 2**bits:
-            weights = np.array([len(read) ** (length - 1 - s) for s in range(length)])
+        if base**length <= 2**bits:
+            weights = np.array([base ** (length - 1 - s) for s in range(length)])
             return _code(read, ranks, tokens, weights, np.arange(len(read)))
         if count**2 / 2.0 ** (bits + 1) > math.log(draws) + 3.0:
             continue  # one draw in e^3 as many would succeed if codes were as good as random
+        if binary and bits <= length:
+            continue
         for _ in range(draws):
             drawn = _drawn(rng, bits, len(read), length)
             if drawn is None:

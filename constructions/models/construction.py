@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 
@@ -37,7 +38,7 @@ class Construction(Generic[TaskT]):
         require_fit(self.model, self.task)
 
 
-def require_fit(model: Model, task: Task | VectorTask) -> None:
+def require_fit(model: Model, task: Task | VectorTask | RuleTask) -> None:
     """Raise `InputError` unless the model reads the contexts of the task and has an output for each of its answers."""
     if isinstance(task, VectorTask):
         if model.reads_tokens:
@@ -51,6 +52,12 @@ def require_fit(model: Model, task: Task | VectorTask) -> None:
         raise InputError("task has contexts of tokens, the model reads vectors")
     if task.context_length > model.n_ctx:
         raise InputError(f"task has contexts of {task.context_length} tokens, the model reads {model.n_ctx}")
+    if isinstance(task, RuleTask):
+        if not int(task.answers.max()) < model.d_vocab_out:
+            raise InputError(f"task has the answer {task.answers.max()}, the model {model.d_vocab_out} logits")
+        if not task.most < model.d_vocab:
+            raise InputError(f"task has the token {task.most}, the model knows 0 .. {model.d_vocab - 1}")
+        return
     if task.n_answers != model.d_vocab_out:
         kind = "answers" if task.apart else "tokens"
         hint = "; task.in_one_vocabulary() numbers them as tokens" if task.apart else ""

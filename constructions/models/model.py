@@ -184,6 +184,11 @@ class Model:
         """Number of entries of all tensors."""
         return sum(tensor.size for tensor in self.tensors().values())
 
+    @property
+    def nonzero(self) -> int:
+        """Number of entries of all tensors that are not 0."""
+        return sum(int((tensor != 0).sum()) for tensor in self.tensors().values())
+
     def options(self) -> dict[str, Any]:
         """What the model computes beside its tensors, as plain data for JSON."""
         return {"input": "tokens" if self.reads_tokens else "vectors", "blocks": [b.options() for b in self.blocks]}

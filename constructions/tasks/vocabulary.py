@@ -113,6 +113,8 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
         if word not in number:
             near = difflib.get_close_matches(word, task.vocabulary, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
+            if word in task.answers:
+                hint = ": it is answered and never read"
             raise InputError(f"the vocabulary has no token {word!r}{hint}")
     return [number[word] for word in words]
 

@@ -50,8 +50,8 @@ def proofs() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     text = (ROOT / "docs/formal.md").read_text(encoding="utf-8")
     for file, rest in re.findall(r"^\| `formal/(\w+\.v):\w+` \|(.*)$", text, re.MULTILINE):
-        for id in re.findall(r"`((?:dana|slides|mahdavi)\.[\w-]+)`", rest):
-            if id not in found.setdefault(file, []):
+        for id in re.findall(r"`([\w.-]+)`", rest):
+            if id in REGISTER and id not in found.setdefault(file, []):
                 found[file].append(id)
     return found
 

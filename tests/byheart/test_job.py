@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from byheart import job, memory
-from byheart.job import capacity_summary, dimensions, hold_smallest, memorize_into, run_summary
+from byheart.job import capacity_summary, dimensions, hold, hold_smallest, memorize_into, run_summary
 from constructions.errors import ByheartError, CapacityError, InputError, ResourceError
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
@@ -193,6 +193,25 @@ def test_default_dimensions_suit_the_target():
         np.array([[0]]), Counts.from_rows([{199: 1}]), vocabulary=tuple(map(str, range(200))), target="labels"
     )
     assert dimensions(wide, d_model=None, d_head=None) == (64, 16)
+    many = make_task(np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"))
+    assert dimensions(many, d_model=None, d_head=None) == (8, 2)  # K - 1, for every law over K answers
+    labels = make_task(
+        np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"), target="labels"
+    )
+    assert dimensions(labels, d_model=None, d_head=None) == (2, 1)
+
+
+def test_what_laws_leave_unavoidable_depends_on_the_number_of_answers():
+    rng = np.random.default_rng(0)
+    contexts = np.array([[i, j] for i in range(2) for j in range(2)])
+    rows = [{k: int(rng.integers(1, 40)) for k in range(7)} for _ in contexts]
+    few = make_task(contexts, Counts.from_rows(rows), vocabulary=("a", "b"), answers=tuple("tuvwxyz"))
+    lower, upper = hold(few, d_model=2).summary["unavoidable_kl"]
+    assert 0.0 < lower <= upper
+    rows = [{k: int(rng.integers(1, 40)) for k in range(3)} for _ in range(9)]
+    contexts = np.arange(9)[:, None]
+    many = make_task(contexts, Counts.from_rows(rows), vocabulary=tuple("abcdefghi"), answers=tuple("xyz"))
+    assert hold(many, d_model=2).summary["unavoidable_kl"] == [0.0, 0.0]
 
 
 def facts_of_three_columns() -> Task:
@@ -200,7 +219,10 @@ def facts_of_three_columns() -> Task:
     return table_task("\n".join(rows) + "\n", target="labels")
 
 
-@pytest.mark.parametrize("memory", ["knots", "newton", "one-head", "block-heads", "cross-heads", "rank-one-heads"])
+ONE_ATTENTION = ("newton", "one-head", "block-heads", "cross-heads", "rank-one-heads")
+
+
+@pytest.mark.parametrize("memory", ["knots", "packed-words", "steps", *ONE_ATTENTION])
 def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory, tmp_path):
     summary = hold_smallest(facts_of_three_columns(), memory=memory).save(tmp_path / "out")
     assert summary["memory"] == summary["route"] == memory
@@ -208,15 +230,16 @@ def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory,
     assert summary["headline"].startswith("HELD, PROVED: 25 of 25")
     assert summary["parameters"] == summary["memories"][0]["parameters"]
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
-    assert (tmp_path / "out" / "report.html").exists() == (memory != "knots")
-    assert ("blocks" in summary) == (memory == "knots")
+    assert (tmp_path / "out" / "report.html").exists() == (memory in ONE_ATTENTION)
+    assert ("blocks" in summary) == (memory not in ONE_ATTENTION)
 
 
 def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
     summary = hold_smallest(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
     sizes = [offer["parameters"] for offer in summary["memories"] if "parameters" in offer]
-    assert len(sizes) == 5 and summary["parameters"] == min(sizes)
-    assert summary["memories"][-1] == {"memory": "knots", "refused": "it has neurons"}
+    assert len(sizes) == 6 and summary["parameters"] == min(sizes)
+    refused = [{"memory": name, "refused": "it has neurons"} for name in ("knots", "packed-words")]
+    assert summary["memories"][-2:] == refused
     model = Model.load(tmp_path / "out" / "model.safetensors")
     assert all((x.astype(np.float32) == x).all() for x in model.tensors().values())
 

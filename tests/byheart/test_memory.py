@@ -1,5 +1,6 @@
 """A memory answers what its weights compute, and says what of it is proved."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ from constructions.models.attention import logits
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Task
 from constructions.tasks.text import text_task
-from verify.certificates.certificate import Certificate
-from verify.certificates.memorization import certify_memorization
+from verify.certificates.certificate import ANSWERS, MODEL_FILE, WITNESS_FILE, Certificate, Statement, mask_text
+from verify.certificates.memorization import certify_memorization, subject_of
 from verify.independent.checker import check_independently
 from verify.verdict import Verdict
 
@@ -50,6 +51,28 @@ def test_a_fact_that_is_not_held_is_not_said_to_be(tmp_path: Path) -> None:
     assert [answer.held for answer in answers] == [False, False, True]
     assert all(answer.memorized for answer in answers)
     assert answers[0].token == "Seine" and answers[1].token == "Paris"
+
+
+def test_a_certificate_that_was_edited_makes_no_wrong_answer_held(tmp_path: Path) -> None:
+    memory = memorize(PAIRS)
+    assert isinstance(memory.task, Task)
+    swapped = np.roll(memory.model.W_U, 1, axis=1)  # every fact is answered, and proved, wrong
+    other = dana_network(**{**dana_tensors(memory.model), "W_U": swapped})
+    memory.save(tmp_path / "out")
+    honest = Certificate.load(tmp_path / "out")
+    other.save(tmp_path / "out" / MODEL_FILE)
+    (tmp_path / "out" / WITNESS_FILE).unlink()
+    numbers = honest.statement(ANSWERS)
+    assert numbers is not None and numbers.values["held"] == len(PAIRS)
+    for statement in (numbers, Statement(ANSWERS, "", {**numbers.values, "held": 2}, mask_text([True, True, False]))):
+        edited = replace(honest, subject=subject_of(other, memory.task), statements=(statement,), witness=None)
+        edited.save(tmp_path / "out")
+        answers = ask_folder(tmp_path / "out", list(PAIRS))
+        assert all(answer.memorized and answer.margin_lower > 0 for answer in answers)
+        assert [answer.token == following for answer, following in zip(answers, PAIRS.values(), strict=True)] == [
+            False
+        ] * 3
+        assert not any(answer.held for answer in answers)
 
 
 def test_a_tie_is_no_answer() -> None:

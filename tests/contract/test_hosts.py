@@ -21,7 +21,7 @@ from verify.certificates.certificate import file_sha256
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the hosts' own libraries
 
 LENSES = {"transformer-lens", "transformer-bridge"}
-VECTORS = {"layer of values", "layer of classes"}
+VECTORS = {"layer of values", "layer of classes", "stack over vectors"}
 NEURONS = {name for name in MODELS if "neurons" in name or name == "two activations"}
 NORMS = {"layer normalization as in GPT-2", "root mean square normalization", "a normalization here and there"}
 REFUSED = (
@@ -30,6 +30,7 @@ REFUSED = (
     | {(host, "two activations"): "activations" for host in LENSES}
     | {(host, "a normalization here and there"): "normalizations" for host in LENSES}
     | {("transformer-bridge", "root mean square normalization"): "in float32"}
+    | {("attention-layer", "stack over vectors"): "attention blocks without normalization alone"}
     | {("attention-layer", name): "attention blocks without normalization alone" for name in NEURONS | NORMS}
 )
 

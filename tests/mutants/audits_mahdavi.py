@@ -51,6 +51,7 @@ MUTANTS = [
     of_record("appendix_i", "[[largest: H d]]", "[[largest: H (d - 1)]]", "less is answered", APPENDIX_I),
     of_record("remark_1", "[[shared: H (n - 1) + 1]]", "[[shared: H n]]", "more on a shared context", REMARK_1),
     of_record("proposition_3", "m (d + 1) + 2]]", "m (d + 1) + 1]]", "one example fewer", PROPOSITION_3),
+    of_record("proposition_3", "[[within: (d + 1) (m", "[[within: (d + 2) (m", "more within reach", PROPOSITION_3),
     of_record("wide_heads", "[[generic: min(T, H d)]]", "[[generic: min(T, H d + 1)]]", "one more", WIDE_HEADS),
     of_record("one_token", "[[tokens: min(T, d)]]", "[[tokens: d]]", "more than the examples", ONE_TOKEN),
     of_record("appendix_j", "[[promise: 1009]]", "[[promise: 1025]]", "another promise for BERT", APPENDIX_J),

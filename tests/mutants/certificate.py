@@ -140,7 +140,7 @@ MUTANTS = [
         "whole = True",
         "a bound may be stated without the other of its group",
     ),
-    of_certificate(" or ANSWERS not in ids:", ":", "a certificate answers nothing"),
+    of_certificate(" or kinds[0] not in ids:", ":", "a certificate answers nothing"),
     of_certificate(
         "*(check.verdict for check in self.checks)]",
         "*(check.verdict for check in self.checks[:1])]",
@@ -157,7 +157,7 @@ MUTANTS = [
         "is at most {decimal_below(values['max_upper'])}",
         "the words claim a smaller divergence than the number",
     ),
-    of_certificate("if ids != [name for name in STATEMENTS if name in ids] or", "if", "a statement may come twice"),
+    of_certificate("if ids != [name for name in kinds if name in ids] or", "if", "a statement may come twice"),
     of_certificate(" or (type(value) is float and not math.isfinite(value))", "", "infinity and NaN are bounds"),
     # The prover, and its check.
     of_prover("if found.model != named.model:", "if False:", "the hash of the model is not compared", TAMPERING),

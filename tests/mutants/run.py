@@ -2,6 +2,7 @@
 
     python -m tests.mutants.run                     all mutants
     python -m tests.mutants.run --only arithmetic   those of tests/mutants/arithmetic.py
+    python -m tests.mutants.run --file logits       those whose source file has this in its name
     python -m tests.mutants.run --jobs 4            four at the same time
 
 The exit status is 1 if a mutant survives.
@@ -90,13 +91,18 @@ def judge(mutant: Mutant, folders: Queue[Path]) -> tuple[str | None, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run the mutants of the certifying core.")
     parser.add_argument("--only", metavar="NAME", help="only the mutants of tests/mutants/NAME.py")
+    parser.add_argument(
+        "--file", metavar="TEXT", default="", help="only the mutants of source files with TEXT in their path"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="how many mutants run at the same time")
     arguments = parser.parse_args()
     files = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
     names = [name for name in files if name not in ("__init__", "run") and arguments.only in (None, name)]
     if not names:
         raise SystemExit(f"no mutants named {arguments.only}")
-    mutants = [mutant for name in names for mutant in mutants_of(name)]
+    mutants = [mutant for name in names for mutant in mutants_of(name) if arguments.file in mutant.file]
+    if not mutants:
+        raise SystemExit(f"no mutants of {arguments.file}")
     survivors = 0
     with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(arguments.jobs) as pool:
         copies = [Path(temporary) / str(number) for number in range(arguments.jobs)]

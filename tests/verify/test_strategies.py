@@ -132,10 +132,18 @@ def test_networks_have_their_sizes_and_stay_within_their_bound(data, size):
     assert all(abs(tensor).max() <= 5 for tensor in dana_tensors(network).values())
 
 
-@given(data=st.data(), n_tokens=st.integers(1, 4), length=st.integers(1, 3), target=st.sampled_from(["labels", "laws"]))
-def test_tasks_have_their_sizes_and_their_target(data, n_tokens, length, target):
-    task = data.draw(strategies.tasks(n_tokens=n_tokens, length=length, target=target, max_contexts=5))
+@given(
+    data=st.data(),
+    n_tokens=st.integers(1, 4),
+    length=st.integers(1, 3),
+    answers=st.one_of(st.none(), st.integers(1, 5)),
+    target=st.sampled_from(["labels", "laws"]),
+)
+def test_tasks_have_their_sizes_and_their_target(data, n_tokens, length, answers, target):
+    sizes = {"n_tokens": n_tokens, "length": length, "answers": answers}
+    task = data.draw(strategies.tasks(**sizes, target=target, max_contexts=5))
     assert (task.vocabulary_size, task.context_length, task.target) == (n_tokens, length, target)
+    assert (task.n_answers, task.apart) == (answers or n_tokens, answers is not None)
     assert 1 <= task.n_contexts <= task.n_all <= 5
 
 

@@ -41,6 +41,12 @@ SATURATION = "saturation"
 STATEMENTS = (ANSWERS, TEXT_DIVERGENCE, FEATURE_RANK, SATURATION)
 """The kinds of statement, in the order in which a certificate holds them; the first is in every one."""
 
+DOMAIN = "domain"
+"""The one kind of statement of a certificate about a rule on a whole domain."""
+
+OF_A_RULE = "rule: "
+"""How the origin of the targets begins where they are those of a rule on a domain, not of a list."""
+
 TARGETS = ("labels", "laws", "values")
 SIZES = ("contexts", "context_length", "outputs", "all_contexts", "parameters")
 
@@ -57,7 +63,7 @@ class Subject:
         model: `Model.sha256()`.
         task: `Task.sha256()` or `VectorTask.sha256()`.
         target: ``"labels"``, ``"laws"`` or ``"values"``.
-        origin: Where the targets come from, `Task.origin`; ``"own"`` where the task brings vectors.
+        origin: Where the targets come from, `Task.origin` or `RuleTask.origin`; ``"own"`` for vectors.
         sizes: The integers named by `SIZES`.
 
     Raises:
@@ -71,6 +77,11 @@ class Subject:
     target: str
     origin: str
     sizes: Mapping[str, int]
+
+    @property
+    def is_of_a_rule(self) -> bool:
+        """Whether it is about a rule on a whole domain."""
+        return self.origin.startswith(OF_A_RULE)
 
     def __post_init__(self) -> None:
         require_sha256("subject.model", self.model)
@@ -102,6 +113,8 @@ class Statement:
       [`smallest_singular_value_lower`, `condition_upper`].
     - ``saturation``: of the `pairs` of a head and a context at least `saturated_lower` have an attention weight above
       $1 - \delta$, with `delta`.
+    - ``domain``: of the `contexts` of a rule's whole domain the logit of the label is proved to be the strictly largest
+      in at least `held`, and not to be in at least `wrong`.
 
     Args:
         id: The kind.
@@ -174,7 +187,8 @@ class Certificate:
     Args:
         subject: What it is about.
         criterion: What was asked.
-        statements: What was proved, in the order of `STATEMENTS`, each kind at most once, ``answers`` always.
+        statements: What was proved, in the order of `STATEMENTS`, each kind at most once, ``answers`` always; of a rule
+            on a domain one ``domain`` alone.
         provenance: Names and versions of the software and the machine that made it.
         witness: The witness file of the rank, if there is one.
 
@@ -193,10 +207,9 @@ class Certificate:
 
     def __post_init__(self) -> None:
         ids = [statement.id for statement in self.statements]
-        if ids != [name for name in STATEMENTS if name in ids] or ANSWERS not in ids:
-            raise InputError(
-                f"statements are {ids}, expected {ANSWERS!r} and each at most once, in the order {STATEMENTS}"
-            )
+        kinds = (DOMAIN,) if self.subject.is_of_a_rule else STATEMENTS
+        if ids != [name for name in kinds if name in ids] or kinds[0] not in ids:
+            raise InputError(f"statements are {ids}, expected {kinds[0]!r} and each at most once, in the order {kinds}")
         for statement in self.statements:
             _check_fits(statement, self.subject)
         if self.witness is not None and FEATURE_RANK not in ids:
@@ -208,7 +221,7 @@ class Certificate:
 
     @property
     def answers(self) -> Statement:
-        """The statement about the answers to the contexts."""
+        """The statement about the answers to the contexts, or to all inputs of a domain."""
         return self.statements[0]
 
     @property
@@ -448,6 +461,8 @@ def headline(subject: Subject, criterion: Criterion, verdict: Verdict, values: M
     contexts = values.get("contexts", subject.sizes["contexts"])
     held, wrong = values.get("held", 0), values.get("wrong", 0)
     whole = criterion.asked == "held"
+    if subject.is_of_a_rule:
+        return _headline_of_a_rule(subject, criterion, verdict, contexts, held, wrong)
     words = {
         Verdict.PROVED: "HELD, PROVED" if whole else "AS ASKED, PROVED",
         Verdict.REFUTED: "NOT HELD" if whole else "NOT AS ASKED",
@@ -467,6 +482,22 @@ def headline(subject: Subject, criterion: Criterion, verdict: Verdict, values: M
         parts.append(f"a guess without the context >= {decimal_below(values['guess_lower'])} nats")
     if subject.origin == "own" and subject.target != "values":
         parts.append("targets of one's own, not from counts")
+    return f"{words}: {'; '.join(parts)}"
+
+
+def _headline_of_a_rule(
+    subject: Subject, criterion: Criterion, verdict: Verdict, contexts: Number, held: Number, wrong: Number
+) -> str:
+    whole = criterion.asked == "held"
+    rule = f"the rule is {subject.origin.removeprefix(OF_A_RULE)} of {subject.sizes['context_length']} tokens"
+    parts = [f"at least {held} of {contexts} inputs", f"{wrong} proved wrong", rule]
+    if verdict is Verdict.PROVED and held == contexts:
+        words, parts = "HELD, PROVED", [f"all {contexts} inputs", rule]
+    elif whole:
+        words = "HELD IN PART, PROVED" if held else {Verdict.REFUTED: "NOT HELD"}.get(verdict, "NOT DECIDED")
+    else:
+        words = {Verdict.PROVED: "AS ASKED, PROVED", Verdict.REFUTED: "NOT AS ASKED"}.get(verdict, "NOT DECIDED")
+        parts.append(f"asked: {criterion.describe(subject.target)}")
     return f"{words}: {'; '.join(parts)}"
 
 
@@ -585,6 +616,7 @@ _KINDS = {
     TEXT_DIVERGENCE: _Kind(("contexts", "occurrences"), ("lower", "upper"), ()),
     FEATURE_RANK: _Kind(("rows", "columns"), (), (("smallest_singular_value_lower", "condition_upper"),)),
     SATURATION: _Kind(("pairs", "saturated_lower"), ("delta",), ()),
+    DOMAIN: _Kind(("contexts", "held", "wrong"), (), ()),
 }
 _POSITIVE = ("smallest_singular_value_lower", "margin_lower", "delta")
 
@@ -609,7 +641,7 @@ def _check_values(id: str, values: Mapping[str, Number]) -> None:
             raise InputError(f"statement {id!r}: {name} has more than {_LARGEST_BITS} bits")
         if not (value > 0 if name in _POSITIVE else value >= 0):
             raise InputError(f"statement {id!r}: {name} is {value!r}, which no statement of this kind can have")
-    if id == ANSWERS and not values["held"] + values["wrong"] <= values["contexts"]:
+    if id in (ANSWERS, DOMAIN) and not values["held"] + values["wrong"] <= values["contexts"]:
         raise InputError(f"statement {id!r}: {dict(values)} counts more contexts than there are")
     if id == ANSWERS and "margin_lower" in values and not values["held"]:
         raise InputError(f"statement {id!r}: a margin is given, but no context is held")
@@ -626,6 +658,7 @@ def _check_fits(statement: Statement, subject: Subject) -> None:
         TEXT_DIVERGENCE: {"contexts": sizes["all_contexts"]},
         FEATURE_RANK: {"rows": sizes["contexts"]},
         SATURATION: {},
+        DOMAIN: {"contexts": sizes["contexts"]},
     }[statement.id]
     if any(values[name] != size for name, size in expected.items()):
         raise InputError(f"statement {statement.id!r} has {dict(values)}, which do not fit the sizes {dict(sizes)}")
@@ -684,11 +717,17 @@ def _saturation_words(values: Mapping[str, Number], target: str) -> str:
     )
 
 
+def _domain_words(values: Mapping[str, Number], target: str) -> str:
+    text = f"Of all {values['contexts']} inputs of the domain at least {values['held']} are answered by the rule"
+    return f"{text}, and at least {values['wrong']} are not." if values["wrong"] else f"{text}."
+
+
 _WORDS = {
     ANSWERS: _answers_words,
     TEXT_DIVERGENCE: _text_words,
     FEATURE_RANK: _rank_words,
     SATURATION: _saturation_words,
+    DOMAIN: _domain_words,
 }
 
 

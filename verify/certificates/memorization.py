@@ -2,14 +2,11 @@
 
 import io
 import math
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import flint
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,8 +40,10 @@ from verify.certificates.certificate import (
     held_mask,
     mask_text,
 )
+from verify.certificates.domain import check_domain
 from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
 from verify.certificates.memory_budget import require_memory
+from verify.certificates.provenance import provenance
 from verify.certificates.saturation import check_saturation, prove_saturation
 from verify.divergence.kullback_leibler import empirical_divergence
 from verify.forward.float64 import enclose_features
@@ -169,7 +168,7 @@ def certify_memorization(
         subject=subject,
         criterion=asked,
         statements=tuple(statements),
-        provenance=_provenance() | {"decided by": answers.decided_by()},
+        provenance=provenance() | {"decided by": answers.decided_by()},
         witness=None if data is None else Witness.of(data),
     )
     return MemorizationCertificate(certificate, data, answers, empirical)
@@ -203,6 +202,8 @@ def check_memorization(
     """
     folder = Path(folder)
     certificate = Certificate.load(folder)
+    if certificate.subject.is_of_a_rule:
+        return check_domain(folder, certificate, criterion, progress=progress or silent)
     model, task = load_subject(folder, certificate)
     require_memory(_estimated_bytes(model, task), purpose=f"checking {_size(task)} contexts")
     blas.probe()
@@ -251,10 +252,15 @@ def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Task | 
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two
             do not fit each other.
         TamperedError: A hash or a size differs.
+        InputError: The certificate is about a rule on a whole domain, which has no list of contexts.
 
     Page: docs/rigour/certificate.md
     """
     folder = Path(folder)
+    if certificate.subject.is_of_a_rule:
+        raise InputError(
+            f"{folder} holds a rule on a whole domain, expected a list of contexts; `check` proves it again"
+        )
     try:
         model, task = Model.load(folder / MODEL_FILE), load_task(folder / TASK_FILE)
     except MemoryError as error:
@@ -317,23 +323,6 @@ def _npz(arrays: Mapping[str, NDArray]) -> bytes:
     buffer = io.BytesIO()
     np.savez(buffer, **{name: np.asarray(array, order="C") for name, array in arrays.items()})  # type: ignore[arg-type]
     return buffer.getvalue()
-
-
-def _provenance() -> dict[str, str]:
-    try:
-        byheart = version("byheart")
-    except PackageNotFoundError:
-        byheart = "not installed"
-    arithmetic = {
-        name: ", ".join(value) if isinstance(value, list) else value for name, value in blas.description().items()
-    }
-    return {
-        "byheart": byheart,
-        "python": platform.python_version(),
-        "flint": flint.__FLINT_VERSION__,
-        "python-flint": flint.__version__,
-        **{f"arithmetic: {name}": str(value) for name, value in arithmetic.items()},
-    }
 
 
 # ---------------------------------------------------------------------------------------------------------------------

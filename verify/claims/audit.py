@@ -189,7 +189,7 @@ def audit_summaries(
     if workers is None:
         yield from (audit.summary() for audit in audit_claims(ids, full=full, progress=progress))
         return
-    report = progress or _silent
+    report = progress or silent
     found = {claim.id: claim for claim in claims(ids)}
     for id, result in completed(partial(_summary, full=full), found, workers):
         if isinstance(result, Exception):

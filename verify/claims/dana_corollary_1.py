@@ -23,7 +23,7 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Role
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
@@ -52,7 +52,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _xor()
     for length in (4, 5) if full else (4,):
         yield _labellings(length)
-    yield _growth(20 if full else 12)
+    yield too_few_heads(20 if full else 12)
     yield _no_more_than_suffice()
     for name, contexts in _sets(full):
         yield _guaranteed(name, contexts)
@@ -127,15 +127,24 @@ def _labellings(length: int) -> Evidence:
     )
 
 
-def _growth(length: int) -> Evidence:
+def too_few_heads(length: int, promised: str = "", *, role: Role = "counterexample") -> Evidence:
+    """Prove that some labelling of the binary contexts of one last token needs more heads than one.
+
+    Args:
+        length: Tokens in a context.
+        promised: What is said instead; by default what Theorem 1 says.
+        role: Of the evidence.
+
+    Page: docs/claims/corollary_1.md
+    """
     least = HEADS_FOR_EVERY_LABELLING.at(n_tokens=2, length=length)
     return Evidence(
-        role="counterexample",
+        role=role,
         statement=(
             f"Fewer than {least.value} heads, of any widths, leave some labelling of the {2 ** (length - 1)} contexts "
             f"of {length} tokens out of 2 with one last token unmemorized."
         ),
-        promised=f"1 head suffices, by Theorem 1 with d = d_h = {2 ** (length - 2)}",
+        promised=promised or f"1 head suffices, by Theorem 1 with d = d_h = {2 ** (length - 2)}",
         certified=f"H >= {least.value}",
         verdict=Verdict.PROVED,
         method="Warren's count of sign patterns, in balls",

@@ -6,16 +6,20 @@ Page: docs/claims/relu_barrier.md
 from collections.abc import Iterator
 
 import numpy as np
-from flint import fmpq_mat
+from flint import fmpq, fmpq_mat
 
 from constructions.claims.mahdavi_proposition_3 import CLAIM
+from constructions.models.blocks import FeedForward
 from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
-from constructions.saturated.relu_barrier import barrier_task, fewest_examples
+from constructions.models.model import Model
+from constructions.saturated.relu_barrier import barrier_task, fewest_examples, moment_curve
+from constructions.saturated.slabs import slab_network
 from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.formula import stated
+from verify.forward.rationals import exact_network_logits
 from verify.forward.vector_attention import enclose_layer, enclose_outputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.activation_patterns import relu_barrier
@@ -25,6 +29,7 @@ from verify.verdict import Verdict, decided, proved
 _ERROR = 1e-6  # of an integer label; what roundings leave
 _SIZES = ((3, 1, 2), (3, 1, 3), (2, 1, 2), (2, 2, 2))  # d, m, n
 _SIZES_LARGE = ((4, 1, 3), (5, 1, 4), (3, 2, 2))
+_WITHIN, _WITHIN_LARGE = ((3, 1), (2, 3), (5, 7)), ((8, 15),)  # d, m
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -45,6 +50,10 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
             made = CLAIM.construct(width=width, neurons=neurons, tokens=tokens)
             if isinstance(made, Construction):
                 yield _memorized(made, task)
+    for width, neurons in _WITHIN + (_WITHIN_LARGE if full else ()):
+        points = moment_curve((neurons + 1) // 2 * (width + 1), width)
+        labels = np.random.default_rng([width, neurons]).integers(0, 100, len(points))
+        yield _within_reach(points, labels, slab_network(points, labels))
     yield _few_neurons(np.vstack([np.zeros((1, 2), dtype=np.int64), np.eye(2, dtype=np.int64)]), neurons=1)
     yield _few_neurons(np.vstack([np.zeros((1, 4), dtype=np.int64), np.eye(4, dtype=np.int64)]), neurons=3)
 
@@ -95,6 +104,28 @@ def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
         f"enclosed outputs, and rank by {proof.method}",
         {"sha256": layer.sha256()},
         means=(Means.ENCLOSURES,),
+    )
+
+
+def _within_reach(points: np.ndarray, labels: np.ndarray, network: FeedForward) -> Evidence:
+    """Neurons whose outputs are the labels, in rationals."""
+    count, width = points.shape
+    task = VectorTask(points[:, None].astype(np.float64), np.zeros((count, width)), labels[:, None].astype(np.float64))
+    exact = bool((task.contexts[:, 0] == points).all())
+    reads = network.d_out == 1 and not network.skip  # and rational arithmetic is of ReLU neurons alone
+    outputs = exact_network_logits(Model(blocks=(network,), W_U=np.array([[fmpq(1)]])), task)
+    missed = sum(output != label for output, label in zip(outputs.entries(), labels.tolist(), strict=True))
+    neurons = network.d_mlp
+    return Evidence(
+        "sharper",
+        f"{count} points in R^{width} with integer labels, and {neurons} ReLU neurons",
+        f"m = {neurons}: outputs are the labels of T = {count} points",
+        f"{count - missed} of {count} outputs are the labels, exactly",
+        decided(missed == 0) if exact and reads else Verdict.UNDECIDED,
+        "rational arithmetic",
+        {"points": points.tolist(), "labels": labels.tolist()},
+        means=(Means.EXACT,),
+        compared=(Comparison(count, "=", stated(CLAIM, "within", m=neurons, d=width)),),
     )
 
 

@@ -19,7 +19,7 @@ class Quantifier(enum.Enum):
     EVERY = "every case"
     """A finite number of cases, all of which were looked at."""
     ALL_WEIGHTS = "all weights of the shape"
-    """All attention-only transformers of the named sizes: by a theorem."""
+    """All transformers of the named shape, attention-only ones where no neurons are named: by a theorem."""
     ALL_ENCODERS = "all encoders"
     """All sequence encoders of the named rank: by a theorem."""
 

@@ -10,10 +10,11 @@ from flint import fmpz_mat
 
 from constructions.encoders.parabola import parabola, stream
 from verify.claims.comparison import Comparison
+from verify.claims.dana_corollary_1 import too_few_heads
 from verify.claims.evidence import Evidence, Means
 from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import ENCODER_DIVERGENCE, HEADS_FOR_EVERY_LABELLING
-from verify.verdict import Verdict, decided
+from verify.claims.theorems import ENCODER_DIVERGENCE
+from verify.verdict import decided
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -28,27 +29,11 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     Page: docs/claims/conclusions.md
     """
     for length in (12, *((16, 20) if full else ())):
-        yield _quantity(length)
+        yield too_few_heads(length, "held: no limit of quantity")
     for tokens, contexts in ((3, 27), (100, 2000), *(((1000, 3000),) if full else ())):
         yield _any_number(tokens, contexts)
     for tokens, width in ((3, 1), (6, 2), (10, 4), *(((24, 8),) if full else ())):
         yield _quality(tokens, width)
-
-
-def _quantity(length: int) -> Evidence:
-    least = HEADS_FOR_EVERY_LABELLING.at(n_tokens=2, length=length)
-    return Evidence(
-        "counterexample",
-        f"one head, of any widths: some labelling of the {2 ** (length - 1)} contexts of {length} tokens out of 2 with "
-        "one last token",
-        "held: no limit of quantity",
-        f"not held: H >= {least.value}",
-        Verdict.PROVED,
-        "Warren's count of sign patterns, in balls",
-        means=(Means.BALLS,),
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(least, ">", 1),),
-    )
 
 
 def _any_number(tokens: int, contexts: int) -> Evidence:

@@ -14,11 +14,12 @@ from constructions.claims.slides_sparse_regime import CLAIM
 from constructions.tasks.arrays import all_contexts, enumerated_task
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
+from verify.claims.dana_corollary_1 import too_few_heads
 from verify.claims.evidence import Evidence, Means
 from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import HEADS_FOR_EVERY_LABELLING, RANK
+from verify.claims.theorems import RANK
 from verify.verdict import Verdict, proved
 
 
@@ -39,7 +40,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _rank(tokens)
     for law in (Fraction(3, 4), Fraction(9, 10)):
         yield _laws(law)
-    yield _heads(16 if full else 14)
+    yield too_few_heads(16 if full else 14, "one head", role="known")
 
 
 def _labels(tokens: int) -> Evidence:
@@ -97,20 +98,4 @@ def _laws(law: Fraction) -> Evidence:
         means=(Means.ENCLOSURES,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(floor, ">", 0), *exclusive_or_is_met(law)),
-    )
-
-
-def _heads(length: int) -> Evidence:
-    least = HEADS_FOR_EVERY_LABELLING.at(n_tokens=2, length=length)
-    return Evidence(
-        "known",
-        f"the {2 ** (length - 1)} contexts of {length} tokens out of 2 with one last token: fewer than {least.value} "
-        "heads, of any widths, leave some labelling unmemorized",
-        "more than one head",
-        f"H >= {least.value}",
-        Verdict.PROVED,
-        "Warren's count of sign patterns, in balls",
-        means=(Means.BALLS,),
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(least, ">", 1),),
     )

@@ -5,6 +5,7 @@ Page: docs/audit.md
 
 from verify.capacity.counting_matrix import counting_rank
 from verify.capacity.divergence_floor import collinear_divergence_floor, one_head_divergence_floor
+from verify.capacity.interpolated_laws import most_interpolated_laws
 from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
 from verify.capacity.sign_patterns import heads_for_every_labelling
 from verify.capacity.sign_relation import forbids_one_head
@@ -210,3 +211,13 @@ ROOM_FOR_TOKENS = Theorem(
     "a lower bound",
 )
 """How long tokens may be that leave sinusoidal positions independent."""
+
+INTERPOLATED_LAWS = Theorem(
+    "the count of laws",
+    "docs/claims/knots.md",
+    "Derivation",
+    most_interpolated_laws,
+    _WEIGHTS,
+    "an upper bound",
+)
+"""How many contexts a model of a shape can have arbitrary laws on."""

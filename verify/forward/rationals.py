@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from constructions.errors import HypothesisError, InputError, ResourceError
 from constructions.models.blocks import Attention, Block, FeedForward, Normalization, Tensor
 from constructions.models.construction import require_fit
-from constructions.models.exact_network import ExactFrontEnd, as_rationals
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.given_numbers import is_masked
 from verify.forward.in_balls import checked_contexts
-from verify.forward.looks import Cells, distinct_pairs, looks_of, only_last_is_read
+from verify.forward.looks import Cells, Looks, distinct_pairs, looks_of, only_last_is_read
 
 Int64Array = NDArray[np.int64]
 
@@ -52,9 +52,8 @@ class ExactRank:
 def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
     r"""The last embeddings and the features of every context, exactly: $[x_S \mid Y]$, `[T, d + H d_h]`.
 
-    All inputs $x_{s,n}$ are written with one denominator, $x = z / q$ with integers z. The attention of a head is the
-    integer matrix of the powers $2^{k_s - k}$ at the pairs $(s, t_s)$, where k is the least score of the context; its
-    product with the table of the z and the row sums give numerators and denominators in $\mathbb{Z}$.
+    The attention of a head to position s is $2^{k_s - k} / \sum_r 2^{k_r - k}$ with the least score k of the context: a
+    quotient of integers.
 
     Args:
         front_end: The rational front end.
@@ -77,21 +76,16 @@ def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
         [2, 32/17]
         [2,   9/5]
     """
-    given = _Given(front_end, contexts)
-    blocks = [fmpq_mat(given.last) / given.denominator]
-    for head in range(front_end.n_heads):
-        powers = [[1 << _bounded(exponent) for exponent in row] for row in given.exponents(head)]
-        attention = fmpz_mat(len(powers), given.table.nrows())
-        given.fill(attention, powers)
-        values = fmpq_mat(attention * given.table) * front_end.W_V[head] / given.denominator
-        blocks.append(
-            fmpq_mat(
-                values.nrows(),
-                values.ncols(),
-                [entry / sum(row) for entries, row in zip(values.tolist(), powers, strict=True) for entry in entries],
-            )
-        )
-    return _side_by_side(blocks)
+    silent = [fmpq_mat(front_end.d_head, front_end.d_model)] * front_end.n_heads
+    network = exact_network(front_end, silent, fmpq_mat(front_end.d_model, 1))
+    rows, cells = _input(network, np.array(_tokens(front_end, contexts)))
+    looks = looks_of(network.attention, cells, only_last=True)
+    features = _features(network.attention, rows, rows, looks).tolist()
+    columns = front_end.n_heads * front_end.d_head  # a network without heads has a silent one
+    joined = [
+        row + features[look][:columns] for row, (look,) in zip(_last(rows, cells).tolist(), looks.cells, strict=True)
+    ]
+    return _chosen(joined, range(len(joined)), front_end.d_model + columns)
 
 
 def exact_network_logits(model: Model, inputs: Int64Array | VectorTask) -> fmpq_mat:
@@ -264,6 +258,15 @@ def _attended(
     """The stream after an attention; `asked` are the queries of the task, where it takes those."""
     looks = looks_of(block, cells, only_last=only_last)
     asking = asked if block.queries == "task" else rows
+    output = _features(block, rows, asking, looks)
+    output = output * _matrix(block.W_O.reshape(output.ncols(), block.d_out))
+    if block.skip:
+        output = output + _chosen(rows.tolist(), looks.queries, block.d_model)
+    return _shifted(output, block.b_O), looks.cells
+
+
+def _features(block: Attention, rows: fmpq_mat, asking: fmpq_mat, looks: Looks) -> fmpq_mat:
+    """What the heads mix: a row for each look, the heads side by side."""
     features: list[list[fmpq]] = [[] for _ in looks.queries]
     for head in range(block.n_heads):
         queries = _shifted(asking * _matrix(block.W_Q[head]), None if block.b_Q is None else block.b_Q[head]).tolist()
@@ -276,12 +279,7 @@ def _attended(
             means = fmpq_mat(len(numbers), len(read), weights) * _chosen(values, read, block.d_head)
             for number, row in zip(numbers, means.tolist(), strict=True):
                 features[number] += row
-    columns = block.n_heads * block.d_head
-    output = fmpq_mat(len(features), columns, [x for row in features for x in row])
-    output = output * _matrix(block.W_O.reshape(columns, block.d_out))
-    if block.skip:
-        output = output + _chosen(rows.tolist(), looks.queries, block.d_model)
-    return _shifted(output, block.b_O), looks.cells
+    return _chosen(features, range(len(features)), block.n_heads * block.d_head)
 
 
 def _weights(scores: list[fmpq], root: int) -> list[fmpq]:
@@ -293,6 +291,8 @@ def _weights(scores: list[fmpq], root: int) -> list[fmpq]:
 
 
 def _exponent(score: fmpq, root: int) -> int:
+    if root == 1 and score.q == 1:
+        return int(score.p)
     square = score * score / root
     size = math.isqrt(int(square.p))
     if square.q != 1 or size * size != int(square.p):
@@ -327,7 +327,7 @@ def _matrix(tensor: Tensor) -> fmpq_mat:
 
 
 class _Given:
-    """The inputs of a front end over one denominator, and the exponents of its attention on the contexts."""
+    """The inputs of a front end over one denominator, and the exponents of its attention on the contexts: for ranks."""
 
     def __init__(self, front_end: ExactFrontEnd, contexts: Int64Array) -> None:
         self.contexts = _tokens(front_end, contexts)
@@ -359,23 +359,16 @@ class _Given:
         result = []
         for context, columns in zip(self.contexts, self.columns, strict=True):
             row = scores[context[-1]]
-            exponents = [_integer(row[column]) for column in columns]
+            exponents = [_exponent(row[column], 1) for column in columns]
             least = min(exponents)
             result.append([exponent - least for exponent in exponents])
         return result
 
-    def fill(self, weights: fmpz_mat | nmod_mat, powers: list[list[int]]) -> None:
+    def fill(self, weights: nmod_mat, powers: list[list[int]]) -> None:
         """Write the given numbers at the pairs (s, t_s) of each context, into a matrix [T, S N] of zeros."""
         for t, (columns, row) in enumerate(zip(self.columns, powers, strict=True)):
             for column, power in zip(columns, row, strict=True):
                 weights[t, column] = power
-
-
-def _integer(score: object) -> int:
-    numerator, denominator = score.p, score.q  # pyright: ignore[reportAttributeAccessIssue]
-    if denominator != 1:
-        raise HypothesisError("exact attention", "scores that are integer multiples of ln 2", f"one is {score} ln 2")
-    return int(numerator)
 
 
 def _bounded(exponent: int) -> int:
@@ -392,11 +385,6 @@ def _require_odd_prime(prime: int) -> None:
 def _require_unit(value: fmpz | int, prime: int, name: str) -> None:
     if not int(value) % prime:
         raise HypothesisError("the rank over a prime field", f"a prime that does not divide {name}", f"{prime} does")
-
-
-def _side_by_side(blocks: list[fmpq_mat]) -> fmpq_mat:
-    rows = [[entry for block in row for entry in block] for row in zip(*(b.tolist() for b in blocks), strict=True)]
-    return fmpq_mat(len(rows), len(rows[0]), [entry for row in rows for entry in row])
 
 
 def _tokens(front_end: ExactFrontEnd, contexts: Int64Array) -> list[list[int]]:

@@ -343,7 +343,7 @@ class _Walk:
             if block.attends == "all" or single:
                 allowed = np.ones((positions, length), dtype=bool)
             mixed, radii = self._mixed(block, query, key, value, allowed)
-            mixed = _heads_last(mixed)
+            mixed = _swapped(mixed)
             radius = row_norms(np.moveaxis(radii, 1, -1))
             mixed = mixed.reshape(*radius.shape, block.n_heads * block.d_head)
         else:
@@ -357,7 +357,7 @@ class _Walk:
 
     def _heads(self, stream: Stream, maps: Floats, shifts: Floats | None) -> "_Heads":
         y, sizes, radius = self._mapped(stream, maps, shifts)
-        return _Heads(_heads_first(y), np.moveaxis(sizes, -1, 1), np.moveaxis(radius, -1, 1))
+        return _Heads(_swapped(y), np.moveaxis(sizes, -1, 1), np.moveaxis(radius, -1, 1))
 
     def _mixed(
         self, block: Attention, query: "_Heads", key: "_Heads", value: "_Heads", allowed: np.ndarray
@@ -457,9 +457,6 @@ def _distances(mixed: Floats, values: Floats, sizes: Floats) -> Floats:
     return np.sqrt(cancelled) * (1.0 + 2.0**-40) + FLOOR
 
 
-def _heads_first(x: Values) -> Values:
-    return x.transpose(0, 2, 1, 3)
-
-
-def _heads_last(x: Values) -> Values:
+def _swapped(x: Values) -> Values:
+    """Heads before positions, or behind them again."""
     return x.transpose(0, 2, 1, 3)

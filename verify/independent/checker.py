@@ -8,7 +8,7 @@ from pathlib import Path
 
 from flint import arb, ctx
 
-from constructions.errors import FileFormatError, TamperedError
+from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.exact_json import Number
 from verify.arithmetic.integers import SMALL
@@ -27,6 +27,7 @@ from verify.certificates.certificate import (
     answer,
     held_mask,
 )
+from verify.certificates.counts import check_counts
 from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.ball_divergence import LogSoftmax, at_least_zero
 from verify.independent.ball_ends import ball, outward
@@ -36,7 +37,9 @@ from verify.independent.integer_forward import FEW_BITS
 from verify.independent.integer_rank import FeatureMatrix, NonsingularCheck, rank_bounds, recheck_nonsingular
 from verify.independent.plain_arrays import PlainArray, read_npz
 from verify.independent.plain_model import PlainModel
+from verify.independent.plain_rule import PlainRule
 from verify.independent.plain_task import PlainTask, PlainVectorTask, read_task
+from verify.independent.rule_counts import count_rule
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
 
@@ -85,12 +88,37 @@ def check_independently(
     """
     folder = Path(folder)
     certificate = Certificate.load(folder)
+    if certificate.subject.is_of_a_rule:
+        return _check_rule(folder, certificate, criterion or certificate.criterion, progress or silent)
     model, task = PlainModel.read(folder / MODEL_FILE), read_task(folder / TASK_FILE)
     _require_subject(certificate.subject, model, task)
     asked = criterion or certificate.criterion
     with ctx.workprec(BITS):
         checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or silent), full)
         return CheckReport(certificate, asked, tuple(checker.checks()), _PATH)
+
+
+def _check_rule(folder: Path, certificate: Certificate, asked: Criterion, progress: Progress) -> CheckReport:
+    """The inputs of a rule's domain, all of them or as many as can be judged; the path says which."""
+    model, rule = PlainModel.read(folder / MODEL_FILE), PlainRule.read(folder / TASK_FILE)
+    subject = certificate.subject
+    if model.sha256 != subject.model:
+        raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
+    if rule.sha256 != subject.task:
+        raise TamperedError(f"{TASK_FILE} is not the rule that the certificate is about: its hash differs")
+    sizes = {**rule.sizes(), "outputs": model.d_vocab_out, "parameters": model.parameters}
+    if sizes != dict(subject.sizes) or (subject.target, subject.origin) != ("labels", rule.origin):
+        raise TamperedError(f"the certificate is about {subject.origin} and other sizes than {rule.origin} and {sizes}")
+    most = max(here[-1] for here in rule.tokens)
+    if not (model.reads_tokens and len(rule.tokens) <= model.n_ctx and most < model.d_vocab):
+        raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {sizes}")
+    if not max(rule.answers) < model.d_vocab_out:
+        raise FileFormatError(f"{TASK_FILE} has the answer {max(rule.answers)}, the model {model.d_vocab_out} outputs")
+    if asked.asked == "at-most":
+        raise InputError(f"a mean of at most {asked.bound} is asked for, a domain is judged by its labels alone")
+    found = count_rule(model, rule, progress=progress)
+    check = check_counts(certificate.answers, found.right, found.wrong, found.method)
+    return CheckReport(certificate, asked, (check,), f"{_PATH}: {found.method}")
 
 
 def _require_subject(subject: Subject, model: PlainModel, task: PlainTask | PlainVectorTask) -> None:

@@ -7,8 +7,10 @@ import pytest
 
 from byheart import certify
 from byheart.command.main import main
-from byheart.hosts.certify import read_facts
-from byheart.hosts.export import ANSWERS_FILE, export, host_named
+from byheart.hosts import huggingface
+from byheart.hosts.certify import certify_rule, read_facts
+from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE, export, host_named
+from byheart.hosts.reading import read_model
 from constructions.errors import FileFormatError, InputError
 from constructions.memories.knots import knots_memory
 from constructions.models.model import Model
@@ -16,7 +18,9 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Counts, make_task
+from tests.domains import max_of_four
 from tests.exports import MODELS, TASKS, task_of
+from verify.certificates.domain import certify_domain
 from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 
@@ -204,6 +208,58 @@ def test_answers_beside_the_model_that_are_spoiled_prove_nothing(exported, tmp_p
         certify(exported, tmp_path / "facts.csv")
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, None),
+        (
+            {"answers": [5, 4]},
+            "answers.json calls column 0 'answer 2', but config.json gives it to token 5, expected 4",
+        ),
+        ({"answers": [4, 4]}, r"answers is \[4, 4\], expected a token for each of the 2 columns"),
+        ({"answers": [4]}, "expected a token for each of the 2 columns"),
+        ({"answers": [4, 9]}, "expected tokens below vocab_size = 6"),
+        ({"answers": [4, True]}, "expected a token for each"),
+        ({"answers": "45"}, "expected a token for each"),
+        ({"vocab_size": 3}, "expected a token for each"),
+        ({"answers": None}, "vocab_size is 6, expected 4"),
+    ],
+)
+def test_answers_that_a_configuration_gives_to_tokens_are_those_of_the_names(exported, tmp_path, changes, message):
+    task = table_task(TABLE)
+    names, model = task.names(), knots_memory(task).model
+    folder = tmp_path / "huggingface"
+    folder.mkdir()
+    huggingface.HOST.write(model, folder, "float64")
+    assert huggingface.HOST.number_answers is not None
+    huggingface.HOST.number_answers(folder, [names.index(name) for name in task.answers], len(names))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **changes}))
+    (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {name: i for i, name in enumerate(names)}}}))
+    (folder / ANSWERS_FILE).write_text(json.dumps(task.answers))
+    if message is None:
+        assert read_model(folder).sha256() == model.sha256()
+        assert certify(folder, tmp_path / "facts.csv")["held"] == 3
+        return
+    with pytest.raises(InputError, match=message):
+        certify(folder, tmp_path / "facts.csv")
+
+
+def test_a_tokenizer_with_gaps_or_a_number_twice_names_no_tokens(exported, tmp_path):
+    path = exported / TOKENIZER_FILE
+    whole = json.loads(path.read_text())
+    model = Model.load(exported / "model.safetensors")
+    for name, number in (("subject 2", 1), ("subject 2", -1), ("more", 2)):
+        vocabulary = {**whole["model"]["vocab"], name: number}
+        path.write_text(json.dumps({**whole, "model": {**whole["model"], "vocab": vocabulary}}))
+        if number == -1:
+            with pytest.raises(InputError, match="contexts has entries in"):
+                read_facts(tmp_path / "facts.csv", model, exported)
+            continue
+        task = read_facts(tmp_path / "facts.csv", model, exported)
+        assert task.vocabulary == tuple("0123")  # no name is guessed
+
+
 def test_numbers_of_a_model_that_reads_more_than_it_answers_are_told_apart(tmp_path):
     model = Model(blocks=(), W_U=np.eye(3)[:, :2], W_E=np.eye(3), W_pos=np.zeros((1, 3)))
     np.savez(tmp_path / "arrays.npz", contexts=[[0], [1]], next_tokens=[0, 1])
@@ -223,3 +279,57 @@ def test_a_task_of_two_vocabularies_is_asked_of_a_model_of_one_in_one():
     with pytest.raises(InputError, match=r"2 answers, the model 6 logits; task\.in_one_vocabulary\(\)"):
         certify(one, task)
     assert certify(one, task.in_one_vocabulary())["held"] == 3
+
+
+def test_a_rule_is_certified_on_all_inputs_and_both_readers_check_it(tmp_path, capsys):
+    model = max_of_four(sharpness=0.8)
+    figures = certify_rule(model, "max", out=tmp_path / "out")
+    assert figures["inputs"] == 8**4 == figures["right"] + figures["wrong"] and figures["undecided"] == 0
+    assert figures["verdict"] == "REFUTED" and len(figures["wrong_inputs"]) == min(100, figures["wrong"]) > 0
+    for check in (check_memorization, check_independently):
+        assert check(tmp_path / "out").checks[0].verdict.value == "PROVED"
+    model.save(tmp_path / "model.safetensors")
+    shorter = certify_rule(tmp_path / "model.safetensors", lambda inputs: inputs.max(axis=1), length=2, after=[0])
+    assert (shorter["rule"], shorter["inputs"]) == ("own", 64)
+    assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {name: value for name, value in figures.items() if name != "files"}
+    count = str(figures["right"])
+    assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--at-least", count]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"AS ASKED, PROVED: at least {count} of 4096 inputs") and "wrong, proved" in printed
+    assert main(["check", str(tmp_path / "out"), "--independent"]) == 1
+    assert "HELD IN PART, PROVED" in capsys.readouterr().out
+
+
+def test_a_rule_is_a_bad_task_where_its_options_do_not_fit(tmp_path, capsys):
+    max_of_four().save(tmp_path / "model.safetensors")
+    path = str(tmp_path / "model.safetensors")
+    for words in (["--rule", "median"], ["--rule", "max", "--tokens", "9"], ["--rule", "max", "--modulus", "3"]):
+        assert main(["certify", path, *words]) == 2
+    assert main(["certify", path, "--task", "facts.csv", "--length", "3"]) == 2
+    assert "--length is given, but no --rule" in capsys.readouterr().err
+    out = tmp_path / "out"
+    assert main(["certify", path, "--rule", "max", "--length", "2", "--out", str(out)]) == 0
+    for command in (["run", str(out)], ["ask", str(out), "0, 1"], ["export", str(out), "--to", "safetensors"]):
+        assert main(command) == 2
+        assert "holds a rule" in capsys.readouterr().err
+
+
+def test_an_interrupt_writes_what_was_proved_and_says_so(tmp_path, capsys, monkeypatch):
+    from byheart.hosts import certify as module
+
+    def interrupted(*args, **options):
+        def stop(stage, share, detail):
+            if share is not None and share >= 0.5:
+                raise KeyboardInterrupt
+
+        return certify_domain(*args, **{**options, "progress": stop})
+
+    monkeypatch.setattr(module, "certify_domain", interrupted)
+    max_of_four().save(tmp_path / "model.safetensors")
+    words = ["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--out", str(tmp_path / "out")]
+    assert main([*words, "--json"]) == 130
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["interrupted"] and 0 < figures["right"] < 8**4
+    report = check_memorization(tmp_path / "out")
+    assert report.checks[0].verdict.value == "PROVED" and report.verdict.value == "PROVED"

@@ -8,9 +8,11 @@ import safetensors.numpy
 
 from byheart.hosts.conversion import rounded_model
 from byheart.hosts.export import export, host_named
+from byheart.hosts.huggingface import config_of
 from byheart.hosts.number_types import DTYPES
 from byheart.hosts.reading import as_float64, model_of, read_model
 from constructions.errors import FileFormatError, InputError
+from constructions.models.model import Model
 from tests.exports import MODELS, task_of
 from verify.forward.logits import enclose_logits
 
@@ -84,6 +86,27 @@ def test_folded_normalizations_have_no_parameters():
         ({"act_fn": "solu_ln"}, "act_fn is 'solu_ln', expected one of relu"),
         ({"normalization_type": "BN"}, "normalization_type is 'BN', expected one of None, LN"),
         ({"attn_only": True}, r"the tensors blocks\.0\.ln2\.b, .* belong to no block"),
+        ({"turbo": None}, "turbo is None, an option that is not known here and may change the logits"),
+        ({"original_architecture": "Olmo2ForCausalLM"}, "original_architecture is 'Olmo2ForCausalLM', expected None"),
+        ({"use_attention_sinks": True}, "use_attention_sinks is True, expected False: no block computes that"),
+        ({"clip_qkv": 8.0}, r"clip_qkv is 8\.0, expected None"),
+        ({"gated_mlp": 1}, "gated_mlp is 1, expected False"),
+        ({"attn_scale": 0}, "attn_scale is 0, expected the root of an integer, or -1"),
+        ({"attn_scale": -2}, "attn_scale is -2, expected the root of an integer, or -1"),
+        ({"attn_scale": float("nan")}, "attn_scale is nan, expected the root of an integer, or -1"),
+        ({"use_attn_scale": 0}, "use_attn_scale is 0, expected true or false"),
+        ({"use_attn_scale": None}, "use_attn_scale is None, expected true or false"),
+        ({"attn_only": 0}, "attn_only is 0, expected true or false"),
+        ({"d_head": 4}, r"d_head is 4, but blocks\.0\.attn\.W_Q has 3"),
+        ({"d_head": True}, "d_head is True, expected an integer"),
+        ({"n_heads": 3}, r"n_heads is 3, but blocks\.0\.attn\.W_Q has 2"),
+        ({"d_mlp": 4}, r"d_mlp is 4, but blocks\.0\.mlp\.W_in has 8"),
+        ({"d_model": 4}, r"d_model is 4, but embed\.W_E has 6"),
+        ({"d_vocab": 4}, r"d_vocab is 4, but embed\.W_E has 7"),
+        ({"n_ctx": 5}, r"n_ctx is 5, but pos_embed\.W_pos has 4"),
+        ({"d_vocab_out": 4}, r"d_vocab_out is 4, but unembed\.W_U has 7"),
+        ({"n_layers": 2.0}, r"n_layers is 2\.0, expected an integer"),
+        ({"eps": "1e-5"}, "epsilon is '1e-5', expected a finite float above 0"),
         ({"n_layers": 3}, r"the model has no 'blocks\.2\.attn\.W_Q', which its configuration asks for"),
     ],
 )
@@ -91,6 +114,88 @@ def test_another_configuration_is_refused(changes, message):
     tensors, config = lens()
     with pytest.raises(InputError, match=message):
         model_of(tensors, {**config, **changes})
+
+
+def test_heads_of_another_width_in_a_later_layer_are_refused():
+    tensors, config = lens()
+    for name in ("W_Q", "W_K", "b_Q", "b_K"):
+        tensors[f"blocks.1.attn.{name}"] = tensors[f"blocks.1.attn.{name}"][..., :2]
+    with pytest.raises(InputError, match=r"d_head is 3, but blocks\.1\.attn\.W_Q has 2"):
+        model_of(tensors, config)
+    tensors, config = lens()
+    tensors["blocks.1.attn.W_V"] = tensors["blocks.1.attn.W_V"][..., :2]
+    tensors["blocks.1.attn.b_V"] = tensors["blocks.1.attn.b_V"][..., :2]
+    tensors["blocks.1.attn.W_O"] = tensors["blocks.1.attn.W_O"][:, :2]
+    with pytest.raises(InputError, match=r"d_head is 3, but blocks\.1\.attn\.W_V has 2"):
+        model_of(tensors, config)
+
+
+def test_sizes_that_are_said_to_be_unset_are_those_of_the_tensors():
+    tensors, config = lens()
+    unset = {"n_heads": -1, "d_vocab": -1, "d_vocab_out": -1, "d_mlp": None}
+    assert model_of(tensors, {**config, **unset}).sha256() == model_of(tensors, config).sha256()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: {"input": "vectors"}, "input is 'vectors', expected 'tokens', as the blocks and the tensors say"),
+        (lambda c: {"n_ctx": 5}, "n_ctx is 5, expected 4"),
+        (lambda c: {"vocab_size": 8}, "vocab_size is 8, expected 7"),
+        (lambda c: {"num_hidden_layers": 1}, "num_hidden_layers is 1, expected 3"),
+        (lambda c: {"architectures": ["GPT2LMHeadModel"]}, "architectures is "),
+        (lambda c: {"auto_map": {}}, "auto_map is {}, expected "),
+        (lambda c: {"is_causal": False}, "is_causal is False, expected True"),
+        (lambda c: {"turbo": 1}, "turbo is 1, an option that is not known here"),
+        (lambda c: {"shapes": {**c["shapes"], "unembed.b_U": [8]}}, "shapes is "),
+        # Without a shape the library takes no tensor, and computes without the shift.
+        (lambda c: {"shapes": {n: s for n, s in c["shapes"].items() if n != "blocks.0.attn.b_O"}}, "shapes is "),
+        # With each other's names, each attention would take the tensors of the other.
+        (lambda c: {"blocks": [b | {"name": f"blocks.{1 - i}.attn"} for i, b in enumerate(c["blocks"][:2])]
+                    + c["blocks"][2:]}, "blocks is "),
+        (lambda c: {"blocks": [{k: v for k, v in b.items() if k != "name"} for b in c["blocks"]]}, "blocks is "),
+    ],
+)  # fmt: skip
+def test_what_our_export_for_the_library_says_has_to_be_what_its_weights_are(change, message):
+    model = host_named("huggingface").convert(MODELS["stack of attention"])
+    config = config_of(model, "float64")
+    again = {**config, "transformers_version": "5.0.0", "num_hidden_layers": 3}
+    assert model_of(model.tensors(), again).sha256() == model.sha256()
+    with pytest.raises(InputError, match=message):
+        model_of(model.tensors(), {**config, **change(config)})
+
+
+def test_names_of_normalizations_are_compared_too():
+    model = host_named("huggingface").convert(MODELS["layer normalization as in GPT-2"])
+    config = config_of(model, "float64")
+    config["blocks"][0]["norm"]["name"] = "blocks.1.ln1"
+    with pytest.raises(InputError, match="blocks is "):
+        model_of(model.tensors(), config)
+    del config["blocks"][0]["norm"]["name"]
+    with pytest.raises(InputError, match="blocks is "):
+        model_of(model.tensors(), config)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"input": "vectors"}, "input is vectors, expected tokens, as the tensors say"),
+        ({"version": 1}, "version is 1, expected 2"),
+        ({"turbo": 1}, "turbo is 1, an option that is not known here"),
+    ],
+)
+def test_options_of_ours_have_to_be_those_of_the_tensors(change, message):
+    model = MODELS["stack of attention"]
+    with pytest.raises(InputError, match=message):
+        model_of(model.tensors(), {**model.options(), **change})
+
+
+@pytest.mark.parametrize("options", [Model.options, lambda model: config_of(model, "float64")], ids=["ours", "export"])
+def test_a_tensor_that_no_block_of_ours_has_is_refused(options):
+    model = MODELS["network of one attention"]
+    more = {**model.tensors(), "blocks.1.attn.W_Q": np.ones((5, 6, 2))}
+    with pytest.raises(InputError, match=r"the tensors blocks\.1\.attn\.W_Q \(1 in all\) belong to no block"):
+        model_of(more, options(model))
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from byheart.hosts.number_types import read_tensors
+from byheart.hosts.reading import model_of
 from byheart.hosts.transformer_lens import HOST, config_of
-from tests.exports import MODELS
+from tests.exports import MODELS, installed
+from verify.forward.logits import enclose_logits
 
 
 def written(name, folder):
@@ -55,3 +57,35 @@ def test_the_scale_of_the_scores_is_left_to_the_library(tmp_path):
     assert config["attn_scale"] == 3**0.5
     assert np.array_equal(tensors["blocks.0.attn.W_Q"], MODELS["layer normalization as in GPT-2"].blocks[0].W_Q)
     assert model.blocks[0].score_root == 3
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("attn_only", [False, True])
+def test_a_model_of_the_library_with_all_options_of_its_configuration_is_read_as_it_computes(attn_only):
+    installed("transformer-lens")
+    import torch
+    from transformer_lens import HookedTransformer, HookedTransformerConfig  # pyright: ignore[reportMissingImports]
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        given = {"n_layers": 2, "d_model": 8, "n_ctx": 6, "d_head": 4, "d_vocab": 11, "attn_only": attn_only}
+        config = HookedTransformerConfig(**given, act_fn="gelu_new", dtype=torch.float64, device="cpu")
+        theirs = HookedTransformer(config).eval()
+    model = model_of({name: tensor.numpy() for name, tensor in theirs.state_dict().items()}, config.to_dict())
+    contexts = np.array([[0, 1, 2, 3, 4, 5], [10, 9, 8, 7, 6, 5]])
+    with torch.inference_mode():
+        expected = theirs(torch.tensor(contexts))[:, -1].numpy()
+    assert np.abs(enclose_logits(model, contexts, precision=200).midpoint - expected).max() < 1e-13
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_option_of_the_library_has_a_default_that_is_read():
+    installed("transformer-lens")
+    from transformer_lens import HookedTransformerConfig  # pyright: ignore[reportMissingImports]
+
+    model = HOST.convert(MODELS["network of one attention"])
+    given = config_of(model, "float64")
+    del given["dtype"], given["d_vocab"], given["d_vocab_out"]
+    config = HookedTransformerConfig(**given, use_attn_scale=False, device="cpu")
+    assert config.d_vocab == config.d_vocab_out == -1
+    assert model_of(model.tensors(), config.to_dict()).sha256() == model.sha256()

@@ -40,6 +40,16 @@ def test_256_sequences_of_8_of_50_tokens_have_codes_of_13_bits() -> None:
         assert positional_code(contexts, 50).bits <= 14
 
 
+@pytest.mark.parametrize(("tokens", "length", "count"), [(2, 3, 8), (3, 3, 27), (5, 12, 40), (50, 8, 64), (4, 1, 4)])
+def test_weights_that_have_to_be_powers_of_two_are(tokens: int, length: int, count: int) -> None:
+    rng = np.random.default_rng(count)
+    contexts = np.unique(rng.integers(0, tokens, (4 * count, length)), axis=0)[:count]
+    found = positional_code(contexts, tokens, binary=True)
+    assert all(int(weight).bit_count() == 1 for weight in found.weights)
+    assert len(set(found.codes.tolist())) == len(contexts)
+    assert (found.codes == found.values[contexts] @ found.weights).all()
+
+
 def test_equal_seeds_give_equal_codes() -> None:
     contexts = np.unique(np.random.default_rng(0).integers(0, 9, (50, 6)), axis=0)
     first, second, third = (positional_code(contexts, 9, seed=seed) for seed in (0, 0, 1))
@@ -55,3 +65,12 @@ def test_what_cannot_be_coded_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "_MOST_BITS", 5)
     with pytest.raises(CapacityError, match="at most 5 bits, but none tells 40 contexts apart"):
         positional_code(np.arange(40)[:, None] + np.zeros((1, 3), dtype=int), 40)
+
+
+@given(st.integers(1, 7), st.integers(1, 40), st.integers(0, 2**31))
+def test_binary_codes_are_distinct_and_have_powers_of_2_as_weights(length: int, count: int, seed: int) -> None:
+    contexts = np.unique(np.random.default_rng(seed).integers(0, 11, (count, length)), axis=0)
+    code = positional_code(contexts, 11, binary=True, seed=seed)
+    assert all(int(weight).bit_count() == 1 for weight in code.weights)
+    assert len(np.unique(code.codes)) == len(contexts)
+    assert (code.codes == code.values[contexts] @ code.weights).all()

@@ -12,7 +12,7 @@ from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 
-QUICK = ("knots", "one-head", "block-heads", "cross-heads", "rank-one-heads")
+QUICK = ("knots", "one-head", "block-heads", "cross-heads", "packed-words", "rank-one-heads", "steps")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -41,7 +41,7 @@ def test_what_does_not_fit_the_task_refuses_and_says_why() -> None:
     found = {offer.kind.name: offer for offer in offers(long_task())}
     assert found["knots"].built is not None and found["rank-one-heads"].built is not None
     assert "expected 2" in found["one-head"].refused
-    for name in ("block-heads", "cross-heads"):
+    for name in ("block-heads", "cross-heads", "packed-words"):
         assert "contexts of two tokens, but they have 5" in found[name].refused
     assert "facts are more than 600: it is tried where it is named" in found["newton"].refused
     assert all(math.isinf(offer.parameters) == (offer.refused != "") for offer in found.values())
@@ -56,7 +56,7 @@ def test_what_is_named_is_tried_whatever_the_number_of_facts(monkeypatch: pytest
 
 def test_without_neurons_only_attention_is_offered() -> None:
     task = enumerated_task(30, 2)
-    names = tuple(name for name in QUICK if name != "rank-one-heads")
+    names = tuple(name for name in QUICK if name not in ("packed-words", "rank-one-heads", "steps"))
     assert smallest_of(offers(task, names=names)).kind.name == "knots"
     chosen = smallest_of(offers(task, names=names, attention_only=True))
     assert chosen.kind.attention_only and chosen.kind.name == "block-heads"

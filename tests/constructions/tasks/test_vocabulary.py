@@ -68,6 +68,7 @@ def test_what_is_no_context_is_refused():
         ("France, capital, Paris", "has 3, expected 2"),
         ("Frence, capital", "did you mean 'France'"),
         ("zzz, capital", "no token 'zzz'$"),
+        ("Paris, capital", "no token 'Paris': it is answered and never read$"),
     ):
         with pytest.raises(InputError, match=reason):
             tokens_of(text, task)

@@ -76,7 +76,7 @@ def test_another_relation_or_none_is_not_confirmed(monkeypatch):
 def test_a_count_of_heads_that_is_empty_or_too_large_is_not_confirmed(spoil, change):
     honest = audit.HEADS_FOR_EVERY_LABELLING.judge
     spoil(audit.HEADS_FOR_EVERY_LABELLING, lambda **sizes: change(honest(**sizes)))
-    pieces = (audit._growth(12), audit._no_more_than_suffice())
+    pieces = (audit.too_few_heads(12), audit._no_more_than_suffice())
     assert any(piece.verdict is not Verdict.PROVED for piece in pieces)
 
 
@@ -91,7 +91,7 @@ def test_another_count_of_parameters_is_not_confirmed(monkeypatch):
 
 @pytest.mark.parametrize("length", [4, 8, 12])
 def test_the_widths_for_which_theorem_1_asks_for_one_head_are_ones_that_the_paper_has(length):
-    found = [int(number) for number in re.findall(r"d = d_h = (\d+)", audit._growth(length).promised)]
+    found = [int(number) for number in re.findall(r"d = d_h = (\d+)", audit.too_few_heads(length).promised)]
     assert [2 * width for width in found] == [2 ** (length - 1)]  # H d_h + d contexts with H = 1, and d_h <= d
 
 

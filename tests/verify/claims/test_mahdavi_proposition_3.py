@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from constructions.claims.mahdavi_proposition_3 import CLAIM
+from constructions.errors import HypothesisError
 from constructions.models.construction import Construction
 from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.saturated.relu_barrier import barrier_task
+from constructions.saturated.slabs import slab_network
 from constructions.tasks.vectors import VectorTask
 from verify.claims import mahdavi_proposition_3 as audit
 from verify.claims.audit import NEEDED
@@ -62,3 +64,18 @@ def test_attention_that_holds_other_labels_proves_nothing():
     assert isinstance(made, Construction)
     assert audit._memorized(made, barrier_task(width=3, neurons=1)).verdict is Verdict.PROVED
     assert audit._memorized(made, barrier_task(width=3, neurons=1, seed=1)).verdict is Verdict.UNDECIDED
+
+
+def test_neurons_that_miss_a_label_or_are_too_many_are_not_within_reach():
+    points, labels = np.array([[1, 1], [2, 4], [3, 9], [4, 16], [5, 25], [6, 36]]), np.array([5, 1, 4, 1, 5, 9])
+    network = slab_network(points, labels)
+    assert network.d_mlp == 3
+    assert audit._within_reach(points, labels, network).verdict is Verdict.PROVED
+    for t in range(6):
+        other = labels + (np.arange(6) == t)
+        assert audit._within_reach(points, other, network).verdict is Verdict.REFUTED
+    wasteful = slab_network(points[:5], labels[:5])
+    assert audit._within_reach(points[:5], labels[:5], wasteful).verdict is Verdict.REFUTED
+    kept = replace(network, skip=False, activation="silu")
+    with pytest.raises(HypothesisError, match="has the activation 'silu'"):
+        audit._within_reach(points, labels, kept)

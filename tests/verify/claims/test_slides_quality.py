@@ -14,8 +14,8 @@ def test_the_verdict_is_confirmed():
 
 
 def test_short_contexts_and_enough_dimensions_prove_nothing():
-    assert audit._quantity(12).verdict is Verdict.PROVED
-    assert audit._quantity(3).verdict is not Verdict.PROVED
+    assert audit.too_few_heads(12).verdict is Verdict.PROVED
+    assert audit.too_few_heads(3).verdict is not Verdict.PROVED
     assert audit._quality(5, 2).verdict is Verdict.PROVED
     assert audit._quality(5, 4).verdict is not Verdict.PROVED
 

@@ -50,7 +50,7 @@ def test_a_head_with_more_columns_is_noticed(monkeypatch):
 
 def test_one_token_is_not_sparse_and_short_contexts_need_no_more_heads():
     assert audit._rank(1).verdict is not Verdict.PROVED
-    assert audit._heads(3).verdict is not Verdict.PROVED
+    assert audit.too_few_heads(3).verdict is not Verdict.PROVED
 
 
 def test_equal_laws_cost_nothing():

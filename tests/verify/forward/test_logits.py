@@ -144,6 +144,7 @@ entries = st.tuples(st.floats(-4.0, 4.0), st.floats(-(2.0**-53), 2.0**-53), st.s
 @given(st.lists(st.tuples(entries, entries, entries), min_size=1, max_size=3), st.booleans())
 @example([((0.0, 0.0, 1.0), (-0.25, -(2.0**-56), 1.0), (-1.0, 0.0, 0.0))], False)
 @example([((1.0, 0.0, 0.0), (1.0, 2.0**-60, 0.0), (0.0, 0.0, 0.0))] * 2, False)
+@example([((1.0, 0.0, 0.0),) * 3, ((2.0, 0.0, 0.0),) * 3], False)  # each row has a largest entry of its own
 def test_pairs_less_their_largest_are_less_that_one_number(rows: list[Any], absolute: bool) -> None:
     numbers = np.array(rows)
     value, radius = Pairs(*two_sum(numbers[:, :, 0], numbers[:, :, 1])), numbers[:, :, 2]
@@ -164,24 +165,27 @@ def test_balls_less_their_largest_are_less_that_one_number(absolute: bool) -> No
         row = [arb(float(m // tiny)) * arb(2.0**-100) for m in middles]
         balls = [x + arb(0, float(r)) for x, r in zip(row, radii, strict=True)]
         balls[1] = (arb(1) + arb(2.0**-100)) + arb(0, float(radii[1]))
-        found = logits._rounded_less_largest(arb_mat([[*balls, arb("nan")]]), 128, absolute)
+        # A ball without information is no largest one, wherever it stands.
+        found = logits._rounded_less_largest(arb_mat([[arb("nan"), *balls]]), 128, absolute)
     top = 0 if absolute else one + tiny
-    for j, (middle, reach) in enumerate(zip(middles, radii, strict=True)):
+    for j, (middle, reach) in enumerate(zip(middles, radii, strict=True), start=1):
         assert inside(found, 0, j, middle - top - reach, middle - top + reach)
         assert found.radius[0, j] <= 2 * reach + abs(middle - top) / 2**50
-    assert found.radius[0, 4] == np.inf
+    assert found.radius[0, 0] == np.inf
 
 
 def test_every_rung_names_the_contexts_it_encloses_and_only_open_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logits, "_BALLS_TOGETHER", 2)
+    monkeypatch.setattr(logits, "_BALLS_TOGETHER", 1)
     monkeypatch.setattr(logits, "logit_chunks", lambda *a, **b: logit_chunks(*a, **b, rows=2))
     monkeypatch.setattr(logits, "logit_balls", lambda *a, **b: logit_balls(*a, **b | {"chunk": 2}))
-    model, _ = random_model(np.random.default_rng(6), blocks=2)
-    contexts = np.arange(5)[:, np.newaxis] % len(model.W_E)  # type: ignore[arg-type]
+    model, _ = random_model(np.random.default_rng(28), blocks=2)
+    contexts = np.arange(5)[:, np.newaxis]
     exact = plain_logits(model, contexts)
+    assert len({float(row[1] - row[0]) for row in exact}) == len(model.W_E) == 5  # so that none passes for another
     is_open, closed, seen = np.array([True, False, True, True, True]), [1], {}
     for rung, bits, chosen, part in climb(model, contexts, is_open, most_bits=300):
         seen.setdefault((rung, bits), []).extend(chosen.tolist())
+        assert len(part) == len(chosen)
         radius = np.broadcast_to(part.radius, part.shape)
         for row, i in enumerate(chosen.tolist()):
             for j in range(1, part.shape[1]):

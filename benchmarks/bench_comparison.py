@@ -1,0 +1,210 @@
+"""All memories on the same tables: entries, facts for each, what is proved, and the least that information allows."""
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # before numpy is imported
+
+import numpy as np  # noqa: E402
+
+from constructions.claims.huben_2023_two_layers import behind_null, two_layers  # noqa: E402
+from constructions.claims.kim_2023_labels import sequence_network  # noqa: E402
+from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError  # noqa: E402
+from constructions.memories.choice import BY_NAME, information_limit  # noqa: E402
+from constructions.memories.knots import knots_memory  # noqa: E402
+from constructions.models.blocks import tensor_fields  # noqa: E402
+from constructions.models.exact_network import rounded  # noqa: E402
+from constructions.models.model import Model  # noqa: E402
+from constructions.tasks.arrays import array_task, enumerated_task  # noqa: E402
+from constructions.tasks.task import Task  # noqa: E402
+from verify.certificates.memorization import certify_memorization  # noqa: E402
+from verify.claims.words import judge_words  # noqa: E402
+from verify.divergence.kullback_leibler import argmax_margin  # noqa: E402
+from verify.forward.logits import logit_chunks  # noqa: E402
+from verify.memories.knots import prove_knots  # noqa: E402
+
+REFUSALS = (CapacityError, HypothesisError, InputError, ResourceError)
+MOST = {"two layers": 256, "rank-one-heads": 256, "longer words": 256}  # facts that take minutes beyond
+
+
+class Row(NamedTuple):
+    """What a memory makes of a table."""
+
+    memory: str
+    weights: str
+    entries: int | None
+    nonzero: int | None
+    proved: str
+    seconds: str
+
+
+def bigrams(tokens: int) -> Task:
+    return enumerated_task(tokens, 2, seed=0)
+
+
+def sequences() -> Task:
+    """256 random contexts of 8 of 50 tokens, random labels."""
+    rng = np.random.default_rng(0)
+    contexts = np.unique(rng.integers(0, 50, (256, 8)), axis=0)
+    return array_task(contexts, next_tokens=rng.integers(0, 50, len(contexts)), vocabulary=50, target="labels")
+
+
+def size(model: Model) -> tuple[int, int]:
+    tensors = model.tensors().values()
+    return sum(int(t.size) for t in tensors), sum(int(np.count_nonzero(t)) for t in tensors)
+
+
+def judged(model: Model, task: Task) -> str:
+    """How many labels are proved to be in front, and by how much at least."""
+    right, least = 0, np.inf
+    for start, part in logit_chunks(model, task.contexts):
+        margins = argmax_margin(part, task.modes(slice(start, start + len(part))))
+        right, least = right + int((margins > 0).sum()), min(least, float(margins.min()))
+    return f"{right} of {task.n_contexts}, {least:.3f}"
+
+
+def of_choice(name: str, task: Task) -> Row:
+    """A memory of `byheart memories`, rounded to float32."""
+    start = time.process_time()
+    model = BY_NAME[name].build(task, "float32", 0, lambda *_: None).model
+    middle = time.process_time()
+    if name == "knots":
+        proof = prove_knots(model, task)
+        shown = f"{proof.right} of {task.n_contexts}, {proof.margin_lower.min():.3f}"
+    else:
+        shown = judged(model, task)
+    return Row(name, "float32", *size(model), shown, f"{middle - start:.1f}, {time.process_time() - middle:.1f}")
+
+
+def of_two_layers(task: Task) -> Row:
+    start = time.process_time()
+    tokens = task.vocabulary_size
+    model = rounded(two_layers(task.contexts, task.labels, tokens=tokens))
+    contexts = behind_null(task.contexts, tokens)
+    behind = array_task(contexts, next_tokens=task.labels, vocabulary=tokens + 1, target="labels")
+    middle = time.process_time()
+    values = certify_memorization(model, behind).certificate.answers.values
+    shown = f"{values['held']} of {task.n_contexts}"
+    seconds = f"{middle - start:.1f}, {time.process_time() - middle:.1f}"
+    return Row("two layers of attention", "float64", *size(model), shown, seconds)
+
+
+def of_words(task: Task, items: int | None) -> Row:
+    start = time.process_time()
+    labels = np.asarray(task.labels)
+    model = sequence_network(task.contexts, labels, tokens=task.vocabulary_size, items=items)
+    middle = time.process_time()
+    found = judge_words(model, task.contexts, labels)
+    entries = sum(int(t.size) for t in model.tensors().values())
+    seconds = f"{middle - start:.1f}, {time.process_time() - middle:.1f}"
+    return Row(
+        f"words, {found.blocks} ReLU blocks", f"integers of {found.longest} bits", entries,
+        found.entries + found.other_entries, f"{found.held} of {found.count}, exactly", seconds,
+    )  # fmt: skip
+
+
+def formulas(task: Task) -> Iterator[Row]:
+    """Counts that are printed, of weights that are not built here."""
+    facts, tokens, length = task.n_contexts, task.vocabulary_size, task.context_length
+    printed = 2 * (length + 2 * tokens + 4 * (facts - 2))
+    yield Row("Theorem 1 of Dana et al., d = 2, as printed", "", printed, None, "no: formula, false for XOR", "")
+    shared = 2 * (length + 2 * tokens + 2 * (facts - 2)) + 4 + (facts - 2)
+    yield Row("the same with shared attention of rank one", "", shared, None, "no: formula, needs the rank", "")
+    yield Row("information, 32 bits an entry", "", information_limit(task, 32), None, "no weights have fewer", "")
+
+
+def rows_of(task: Task, *, slow: bool) -> Iterator[Row]:
+    names = ["knots", "one-head", "block-heads", "cross-heads", "rank-one-heads", *(["newton"] if slow else [])]
+    makers: list[tuple[str, Callable[[Task], Row]]] = [(name, partial(of_choice, name)) for name in names]
+    makers += [("two layers", of_two_layers)]
+    makers += [("words", partial(of_words, items=2)), ("longer words", partial(of_words, items=None))]
+    for name, make in makers:
+        if task.n_contexts > MOST.get(name, task.n_contexts) and not slow:
+            continue
+        try:
+            yield make(task)
+        except REFUSALS as error:
+            yield Row(name, "", None, None, f"refused: {error}", "")
+    yield from formulas(task)
+
+
+def print_table(title: str, task: Task, *, slow: bool) -> None:
+    content = task.n_contexts * np.log2(len(np.unique(task.labels)))
+    print(f"\n{title}: {task.n_contexts} facts, {content:.0f} bits\n")
+    head = (
+        "memory", "weights", "entries", "not 0", "facts per entry", "facts per entry that is not 0", "bits per entry",
+        "PROVED, least margin", "seconds to build, to prove",
+    )  # fmt: skip
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}", flush=True)
+    for row in rows_of(task, slow=slow):
+        per = "" if not row.entries else f"{task.n_contexts / row.entries:.3f}"
+        per_nonzero = "" if not row.nonzero else f"{task.n_contexts / row.nonzero:.3f}"
+        bits = "" if not row.entries else f"{content / row.entries:.2f}"
+        shown = (row.memory, row.weights, row.entries or "", row.nonzero or "", per, per_nonzero, bits, row.proved,
+                 row.seconds)  # fmt: skip
+        print(f"| {' | '.join(map(str, shown))} |", flush=True)
+
+
+def print_tokens(counts: list[int]) -> None:
+    """Facts for each entry on all bigrams, against the number of tokens."""
+    names = ("knots", "one-head", "block-heads", "cross-heads", "rank-one-heads")
+    print("\nFacts for each entry, all bigrams of N tokens, float32; all PROVED, or what is missing\n")
+    print(f"| N | facts | {' | '.join(names)} | information, 32 bits |\n|{'---|' * (len(names) + 3)}", flush=True)
+    for tokens in counts:
+        task = bigrams(tokens)
+        cells = []
+        for name in names:
+            if task.n_contexts > MOST.get(name, task.n_contexts):
+                cells.append("")
+                continue
+            try:
+                row = of_choice(name, task)
+            except REFUSALS:
+                cells.append("refused")
+                continue
+            held = row.proved.startswith(f"{task.n_contexts} of")
+            assert row.entries
+            cells.append(f"{task.n_contexts / row.entries:.3f}" if held else row.proved)
+        limit = f"{task.n_contexts / information_limit(task, 32):.2f}"
+        print(f"| {tokens} | {task.n_contexts} | {' | '.join(cells)} | {limit} |", flush=True)
+
+
+def print_laws() -> None:
+    """Laws: what knots take, beside the bound below, and Theorem 1' with d = N - 1."""
+    rng = np.random.default_rng(0)
+    contexts = np.unique(rng.integers(0, 50, (256, 8)), axis=0)
+    laws = rng.standard_exponential((len(contexts), 50)) + 2.0**-60
+    task = array_task(contexts, laws=laws / laws.sum(axis=1, keepdims=True), vocabulary=50)
+    facts, tokens, length = task.n_contexts, task.vocabulary_size, task.context_length
+    model = knots_memory(task).model
+    proof = prove_knots(model, task)
+    assert proof.divergence_upper is not None
+    # Of the embeddings one column each, of the neurons all but their signs.
+    neurons = [int(tensor.size) for name, tensor in tensor_fields(model.blocks[1]) if name != "W_in"]
+    chosen = model.d_vocab + model.n_ctx + sum(neurons)
+    print("\nLaws on the 256 sequences, numbers that depend on the task\n")
+    print("| memory | numbers | PROVED |\n|---|---|---|")
+    print(f"| knots | {chosen} | divergence at most {proof.divergence_upper.max():.1e} nats |")
+    dana = (tokens - 1) * (length + 2 * tokens + 4 * (facts - tokens + 1))
+    print(f"| Theorem 1' of Dana et al., d = N - 1 | {dana} | no: formula, needs the rank |")
+    print(f"| almost all laws take | {facts * (tokens - 1)} | the bound |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--slow", action="store_true", help="the search of Newton, and all sizes: many minutes")
+    parser.add_argument("--tokens", nargs="+", type=int, default=[8, 16, 32, 50, 64, 128])
+    options = parser.parse_args()
+    print_table("B50, all bigrams of 50 tokens, random labels", bigrams(50), slow=options.slow)
+    print_table("Q256, random sequences of 8 of 50 tokens, random labels", sequences(), slow=options.slow)
+    print_laws()
+    print_tokens(options.tokens)
+
+
+if __name__ == "__main__":
+    main()

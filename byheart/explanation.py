@@ -1,0 +1,174 @@
+"""Which parts of a model hold a fact: those without which it is proved to be lost.
+
+Page: docs/commands.md
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from constructions.errors import InputError
+from constructions.models.ablation import parts, without
+from constructions.models.model import Model
+from constructions.tasks.criterion import Criterion
+from constructions.tasks.task import Counts, Task
+from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vocabulary import numbers_of, tokens_of
+from verify.certificates.answers import judge_answers
+from verify.forward.logits import decide_argmax
+from verify.progress import Progress, silent
+
+Fate = Literal["held", "lost", "undecided"]
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """What becomes of a fact when one part of the model is set to 0.
+
+    Args:
+        part: The part, as `constructions.models.ablation.Part` names it.
+        kind: ``"head"``, ``"neuron"`` or ``"entry"``.
+        fate: ``"held"`` or ``"lost"``, where that is proved, else ``"undecided"``.
+        token: What the model then answers, where the fact is lost and that is proved.
+    """
+
+    part: str
+    kind: str
+    fate: Fate
+    token: str | None = None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Which parts of a model hold a fact.
+
+    Args:
+        context: The tokens of the context.
+        token: What follows it.
+        fate: Of the fact in the model as it is.
+        ablations: What becomes of it without each part.
+
+    Page: docs/commands.md
+    """
+
+    context: tuple[str, ...]
+    token: str
+    fate: Fate
+    ablations: tuple[Ablation, ...]
+
+    @property
+    def holding(self) -> list[str]:
+        """The parts without which the fact is proved to be lost."""
+        return [each.part for each in self.ablations if each.fate == "lost"]
+
+    @property
+    def undecided(self) -> list[str]:
+        """The parts of which nothing is proved."""
+        return [each.part for each in self.ablations if each.fate == "undecided"]
+
+    def headline(self) -> str:
+        """The answer in a line."""
+        words = {"held": "HELD, PROVED", "lost": "NOT HELD", "undecided": "NOT DECIDED"}[self.fate]
+        what = "entries that are not 0" if any(each.kind == "entry" for each in self.ablations) else "heads and neurons"
+        found = f"{len(self.holding)} of {len(self.ablations)} {what} lose it when they are set to 0"
+        left = f", {len(self.undecided)} undecided" if self.undecided else ""
+        return f"{words}: {', '.join(self.context)} -> {self.token}; {found}{left}"
+
+    def summary(self) -> dict[str, Any]:
+        """The figures, as plain JSON data."""
+        return {
+            "headline": self.headline(),
+            "context": list(self.context),
+            "token": self.token,
+            "fact": self.fate,
+            "parts": len(self.ablations),
+            "holding": self.holding,
+            "undecided": self.undecided,
+            "ablations": [vars(each) for each in self.ablations],
+        }
+
+
+def explain(
+    model: Model,
+    task: Task | VectorTask,
+    context: str | Sequence[str],
+    *,
+    criterion: Criterion | None = None,
+    entries: bool = False,
+    progress: Progress = silent,
+) -> Explanation:
+    """Which parts of a model hold a fact: each is set to 0 in turn, and the model that is left is judged on that fact.
+
+    The judgement is the certificate's own (`verify/certificates/answers.py:judge_answers`), of the very weights in real
+    arithmetic: a fact is lost without a part only if that is proved, and held only if that is. What a fact survives
+    without each of two parts it may not survive without both.
+
+    Args:
+        model: The weights.
+        task: What they were made to hold.
+        context: Of a fact of the task: a text, cut as `tokens_of` says, or the tokens themselves.
+        criterion: When a fact is held: of it the tolerance of laws matters.
+        entries: Set single entries to 0, all that are not, instead of heads and neurons.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The fate of the fact without each part.
+
+    Raises:
+        InputError: A token that is not in the vocabulary, a context that is none of the facts, or a task that brings
+            vectors.
+
+    Page: docs/commands.md
+
+    Example:
+        >>> from byheart import memorize
+        >>> memory = memorize({("France", "capital"): "Paris", ("Peru", "capital"): "Lima"}, n_heads=1)
+        >>> found = explain(memory.model, memory.task, "Peru, capital")
+        >>> found.fate, [each.part for each in found.ablations]
+        ('held', ['head 0 of blocks.0.attn'])
+    """
+    if isinstance(task, VectorTask):
+        raise InputError("task brings vectors, expected one of tokens: there is nothing to type")
+    tokens = tokens_of(context, task) if isinstance(context, str) else numbers_of(list(context), task)
+    at = np.flatnonzero((task.contexts == tokens).all(axis=1))
+    if not len(at):
+        raise InputError(f"context is {context!r}, expected one of the {task.n_contexts} facts that were to be held")
+    fact, asked = _one_fact(task, int(at[0])), criterion or Criterion()
+    whole = _fate(model, fact, asked)
+    chosen, ablations = list(parts(model, entries=entries)), []
+    for number, part in enumerate(chosen):
+        left = without(model, part)
+        fate = _fate(left, fact, asked)
+        place = int(decide_argmax(left, fact.contexts).place[0]) if fate == "lost" else -1
+        token = task.answers[place] if place >= 0 else None
+        ablations.append(Ablation(str(part), part.kind, fate, token))
+        progress("parts", (number + 1) / len(chosen), f"{number + 1} of {len(chosen)}")
+    words = tuple(task.vocabulary[token] for token in tokens)
+    return Explanation(words, task.answers[fact.labels[0]], whole, tuple(ablations))
+
+
+def _one_fact(task: Task, row: int) -> Task:
+    """The task that has this fact alone."""
+    rows = np.array([row])
+    return Task(
+        target=task.target,
+        vocabulary=task.vocabulary,
+        answers=task.answers if task.apart else (),
+        contexts=task.contexts[rows],
+        counts=task.counts.take(rows),
+        labels=task.labels[rows],
+        laws=None if task.laws is None else task.laws[rows],
+        prior=np.ones(1),
+        tail_contexts=task.tail_contexts[:0],
+        tail_counts=Counts.empty(),
+        origin="own",
+    )
+
+
+def _fate(model: Model, fact: Task, criterion: Criterion) -> Fate:
+    answers = judge_answers(model, fact, criterion, progress=silent)
+    if answers.held(fact.target, criterion.tolerance)[0]:
+        return "held"
+    return "lost" if answers.wrong(fact.target, criterion.tolerance)[0] else "undecided"

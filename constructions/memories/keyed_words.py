@@ -1,0 +1,205 @@
+r"""Any contexts in about $\sqrt T$ numbers: words of keys and labels, exactly over the integers and in no float format.
+
+Page: docs/claims/bits.md
+"""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.encoders.positional_code import PositionalCode, positional_code
+from constructions.errors import HypothesisError, InputError
+from constructions.models.blocks import Attention, Block, FeedForward, Tensor, tensor_fields
+from constructions.models.construction import Construction
+from constructions.models.model import Model
+from constructions.tasks.task import Task
+
+Int64Array = NDArray[np.int64]
+
+_CLAIM = "The memory of keyed words"
+_CODE, _WORD, _KEY, _DIGIT, _HIT, _ANSWER = range(6)  # the coordinates of the stream behind the attention
+_NEURON = 6  # entries that are not 0 for each group of contexts
+_ITEM = 21  # entries that are not 0 for each item, beside 8 for each of its bits
+
+
+def keyed_words_memory(task: Task, *, labels_per_word: int | None = None, seed: int = 0) -> Construction[Task]:
+    r"""Hold any labels of any distinct contexts in words of m keys and labels each, in exact integers.
+
+    One head with scores in units of $\ln 2$, by position alone, makes of a context its code z, an integer of r bits.
+    The sorted codes are cut into groups of m. Two neurons for each group write the word of the group of z,
+    $w_1 + \sum_g (w_g - w_{g - 1}) [z \ge \theta_g]$, whose items are $2^c$ times a code plus its label. Blocks of two
+    neurons take the word apart bit by bit; of each item the code becomes a key q, and the label, a digit
+    $D < B = 2^c$, is added to the answer if $[q = z] = (q - z + 1)_ + - 2 (q - z)_ + + (q - z - 1)_ +$ is 1, by
+    $(D - B (1 - [q = z]))_ +$.
+
+    With $m \approx \sqrt{6 T / (8 (r + c) + 21)}$ that takes about $2 \sqrt{6 T (8 (r + c) + 21)}$ entries that are not
+    0, the largest of them as long as a word, m (r + c) bits. No float format holds such words: what is built is a model
+    of rational tensors, evaluated exactly.
+
+    Args:
+        task: Contexts and labels.
+        labels_per_word: m; by default what gives the fewest entries that are not 0.
+        seed: Seed of the codes; equal arguments give equal integers.
+
+    Returns:
+        The rational model: an attention, and $m (r + c + 2) + 1$ blocks of neurons on a stream of width 6.
+
+    Raises:
+        InputError: No such m.
+        HypothesisError: A task of laws.
+        CapacityError: No code of 52 bits was found.
+
+    Source: codes, words and bit extraction as in Vardi, Yehudai, Shamir (2021), Kim, Kim, Mozafari (2023) and
+    Kajitsuka, Sato (2025), reconstructed. Page: docs/claims/bits.md
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> xor = enumerated_task(2, 2, labels=np.array([0, 1, 1, 0]))
+        >>> keyed_words_memory(xor, labels_per_word=2).summary
+        '4 contexts by 2 words of 2 keys of 2 bits with labels of 1, 12 blocks, 105 entries that are not 0'
+    """
+    if task.target != "labels":
+        raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
+    code = positional_code(task.contexts, task.vocabulary_size, binary=True, seed=seed)
+    answers, labels = np.unique(task.labels, return_inverse=True)
+    key_bits, bits = max(1, code.bits), max(1, (len(answers) - 1).bit_length())
+    if labels_per_word is None:
+        cost = 8 * (key_bits + bits) + _ITEM
+        best = math.isqrt(_NEURON * task.n_contexts // cost) or 1
+        labels_per_word = min((best, best + 1), key=lambda m: _NEURON * -(-task.n_contexts // m) + cost * m)
+    m = labels_per_word
+    if not 1 <= m <= task.n_contexts:
+        raise InputError(f"labels_per_word = {m}, expected 1 .. {task.n_contexts}, the number of contexts")
+    order = np.argsort(code.codes)
+    items = [(int(code.codes[t]) << bits) + int(labels[t]) for t in order]
+    groups = [items[i : i + m] for i in range(0, len(items), m)]
+    words = [sum(item << (key_bits + bits) * j for j, item in enumerate(group)) for group in groups]
+    blocks: list[Block] = [_numbering(code), _word_of_group(words, [group[0] >> bits for group in groups])]
+    for j in reversed(range(m)):
+        for bit in reversed(range(key_bits + bits)):
+            goal = (_KEY, bit - bits) if bit >= bits else (_DIGIT, bit)
+            blocks.append(_taken_bit(j * (key_bits + bits) + bit, *goal))
+        blocks += [_compared(), _chosen_digit(1 << bits)]
+    model = _model(task, code, answers, blocks)
+    return Construction(
+        task,
+        model,
+        f"{task.n_contexts} contexts by {len(words)} words of {m} keys of {key_bits} bits with labels of {bits}, "
+        f"{len(blocks)} blocks, {model.nonzero} entries that are not 0",
+    )
+
+
+def rounded_integers(model: Model, significand: int) -> Model:
+    """The model whose tensors are integers, each rounded to the nearest of so many bits; nothing else is rounded.
+
+    Args:
+        model: A rational model of integers.
+        significand: Bits of the numbers, at least 1; 53 is what float64 holds.
+
+    Returns:
+        The rational model.
+
+    Raises:
+        InputError: A model of other tensors, or no such significand.
+
+    Page: docs/claims/bits.md
+
+    Example:
+        >>> one = np.array([[1]], dtype=object)
+        >>> rounded_integers(Model(blocks=(), W_U=(2**60 + 1) * one, W_E=one, W_pos=one), 53).W_U[0, 0] == 2**60
+        True
+    """
+    if significand < 1:
+        raise InputError(f"significand = {significand}, expected at least 1")
+    if not model.is_rational:
+        raise InputError("the model has float64 tensors, expected integers")
+
+    def rounded(tensor: Tensor) -> Tensor:
+        result = _zeros(*tensor.shape)
+        for place, entry in np.ndenumerate(tensor):
+            if entry.q != 1:
+                raise InputError(f"the model has the entry {entry}, expected integers")
+            result[place] = _nearest(int(entry.p), significand)
+        return result
+
+    blocks = tuple(
+        replace(block, **{name: rounded(tensor) for name, tensor in tensor_fields(block)}) for block in model.blocks
+    )
+    ends: dict[str, Any] = {"W_E": model.W_E, "W_pos": model.W_pos, "W_U": model.W_U, "b_U": model.b_U}
+    return Model(blocks=blocks, **{name: None if x is None else rounded(x) for name, x in ends.items()})
+
+
+def _nearest(n: int, bits: int) -> int:
+    unit = 1 << max(0, n.bit_length() - bits)
+    return round(Fraction(n, unit)) * unit
+
+
+def _zeros(*shape: int) -> Tensor:
+    return np.full(shape, 0, dtype=object)
+
+
+def _model(task: Task, code: PositionalCode, answers: Int64Array, blocks: list[Block]) -> Model:
+    size, length = task.vocabulary_size, task.context_length
+    W_E, W_pos = _zeros(size, 2), _zeros(length, 2)
+    W_E[:, 0] = [int(value) for value in code.values]
+    # Scores in units of ln 2, less that of the last position, which is 1 there and asks with it.
+    W_pos[:, 1] = [1 + int(weight).bit_length() - int(code.weights[-1]).bit_length() for weight in code.weights]
+    W_U, b_U = _zeros(6, size), _zeros(size)
+    b_U[:] = -1  # tokens that are never answers are behind by 1
+    for j, answer in enumerate(answers):
+        W_U[_ANSWER, answer], b_U[answer] = 2 * j, -j * j
+    return Model(blocks=tuple(blocks), W_U=W_U, b_U=b_U, W_E=W_E, W_pos=W_pos)
+
+
+def _numbering(code: PositionalCode) -> Attention:
+    """The head that looks at positions alone and writes the code of the context."""
+    score, value, output = _zeros(1, 2, 1), _zeros(1, 2, 1), _zeros(1, 1, 6)
+    score[0, 1, 0] = value[0, 0, 0] = 1
+    output[0, 0, _CODE] = sum(int(weight) for weight in code.weights)
+    return Attention(W_Q=score, W_K=score, W_V=value, W_O=output, skip=False)
+
+
+def _neurons(inputs: list[dict[int, int]], shifts: list[int], outputs: list[dict[int, int]]) -> FeedForward:
+    """Neurons by the coordinates that each reads and writes."""
+    W_in, W_out, b_in = _zeros(6, len(inputs)), _zeros(len(inputs), 6), _zeros(len(inputs))
+    b_in[:] = shifts
+    for i, (read, written) in enumerate(zip(inputs, outputs, strict=True)):
+        for coordinate, weight in read.items():
+            W_in[coordinate, i] = weight
+        for coordinate, weight in written.items():
+            W_out[i, coordinate] = weight
+    return FeedForward(W_in=W_in, b_in=b_in, W_out=W_out)
+
+
+def _word_of_group(words: list[int], least: list[int]) -> FeedForward:
+    """The first word, and at the least code of each later group the difference to the word before."""
+    inputs, shifts, outputs = [{_CODE: 1}] * (2 * (len(words) - 1)), [], []
+    for before, word, first in zip(words, words[1:], least[1:], strict=False):
+        shifts += [1 - first, -first]
+        outputs += [{_WORD: word - before}, {_WORD: before - word}]
+    block, b_out = _neurons(inputs, shifts, outputs), _zeros(6)
+    b_out[_WORD] = words[0]
+    return replace(block, b_out=b_out)
+
+
+def _taken_bit(place: int, goal: int, bit: int) -> FeedForward:
+    r"""Of a word v below $2^{k + 1}$ the bit k, $(v - 2^k + 1)_ + - (v - 2^k)_ +$, taken away and added elsewhere."""
+    high, low = 1 << place, 1 << bit
+    return _neurons([{_WORD: 1}] * 2, [1 - high, -high], [{_WORD: -high, goal: low}, {_WORD: high, goal: -low}])
+
+
+def _compared() -> FeedForward:
+    """Whether the key, which is 0 then, is the code."""
+    apart = {_KEY: 1, _CODE: -1}
+    outputs = [{_HIT: 1}, {_HIT: -2}, {_HIT: 1}, {_KEY: -1}]
+    return _neurons([apart, apart, apart, {_KEY: 1}], [1, 0, -1, 0], outputs)
+
+
+def _chosen_digit(base: int) -> FeedForward:
+    """The digit, below the base, is added to the answer where the key was the code; digit and hit are 0 then."""
+    inputs = [{_DIGIT: 1, _HIT: base}, {_DIGIT: 1}, {_HIT: 1}]
+    return _neurons(inputs, [-base, 0, 0], [{_ANSWER: 1}, {_DIGIT: -1}, {_HIT: -1}])

@@ -1,0 +1,335 @@
+r"""Tasks that a rule and a domain make instead of a list: the maximum of 4 tokens, on all inputs."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import FileFormatError, InputError
+from constructions.tasks.stored_arrays import arrays_sha256, read_stored_arrays, save_arrays
+
+Int64Array = NDArray[np.int64]
+
+RULES = ("max", "min", "first", "last", "sum")
+"""The rules that have a name; of a sum the file says `sum mod M`."""
+
+OWN = "own"
+"""The name of every other rule."""
+
+_LARGEST_DOMAIN = 2**63
+_LARGEST_TABLE = 2**26  # inputs on which a function of one's own is evaluated
+_LARGEST_TOKEN = 2**31
+_CHUNK = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTask:
+    r"""A rule on a whole domain: all inputs with a token of $D_s$ at each position $s$, and what follows each.
+
+    The rule is an automaton that reads an input from the first position to the last: from the state $r$ it goes, at
+    position $s$ and with the token `tokens[s][i]`, to the state `steps[s][r, i]`; it begins in state 0, and
+    `answers` says what follows the state in which it ends. Every rule on a finite domain is one, and a rule such as the
+    maximum needs no more states than tokens.
+
+    Args:
+        rule: The name: ``"max"``, ``"min"``, ``"first"``, ``"last"``, ``"sum mod M"``, or ``"own"``. It is checked: a
+            rule of another name than ``"own"`` has the automaton that `rule_task` makes.
+        tokens: The tokens of each position, strictly increasing, S arrays.
+        reads: The positions that a rule with a name reads, strictly increasing; the others hold one token each.
+        steps: Of each position the next states, `[states, tokens]`.
+        answers: What follows each last state, `[states]`.
+
+    Raises:
+        InputError: Arrays that are no such automaton, a state that no input reaches, more than $2^{63}$ inputs, or a
+            name that is not that of the rule; names it.
+
+    Page: docs/task.md
+
+    Example:
+        >>> task = rule_task("max", tokens=64, length=4)
+        >>> task.n_contexts, task.labels_of(np.array([[5, 63, 0, 7]])).tolist(), task.origin
+        (16777216, [63], 'rule: max')
+    """
+
+    rule: str
+    tokens: tuple[Int64Array, ...]
+    reads: Int64Array
+    steps: tuple[Int64Array, ...]
+    answers: Int64Array
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rule, str):
+            raise InputError(f"rule is {self.rule!r}, expected a name")
+        for name, dimensions in (("tokens", 1), ("steps", 2)):
+            arrays = [_frozen(f"{name}_{s}", each, dimensions) for s, each in enumerate(getattr(self, name))]
+            object.__setattr__(self, name, tuple(arrays))
+        for name in ("reads", "answers"):
+            object.__setattr__(self, name, _frozen(name, getattr(self, name), 1))
+        if not self.tokens or len(self.tokens) != len(self.steps):
+            raise InputError(f"tokens has {len(self.tokens)} positions and steps {len(self.steps)}, expected one each")
+        states = 1
+        for s, (tokens, steps) in enumerate(zip(self.tokens, self.steps, strict=True)):
+            if not len(tokens) or tokens[0] < 0 or tokens[-1] >= _LARGEST_TOKEN or (np.diff(tokens) <= 0).any():
+                raise InputError(f"tokens_{s} must be at least one token from 0 on, strictly increasing")
+            if steps.shape != (states, len(tokens)):
+                raise InputError(f"steps_{s} has shape {steps.shape}, expected {(states, len(tokens))}")
+            states = int(steps.max()) + 1
+            # Only what is reached has a place: every state of a layer is the end of some beginning of an input.
+            if steps.min() < 0 or len(np.unique(steps)) != states:
+                raise InputError(f"steps_{s} leads to states from {steps.min()} on, expected each of 0 .. {states - 1}")
+        if self.answers.shape != (states,) or self.answers.min() < 0 or self.answers.max() >= _LARGEST_TOKEN:
+            raise InputError(f"answers has shape {self.answers.shape}, expected one token for each of {states} states")
+        if self.n_contexts >= _LARGEST_DOMAIN:
+            raise InputError(f"tokens make {self.n_contexts} inputs, expected fewer than 2**63")
+        if (np.diff(self.reads) <= 0).any() or not set(self.reads.tolist()) <= set(range(self.context_length)):
+            raise InputError(f"reads is {self.reads.tolist()}, expected positions below {self.context_length}")
+        self._check_name()
+
+    def _check_name(self) -> None:
+        if self.rule == OWN:
+            if len(self.reads) != self.context_length:
+                raise InputError(f"reads is {self.reads.tolist()}, expected all positions for a rule of one's own")
+            return
+        steps, answers = _named(self.rule, self.tokens, self.reads.tolist())
+        same = all(np.array_equal(a, b) for a, b in zip((*self.steps, self.answers), (*steps, answers), strict=True))
+        if not same:
+            raise InputError(f"rule is {self.rule!r}, but steps and answers are those of another")
+
+    @property
+    def target(self) -> str:
+        """What must be met: the ``labels``, each of which shall have the strictly largest logit."""
+        return "labels"
+
+    @property
+    def origin(self) -> str:
+        """Where the targets come from."""
+        return f"rule: {self.rule}"
+
+    @property
+    def context_length(self) -> int:
+        """Tokens in an input, S."""
+        return len(self.tokens)
+
+    @property
+    def n_contexts(self) -> int:
+        """Number of inputs, the product of the numbers of tokens."""
+        return math.prod(len(tokens) for tokens in self.tokens)
+
+    @property
+    def most(self) -> int:
+        """The largest token of any input."""
+        return max(int(tokens[-1]) for tokens in self.tokens)
+
+    def labels_of(self, contexts: Int64Array) -> Int64Array:
+        """What follows some inputs, `[T]`, by the rule.
+
+        Args:
+            contexts: Inputs, `[T, S]`.
+
+        Raises:
+            InputError: A token that the domain does not have at that place.
+        """
+        contexts = np.asarray(contexts)
+        states = np.zeros(len(contexts), dtype=np.int64)
+        for s, (tokens, steps) in enumerate(zip(self.tokens, self.steps, strict=True)):
+            place = np.minimum(np.searchsorted(tokens, contexts[:, s]), len(tokens) - 1)
+            if (tokens[place] != contexts[:, s]).any():
+                raise InputError(f"contexts has a token at position {s} that is none of the domain")
+            states = steps[states, place]
+        return self.answers[states]
+
+    def contexts_at(self, numbers: Int64Array) -> Int64Array:
+        """The inputs of these numbers, counted with the last position fastest, `[T, S]`."""
+        places = np.unravel_index(numbers, [len(tokens) for tokens in self.tokens])
+        return np.stack([tokens[place] for tokens, place in zip(self.tokens, places, strict=True)], axis=1)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """The arrays of ``task.npz`` by name, in the order in which they are hashed."""
+        return {
+            "rule": np.array(self.rule),
+            "reads": self.reads,
+            **{f"tokens_{s}": tokens for s, tokens in enumerate(self.tokens)},
+            **{f"steps_{s}": steps for s, steps in enumerate(self.steps)},
+            "answers": self.answers,
+        }
+
+    def sha256(self) -> str:
+        """Hash of the name and the arrays, in hexadecimal.
+
+        First the canonical JSON of ``["rule", name]``; then for each array in the order of `arrays` the ASCII text
+        ``name:d1,d2,..;`` and its little-endian int64 entries.
+        """
+        numeric = {name: array for name, array in self.arrays().items() if name != "rule"}
+        return arrays_sha256(["rule", self.rule], numeric)
+
+    def save(self, path: Path) -> None:
+        """Write the arrays to `path` as an uncompressed ``.npz``, atomically; equal tasks give equal bytes."""
+        save_arrays(path, self.arrays())
+
+    @classmethod
+    def load(cls, path: Path) -> "RuleTask":
+        """Read the task that `save` wrote.
+
+        Raises:
+            FileFormatError: The file is missing, truncated, or not such a task.
+        """
+        return cls.from_arrays(Path(path), read_stored_arrays(path))
+
+    @classmethod
+    def from_arrays(cls, path: Path, arrays: dict[str, NDArray]) -> "RuleTask":
+        """The task of the arrays that were read from `path`.
+
+        Raises:
+            FileFormatError: They are not such a task.
+        """
+        rule, length = arrays.get("rule"), sum(name.startswith("tokens_") for name in arrays)
+        names = [f"{kind}_{s}" for kind in ("tokens", "steps") for s in range(length)]
+        if rule is None or set(arrays) != {"rule", "reads", "answers", *names}:
+            raise FileFormatError(f"{path} is not a task of a rule: it holds the arrays {sorted(arrays)}")
+        if (rule.ndim, rule.dtype.kind) != (0, "U"):
+            raise FileFormatError(f"{path} is not a task of a rule: rule must be one text")
+        try:
+            return cls(
+                rule=rule.item(),
+                tokens=tuple(arrays[f"tokens_{s}"] for s in range(length)),
+                reads=arrays["reads"],
+                steps=tuple(arrays[f"steps_{s}"] for s in range(length)),
+                answers=arrays["answers"],
+            )
+        except InputError as error:
+            raise FileFormatError(f"{path} is not a task of a rule: {error}") from error
+
+
+def rule_task(
+    rule: str | Callable[[Int64Array], Int64Array],
+    *,
+    tokens: int,
+    length: int,
+    modulus: int | None = None,
+    before: Sequence[int] = (),
+    after: Sequence[int] = (),
+) -> RuleTask:
+    r"""The task of a rule on all inputs of `length` tokens below `tokens`, perhaps between tokens that do not change.
+
+    A function is evaluated on the whole domain, at most $2^{26}$ inputs, and becomes the automaton with the fewest
+    states: two beginnings of inputs lead to one state if whatever follows them has the same answers.
+
+    Args:
+        rule: ``"max"``, ``"min"``, ``"first"``, ``"last"``, ``"sum"``; or a function from inputs `[T, length]`, int64,
+            to what follows them, `[T]`.
+        tokens: N; the tokens are 0 .. N - 1.
+        length: How many of them an input has.
+        modulus: For ``"sum"`` alone; N by default.
+        before: Tokens that stand before them in every input, such as one for the beginning of a text.
+        after: Tokens that stand after them in every input, such as one for an equals sign.
+
+    Returns:
+        The task.
+
+    Raises:
+        InputError: An unknown rule, a size below 1, a domain that is too large, or answers that are no tokens.
+
+    Page: docs/task.md
+
+    Example:
+        >>> even = rule_task(lambda inputs: inputs.sum(axis=1) % 2, tokens=10, length=3)
+        >>> even.n_contexts, [len(steps) for steps in even.steps], even.origin
+        (1000, [1, 2, 2], 'rule: own')
+    """
+    for name, value in (("tokens", tokens), ("length", length), ("modulus", 1 if modulus is None else modulus)):
+        if type(value) is not int or not 1 <= value < _LARGEST_TOKEN:
+            raise InputError(f"{name} = {value!r}, expected an integer of at least 1")
+    if modulus is not None and rule != "sum":
+        raise InputError(f"modulus = {modulus} is given, expected none for a rule other than 'sum'")
+    if tokens**length >= _LARGEST_DOMAIN:
+        raise InputError(f"tokens = {tokens} and length = {length} make {tokens**length} inputs, expected below 2**63")
+    free = np.arange(tokens, dtype=np.int64)
+    domain = tuple([np.array([token]) for token in before] + [free] * length + [np.array([token]) for token in after])
+    read = range(len(before), len(before) + length)
+    if isinstance(rule, str):
+        if rule not in RULES:
+            raise InputError(f"rule is {rule!r}, expected one of {', '.join(map(repr, RULES))}, or a function")
+        name = f"sum mod {tokens if modulus is None else modulus}" if rule == "sum" else rule
+        steps, answers = _named(name, domain, list(read))
+        return RuleTask(name, domain, np.array(read, dtype=np.int64), steps, answers)
+    steps, answers = _automaton(rule, tokens, length)
+    fixed = np.zeros((1, 1), dtype=np.int64)
+    last = np.arange(len(answers), dtype=np.int64)[:, None]
+    whole = (*(fixed for _ in before), *steps, *(last for _ in after))
+    return RuleTask(OWN, domain, np.arange(len(domain), dtype=np.int64), whole, answers)
+
+
+def _named(
+    rule: str, tokens: tuple[Int64Array, ...], reads: Sequence[int]
+) -> tuple[tuple[Int64Array, ...], Int64Array]:
+    """The automaton of a rule with a name: its states are the values of the rule on the tokens that were read."""
+    step, modulus = _step(rule)
+    if not reads or any(len(tokens[s]) != 1 for s in range(len(tokens)) if s not in reads):
+        raise InputError(f"reads is {list(reads)}, expected at least one position, and one token at every other")
+    steps: list[Int64Array] = []
+    values: Int64Array | None = None
+    for s, here in enumerate(tokens):
+        if s not in reads:
+            steps.append(np.arange(1 if values is None else len(values), dtype=np.int64)[:, None])
+            continue
+        each = here if modulus is None else here % modulus
+        after = each[None] if values is None else step(values[:, None], each[None])
+        values, numbers = np.unique(after, return_inverse=True)
+        steps.append(numbers.reshape(after.shape).astype(np.int64))
+    assert values is not None
+    return tuple(steps), values
+
+
+def _step(rule: str) -> tuple[Callable[[Int64Array, Int64Array], Int64Array], int | None]:
+    """The value of a rule after one more token, and what values are taken modulo."""
+    plain: dict[str, Callable[[Int64Array, Int64Array], Int64Array]] = {
+        "max": np.maximum,
+        "min": np.minimum,
+        "first": lambda value, token: value + 0 * token,
+        "last": lambda value, token: 0 * value + token,
+    }
+    if rule in plain:
+        return plain[rule], None
+    name, _, text = rule.partition(" mod ")
+    if name != "sum" or not (text.isascii() and text.isdigit()) or not 1 <= int(text[:12]) < _LARGEST_TOKEN:
+        raise InputError(f"rule is {rule!r}, expected one of {', '.join(map(repr, plain))}, 'sum mod M' or {OWN!r}")
+    modulus = int(text)
+    if text != str(modulus):
+        raise InputError(f"rule is {rule!r}, expected 'sum mod {modulus}'")
+    return lambda value, token: (value + token) % modulus, modulus
+
+
+def _automaton(
+    function: Callable[[Int64Array], Int64Array], tokens: int, length: int
+) -> tuple[tuple[Int64Array, ...], Int64Array]:
+    """The automaton with the fewest states: from the last position to the first, equal rows become one state."""
+    size = tokens**length
+    if size > _LARGEST_TABLE:
+        raise InputError(f"rule is a function on {size} inputs, expected at most 2**26: give the automaton (RuleTask)")
+    labels = np.empty(size, dtype=np.int64)
+    for start in range(0, size, _CHUNK):
+        numbers = np.arange(start, min(start + _CHUNK, size))
+        found = np.asarray(function(np.stack(np.unravel_index(numbers, [tokens] * length), axis=1)))
+        if found.shape != numbers.shape or found.dtype.kind not in "iu":
+            raise InputError(f"rule returns {found.dtype} of shape {found.shape}, expected integers {numbers.shape}")
+        labels[numbers] = found
+    answers, states = np.unique(labels, return_inverse=True)
+    steps: list[Int64Array] = []
+    for _ in range(length):
+        rows = states.reshape(-1, tokens).astype(np.int64)
+        places: dict[bytes, int] = {}
+        states = np.array([places.setdefault(row.tobytes(), len(places)) for row in rows], dtype=np.int64)
+        steps.append(np.frombuffer(b"".join(places), dtype=np.int64).reshape(-1, tokens))
+    return tuple(reversed(steps)), answers
+
+
+def _frozen(name: str, value: object, dimensions: int) -> Int64Array:
+    array = np.asarray(value)
+    if array.dtype != np.int64 or array.ndim != dimensions:
+        raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected int64 of {dimensions} dimensions")
+    array = np.array(array, order="C", copy=True)
+    array.setflags(write=False)
+    return array

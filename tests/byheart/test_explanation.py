@@ -1,0 +1,93 @@
+"""Which parts hold a fact: as the certificate of the model without them says."""
+
+import json
+
+import numpy as np
+import pytest
+
+from byheart import memorize
+from byheart.command.main import main
+from byheart.explanation import Ablation, Explanation, explain
+from byheart.facts import read_facts
+from byheart.job import hold_smallest
+from constructions.errors import InputError
+from constructions.models.ablation import parts, without
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
+from verify.certificates.certificate import held_mask
+from verify.certificates.memorization import certify_memorization
+
+FACTS = {
+    ("France", "capital"): "Paris", ("France", "river"): "Seine", ("Peru", "capital"): "Lima",
+    ("Peru", "river"): "Amazon", ("Japan", "capital"): "Tokyo", ("Japan", "river"): "Shinano",
+}  # fmt: skip
+
+
+def named_by_certificates(memory, context, *, entries):
+    """The parts without which the certificate of the whole task does not name the fact."""
+    row = list(FACTS).index(context)
+    lost = []
+    for part in parts(memory.model, entries=entries):
+        answers = certify_memorization(without(memory.model, part), memory.task).certificate.answers
+        held = held_mask(answers.held, len(FACTS)) if answers.held else set(range(answers.values["held"]))
+        assert answers.values["held"] + answers.values["wrong"] == len(FACTS)
+        lost += [] if row in held else [str(part)]
+    return lost
+
+
+@pytest.mark.parametrize("smallest", [False, True])
+def test_the_parts_are_those_that_certificates_name(smallest):
+    memory = hold_smallest(read_facts(FACTS).task) if smallest else memorize(FACTS)
+    named = set()
+    for context in FACTS:
+        found = memory.explain(", ".join(context))
+        assert found.fate == "held" and not found.undecided and found.token == FACTS[context]
+        assert found.holding == named_by_certificates(memory, context, entries=False)
+        assert {each.fate for each in found.ablations if each.token is not None} <= {"lost"}
+        assert all(each.token != found.token for each in found.ablations)
+        named |= set(found.holding)
+    assert named
+
+
+def test_the_entries_are_those_that_certificates_name():
+    memory = hold_smallest(read_facts(FACTS).task)
+    found = memory.explain(["Peru", "river"], entries=True)
+    assert found.holding == named_by_certificates(memory, ("Peru", "river"), entries=True) != []
+    assert all(each.kind == "entry" for each in found.ablations) and "entries that are not 0" in found.headline()
+
+
+def test_a_fact_that_is_not_held_is_said_not_to_be():
+    memory = memorize(FACTS)
+    model = memory.model
+    spoiled = Model(blocks=model.blocks, W_U=model.W_U[:, ::-1].copy(), W_E=model.W_E, W_pos=model.W_pos)
+    assert explain(spoiled, memory.task, "Peru, river").headline().startswith("NOT HELD: Peru, river -> Amazon")
+
+
+def test_what_is_undecided_is_neither_held_nor_lost():
+    ablations = (Ablation("a", "head", "undecided"), Ablation("b", "head", "lost", "x"), Ablation("c", "head", "held"))
+    found = Explanation(("u", "v"), "w", "undecided", ablations)
+    assert (found.holding, found.undecided) == (["b"], ["a"])
+    assert found.headline() == (
+        "NOT DECIDED: u, v -> w; 1 of 3 heads and neurons lose it when they are set to 0, 1 undecided"
+    )
+
+
+def test_what_is_no_fact_is_refused():
+    memory = memorize(FACTS)
+    for context in ("France, Peru", "France"):
+        with pytest.raises(InputError):
+            memory.explain(context)
+    vectors = VectorTask(np.ones((1, 2, 3)), np.ones((1, 3)), np.ones((1, 1)))
+    with pytest.raises(InputError, match="vectors"):
+        explain(memory.model, vectors, "France, capital")
+
+
+def test_the_command_says_what_the_function_says(tmp_path, capsys):
+    memory = memorize(FACTS, out=tmp_path / "facts")
+    expected = memory.explain("France, capital")
+    assert main(["explain", str(tmp_path / "facts"), "--fact", "France, capital", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == expected.summary()
+    assert main(["explain", str(tmp_path / "facts"), "--fact", "France, capital"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(expected.headline()) and "others" in printed
+    assert main(["explain", str(tmp_path / "facts"), "--fact", "France, mountain"]) == 2

@@ -1,0 +1,115 @@
+"""Rules on whole domains: what follows an input, the automaton with the fewest states, and what is refused."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from constructions.errors import FileFormatError, InputError
+from constructions.tasks.rule import OWN, RuleTask, rule_task
+
+PLAIN = {
+    "max": lambda *tokens: max(tokens),
+    "min": lambda *tokens: min(tokens),
+    "first": lambda *tokens: tokens[0],
+    "last": lambda *tokens: tokens[-1],
+    "sum": lambda *tokens: sum(tokens) % 3,
+}
+
+
+def all_inputs(task):
+    return task.contexts_at(np.arange(task.n_contexts))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("tokens, length", [(1, 1), (1, 3), (2, 1), (5, 3)])
+def test_a_rule_and_the_function_of_it_answer_alike_on_the_whole_domain(name, tokens, length):
+    modulus = {"modulus": 3} if name == "sum" else {}
+    task = rule_task(name, tokens=tokens, length=length, before=[9], after=[7, 8], **modulus)
+    contexts = all_inputs(task)
+    free = list(product(range(tokens), repeat=length))
+    assert contexts.tolist() == [[9, *each, 7, 8] for each in free]
+    expected = [PLAIN[name](*each) for each in free]
+    assert task.labels_of(contexts).tolist() == expected
+    own = rule_task(
+        lambda inputs: np.array([PLAIN[name](*map(int, row)) for row in inputs]),
+        tokens=tokens, length=length, before=[9], after=[7, 8],
+    )  # fmt: skip
+    assert own.rule == OWN and own.labels_of(contexts).tolist() == expected
+    assert all(len(a) <= len(b) for a, b in zip(own.steps, task.steps, strict=True))
+
+
+def test_beginnings_with_the_same_ends_become_one_state():
+    task = rule_task(lambda inputs: (inputs.sum(axis=1) > 5).astype(np.int64), tokens=4, length=3)
+    assert [len(steps) for steps in task.steps] == [1, 4, 5]  # sums above 5 need no telling apart
+
+
+def test_a_task_is_read_as_it_was_written(tmp_path):
+    task = rule_task("sum", tokens=4, length=2, after=[4], modulus=5)
+    task.save(tmp_path / "task.npz")
+    found = RuleTask.load(tmp_path / "task.npz")
+    assert found.sha256() == task.sha256() and found.origin == "rule: sum mod 5" and found.n_contexts == 16
+    assert found.labels_of(all_inputs(task)).tolist() == task.labels_of(all_inputs(task)).tolist()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rule": "min"},
+        {"rule": "sum mod 04"},
+        {"rule": "sum mod 0"},
+        {"rule": "median"},
+        {"rule": 3},
+        {"reads": np.array([0, 2])},
+        {"reads": np.array([1, 0])},
+        {"answers": np.array([0, 1, 2])},
+        {"answers": np.array([1, 0, 2, 3])},
+        {"answers": np.array([0, 1, 2, 3.0])},
+        {"tokens": (np.arange(4), np.array([0, 2, 1, 3]))},
+        {"tokens": (np.arange(4),)},
+        {"tokens": (np.arange(4), np.arange(-1, 3))},
+        {"steps": (np.arange(4)[None], np.zeros((4, 4), dtype=np.int64))},
+        {"steps": (np.arange(1, 5)[None], np.maximum.outer(np.arange(4), np.arange(4)))},
+        {"steps": (np.arange(4)[None], np.full((4, 4), 9))},
+    ],
+)
+def test_what_is_not_the_automaton_of_its_name_is_refused(change):
+    task = rule_task("max", tokens=4, length=2)
+    fields = {name: getattr(task, name) for name in ("rule", "tokens", "reads", "steps", "answers")}
+    with pytest.raises(InputError):
+        RuleTask(**{**fields, **change})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"rule": "median"},
+        {"tokens": 0},
+        {"length": 0},
+        {"length": 40},
+        {"modulus": 3},
+        {"rule": "sum", "modulus": 0},
+        {"rule": lambda inputs: inputs},
+        {"rule": lambda inputs: inputs[:, 0] * 0.5},
+        {"rule": lambda inputs: inputs[:, 0] - 1},
+        {"rule": lambda inputs: inputs[:, 0], "tokens": 64, "length": 5},
+    ],
+)
+def test_a_rule_or_a_size_that_makes_no_domain_is_refused(given):
+    with pytest.raises(InputError):
+        rule_task(**{"rule": "max", "tokens": 4, "length": 2, **given})
+
+
+def test_an_input_outside_of_the_domain_has_no_label():
+    with pytest.raises(InputError, match="position 2"):
+        rule_task("max", tokens=4, length=2, after=[5]).labels_of(np.array([[0, 1, 4]]))
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    arrays = rule_task("max", tokens=2, length=2).arrays()
+    for change in ({"tokens_2": np.arange(2)}, {"rule": np.arange(2)}, {"labels": np.arange(2)}):
+        with pytest.raises(FileFormatError):
+            RuleTask.from_arrays(tmp_path, {**arrays, **change})
+    del arrays["answers"]
+    with pytest.raises(FileFormatError):
+        RuleTask.from_arrays(tmp_path, arrays)

@@ -1,0 +1,106 @@
+"""Mutants of what is proved on whole domains: each slack, each direction and each count, dropped or turned around."""
+
+from tests.mutants import Mutant
+
+SEPARABLE = "verify/domains/separable.py"
+SUMS = "tests/verify/domains/test_separable.py"
+COUNTS = "verify/certificates/counts.py"
+READER = "verify/independent/rule_counts.py"
+READ = "tests/verify/independent/test_rule_counts.py tests/verify/certificates/test_domain.py"
+
+
+def sums(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant(SEPARABLE, original, mutated, SUMS, why)
+
+
+MUTANTS = [
+    sums("down(bound - 2.0 * gamma(length + 2) * np.abs(bound))", "bound", "sums of leads round for nothing"),
+    sums("np.where(np.abs(lower) <= _LARGEST, lower, -np.inf)", "lower", "leads so large that a sum overflows count"),
+    sums("-lead.upper() if of_rivals", "-lead.lower() if of_rivals", "the leads of rivals are bounded from above"),
+    sums("else lead.lower()", "else lead.midpoint", "leads have no radius"),
+    sums("np.minimum.reduceat(sums", "np.maximum.reduceat(sums", "the largest lead of an end stands for the least"),
+    sums("if (cell.least_right[0] > 0.0).all():", "if (cell.least_right[0] > 0.0).any():", "one rival is enough"),
+    sums(
+        "self.least_right[layer][state] > 0.0).all(axis=1)",
+        "self.least_right[layer][state] > 0.0).any(axis=1)",
+        "a beginning is right where one rival is behind",
+    ),
+    sums(".any(axis=1) & ~right", ".any(axis=1)", "an input may be right and wrong"),
+    sums(
+        "(beginnings.wrong + self.least_wrong[layer][state] > 0.0)",
+        "(beginnings.wrong > 0.0)",
+        "a beginning is wrong whatever follows",
+    ),
+    sums(
+        "steps = [*task.steps[:-1], task.steps[-1][:, [place]]]", "steps = [*task.steps]", "every last token is judged"
+    ),
+    sums("* (values + tables.direct(last))", "* values", "the last position brings nothing by itself"),
+    Mutant(
+        "verify/domains/attention_tables.py",
+        "[score / root for score in",
+        "[score * 1 for score in",
+        "tests/verify/domains/test_attention_tables.py",
+        "scores are not scaled",
+    ),
+    Mutant(
+        "verify/domains/tally.py",
+        "least > upper.max(axis=1)",
+        "least >= upper.max(axis=1)",
+        "tests/verify/domains/test_tally.py",
+        "a tie is right",
+    ),
+    Mutant(
+        "verify/domains/tally.py",
+        "most <= lower.max(axis=1)",
+        "most <= upper.max(axis=1)",
+        "tests/verify/domains/test_tally.py",
+        "an input is wrong that may be right",
+    ),
+    Mutant(
+        "verify/domains/sweep.py",
+        "numerator + part[0][s][token], denominator + part[1][s][token]",
+        "numerator + part[0][s][token], denominator",
+        "tests/verify/domains/test_sweep.py",
+        "the mass of later positions is forgotten",
+    ),
+    Mutant(
+        "verify/domains/rule_answers.py",
+        "is_open[np.delete(rows, left)] = False",
+        "pass",
+        "tests/verify/domains/test_rule_answers.py",
+        "an input is counted on every rung",
+    ),
+    Mutant(
+        COUNTS,
+        "right >= held and wrong >= others",
+        "right >= held",
+        "tests/verify/certificates/test_counts.py",
+        "wrong ones are not counted",
+    ),
+    Mutant(
+        COUNTS,
+        "contexts - wrong < held",
+        "contexts - wrong <= held",
+        "tests/verify/certificates/test_counts.py",
+        "what is true is refuted",
+    ),
+    Mutant(
+        "constructions/tasks/rule.py",
+        "        if not same:",
+        "        if False:",
+        "tests/constructions/tasks/test_rule.py",
+        "a rule has another automaton than its name",
+    ),
+    Mutant(
+        "verify/independent/plain_rule.py",
+        "if not own and _named(rule, tokens, reads) != (steps, answers):",
+        "if not own and _named(rule, tokens, reads) is None:",
+        "tests/verify/independent/test_plain_rule.py",
+        "the reader believes the name of a rule",
+    ),
+    Mutant(
+        READER, "if all(x > slack for x in least):", "if any(x > slack for x in least):", READ, "one rival is enough"
+    ),
+    Mutant(READER, "list(map(min, *sums))", "list(map(max, *sums))", READ, "the largest lead stands for the least"),
+    Mutant(READER, "elif any(x < -slack for x in so_far):", "else:", READ, "what is not right is wrong"),
+]

@@ -1,0 +1,145 @@
+"""Mutants of what is read from elsewhere: an option, a size or a name that is no longer looked at."""
+
+from tests.mutants import Mutant
+
+GPT2 = "tests/byheart/hosts/test_gpt2.py"
+READING = "tests/byheart/hosts/test_reading.py"
+KNOWN = "tests/byheart/hosts/test_known_options.py"
+
+
+def gpt2(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("byheart/hosts/gpt2.py", original, mutated, GPT2, f"of GPT-2, {why}")
+
+
+def lens(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("byheart/hosts/transformer_lens.py", original, mutated, READING, f"of TransformerLens, {why}")
+
+
+def own(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("byheart/hosts/huggingface.py", original, mutated, READING, f"of our own export, {why}")
+
+
+def known(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("byheart/hosts/known_options.py", original, mutated, KNOWN, why)
+
+
+def read(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("byheart/hosts/reading.py", original, mutated, READING, f"of our own options, {why}")
+
+
+MUTANTS = [
+    known("elif name not in read and name not in unread:", "elif False:", "an option that nobody knows is read over"),
+    known(
+        "if not any(flag == isinstance(usual, bool) and config[name] == usual for usual in only[name]):",
+        "if False:",
+        "an option may say what no block computes",
+    ),
+    known("flag == isinstance(usual, bool) and ", "", "a number is a truth value"),
+    gpt2("    require_known_options(config, read=_READ, unread=_UNREAD, only=_ONLY)\n", "", "no option is refused"),
+    gpt2(
+        "if alias in config and options.setdefault(name, config[alias]) != config[alias]:",
+        "if False:",
+        "other names of a size are not read",
+    ),
+    gpt2(
+        "if alias in config and options.setdefault(name, config[alias]) != config[alias]:",
+        "if alias in config and options.setdefault(name, config[alias]) is None:",
+        "two names of a size may differ",
+    ),
+    gpt2(
+        "if type(options[name]) is not int or options[name] < least:",
+        "if options[name] < least:",
+        "a number of layers may be no integer",
+    ),
+    gpt2('(("n_head", 1), ("n_layer", 0))', '(("n_head", 0), ("n_layer", 0))', "there may be no head"),
+    gpt2("        if type(options[name]) is not bool:", "        if False:", "0 is a truth value"),
+    gpt2("if other := sorted(set(config.get", "if False and sorted(set(config.get", "any architecture is GPT-2"),
+    gpt2("    if len(given) < len(weights):", "    if False:", "a tensor may be given twice"),
+    gpt2('options["layer_norm_epsilon"])', 'float(options["layer_norm_epsilon"]))', "an epsilon may be a text"),
+    gpt2('        _require_size(options, "n_inner", neurons.d_mlp)\n', "", "the number of neurons is not compared"),
+    gpt2(
+        'if "lm_head.weight" not in given and not options["tie_word_embeddings"]:',
+        "if False:",
+        "a readout that is missing is the embeddings",
+    ),
+    gpt2(
+        'if options["tie_word_embeddings"] and not np.array_equal(W_U, W_E):',
+        "if False:",
+        "a readout may differ from the embeddings that it is said to be",
+    ),
+    gpt2('    _require_size(options, "n_embd", W_E.shape[1])\n', "", "the width is not compared"),
+    gpt2('    _require_size(options, "vocab_size", W_E.shape[0])\n', "", "the vocabulary is not compared"),
+    gpt2('("n_positions", "n_ctx")', '("n_ctx",)', "the number of positions is not compared"),
+    lens("    require_known_options(config, read=_READ, unread=_UNREAD, only=_ONLY)\n", "", "no option is refused"),
+    lens("        if type(config.get(name, True)) is not bool:", "        if False:", "0 is a truth value"),
+    lens(
+        "if config.get(name) is not None and type(config[name]) is not int:", "if False:", "2.0 is a number of layers"
+    ),
+    lens("if config.get(name) not in (*unset, found):", "if False:", "sizes are not compared"),
+    lens(
+        '        _require_size(config, "d_head", attention.d_qk, f"{place}.attn.W_Q")\n',
+        "",
+        "the width that scales the scores is not that of the queries",
+    ),
+    lens(
+        '        _require_size(config, "d_head", attention.d_head, f"{place}.attn.W_V")\n',
+        "",
+        "the width of the values is not compared",
+    ),
+    lens(
+        '        _require_size(config, "n_heads", attention.n_heads, f"{place}.attn.W_Q")\n',
+        "",
+        "heads are not counted",
+    ),
+    lens(
+        "    if scale == -1.0:  # what", "    if scale <= 0:  # what", "a scale of 0 or below is the root of the width"
+    ),
+    lens('config.get("eps", 1e-5)', 'float(config.get("eps", 1e-5))', "an epsilon may be a text"),
+    own("if canonical_json(given[name]) != canonical_json(value):", "if False:", "names and shapes are not compared"),
+    own(
+        "    require_known_options(config, read=only, unread=UNREAD_IN_TRANSFORMERS, only=ONLY_IN_TRANSFORMERS)\n",
+        "",
+        "no option is refused",
+    ),
+    read(
+        "        if canonical_json(options[name]) != canonical_json(expected[name]):",
+        "        if False:",
+        "none counts",
+    ),
+    read(
+        "    require_known_options(options, read=expected, unread=(), only={})\n",
+        "    options = {n: v for n, v in options.items() if n in expected}\n",
+        "unknown ones are left out",
+    ),
+    read(
+        'huggingface.model_of if config.get("model_type") == "byheart" else _of_options',
+        "_of_options",
+        "those of an export are not",
+    ),
+    read(
+        "            if unknown := sorted(set(exact) - set(model.tensors())):",
+        "            if unknown := []:",
+        "a tensor may belong to no block",
+    ),
+    Mutant(
+        "byheart/memory.py",
+        "right = bool(len(at)) and margin > 0.0 and bool(task.modes(at[:1])[0, best])",
+        "right = bool(len(at))",
+        "tests/byheart/test_memory.py",
+        "an answer that is proved wrong is called held",
+    ),
+    Mutant(
+        "byheart/hosts/certify.py",
+        "tensors[theirs].T if theirs in linear else tensors[theirs]",
+        "tensors[theirs]",
+        "tests/byheart/hosts/test_certify.py",
+        "linear maps of torch are read as they are stored",
+    ),
+    Mutant(
+        "byheart/hosts/certify.py",
+        "if left := sorted(set(parameters) - set(names.values())):",
+        "if left := []:",
+        "tests/byheart/hosts/test_certify.py",
+        "names may leave out a tensor",
+    ),
+]

@@ -1,0 +1,182 @@
+"""Certificates about domains: true of every input, written, read and checked by two readers, and attacked."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from constructions.errors import ByheartError, FileFormatError, InputError, TamperedError
+from constructions.models.model import Model
+from constructions.tasks.criterion import Criterion
+from constructions.tasks.rule import rule_task
+from tests.domains import max_of_four, one_attention, truth
+from verify.certificates.certificate import DOMAIN, Certificate, Statement
+from verify.certificates.domain import certify_domain, load_rule, subject_of_rule
+from verify.certificates.memorization import check_memorization, load_subject
+from verify.independent.checker import check_independently
+
+both = pytest.mark.parametrize("check", [check_memorization, check_independently])
+
+
+def written(folder, model, task, criterion=None, **options):
+    folder.mkdir(exist_ok=True)
+    proved = certify_domain(model, task, criterion, **options)
+    model.save(folder / "model.safetensors")
+    task.save(folder / "task.npz")
+    proved.save(folder)
+    return proved
+
+
+def restated(folder, **changes):
+    """The same certificate with other fields of its statement or subject, and a digest that fits."""
+    found = Certificate.load(folder)
+    values = {**found.answers.values, **{name: changes.pop(name) for name in ("held", "wrong") if name in changes}}
+    changed = dataclasses.replace(found, statements=(Statement(DOMAIN, "", values),), **changes)
+    changed.save(folder)
+    return changed
+
+
+@both
+@pytest.mark.parametrize("seed, heads", [(0, 1), (1, 1), (2, 1), (3, 2), (4, 3), (5, 1)])
+def test_both_readers_prove_what_is_true_of_every_input(tmp_path, check, seed, heads):
+    model, task = one_attention(np.random.default_rng(seed), heads=heads, largest_length=3)
+    right, wrong = truth(model, task)
+    proved = written(tmp_path / "folder", model, task)
+    values = proved.certificate.answers.values
+    assert (values["held"], values["wrong"]) == (len(right), len(wrong)) and len(right) + len(wrong) == task.n_contexts
+    report = check(tmp_path / "folder")
+    assert report.checks[0].verdict.value == "PROVED"
+    assert report.verdict.value == ("REFUTED" if wrong else "PROVED")
+    assert report.headline() == proved.certificate.headline()
+
+
+@both
+def test_the_first_line_says_whole_only_of_the_whole(tmp_path, check):
+    task = rule_task("max", tokens=8, length=4)
+    whole = written(tmp_path / "whole", max_of_four(), task)
+    assert whole.certificate.headline() == "HELD, PROVED: all 4096 inputs; the rule is max of 4 tokens"
+    assert check(tmp_path / "whole").headline() == whole.certificate.headline()
+    model = max_of_four(sharpness=0.8)
+    part = written(tmp_path / "part", model, task)
+    wrong = part.certificate.answers.values["wrong"]
+    assert wrong > 0
+    expected = f"at least {4096 - wrong} of 4096 inputs; {wrong} proved wrong; the rule is max of 4 tokens"
+    assert part.certificate.headline() == f"HELD IN PART, PROVED: {expected}"
+    for count, words in ((4096 - wrong, "AS ASKED, PROVED"), (4096 - wrong + 1, "NOT AS ASKED")):
+        asked = Criterion.at_least(count)
+        assert check(tmp_path / "part", asked).headline().startswith(f"{words}: {expected}")
+        assert certify_domain(model, task, asked).certificate.headline().startswith(f"{words}: {expected}")
+    two = Model(blocks=model.blocks * 2, W_U=model.W_U, W_E=model.W_E, W_pos=model.W_pos)
+    nothing = written(tmp_path / "nothing", two, task, climbs=0)
+    assert nothing.certificate.headline().startswith("NOT DECIDED: at least 0 of 4096")
+
+
+@both
+def test_forged_counts_are_refused(tmp_path, check):
+    model, task = max_of_four(sharpness=0.8), rule_task("max", tokens=8, length=4)
+    folder = tmp_path / "folder"
+    values = written(folder, model, task).certificate.answers.values
+    wrong = values["wrong"]
+    restated(folder, held=4096 - wrong + 1, wrong=0)
+    assert check(folder).verdict.value == "REFUTED"
+    assert check(folder).headline() == "THE CERTIFICATE IS FALSE: domain"
+    restated(folder, held=0, wrong=wrong + 1)
+    assert check(folder).checks[0].verdict.value == "REFUTED"
+    restated(folder, held=5, wrong=1)
+    assert check(folder).checks[0].verdict.value == "PROVED"
+
+
+@both
+def test_a_swapped_rule_is_tampering_or_another_certificate(tmp_path, check):
+    model, task = max_of_four(), rule_task("max", tokens=8, length=4)
+    folder = tmp_path / "folder"
+    written(folder, model, task)
+    other = rule_task("min", tokens=8, length=4)
+    other.save(folder / "task.npz")
+    with pytest.raises(TamperedError, match="rule"):
+        check(folder)
+    restated(folder, subject=subject_of_rule(model, other))
+    assert check(folder).checks[0].verdict.value == "REFUTED"
+    # The automaton of the minimum under the name of the maximum.
+    arrays = {**other.arrays(), "rule": np.array("max")}
+    np.savez(folder / "task.npz", **arrays)
+    with pytest.raises(FileFormatError):
+        check(folder)
+    smaller = rule_task("max", tokens=7, length=4)
+    smaller.save(folder / "task.npz")
+    with pytest.raises(TamperedError):
+        check(folder)
+
+
+@both
+def test_another_model_or_sizes_are_tampering(tmp_path, check):
+    model, task = max_of_four(), rule_task("max", tokens=8, length=4)
+    folder = tmp_path / "folder"
+    written(folder, model, task)
+    subject = Certificate.load(folder).subject
+    for name in ("outputs", "parameters", "context_length"):
+        sizes = {**subject.sizes, name: 5}
+        restated(folder, subject=dataclasses.replace(subject, sizes=sizes))
+        with pytest.raises(TamperedError):
+            check(folder)
+    restated(folder, subject=dataclasses.replace(subject, origin="rule: min"))
+    with pytest.raises(TamperedError):
+        check(folder)
+    restated(folder, subject=subject)
+    max_of_four(sharpness=1.0).save(folder / "model.safetensors")
+    with pytest.raises(TamperedError, match="model"):
+        check(folder)
+
+
+@both
+def test_a_model_that_cannot_read_the_domain_or_answer_it_is_refused(tmp_path, check):
+    model = max_of_four()
+    folder = tmp_path / "folder"
+    others = [rule_task("max", tokens=9, length=2), rule_task("max", tokens=3, length=5)]
+    for task in (*others, rule_task("sum", tokens=2, length=2, after=[8])):
+        with pytest.raises(InputError):
+            certify_domain(model, task)
+        written(folder, model, rule_task("max", tokens=8, length=4))
+        task.save(folder / "task.npz")
+        size = {"contexts": task.n_contexts, "held": 0, "wrong": 0}
+        changed = dataclasses.replace(
+            Certificate.load(folder), subject=subject_of_rule(model, task), statements=(Statement(DOMAIN, "", size),)
+        )
+        changed.save(folder)
+        with pytest.raises(FileFormatError, match="fit"):
+            check(folder)
+
+
+@both
+def test_a_mean_is_not_asked_of_a_domain(tmp_path, check):
+    model, task = max_of_four(), rule_task("max", tokens=8, length=2)
+    written(tmp_path / "folder", model, task)
+    mean = Criterion.at_most(0.1)
+    for ask in (lambda: check(tmp_path / "folder", mean), lambda: certify_domain(model, task, mean)):
+        with pytest.raises(InputError, match="mean"):
+            ask()
+
+
+@both
+def test_huge_weights_prove_nothing_false(tmp_path, check):
+    for number, power in enumerate((200.0, 308.0)):
+        model = max_of_four()
+        huge = Model(blocks=model.blocks, W_U=model.W_U * 10.0**power, W_E=model.W_E, W_pos=model.W_pos)
+        task = rule_task("max", tokens=8, length=2)
+        proved = written(tmp_path / str(number), huge, task)
+        right, wrong = truth(huge, task)
+        values = proved.certificate.answers.values
+        assert values["held"] <= len(right) and values["wrong"] <= len(wrong)
+        assert check(tmp_path / str(number)).checks[0].verdict.value in ("PROVED", "UNDECIDED")
+
+
+def test_a_list_and_a_rule_are_not_taken_for_each_other(tmp_path):
+    model, task = max_of_four(), rule_task("max", tokens=8, length=2)
+    folder = tmp_path / "folder"
+    certificate = written(folder, model, task).certificate
+    assert load_rule(folder, certificate)[1].sha256() == task.sha256()
+    with pytest.raises(InputError, match="rule"):
+        load_subject(folder, certificate)
+    listed = dataclasses.replace(certificate.subject, origin="own")
+    with pytest.raises(ByheartError):
+        dataclasses.replace(certificate, subject=listed)

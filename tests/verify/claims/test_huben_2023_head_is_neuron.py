@@ -1,0 +1,67 @@
+"""Heads are certified to be neurons; other heads, and masks that leak more, are not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from constructions.claims import huben_2023_head_is_neuron as builder
+from constructions.claims.huben_2023_head_is_neuron import CLAIM
+from constructions.errors import InputError
+from verify.claims import huben_2023_head_is_neuron as audit
+from verify.claims.audit import Audit
+from verify.verdict import Verdict
+
+
+def test_the_verdict_is_confirmed():
+    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
+
+
+@pytest.mark.slow
+def test_the_verdict_is_confirmed_at_full_length():
+    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
+
+
+def spoil(monkeypatch, name, change):
+    original = getattr(audit, name)
+    monkeypatch.setattr(audit, name, lambda *args, **options: change(original(*args, **options)))
+
+
+def with_tensor(model, tensor, change):
+    head = model.blocks[0]
+    return replace(model, blocks=(replace(head, **{tensor: change(getattr(head, tensor).copy())}),))
+
+
+@pytest.mark.parametrize("tensor", ["W_Q", "W_K", "W_V", "W_O"])
+def test_a_head_with_other_weights_is_no_neuron(monkeypatch, tensor):
+    spoil(monkeypatch, "neurons_as_heads", lambda model: with_tensor(model, tensor, lambda maps: 2 * maps))
+    assert audit._exact_unit(12, 3, 6, same=True).verdict is Verdict.REFUTED
+    assert audit._silu(5, 2, 3).verdict is Verdict.UNDECIDED
+
+
+def test_a_null_token_with_a_value_is_noticed(monkeypatch):
+    def loud(model):
+        W_E = model.W_E.copy()
+        W_E[0, 0] += 1
+        return replace(model, W_E=W_E)
+
+    spoil(monkeypatch, "neurons_as_heads", loud)
+    assert audit._exact_unit(12, 3, 6, same=True).verdict is Verdict.REFUTED
+    assert audit._silu(5, 2, 3).verdict is Verdict.UNDECIDED
+
+
+def test_a_mask_that_is_too_weak_is_refuted(monkeypatch):
+    original = audit.masked_neuron
+    monkeypatch.setattr(audit, "masked_neuron", lambda *args, mask, **sizes: original(*args, mask=mask - 2, **sizes))
+    assert audit._mask(5, (6, 12)).verdict is Verdict.REFUTED
+
+
+def test_a_mask_of_two_dimensions_is_what_is_certified():
+    for length in (1, 2, 7):
+        model = builder.masked_neuron([[1], [2]], [1], length=length, mask=5)
+        assert (model.blocks[0].d_qk, model.blocks[0].d_head, model.n_ctx) == (2, 1, length + 1)
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match="gates, values and outputs have shapes"):
+        builder.neurons_as_heads(np.ones((2, 3)), np.ones((1, 2)), np.ones((1, 3)), np.ones((1, 1)))

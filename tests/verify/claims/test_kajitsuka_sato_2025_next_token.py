@@ -1,0 +1,52 @@
+"""Next tokens are certified for several lengths, and not where a label is missed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from constructions.claims.kajitsuka_sato_2025_next_token import CLAIM
+from constructions.errors import InputError
+from verify.claims import kajitsuka_sato_2025_next_token as audit
+from verify.claims.audit import Audit
+from verify.verdict import Verdict
+
+
+def test_the_verdict_is_confirmed():
+    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
+
+
+@pytest.mark.slow
+def test_the_verdict_is_confirmed_at_full_length():
+    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
+
+
+def test_labels_that_are_moved_are_refuted(monkeypatch):
+    original = audit.sequence_network
+    monkeypatch.setattr(
+        audit, "sequence_network", lambda c, labels, **options: original(c, np.roll(labels, 1), **options)
+    )
+    assert audit._few(16, more=False).verdict is Verdict.REFUTED
+    assert audit._lengths(12, (4, 8)).verdict is Verdict.REFUTED
+
+
+def test_more_entries_than_facts_are_not_called_fewer():
+    assert audit._few(16, more=False).verdict is Verdict.PROVED
+    assert audit._few(16, more=True).verdict is Verdict.REFUTED
+
+
+def test_contexts_that_repeat_are_not_judged(monkeypatch):
+    monkeypatch.setattr(audit, "drawn", lambda length, facts: (np.zeros((facts, length), dtype=int), np.arange(facts)))
+    with pytest.raises(InputError, match="some occur more than once"):
+        audit._few(4, more=False)
+
+
+def test_codes_longer_than_stated_are_refuted(monkeypatch):
+    original = audit._judged
+
+    def longer(length, facts):
+        words, values = original(length, facts)
+        return replace(words, code_bits=words.code_bits + 9), values
+
+    monkeypatch.setattr(audit, "_judged", longer)
+    assert audit._lengths(12, (4, 8)).verdict is Verdict.REFUTED

@@ -1,0 +1,70 @@
+"""Exact laws are certified, and none that are missed; sums that know no order are told."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from flint import arb, arb_mat
+
+from constructions.claims.madden_2024_lower import CLAIM, exact_laws_model
+from constructions.claims.zhang_2017_theorem import exact, random_contexts
+from verify.claims import madden_2024_lower as audit
+from verify.claims.audit import Audit
+from verify.verdict import Verdict
+
+
+def test_the_verdict_is_confirmed():
+    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
+
+
+@pytest.mark.slow
+def test_the_verdict_is_confirmed_at_full_length():
+    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
+
+
+def instance():
+    contexts = random_contexts(tokens=3, length=3, facts=9, seed=1)
+    log_odds = audit.drawn_log_odds(tokens=3, facts=9)
+    return exact_laws_model(contexts, log_odds, 3), contexts, log_odds
+
+
+@pytest.mark.parametrize("tensor", ["b_in", "W_out", "b_out"])
+def test_a_model_with_one_entry_changed_is_refuted(tensor):
+    model, contexts, log_odds = instance()
+    assert audit._reached(model, contexts, log_odds).verdict is Verdict.PROVED
+    changed = getattr(model.blocks[1], tensor).copy()
+    changed.flat[-1] += 1
+    spoiled = replace(model, blocks=(model.blocks[0], replace(model.blocks[1], **{tensor: changed})))
+    assert audit._reached(spoiled, contexts, log_odds).verdict is Verdict.REFUTED
+
+
+def test_a_neuron_more_is_a_number_more_and_refuted():
+    model, contexts, log_odds = instance()
+    block = model.blocks[1]
+    wider = replace(
+        block,
+        W_in=np.hstack([block.W_in, exact([[1]])]),
+        b_in=np.concatenate([block.b_in, exact([0])]),
+        W_out=np.vstack([block.W_out, exact([[0, 0]])]),
+    )
+    assert (
+        audit._reached(replace(model, blocks=(model.blocks[0], wider)), contexts, log_odds).verdict is Verdict.REFUTED
+    )
+
+
+def test_laws_of_other_contexts_are_not_those():
+    model, contexts, log_odds = instance()
+    assert audit._reached(model, contexts[::-1].copy(), log_odds).verdict is Verdict.REFUTED
+
+
+def test_dependent_neurons_give_no_rank(monkeypatch):
+    monkeypatch.setattr(audit, "analytic_neurons", lambda count: arb_mat([[arb(1)] * count] * count))
+    assert audit._analytic(3).verdict is not Verdict.PROVED
+
+
+def test_weights_that_miss_the_laws_are_not_confirmed(monkeypatch):
+    made = CLAIM.construct(facts=16)
+    block = made.model.blocks[1]
+    louder = replace(made.model, blocks=(made.model.blocks[0], replace(block, b_out=block.b_out + 1e-3)))
+    monkeypatch.setattr(type(CLAIM), "construct", lambda _: replace(made, model=louder))
+    assert audit._rounded().verdict is Verdict.UNDECIDED

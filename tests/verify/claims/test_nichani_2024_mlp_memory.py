@@ -1,0 +1,61 @@
+"""Counts of neurons are those of the layer that is described, and other layers are noticed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from constructions.claims.nichani_2024_mlp_memory import CLAIM, neuron_memory
+from constructions.errors import InputError
+from verify.claims import nichani_2024_mlp_memory as audit
+from verify.claims.audit import Audit
+from verify.verdict import Verdict
+
+SMALL = {"neurons": 128, "degree": 2, "activation": "polynomial", "draws": 1, "all_stored": True}
+
+
+def test_the_verdict_is_confirmed():
+    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
+
+
+@pytest.mark.slow
+def test_the_verdict_is_confirmed_at_full_length():
+    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
+
+
+def test_fewer_neurons_do_not_store_them():
+    assert audit._neurons("quadratic", **SMALL).verdict is Verdict.PROVED
+    assert audit._neurons("quadratic", **{**SMALL, "neurons": 16}).verdict is Verdict.REFUTED
+    assert audit._neurons("quadratic", **{**SMALL, "degree": 1}).verdict is Verdict.REFUTED
+
+
+def test_what_is_stored_is_not_called_missed():
+    assert audit._neurons("quadratic", **{**SMALL, "all_stored": False}).verdict is Verdict.REFUTED
+
+
+def test_a_matrix_that_stores_all_is_not_called_short(monkeypatch):
+    assert audit._matrix(1).verdict is Verdict.PROVED
+    original = audit.random_associations
+    monkeypatch.setattr(audit, "random_associations", lambda width, count, **seed: original(128, count, **seed))
+    assert audit._matrix(1).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda made, g: (replace(made, memory=2 * made.memory), g),
+        lambda made, g: (replace(made, inputs=made.inputs + 1), g),
+        lambda made, g: (replace(made, labels=np.zeros_like(made.labels)), g),
+        lambda made, g: (replace(made, outputs=2 * made.outputs), g),
+        lambda made, g: (made, g + 1),
+    ],
+)
+def test_another_layer_is_refuted(monkeypatch, change):
+    monkeypatch.setattr(audit, "neuron_memory", lambda **sizes: change(*neuron_memory(**sizes)))
+    assert audit._neurons("quadratic", **SMALL).verdict is Verdict.REFUTED
+
+
+def test_sizes_out_of_range_are_refused():
+    for change in ({"width": 0}, {"degree": 4}, {"activation": "gelu"}):
+        with pytest.raises(InputError, match="out of range"):
+            neuron_memory(**{"width": 4, "neurons": 4, "count": 4, "degree": 1, "activation": "relu", **change})

@@ -1,0 +1,91 @@
+"""The audit certifies the networks of Zhang et al., and nothing that misses a value."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from constructions.claims.zhang_2017_theorem import CLAIM, exact, interpolating_network
+from constructions.errors import HypothesisError, InputError
+from verify.claims import zhang_2017_theorem as audit
+from verify.claims.audit import Audit
+from verify.forward.rationals import exact_network_logits
+from verify.verdict import Verdict
+
+
+def test_the_verdict_is_confirmed():
+    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
+
+
+@pytest.mark.slow
+def test_the_verdict_is_confirmed_at_full_length():
+    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
+
+
+def network_and_values(offset: bool):
+    points, values = audit.drawn(count=9, width=2, outputs=1)
+    return interpolating_network(points, values, offset=offset), points, values
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("tensor", ["W_in", "b_in", "W_out"])
+def test_a_network_with_one_entry_changed_is_refuted(offset, tensor):
+    model, points, values = network_and_values(offset)
+    assert audit._represents(model, points, values, offset=offset).verdict is Verdict.PROVED
+    block = model.blocks[0]
+    changed = getattr(block, tensor).copy()
+    changed.flat[0] += 1
+    spoiled = replace(model, blocks=(replace(block, **{tensor: changed}),))
+    assert audit._represents(spoiled, points, values, offset=offset).verdict is Verdict.REFUTED
+
+
+def test_values_at_other_points_are_not_those_of_the_statement():
+    model, points, values = network_and_values(False)
+    moved = points + 1
+    assert audit._represents(model, moved, values, offset=False).verdict is Verdict.REFUTED
+
+
+def test_neurons_that_read_in_several_directions_are_not_counted_as_one():
+    block = network_and_values(False)[0].blocks[0]
+    W_in = block.W_in.copy()
+    W_in[:, 0] = -W_in[:, 0]
+    assert audit.chosen_numbers(replace(block, W_in=W_in)) is None
+
+
+def test_more_weights_than_printed_are_refuted():
+    model, points, values = network_and_values(False)
+    block = model.blocks[0]
+    wider = replace(
+        block,
+        W_in=np.hstack([block.W_in, block.W_in[:, :1]]),
+        b_in=np.concatenate([block.b_in, block.b_in[:1]]),
+        W_out=np.vstack([block.W_out, exact([[0]])]),
+    )
+    spoiled = replace(model, blocks=(wider,))
+    assert (exact_network_logits(spoiled, np.arange(9)[:, None])) == exact_network_logits(model, np.arange(9)[:, None])
+    assert audit._represents(spoiled, points, values, offset=False).verdict is Verdict.REFUTED
+
+
+def test_equal_points_and_outputs_that_do_not_fit_are_refused():
+    with pytest.raises(HypothesisError, match="distinct points, but two that are equal"):
+        interpolating_network(np.array([[1, 2], [1, 2]]), [[1], [2]], offset=True)
+    with pytest.raises(InputError, match=r"3 outputs, expected \[n, d\]"):
+        interpolating_network(np.array([[1, 2], [2, 2]]), [[1], [2], [3]], offset=True)
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_equal_values_and_a_single_point_are_met(offset):
+    for count in (1, 4):
+        points = np.arange(count)[:, None]
+        model = interpolating_network(points, [[7]] * count, offset=offset)
+        assert exact_network_logits(model, points).entries() == [7] * count
+
+
+def test_contexts_that_are_not_held_are_not_confirmed(monkeypatch):
+    made = CLAIM.construct()
+    block = made.model.blocks[1]
+    spoiled = replace(
+        made, model=replace(made.model, blocks=(made.model.blocks[0], replace(block, W_out=-block.W_out)))
+    )
+    monkeypatch.setattr(type(CLAIM), "construct", lambda _: spoiled)
+    assert audit._contexts().verdict is Verdict.UNDECIDED

@@ -1,0 +1,54 @@
+"""Tables of one attention: put together they are the logits of every input."""
+
+import numpy as np
+import pytest
+
+from constructions.errors import InputError
+from constructions.models.blocks import Attention, Normalization
+from constructions.models.model import Model
+from tests.domains import one_attention
+from verify.domains.attention_tables import AttentionTables, is_one_attention
+from verify.forward.in_balls import logits_in_balls, rounded_outwards
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_tables_put_together_enclose_the_logits_of_every_input(seed):
+    model, task = one_attention(np.random.default_rng(seed), heads=1 + seed % 3, largest_length=3)
+    tables = AttentionTables.of(model, task.tokens)
+    contexts = task.contexts_at(np.arange(task.n_contexts))
+    exact = rounded_outwards(logits_in_balls(model, contexts, 256))
+    starts = np.cumsum([0, *(len(tokens) for tokens in task.tokens[:-1])])
+    for row, context in enumerate(contexts):
+        rows = starts + context
+        logits = tables.direct(int(context[-1]))
+        for power, value in zip(tables.powers(int(context[-1])), tables.values, strict=True):
+            chosen = power[rows].reshape(-1, 1)
+            numerator, denominator = chosen[0] * value[rows[0]], chosen[0]
+            for s in range(1, len(rows)):
+                numerator, denominator = numerator + chosen[s] * value[rows[s]], denominator + chosen[s]
+            if float(denominator.lower()[0]) > 0.0:
+                logits = logits + numerator / denominator
+            else:
+                return  # scores so far below the largest that float64 knows nothing of them
+        assert (logits.lower() <= exact.upper()[row]).all() and (exact.lower()[row] <= logits.upper()).all()
+        assert (logits.radius <= 1e-9 * (1.0 + np.abs(exact.midpoint).max() + np.abs(model.W_U).max() * 1e4)).all()
+
+
+def test_other_models_have_no_tables():
+    one = np.ones((1, 1, 1))
+    norm = Normalization("layer", w=np.ones(1))
+    read = {"W_U": np.ones((1, 1)), "W_E": np.ones((1, 1)), "W_pos": np.ones((1, 1))}
+    plain = Attention(one, one, one, one)
+    assert is_one_attention(Model(blocks=(plain,), **read))
+    nothing = np.ones((0, 1, 1))
+    for blocks in (
+        (),
+        (plain, plain),
+        (Attention(one, one, one, one, norm=norm),),
+        (norm,),
+        (Attention(*[nothing] * 4),),
+    ):
+        model = Model(blocks=blocks, **read)
+        assert not is_one_attention(model)
+        with pytest.raises(InputError, match="one attention"):
+            AttentionTables.of(model, [np.arange(1)])

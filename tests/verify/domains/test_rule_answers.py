@@ -1,0 +1,85 @@
+"""Whole domains: the counts are those of every single input, whatever the model, the budgets and an interrupt."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from constructions.errors import InputError
+from constructions.models.model import Model
+from constructions.tasks.rule import rule_task
+from tests.domains import max_of_four, one_attention, quiet, truth
+from verify import strategies
+from verify.domains import rule_answers
+from verify.domains.rule_answers import judge_rule
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("heads", [0, 1, 2])
+def test_every_input_is_decided_as_balls_decide_it(seed, heads):
+    model, task = one_attention(np.random.default_rng(seed), heads=heads, largest_tokens=4, largest_length=3)
+    right, wrong = truth(model, task)
+    found = judge_rule(model, task, progress=quiet)
+    assert (found.right, found.wrong, found.undecided) == (len(right), len(wrong), task.n_contexts - len(right | wrong))
+    assert set(found.wrong_examples) <= wrong and not found.interrupted
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_models_of_any_blocks_are_judged_input_by_input(data):
+    model = data.draw(strategies.models(hostile=data.draw(st.booleans())).filter(lambda model: model.reads_tokens))
+    length = data.draw(st.integers(1, min(2, model.n_ctx)))
+    task = rule_task("max", tokens=min(model.d_vocab, model.d_vocab_out), length=length)
+    right, wrong = truth(model, task)
+    found = judge_rule(model, task, progress=quiet)
+    assert len(right) <= found.right <= task.n_contexts - len(wrong)
+    assert len(wrong) <= found.wrong <= task.n_contexts - len(right)
+    assert not (set(found.wrong_examples) & right)
+
+
+def test_budgets_leave_inputs_undecided_and_counts_true():
+    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=8, length=4)
+    right, wrong = truth(model, task)
+    none = judge_rule(model, task, visits=0, climbs=0, progress=quiet)
+    assert none.right <= len(right) and none.wrong <= len(wrong) and none.undecided > 0
+    two = Model(blocks=(*model.blocks, *model.blocks), W_U=model.W_U, W_E=model.W_E, W_pos=model.W_pos)
+    few = judge_rule(two, task, climbs=50, progress=quiet)
+    assert few.climbed == 50 and few.right + few.wrong <= 50 and few.undecided >= task.n_contexts - 50
+    for name in ("visits", "climbs"):
+        with pytest.raises(InputError, match=name):
+            judge_rule(model, task, **{name: -1}, progress=quiet)
+
+
+def test_an_interrupt_keeps_what_was_proved(monkeypatch):
+    model, task = max_of_four(), rule_task("max", tokens=8, length=4)
+    whole = judge_rule(model, task, progress=quiet)
+    shares = []
+
+    def interrupt(stage, share, detail):
+        shares.append(share)
+        if share >= 0.5:
+            raise KeyboardInterrupt
+
+    part = judge_rule(model, task, progress=interrupt)
+    assert part.interrupted and 0 < part.right < whole.right and part.wrong <= whole.wrong
+    assert shares == [1 / 8, 2 / 8, 3 / 8, 4 / 8]
+    assert part.undecided == task.n_contexts - part.right - part.wrong
+
+
+def test_a_tie_is_never_right_and_named_where_it_stays_open(monkeypatch):
+    monkeypatch.setattr(rule_answers, "_TOGETHER", 3)
+    one = np.ones((1, 1, 1))
+    model = one_attention(np.random.default_rng(0), scale=1.0)[0]
+    block = type(model.blocks[0])(one, one, one, one)
+    equal = Model(
+        blocks=(block,), W_U=np.full((1, 3), 1 / 3), W_E=np.array([[0.1], [0.7], [1.3]]), W_pos=np.ones((2, 1))
+    )
+    found = judge_rule(equal, rule_task("max", tokens=3, length=2), progress=quiet)
+    assert (found.right, found.climbed, found.wrong + len(found.open_examples)) == (0, 9, 9)
+
+
+def test_a_long_domain_that_nobody_could_enumerate_is_decided():
+    model = max_of_four(tokens=6, sharpness=40.0)
+    wide = Model(blocks=model.blocks, W_U=model.W_U, W_E=model.W_E, W_pos=np.zeros((20, model.d_model)))
+    found = judge_rule(wide, rule_task("max", tokens=6, length=20), progress=quiet)
+    assert found.inputs == found.right == 6**20

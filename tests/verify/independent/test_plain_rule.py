@@ -1,0 +1,63 @@
+"""The independent reader of rules: what the other one writes, and nothing that the other one refuses."""
+
+import numpy as np
+import pytest
+
+from constructions.errors import ByheartError, FileFormatError
+from constructions.tasks.rule import RuleTask, rule_task
+from verify.independent.plain_rule import PlainRule
+
+TASKS = [
+    rule_task("max", tokens=3, length=2),
+    rule_task("min", tokens=1, length=1),
+    rule_task("first", tokens=2, length=3, before=[5]),
+    rule_task("last", tokens=2, length=3, after=[5]),
+    rule_task("sum", tokens=4, length=2, after=[4], modulus=3),
+    rule_task(lambda inputs: inputs[:, 0] ^ inputs[:, 1], tokens=2, length=2, before=[3]),
+]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.origin)
+def test_a_rule_is_read_with_its_hash_and_sizes(task, tmp_path):
+    task.save(tmp_path / "task.npz")
+    found = PlainRule.read(tmp_path / "task.npz")
+    assert found.sha256 == task.sha256() and found.origin == task.origin
+    assert found.sizes() == {
+        "contexts": task.n_contexts, "context_length": task.context_length, "all_contexts": task.n_contexts
+    }  # fmt: skip
+    assert found.tokens == [each.tolist() for each in task.tokens]
+    assert found.steps == [each.tolist() for each in task.steps]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rule": np.array("min")},
+        {"rule": np.array("sum mod 3")},
+        {"rule": np.array("sum mod 03")},
+        {"rule": np.array("sum mod -3")},
+        {"rule": np.array("median")},
+        {"rule": np.array(["max"])},
+        {"rule": np.array(1)},
+        {"reads": np.array([0])},
+        {"reads": np.array([0, 0, 1])},
+        {"reads": np.array([[0, 1]])},
+        {"answers": np.array([0, 1])},
+        {"answers": np.array([0, 1, -2])},
+        {"answers": np.array([0.0, 1.0, 2.0])},
+        {"tokens_0": np.array([0, 2, 1])},
+        {"tokens_0": np.array([-1, 0, 1])},
+        {"tokens_2": np.array([0])},
+        {"steps_1": np.zeros((3, 3), dtype=np.int64)},
+        {"steps_1": np.full((3, 3), 7)},
+        {"steps_1": np.arange(9).reshape(3, 3)[:2]},
+        {"labels": np.array([0])},
+    ],
+)
+def test_both_readers_refuse_the_same_files(change, tmp_path):
+    arrays = {**rule_task("max", tokens=3, length=2).arrays(), **change}
+    np.savez(tmp_path / "task.npz", **arrays)
+    with pytest.raises(ByheartError):
+        RuleTask.load(tmp_path / "task.npz")
+    with pytest.raises(FileFormatError):
+        PlainRule.read(tmp_path / "task.npz")

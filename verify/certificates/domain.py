@@ -1,0 +1,178 @@
+"""Certify what a model answers on the whole domain of a rule, and prove it again."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from constructions.errors import FileFormatError, InputError, TamperedError
+from constructions.models.construction import require_fit
+from constructions.models.model import Model
+from constructions.tasks.criterion import Criterion
+from constructions.tasks.rule import RuleTask
+from verify.arithmetic import blas
+from verify.certificates.certificate import (
+    DOMAIN,
+    MODEL_FILE,
+    TASK_FILE,
+    Certificate,
+    CheckReport,
+    Statement,
+    Subject,
+)
+from verify.certificates.counts import check_counts
+from verify.certificates.provenance import provenance
+from verify.domains.rule_answers import CLIMBS, VISITS, RuleAnswers, judge_rule
+from verify.progress import Progress, silent
+
+
+@dataclass(frozen=True)
+class DomainCertificate:
+    """A certificate about a domain, with what is not stored in it.
+
+    Args:
+        certificate: What is written to ``certificate.json``.
+        answers: The counts, and some of the inputs that are wrong or open.
+    """
+
+    certificate: Certificate
+    answers: RuleAnswers
+
+    def save(self, folder: Path) -> None:
+        """Write ``certificate.json`` into `folder`, atomically."""
+        self.certificate.save(folder)
+
+
+def certify_domain(
+    model: Model,
+    task: RuleTask,
+    criterion: Criterion | None = None,
+    *,
+    visits: int = VISITS,
+    climbs: int = CLIMBS,
+    progress: Progress | None = None,
+) -> DomainCertificate:
+    r"""Prove on how many inputs of the domain of a rule a model answers as the rule says, in real arithmetic.
+
+    An input counts as right if the logit of its label is proved to be strictly larger than every other, and as wrong
+    if it is proved not to be. What cannot be decided, or is not looked at, is counted as neither.
+
+    Args:
+        model: The weights: any model that reads tokens.
+        task: The rule and its domain.
+        criterion: What is asked: by default that every input is right; or that at least so many are.
+        visits: How many beginnings of inputs, or inputs, may be looked at one by one.
+        climbs: How many inputs may climb the ladder of arithmetics.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The certificate, and examples of what is wrong. After an interrupt from the keyboard it states what had been
+        proved until then.
+
+    Raises:
+        InputError: The model cannot read the inputs or has no output for an answer, or a mean is asked for.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+
+    Page: docs/rigour/domains.md
+
+    Example:
+        >>> import numpy as np
+        >>> from constructions.tasks.rule import rule_task
+        >>> echo = Model(blocks=(), W_U=np.eye(4), W_E=np.eye(4), W_pos=np.zeros((3, 4)))
+        >>> certify_domain(echo, rule_task("last", tokens=4, length=3)).certificate.headline()
+        'HELD, PROVED: all 64 inputs; the rule is last of 3 tokens'
+    """
+    require_fit(model, task)
+    asked = _checked(criterion or Criterion())
+    blas.probe()
+    found = judge_rule(model, task, visits=visits, climbs=climbs, progress=progress or silent)
+    values = {"contexts": found.inputs, "held": found.right, "wrong": found.wrong}
+    certificate = Certificate(
+        subject=subject_of_rule(model, task),
+        criterion=asked,
+        statements=(Statement(DOMAIN, found.method, values),),
+        provenance=provenance(),
+    )
+    return DomainCertificate(certificate, found)
+
+
+def check_domain(
+    folder: Path, certificate: Certificate, criterion: Criterion | None = None, *, progress: Progress
+) -> CheckReport:
+    """Answer the question of a certificate about a domain again, or another, from the weights and the rule alone.
+
+    The hashes are compared first; then the domain is judged anew, and the stored counts must follow. As many inputs are
+    looked at as the certificate speaks of, or as `certify_domain` would.
+
+    Args:
+        folder: A folder with ``model.safetensors`` and ``task.npz``.
+        certificate: What its ``certificate.json`` says.
+        criterion: What is asked; by default what the certificate asks.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The answer, and the verdict on the statement.
+
+    Raises:
+        FileFormatError: A file is missing or is not what it should be.
+        TamperedError: A hash differs.
+        InputError: A mean is asked for.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+
+    Page: docs/rigour/domains.md
+    """
+    asked = _checked(criterion or certificate.criterion)
+    model, task = load_rule(folder, certificate)
+    blas.probe()
+    stored = certificate.answers.values
+    counted = int(stored["held"] + stored["wrong"])
+    found = judge_rule(model, task, visits=max(VISITS, counted), climbs=max(CLIMBS, counted), progress=progress)
+    check = check_counts(certificate.answers, found.right, found.wrong, found.method)
+    return CheckReport(certificate, asked, (check,), f"proved bounds: {found.method}")
+
+
+def subject_of_rule(model: Model, task: RuleTask) -> Subject:
+    """What a certificate about this model and this rule is about.
+
+    Page: docs/rigour/certificate.md
+    """
+    sizes = {
+        "contexts": task.n_contexts,
+        "context_length": task.context_length,
+        "outputs": model.d_vocab_out,
+        "all_contexts": task.n_contexts,
+        "parameters": model.parameters,
+    }
+    return Subject(model.sha256(), task.sha256(), task.target, task.origin, sizes)
+
+
+def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
+    """The model and the rule in `folder`, if they are those that the certificate is about.
+
+    Raises:
+        FileFormatError: A file is missing or is not what it should be, or the two do not fit each other.
+        TamperedError: A hash or a size differs.
+
+    Page: docs/rigour/certificate.md
+    """
+    folder = Path(folder)
+    model, task = Model.load(folder / MODEL_FILE), RuleTask.load(folder / TASK_FILE)
+    found, named = subject_of_rule(model, task), certificate.subject
+    if found.model != named.model:
+        raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
+    if found.task != named.task:
+        raise TamperedError(f"{TASK_FILE} is not the rule that the certificate is about: its hash differs")
+    if found != named:
+        raise TamperedError(
+            f"the certificate is about {named.origin} and the sizes {dict(named.sizes)}, the files have {found.origin} "
+            f"and {dict(found.sizes)}"
+        )
+    try:
+        require_fit(model, task)
+    except InputError as error:
+        raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {error}") from error
+    return model, task
+
+
+def _checked(criterion: Criterion) -> Criterion:
+    if criterion.asked == "at-most":
+        raise InputError(f"a mean of at most {criterion.bound} is asked for, a domain is judged by its labels alone")
+    return criterion

@@ -1,0 +1,118 @@
+"""Evidence on four neurons for d points: exact values, the least number of neurons, and points that are dependent.
+
+Page: docs/claims/four_neurons.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from flint import fmpz_mat
+
+from constructions.claims.bubeck_2020_four import CLAIM, four_neurons_a_group
+from constructions.models.blocks import FeedForward
+from constructions.models.model import Model
+from constructions.saturated.relu_barrier import moment_curve
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.forward.rationals import exact_network_logits
+from verify.saturated.activation_patterns import relu_barrier
+from verify.saturated.kruskal_rank import kruskal_rank
+from verify.verdict import decided, proved
+
+_CURVES = ((1, 1), (2, 1), (7, 1), (3, 2), (8, 2), (9, 4), (12, 3))  # n, d
+_CURVES_FULL = ((40, 4), (30, 5))
+_DRAWS = ((24, 4), (32, 8))
+_DRAWS_FULL = ((96, 8), (128, 16))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify the values on points in general position and on draws, and what fewer neurons do not fit.
+
+    Args:
+        full: More points.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/four_neurons.md
+    """
+    for count, width in _CURVES + (_CURVES_FULL if full else ()):
+        points = moment_curve(count, width)
+        yield _fits(points, labels_of(points), "the moment curve", Quantifier.THESE)
+    for count, width in _DRAWS + (_DRAWS_FULL if full else ()):
+        points = np.random.default_rng([count, width]).integers(-1000, 1001, (count, width))
+        yield _fits(points, labels_of(points), "random integers", Quantifier.SAMPLED)
+    for width, neurons in ((1, 1), (2, 1), (1, 2)):
+        yield _necessary(width=width, neurons=neurons)
+    yield _dependent()
+
+
+def labels_of(points: np.ndarray) -> np.ndarray:
+    """Random integer labels."""
+    return np.random.default_rng(points.shape).integers(-50, 51, len(points))
+
+
+def _fits(points: np.ndarray, labels: np.ndarray, kind: str, quantifier: Quantifier) -> Evidence:
+    count, width = points.shape
+    model: Model = four_neurons_a_group(points, labels)
+    block = model.blocks[0]
+    one = len(model.blocks) == 1 and isinstance(block, FeedForward) and not block.skip
+    found = [int(y.p) if y.q == 1 else None for y in exact_network_logits(model, np.arange(count)[:, None]).entries()]
+    given = [[int(x.p) if x.q == 1 else None for x in row] for row in model.W_E.tolist()]
+    neurons = block.d_mlp if isinstance(block, FeedForward) else 0
+    return Evidence(
+        "claim",
+        f"{count} points of R^{width}, {kind}, integer labels: one layer of {neurons} ReLU neurons",
+        f"the labels, {stated(CLAIM, 'printed', n=count, d=width)} neurons",
+        "exactly the labels" if found == labels.tolist() else "other values",
+        decided(found == labels.tolist() and given == points.tolist() and one),
+        "exact rationals",
+        means=(Means.EXACT,),
+        quantifier=quantifier,
+        compared=(
+            Comparison(neurons, "=", stated(CLAIM, "printed", n=count, d=width)),
+            Comparison(neurons, ">=", stated(CLAIM, "least", n=count, d=width)),
+        ),
+    )
+
+
+def _necessary(*, width: int, neurons: int) -> Evidence:
+    count = neurons * (width + 1) + 2
+    points = moment_curve(count, width)
+    labels = np.random.default_rng([width, neurons]).integers(0, 100, count)
+    found = relu_barrier(points, labels, neurons=neurons)
+    return Evidence(
+        "reached",
+        f"m = {neurons} ReLU neurons on {count} points of R^{width} and integer labels: "
+        f"{found.combinations} combinations of activation patterns",
+        f"{stated(CLAIM, 'least', n=count, d=width)} neurons, more than {neurons}, are necessary",
+        "labels outside of all subspaces" if found.outside else "labels inside one of the subspaces",
+        decided(found.outside),
+        "all activation patterns, exact ranks",
+        {"points": points.tolist(), "labels": labels.tolist()},
+        means=(Means.EXACT,),
+        compared=(Comparison(neurons, "<", stated(CLAIM, "least", n=count, d=width)),),
+    )
+
+
+def _dependent() -> Evidence:
+    """The sums of two embeddings: four points of R^2 in one parallelogram, of which no three need be on a line."""
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(-9, 10, (2, 3)), rng.integers(-9, 10, (2, 3))
+    points = np.array([first[a] + second[b] for a in range(2) for b in range(2)])
+    lifted = np.hstack([points, np.ones((4, 1), dtype=np.int64)])
+    relation = (lifted[0] - lifted[1] - lifted[2] + lifted[3]).tolist()
+    rank = fmpz_mat(lifted.tolist()).rank()
+    return Evidence(
+        "boundary",
+        "the four sums of two of two embeddings in R^3, with a coordinate 1: general position would be rank 4",
+        "rank 3, by the relation (1, -1, -1, 1)",
+        f"rank {rank}, relation {'holds' if not any(relation) else 'fails'}",
+        proved(not any(relation) and kruskal_rank(lifted).upper < 4),
+        "exact integers",
+        {"points": points.tolist()},
+        means=(Means.EXACT,),
+        compared=(Comparison(rank, "=", 3),),
+    )

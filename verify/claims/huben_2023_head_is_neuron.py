@@ -1,0 +1,180 @@
+"""Evidence that a head is a neuron: exact values in units of ln 2, balls around both, masks, and ReLU at integers.
+
+Page: docs/claims/gated_heads.md
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from flint import arb, ctx, fmpq
+
+from constructions.claims.huben_2023_head_is_neuron import CLAIM, masked_neuron, neurons_as_heads, silu_neurons
+from constructions.claims.zhang_2017_theorem import exact
+from constructions.models.model import Model
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.forward.in_balls import logits_in_balls
+from verify.forward.rationals import exact_network_logits
+from verify.verdict import Verdict, decided, proved
+
+_BITS = 320
+_NEAR = 2.0**-200
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify gated units, SiLU layers, masks and ReLU at integers.
+
+    Args:
+        full: Larger layers.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/gated_heads.md
+    """
+    for same in (True, False):
+        for count, width, units in ((1, 1, 1), (12, 3, 6), *(((60, 8, 32),) if full else ())):
+            yield _exact_unit(count, width, units, same=same)
+    for count, width, units in ((5, 2, 3), (20, 6, 12), *(((50, 16, 64),) if full else ())):
+        yield _silu(count, width, units)
+    for length in (1, 2, 5, *((40,) if full else ())):
+        yield _mask(length, (4, 12, 40))
+    for sharpness in (1, 4, 12):
+        yield _rectified(sharpness)
+
+
+def _exact_unit(count: int, width: int, units: int, *, same: bool) -> Evidence:
+    rng = np.random.default_rng([count, width, units])
+    x, w, v = (rng.integers(-3, 4, (rows, width)).tolist() for rows in (count, units, units))
+    v = w if same else v
+    outputs = rng.integers(-5, 6, (units, 2)).tolist()
+    model = neurons_as_heads(exact(x), exact(w), exact(v), exact(outputs))
+    found = exact_network_logits(model, np.stack([np.zeros(count, dtype=np.int64), np.arange(1, count + 1)], axis=1))
+    wanted = [[_units(row, w, v, [o[j] for o in outputs]) for j in range(2)] for row in x]
+    head = model.attention
+    inner = {head.d_qk, head.d_head}
+    return Evidence(
+        "claim" if same else "sharper",
+        f"{units} heads on {count} vectors of R^{width} beside a null token, integer weights in units of ln 2: "
+        f"{'SiLU neurons' if same else 'gated units'}",
+        "sums of sigma(<x, w>) <x, v> o, heads of inner dimension 1",
+        f"{'exactly these' if found.tolist() == wanted else 'other'} values, inner dimension {max(inner)}",
+        decided(found.tolist() == wanted and head.n_heads == units and not head.skip),
+        "exact rationals",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.SAMPLED,
+        compared=tuple(Comparison(size, "=", stated(CLAIM, "inner")) for size in sorted(inner)),
+    )
+
+
+def _units(x: list[int], gates: list[list[int]], values: list[list[int]], outputs: list[int]) -> fmpq:
+    """The gated units in integers, without any attention: sigma(k ln 2) = 2^k / (1 + 2^k)."""
+    total = fmpq(0)
+    for w, v, o in zip(gates, values, outputs, strict=True):
+        k = sum(a * b for a, b in zip(x, w, strict=True))
+        share = fmpq(2**k, 1 + 2**k) if k >= 0 else fmpq(1, 1 + 2**-k)
+        total += share * sum(a * b for a, b in zip(x, v, strict=True)) * o
+    return total
+
+
+def _largest_difference(one: Model, other: Model, count: int) -> arb:
+    """Between heads on [null, t] and neurons on t, for float64 weights in real arithmetic."""
+    tokens = np.arange(1, count + 1)
+    heads = logits_in_balls(one, np.stack([0 * tokens, tokens], axis=1), _BITS)
+    neurons = logits_in_balls(other, tokens[:, None] - 1, _BITS)
+    with ctx.workprec(_BITS):
+        differences = [abs(a - b) for a, b in zip(heads.entries(), neurons.entries(), strict=True)]
+        return max(differences, key=lambda difference: float(difference.upper()))
+
+
+def _silu(count: int, width: int, units: int) -> Evidence:
+    rng = np.random.default_rng([width, units])
+    x, w, outputs = (rng.standard_normal(shape) for shape in ((count, width), (units, width), (units, 4)))
+    heads, neurons = neurons_as_heads(x, w, w, outputs), silu_neurons(x, w, outputs)
+    largest = float(_largest_difference(heads, neurons, count).upper())
+    return Evidence(
+        "claim",
+        f"{units} SiLU neurons and {units} heads with the same float64 weights, {count} vectors of R^{width}: outputs",
+        f"equal to {_NEAR:.0e}",
+        f"they differ by {largest:.0e} at most",
+        proved(largest <= _NEAR),
+        f"balls of {_BITS} bits",
+        means=(Means.BALLS,),
+        quantifier=Quantifier.SAMPLED,
+    )
+
+
+def _mask(length: int, masks: tuple[int, ...]) -> Evidence:
+    rng = np.random.default_rng(length)
+    x, gate = rng.integers(-3, 4, (6, 2)).tolist(), [2, -1]
+    contexts = rng.integers(1, 7, (30, length))
+    before = np.zeros((30, 1), dtype=np.int64)
+    largest = max(abs(sum(a * b for a, b in zip(row, gate, strict=True))) for row in x)
+    compared, errors, dimensions, fits = [], [], set(), []
+    for mask in masks:
+        model = masked_neuron(x, gate, length=length, mask=mask)
+        found = exact_network_logits(model, np.hstack([before, contexts])).entries()
+        wanted = [_units(x[t - 1], [gate], [gate], [1]) for t in contexts[:, -1].tolist()]
+        error = max(abs(a - b) for a, b in zip(found, wanted, strict=True))
+        weight = max(exact_network_logits(_weighing(model, mask), np.hstack([before, contexts])).entries())
+        compared.append(Comparison(weight, "<=", stated(CLAIM, "leak", S=length, M=mask)))
+        if length > 1:
+            compared.append(Comparison(weight, ">", stated(CLAIM, "leak", S=length, M=mask + 1)))
+        # The output is a mean: what the others weigh moves it by twice the largest value at most.
+        compared.append(Comparison(error, "<=", 2 * largest * weight))
+        errors.append(error)
+        dimensions.add(model.d_qk)
+        fits.append(model.d_head == 1 and model.n_heads == 1 and model.n_ctx == length + 1)
+    return Evidence(
+        "claim",
+        f"a SiLU neuron on the last of {length} tokens behind a null token, as one head with the masks "
+        f"{', '.join(f'{mask} ln 2' for mask in masks)}, {max(dimensions)} dimensions of queries, on 30 contexts",
+        f"errors of twice the largest value, {largest}, times (S - 1) 2^(-M) at most, and smaller for each mask",
+        f"errors {', '.join(f'{float(error.p) / float(error.q):.1e}' for error in errors)}",
+        Verdict.all_of(
+            [
+                decided(dimensions == {2} and all(fits)),
+                decided(all(a > b for a, b in pairwise(errors)) or not any(errors)),
+                decided(length == 1 or errors[0] > 0),
+            ]
+        ),
+        "exact rationals",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.SAMPLED,
+        compared=tuple(compared),
+    )
+
+
+def _weighing(model: Model, mask: int) -> Model:
+    """The same head with a value that is 1 at the masked tokens and 0 elsewhere: its output is what they weigh."""
+    head = model.attention
+    values = exact([[0]] * (head.d_model - 2) + [[fmpq(-1, mask)], [0]])
+    return replace(model, blocks=(replace(head, W_V=values[None]),))
+
+
+def _rectified(sharpness: int) -> Evidence:
+    """|g sigma(b g) - max(g, 0)| = |g| / (1 + exp(b |g|)) at the integers from 1 to 64, of both signs."""
+    with ctx.workprec(_BITS):
+        errors = []
+        for g in (*range(-64, 0), *range(1, 65)):
+            gated = arb(g) / (1 + (arb(-sharpness * g)).exp())
+            errors.append(abs(gated - max(g, 0)))
+        largest = max(errors, key=lambda error: float(error.upper()))
+    return Evidence(
+        "claim",
+        f"the gated unit g sigma(b g), b = {sharpness}, at the integers up to 64: distance from max(g, 0)",
+        f"at most {stated(CLAIM, 'near', b=sharpness)}",
+        f"at most {float(largest.upper()):.1e}",
+        Verdict.PROVED,
+        f"balls of {_BITS} bits",
+        means=(Means.BALLS,),
+        quantifier=Quantifier.EVERY,
+        compared=(
+            Comparison(largest, "<=", stated(CLAIM, "near", b=sharpness)),
+            Comparison(largest, ">", stated(CLAIM, "near", b=sharpness + 1)),
+        ),
+    )

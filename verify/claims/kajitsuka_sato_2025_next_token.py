@@ -1,0 +1,105 @@
+"""Evidence on next tokens: the number of entries beside that of facts and the length, and the bits that it takes.
+
+Page: docs/claims/bit_extraction.md
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from constructions.claims.kajitsuka_sato_2025_next_token import CLAIM
+from constructions.claims.kim_2023_labels import sequence_network
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.words import Words, judge_words
+from verify.verdict import decided
+
+_TOKENS = 8
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify labels for several lengths, and fewer entries than facts.
+
+    Args:
+        full: More facts, of which there are more than entries.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/bit_extraction.md
+    """
+    yield _lengths(48, (4, 8, 16))
+    yield _few(144, more=False)
+    if full:
+        yield _few(8192, more=True)
+
+
+def drawn(length: int, facts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct contexts, and labels out of two."""
+    rng = np.random.default_rng([length, facts])
+    contexts = np.unique(rng.integers(0, _TOKENS, (4 * facts, length)), axis=0)
+    return rng.permutation(contexts)[:facts], np.concatenate([[1, 0], rng.integers(0, 2, facts)])[:facts]
+
+
+def _judged(length: int, facts: int) -> tuple[Words, int]:
+    contexts, labels = drawn(length, facts)
+    model = sequence_network(contexts, labels, tokens=_TOKENS)
+    distinct = len(np.unique(contexts, axis=0)) == facts
+    values = max(int(value.p) for value in model.W_E[:, 0]).bit_length()
+    return judge_words(model, contexts, labels) if distinct else Words(0, facts, 0, 0, 0, 0, 0, 0), values
+
+
+def _lengths(facts: int, lengths: tuple[int, ...]) -> Evidence:
+    found = {length: _judged(length, facts) for length in lengths}
+    entries = {length: words.entries + words.other_entries for length, (words, _) in found.items()}
+    factor = Fraction(entries[lengths[-1]], entries[lengths[0]])
+    return Evidence(
+        "claim",
+        f"{facts} sequences of {', '.join(map(str, lengths))} tokens out of {_TOKENS}, labels out of 2: entries that "
+        "are not 0",
+        f"a factor below 2 for sequences {lengths[-1] // lengths[0]} times as long",
+        "; ".join(
+            f"S = {length}: {entries[length]}, codes of {words.code_bits} bits, {words.held} in front"
+            for length, (words, _) in found.items()
+        ),
+        decided(all(words.held == words.count == facts for words, _ in found.values())),
+        "exact rationals",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.SAMPLED,
+        compared=(
+            Comparison(factor, "<", 2),
+            *(
+                Comparison(words.code_bits, "<=", stated(CLAIM, "code", S=length, b=values))
+                for length, (words, values) in found.items()
+            ),
+            *(
+                Comparison(words.code_bits + 2, ">", stated(CLAIM, "code", S=length, b=values))
+                for length, (words, values) in found.items()
+            ),
+        ),
+    )
+
+
+def _few(facts: int, *, more: bool) -> Evidence:
+    words, _ = _judged(6, facts)
+    entries = words.entries + words.other_entries
+    content = stated(CLAIM, "content", T=facts, K=2, b=words.longest)
+    return Evidence(
+        "claim",
+        f"{facts} sequences of 6 tokens out of {_TOKENS}, labels out of 2: entries that are not 0, integers of "
+        f"{words.longest} bits at most",
+        f"{'fewer entries than facts' if more else 'the labels'}, and {content} numbers of so many bits at least",
+        f"{entries} entries, {words.held} of {facts} in front",
+        decided(words.held == words.count == facts and (entries < facts) >= more),
+        "exact rationals",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.SAMPLED,
+        compared=(
+            Comparison(content, "<=", entries),
+            Comparison(content, ">", Fraction(facts - 1, words.longest)),
+            Comparison(content, "<", Fraction(facts + 1, words.longest)),
+        ),
+    )

@@ -1,0 +1,157 @@
+"""Evidence on the lower bound of Madden et al.: exact laws with almost the least number of parameters.
+
+Page: docs/claims/knots.md
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat, fmpq, fmpq_mat
+
+from constructions.claims.madden_2024_lower import CLAIM, exact_laws_model
+from constructions.claims.zhang_2017_theorem import random_contexts
+from constructions.models.blocks import Attention, FeedForward
+from constructions.models.exact_network import as_rationals
+from constructions.models.model import Model
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import INTERPOLATED_LAWS
+from verify.forward.rationals import exact_network_logits
+from verify.linear_algebra.ball_rank import ball_rank
+from verify.memories.knots import prove_knots
+from verify.verdict import decided, proved
+
+_SIZES = ((2, 1, 1), (2, 1, 2), (2, 4, 9), (4, 3, 20), (8, 4, 40))  # N, S, T
+_SIZES_FULL = ((16, 3, 120), (32, 3, 60))
+_SMALL = 1e-15  # nats
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify exact log-odds of rational models, float64 weights near given laws, and independent analytic neurons.
+
+    Args:
+        full: More contexts.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/knots.md
+    """
+    for tokens, length, facts in _SIZES + (_SIZES_FULL if full else ()):
+        contexts = random_contexts(tokens=tokens, length=length, facts=facts, seed=0)
+        log_odds = drawn_log_odds(tokens=tokens, facts=facts)
+        yield _reached(exact_laws_model(contexts, log_odds, tokens), contexts, log_odds)
+    yield _rounded()
+    for count in (3, 10, *((20,) if full else ())):
+        yield _analytic(count)
+    yield _averages()
+
+
+def drawn_log_odds(*, tokens: int, facts: int) -> list[list[fmpq]]:
+    """Fractions, `[T, N - 1]`: the log-odds of laws of full support."""
+    rng = np.random.default_rng([tokens, facts])
+    return [[fmpq(int(p), int(q)) for p, q in rng.integers(1, 40, (tokens - 1, 2))] for _ in range(facts)]
+
+
+def _chosen_numbers(model: Model) -> int | None:
+    """What depends on the task: values of tokens, scores, places, jumps and offsets; none for another shape."""
+    head, neurons = (*model.blocks, None, None)[:2]
+    if not isinstance(head, Attention) or not isinstance(neurons, FeedForward):
+        return None
+    if neurons.b_in is None or neurons.b_out is None or neurons.d_model != 1 or head.n_heads != 1 or neurons.skip:
+        return None
+    if any(x != 1 for x in neurons.W_in.ravel()) or any(model.W_E[:, 1]) or any(model.W_pos[:, 0]):
+        return None
+    return model.d_vocab + model.n_ctx + neurons.b_in.size + neurons.W_out.size + neurons.b_out.size
+
+
+def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> Evidence:
+    facts, length = contexts.shape
+    tokens = model.d_vocab_out
+    wanted = fmpq_mat(facts, tokens, [y for row in log_odds for y in (*row, fmpq(0))])
+    found = exact_network_logits(model, contexts)
+    numbers = _chosen_numbers(model)
+    sizes = {"T": facts, "N": tokens, "S": length}
+    most = INTERPOLATED_LAWS.at(model=model)
+    compared: tuple[Comparison, ...] = (Comparison(facts, "<=", most),)
+    if facts > 1 and numbers is not None:
+        compared += (Comparison(numbers, "=", stated(CLAIM, "enough", **sizes)),)
+    return Evidence(
+        "claim",
+        f"{facts} distinct contexts of {length} tokens out of {tokens}, log-odds drawn: one head by position, "
+        f"{facts - 1 or 1} ReLU neurons, rational weights, {numbers} numbers that depend on the task",
+        f"the laws, exactly, with {stated(CLAIM, 'enough', **sizes)} numbers",
+        "exactly the log-odds" if found == wanted else "other log-odds",
+        decided(found == wanted and len(np.unique(contexts, axis=0)) == facts and numbers is not None),
+        "exact rationals",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.SAMPLED,
+        compared=compared,
+    )
+
+
+def _rounded() -> Evidence:
+    made = CLAIM.construct()
+    proof = prove_knots(made.model, made.task)
+    worst = None if proof.divergence_upper is None else float(proof.divergence_upper.max())
+    return Evidence(
+        "claim",
+        f"{made.task.n_contexts} random laws of {made.task.vocabulary_size} tokens, weights rounded to float64",
+        f"a divergence of {_SMALL:.0e} nats at most",
+        "no laws" if worst is None else f"at most {worst:.1e} nats",
+        proved(worst is not None and worst <= _SMALL),
+        "integers, and balls for the attention",
+        {"sha256": made.model.sha256()},
+        means=(Means.EXACT, Means.BALLS),
+        quantifier=Quantifier.SAMPLED,
+    )
+
+
+def analytic_neurons(count: int) -> arb_mat:
+    """The values of so many neurons u / (1 + exp(-u)), u = a z - b with drawn a and b, at z = 0, .., count - 1."""
+    drawn = np.random.default_rng(count).integers(1, 64, (2, count)).tolist()
+    rows: list[Any] = []
+    for z in range(count):
+        inputs = [arb(a) / 16 * z - arb(b) / 4 for a, b in zip(*drawn, strict=True)]
+        rows.append([u / (1 + (-u).exp()) for u in inputs])
+    return arb_mat(rows)
+
+
+def _analytic(count: int) -> Evidence:
+    found = ball_rank(lambda: analytic_neurons(count), target=count)
+    return Evidence(
+        "claim",
+        f"{count} neurons u / (1 + exp(-u)), which are real analytic, at {count} distinct codes, inputs drawn",
+        f"rank {count}: some readout has any log-odds there",
+        f"rank >= {found.lower}",
+        found.verdict,
+        f"elimination in balls of {found.bits} bits",
+        means=(Means.BALLS,),
+        quantifier=Quantifier.SAMPLED,
+        compared=(Comparison(found.lower, "=", count),),
+    )
+
+
+def _averages() -> Evidence:
+    """Two orders of the same tokens with one last token, embeddings of tokens and of positions added."""
+    contexts = [[0, 1, 2], [1, 0, 2]]
+    rng = np.random.default_rng(0)
+    embeddings, positions = rng.integers(-9, 10, (3, 4)).tolist(), rng.integers(-9, 10, (3, 4)).tolist()
+    means = [
+        as_rationals([[sum(embeddings[t][j] + positions[s][j] for s, t in enumerate(context)) for j in range(4)]])
+        for context in contexts
+    ]
+    return Evidence(
+        "boundary",
+        "two contexts with the same tokens in another order, embeddings of tokens and positions added: the average of "
+        "all positions, and the last position",
+        "equal, so that no layer behind them tells the contexts apart",
+        "equal" if means[0] == means[1] else "different",
+        decided(means[0] == means[1] and contexts[0] != contexts[1] and contexts[0][-1] == contexts[1][-1]),
+        "exact integers",
+        {"contexts": contexts},
+        means=(Means.EXACT,),
+    )

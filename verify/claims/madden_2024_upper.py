@@ -1,0 +1,93 @@
+"""Evidence on the upper bound of Madden et al.: the count for shapes that hold laws, and log-odds out of reach.
+
+Page: docs/claims/knots.md
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from constructions.claims.madden_2024_lower import CLAIM as LOWER
+from constructions.claims.madden_2024_upper import CLAIM
+from constructions.models.blocks import FeedForward
+from constructions.models.model import Model
+from constructions.saturated.relu_barrier import moment_curve
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.claims.theorems import INTERPOLATED_LAWS
+from verify.saturated.activation_patterns import relu_barrier
+from verify.verdict import decided, proved
+
+_SHAPES = ((2, 3, 8), (4, 3, 32), (8, 4, 64))  # N, S, T
+_NEURONS = ((1, 1), (2, 1), (1, 2), (3, 1))  # d, m
+_NEURONS_FULL = ((2, 2), (4, 1))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify the count for models that hold laws, and that some log-odds are out of reach one context later.
+
+    Args:
+        full: More networks.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/knots.md
+    """
+    for tokens, length, facts in _SHAPES:
+        yield _count(LOWER.construct(tokens=tokens, length=length, facts=facts).model, facts)
+    for width, neurons in _NEURONS + (_NEURONS_FULL if full else ()):
+        yield _out_of_reach(width=width, neurons=neurons)
+
+
+def _count(model: Model, facts: int) -> Evidence:
+    most = INTERPOLATED_LAWS.at(model=model)
+    neurons = sum(block.d_mlp for block in model.blocks if isinstance(block, FeedForward))
+    entries = sum(int(np.prod(tensor.shape)) for tensor in model.tensors().values())
+    return Evidence(
+        "claim",
+        f"a head and {neurons} neurons, N = {model.d_vocab_out}, with {entries} entries: contexts on "
+        f"which arbitrary laws are reached; the shape is that of a memory of {facts} laws",
+        f"{stated(CLAIM, 'most', k=entries, N=model.d_vocab_out)} contexts at most",
+        f"{most.value} contexts at most",
+        proved(facts <= most.value),
+        "a locally Lipschitz map raises no dimension; the entries are counted",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(facts, "<=", most),
+            Comparison(most, "=", stated(CLAIM, "most", k=entries, N=model.d_vocab_out)),
+        ),
+    )
+
+
+def _out_of_reach(*, width: int, neurons: int) -> Evidence:
+    """Log-odds of two tokens on one context more than there are dimensions, by all activation patterns."""
+    count = neurons * (width + 1) + 2
+    points = moment_curve(count, width)
+    log_odds = np.random.default_rng([width, neurons]).integers(0, 100, count)
+    found = relu_barrier(points, log_odds, neurons=neurons)
+    numbers = neurons * width + neurons + neurons + 1  # W_in, b_in, W_out, b_out
+    return Evidence(
+        "claim",
+        f"m = {neurons} ReLU neurons on the codes of {count} contexts in R^{width}, laws of two tokens with integer "
+        f"log-odds: {found.combinations} combinations of activation patterns",
+        f"{stated(CLAIM, 'neurons', m=neurons, d=width)} contexts at most, of {numbers} parameters",
+        f"log-odds outside of all {found.combinations} subspaces, of dimension {found.largest_dimension} at most"
+        if found.outside
+        else "log-odds inside one of the subspaces",
+        decided(found.outside),
+        "all activation patterns, exact ranks",
+        {"codes": points.tolist(), "log_odds": log_odds.tolist()},
+        means=(Means.EXACT,),
+        quantifier=Quantifier.THESE,
+        compared=(
+            Comparison(count - 1, "=", stated(CLAIM, "neurons", m=neurons, d=width)),
+            Comparison(numbers, "=", stated(CLAIM, "numbers", m=neurons, d=width)),
+            Comparison(found.largest_dimension, "<=", stated(CLAIM, "neurons", m=neurons, d=width)),
+            Comparison(Fraction(count - 1), "<=", stated(CLAIM, "most", k=numbers, N=2)),
+        ),
+    )

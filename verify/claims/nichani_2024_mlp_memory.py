@@ -1,0 +1,115 @@
+"""Counts of associations in layers of neurons, by the degree of what is summed, beside those of a matrix.
+
+Page: docs/claims/factual_recall.md
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from constructions.claims.nichani_2024_mlp_memory import CLAIM, Activation, neuron_memory
+from constructions.errors import InputError
+from constructions.memories.outer_product_memory import Associations, random_associations
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import Stated, stated
+from verify.claims.quantifier import Quantifier
+from verify.memories.outer_product_capacity import is_sum_of_outer_products, stored_associations
+from verify.verdict import decided
+
+_WIDTH = 32
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Count what is stored by neurons and by a matrix.
+
+    Args:
+        full: More draws.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/factual_recall.md
+    """
+    draws = 5 if full else 2
+    yield _neurons("quadratic", neurons=128, degree=2, activation="polynomial", draws=draws, all_stored=True)
+    yield _neurons("cubic", neurons=1024, degree=3, activation="polynomial", draws=draws, all_stored=True)
+    yield _neurons("relu", neurons=1024, degree=2, activation="relu", draws=draws, all_stored=True)
+    for activation in ("polynomial", "relu"):
+        yield _neurons("matrix", neurons=1024, degree=1, activation=activation, draws=draws, all_stored=False)
+    yield _matrix(draws)
+
+
+def is_layer(made: Associations, g: np.ndarray, *, neurons: int, degree: int, activation: Activation) -> bool:
+    """Whether the values are those of the neurons, and the matrix the sum of the outer products of the degree.
+
+    Args:
+        made: The associations, whose inputs are the values of the neurons.
+        g: The inputs of the neurons, `[N, m]`: sums of d signs, so of the parity of d.
+        neurons: m.
+        degree: k.
+        activation: Of the neurons.
+
+    Page: docs/claims/factual_recall.md
+    """
+    count, width = made.outputs.shape
+    wanted = (g, g**2 - width, g**3 - (3 * width - 2) * g)[degree - 1]
+    values = np.maximum(g, 0) if activation == "relu" else wanted
+    sums = bool((np.abs(g) <= width).all() and ((g - width) % 2 == 0).all()) and g.shape == (count, neurons)
+    permutation = np.array_equal(np.sort(made.labels), np.arange(count)) and bool((np.abs(made.outputs) == 1).all())
+    added = is_sum_of_outer_products(made.outputs, wanted, made.labels, made.memory)
+    return sums and permutation and added and np.array_equal(values, made.inputs)
+
+
+def _whole(count: Stated) -> int:
+    value = count.value
+    if not isinstance(value, Fraction) or value.denominator != 1:
+        raise InputError(f"{count} is no whole number")
+    return value.numerator
+
+
+def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, draws: int, all_stored: bool) -> Evidence:
+    stated_count = stated(CLAIM, name)
+    count = _whole(stated_count)
+    found, built = [], []
+    for seed in range(draws):
+        made, g = neuron_memory(
+            width=_WIDTH, neurons=neurons, count=count, degree=degree, activation=activation, seed=seed
+        )
+        found.append(stored_associations(made.outputs, made.inputs, made.labels, made.memory).stored)
+        built.append(is_layer(made, g, neurons=neurons, degree=degree, activation=activation))
+    return Evidence(
+        "measurement" if all_stored else "boundary",
+        f"d = {_WIDTH}, m = {neurons} neurons, {activation}, the sum of outer products of degree {degree}, {count} "
+        f"associations, {draws} draws",
+        "all stored" if all_stored else "some missed",
+        f"stored: {', '.join(map(str, found))}",
+        decided(all((stored == count) is all_stored for stored in found) and all(built) and draws > 0),
+        "exact integer products",
+        {"seeds": draws},
+        means=(Means.EXACT,),
+        quantifier=Quantifier.SAMPLED,
+        compared=(Comparison(min(found) if all_stored else max(found), "=" if all_stored else "<", stated_count),),
+    )
+
+
+def _matrix(draws: int) -> Evidence:
+    stated_count = stated(CLAIM, "matrix")
+    count = _whole(stated_count)
+    found = []
+    for seed in range(draws):
+        made = random_associations(_WIDTH, count, seed=seed)
+        found.append(stored_associations(made.outputs, made.inputs, made.labels, made.memory).stored)
+    return Evidence(
+        "boundary",
+        f"d = {_WIDTH}, the matrix of the sum of outer products, {count} associations, {draws} draws",
+        "some missed",
+        f"stored: {', '.join(map(str, found))}",
+        decided(all(stored < count for stored in found) and draws > 0),
+        "exact integer products",
+        {"seeds": draws},
+        means=(Means.EXACT,),
+        quantifier=Quantifier.SAMPLED,
+        compared=(Comparison(max(found), "<", stated_count),),
+    )

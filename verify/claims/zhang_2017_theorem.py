@@ -1,0 +1,120 @@
+"""Evidence on Theorem 1 of Zhang et al.: rational networks with exactly the wanted values, and contexts held.
+
+Page: docs/claims/knots.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+
+from constructions.claims.zhang_2017_theorem import CLAIM, interpolating_network
+from constructions.models.blocks import Attention, FeedForward
+from constructions.models.model import Model
+from verify.claims.comparison import Comparison
+from verify.claims.evidence import Evidence, Means
+from verify.claims.formula import stated
+from verify.claims.quantifier import Quantifier
+from verify.forward.rationals import exact_network_logits
+from verify.memories.knots import prove_knots
+from verify.verdict import decided, proved
+
+_SIZES = ((1, 1, 1), (2, 1, 1), (9, 1, 1), (16, 3, 1), (40, 5, 2))  # n, d, D
+_SIZES_FULL = ((200, 4, 1), (100, 16, 3))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    """Certify values at points in exact rationals, and labels of contexts.
+
+    Args:
+        full: More points.
+
+    Yields:
+        Evidence.
+
+    Page: docs/claims/knots.md
+    """
+    for count, width, outputs in _SIZES + (_SIZES_FULL if full else ()):
+        points, values = drawn(count=count, width=width, outputs=outputs)
+        for offset in (False, True):
+            yield _represents(interpolating_network(points, values, offset=offset), points, values, offset=offset)
+    yield _contexts()
+
+
+def drawn(*, count: int, width: int, outputs: int) -> tuple[np.ndarray, list[list[fmpq]]]:
+    """Distinct integer points, and fractions as their values."""
+    rng = np.random.default_rng([count, width])
+    points = rng.permutation(np.unique(rng.integers(-2 * count, 2 * count + 1, (8 * count, width)), axis=0))[:count]
+    values = [
+        [fmpq(int(p), int(q)) for p, q in zip(rng.integers(-50, 51, outputs), rng.integers(1, 8, outputs), strict=True)]
+        for _ in range(count)
+    ]
+    return points, values
+
+
+def chosen_numbers(block: FeedForward) -> int | None:
+    """Direction, places, jumps and offset of neurons that read one number; none if the input maps are not all one."""
+    columns = {tuple(str(x) for x in column) for column in block.W_in.T}
+    biases = 0 if block.b_in is None else block.b_in.size
+    offsets = 0 if block.b_out is None or not any(block.b_out) else block.b_out.size
+    return block.d_model + biases + block.W_out.size + offsets if len(columns) == 1 else None
+
+
+def _represents(model: Model, points: np.ndarray, values: list[list[fmpq]], *, offset: bool) -> Evidence:
+    count, width = points.shape
+    outputs = len(values[0])
+    wanted = fmpq_mat(count, outputs, [y for row in values for y in row])
+    given = [[int(x.p) if x.q == 1 else None for x in row] for row in model.W_E.tolist()]
+    found = exact_network_logits(model, np.arange(count)[:, None])
+    block = model.blocks[0]
+    one = len(model.blocks) == 1 and isinstance(block, FeedForward) and not block.skip
+    numbers = chosen_numbers(block) if isinstance(block, FeedForward) else None
+    plain = outputs == 1 and (count > 1 or not offset)
+    name = "fewer" if offset else "printed"
+    return Evidence(
+        "sharper" if offset or outputs > 1 else "claim",
+        f"{count} distinct points of R^{width} and fractions in R^{outputs} as values: one layer of ReLU neurons "
+        f"{'and an offset' if offset else 'without an offset'}, {numbers} numbers",
+        f"the values, {stated(CLAIM, name, n=count, d=width)} numbers" if plain else "the values",
+        "exactly the values" if found == wanted else "other values",
+        decided(found == wanted and one and numbers is not None and given == points.tolist()),
+        "exact rationals",
+        means=(Means.EXACT,),
+        quantifier=Quantifier.SAMPLED,
+        compared=(Comparison(numbers, "=", stated(CLAIM, name, n=count, d=width)),) if plain and numbers else (),
+    )
+
+
+def _contexts() -> Evidence:
+    made = CLAIM.construct()
+    task, model = made.task, made.model
+    proof = prove_knots(model, task)
+    distinct = len(np.unique(task.contexts, axis=0)) == task.n_contexts
+    shape = [type(block) for block in model.blocks] == [Attention, FeedForward]
+    held = proof.right == task.n_contexts and distinct and shape and len(np.unique(task.labels)) > 2
+    block = model.blocks[-1]
+    numbers, neurons = 0, 0
+    if isinstance(block, FeedForward) and block.b_in is not None and block.b_out is not None:
+        # Of the embeddings one column each, of the neurons all but their signs.
+        numbers = model.d_vocab + model.n_ctx + block.b_in.size + block.W_out.size + block.b_out.size
+        neurons = block.d_mlp
+    return Evidence(
+        "sharper",
+        f"{task.n_contexts} distinct contexts of {task.context_length} tokens out of {task.vocabulary_size}, random "
+        f"labels: one head by position and {neurons} ReLU neurons, rounded to float64",
+        "all labels in front",
+        f"{proof.right} of {task.n_contexts} in front, by {float(proof.margin_lower.min()):.3f} at least",
+        proved(held),
+        "integers, and balls for the attention",
+        {"sha256": model.sha256()},
+        means=(Means.EXACT, Means.BALLS),
+        quantifier=Quantifier.SAMPLED,
+        compared=(
+            Comparison(neurons, "<=", task.n_contexts - 1),
+            Comparison(
+                numbers,
+                "=",
+                stated(CLAIM, "contexts", N=task.vocabulary_size, S=task.context_length, m=neurons),
+            ),
+        ),
+    )

@@ -1,0 +1,128 @@
+r"""What one attention over tokens makes of each token at each place, enclosed: all that its logits are made of.
+
+Page: docs/rigour/domains.md
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb, arb_mat, ctx
+from numpy.typing import NDArray
+
+from constructions.errors import InputError
+from constructions.models.blocks import Tensor
+from constructions.models.model import Model
+from verify.arithmetic.enclosure import Enclosure
+from verify.forward.in_balls import rounded_outwards
+
+Int64Array = NDArray[np.int64]
+
+_BITS = 128
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionTables:
+    r"""The parts of which a model of one attention makes its logits, for all tokens that a position may hold.
+
+    With $e^h_s(t) = \exp(\sigma^h_s(t) - c_h)$, where $\sigma^h_s(t)$ is the score that head $h$ gives the token $t$ at
+    position $s$ for a given token at the last position, and $c_h$ any real number,
+
+    $$ \mathrm{logits} = D + \sum_h \frac{\sum_s e^h_s(t_s)\, v^h_s(t_s)}{\sum_s e^h_s(t_s)}, $$
+
+    where $v^h_s(t)$ are logits that a value brings, and $D$ those that the last position brings by itself
+    (Lemma X1).
+
+    Args:
+        values: $v^h_s$ of each head, all positions one below the other, `[tokens of all positions, d_vocab_out]`.
+        keys: Of each head the keys, likewise, as balls.
+        model: The weights.
+        tokens: The tokens of each position.
+
+    Page: docs/rigour/domains.md
+    """
+
+    values: list[Enclosure]
+    keys: list[arb_mat]
+    model: Model
+    tokens: tuple[Int64Array, ...]
+
+    @classmethod
+    def of(cls, model: Model, tokens: Sequence[Int64Array]) -> "AttentionTables":
+        """The tables of a model for which `is_one_attention` is true.
+
+        Args:
+            model: The weights.
+            tokens: The tokens that each position may hold, S arrays with S at most `n_ctx`.
+
+        Raises:
+            InputError: A model of another shape.
+        """
+        if not is_one_attention(model):
+            raise InputError(f"the model has the options {model.options()}, expected one attention without a norm")
+        block = model.attention
+        with ctx.workprec(_BITS):
+            rows = _rows(model, [(s, int(t)) for s, here in enumerate(tokens) for t in here])
+            readout = _matrix(model.W_U)
+            values, keys = [], []
+            for head in range(block.n_heads):
+                moved = _shifted(rows * _matrix(block.W_V[head]), block.b_V, head) * _matrix(block.W_O[head]) * readout
+                values.append(rounded_outwards(moved))
+                keys.append(_shifted(rows * _matrix(block.W_K[head]), block.b_K, head))
+        return cls(values, keys, model, tuple(tokens))
+
+    def powers(self, last: int) -> list[Enclosure]:
+        r"""$e^h_s$ of each head, `[tokens of all positions]`, where the last position holds the token `last`.
+
+        The shift $c_h$ is the middle of the ball of the largest score, itself a real number.
+        """
+        block, length = self.model.attention, len(self.tokens)
+        found = []
+        with ctx.workprec(_BITS):
+            asks = _rows(self.model, [(length - 1, last)])
+            root = arb(block.score_root).sqrt()
+            for head, keys in enumerate(self.keys):
+                query = _shifted(asks * _matrix(block.W_Q[head]), block.b_Q, head)
+                scores = [score / root for score in (query * keys.transpose()).entries()]
+                top = max(score.mid() for score in scores)
+                found.append(rounded_outwards(arb_mat([[(score - top).exp() for score in scores]]))[0])
+        return found
+
+    def direct(self, last: int) -> Enclosure:
+        """$D$, `[d_vocab_out]`: what the last position brings by the skip connection, and the shifts."""
+        block, model, length = self.model.attention, self.model, len(self.tokens)
+        with ctx.workprec(_BITS):
+            row = _rows(model, [(length - 1, last)]) if block.skip else arb_mat(1, block.d_out)
+            if block.b_O is not None:
+                row += _matrix(block.b_O[None])
+            logits = row * _matrix(model.W_U)
+            return rounded_outwards(logits if model.b_U is None else logits + _matrix(model.b_U[None]))[0]
+
+
+def is_one_attention(model: Model) -> bool:
+    """Whether a model reads tokens and is one attention with at least one head, without a norm, in float64.
+
+    Page: docs/rigour/domains.md
+    """
+    kinds = [block.options()["kind"] for block in model.blocks]
+    plain = model.reads_tokens and not model.is_rational and kinds == ["attention"]
+    return plain and model.attention.norm is None and model.attention.n_heads > 0
+
+
+def _rows(model: Model, pairs: list[tuple[int, int]]) -> arb_mat:
+    """The stream at each pair of a position and a token."""
+    assert model.W_E is not None and model.W_pos is not None
+    positions, tokens = (list(each) for each in zip(*pairs, strict=True))
+    return _matrix(model.W_E[tokens]) + _matrix(model.W_pos[positions])
+
+
+def _matrix(tensor: Tensor) -> arb_mat:
+    """Float64 numbers are balls of radius 0."""
+    rows, columns = tensor.shape
+    return arb_mat(rows, columns, tensor.ravel().tolist())
+
+
+def _shifted(rows: arb_mat, shifts: Tensor | None, head: int) -> arb_mat:
+    if shifts is None:
+        return rows
+    return rows + _matrix(np.repeat(shifts[head][None], rows.nrows(), axis=0))

@@ -1,0 +1,58 @@
+"""What was found out about the inputs of a part of a domain."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verify.arithmetic.enclosure import Enclosure
+
+Int64Array = NDArray[np.int64]
+
+MOST_NAMED = 100
+"""How many inputs of a kind are named."""
+
+
+@dataclass
+class Tally:
+    """How many inputs are proved to be answered right, and wrong, and which of the wrong ones are named.
+
+    Args:
+        right: Inputs whose label is proved to have the strictly largest logit.
+        wrong: Inputs where another logit is proved to be at least as large.
+        examples: Some inputs of the second kind, at most `MOST_NAMED`.
+    """
+
+    right: int = 0
+    wrong: int = 0
+    examples: list[tuple[int, ...]] = field(default_factory=list)
+
+    def count(self, logits: Enclosure, labels: Int64Array, contexts: Int64Array) -> Int64Array:
+        """Count the inputs that enclosed logits decide, and tell which they leave open.
+
+        Why it is rigorous: an input counts as right only if the lower end of the logit of its label is above the upper
+        ends of all others, and as wrong only if its upper end is not above the lower end of one of them.
+
+        Args:
+            logits: `[T, d_vocab_out]`.
+            labels: What follows each input, `[T]`.
+            contexts: The inputs, `[T, S]`.
+
+        Returns:
+            The places of those that are open.
+
+        Page: docs/rigour/domains.md
+        """
+        lower, upper = np.array(logits.lower()), np.array(logits.upper())
+        rows = np.arange(len(labels))
+        least, most = lower[rows, labels], upper[rows, labels]
+        lower[rows, labels] = upper[rows, labels] = -np.inf
+        right, wrong = least > upper.max(axis=1), most <= lower.max(axis=1)
+        self.right += int(right.sum())
+        self.wrong += int(wrong.sum())
+        self.name(contexts[wrong])
+        return np.flatnonzero(~right & ~wrong)
+
+    def name(self, contexts: Int64Array) -> None:
+        """Name some of these inputs, `[T, S]`, which are wrong and counted already."""
+        self.examples += [tuple(map(int, row)) for row in contexts[: max(0, MOST_NAMED - len(self.examples))]]

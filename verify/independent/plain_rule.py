@@ -1,0 +1,137 @@
+"""A rule on a domain, read and hashed by the standard library alone.
+
+Page: docs/rigour/domains.md
+"""
+
+import hashlib
+import math
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from constructions.errors import FileFormatError
+from constructions.files import canonical_json
+from verify.independent.plain_arrays import PlainArray, read_npz, reading
+
+_LARGEST_TOKEN = 2**31
+_LARGEST_DOMAIN = 2**63
+
+
+@dataclass(frozen=True)
+class PlainRule:
+    """The tokens of each position, the automaton that reads them, and the hash.
+
+    Args:
+        rule: The name.
+        tokens: Of each position.
+        steps: Of each position, state and token the next state.
+        answers: What follows each last state.
+        sha256: The hash.
+    """
+
+    rule: str
+    tokens: list[list[int]]
+    steps: list[list[list[int]]]
+    answers: list[int]
+    sha256: str
+
+    @classmethod
+    def read(cls, path: Path) -> "PlainRule":
+        """Read what `constructions.tasks.rule.RuleTask.save` writes, and nothing else.
+
+        Raises:
+            FileFormatError: The file is missing or is not such a file; or the automaton is not that of its name.
+
+        Page: docs/rigour/domains.md
+        """
+        with reading(path, "rule"):
+            arrays = read_npz(path)
+            length = sum(name.startswith("tokens_") for name in arrays)
+            names = [f"{kind}_{s}" for kind in ("tokens", "steps") for s in range(length)]
+            numeric = {"reads": 1, **{name: 2 if name.startswith("steps") else 1 for name in names}, "answers": 1}
+            if not length or set(arrays) != {"rule", *numeric}:
+                raise FileFormatError(f"{path} is no rule on a domain: it has the arrays {sorted(arrays)}")
+            for name, dimensions in numeric.items():
+                values = arrays[name].values
+                if not isinstance(values, array) or values.typecode != "q" or len(arrays[name].shape) != dimensions:
+                    raise FileFormatError(f"{path}: {name} is of another type or shape than in a rule")
+            if arrays["rule"].shape != () or isinstance(arrays["rule"].values, array):
+                raise FileFormatError(f"{path}: rule is no text")
+            rule = arrays["rule"].values[0]
+            tokens = [list(arrays[f"tokens_{s}"].values) for s in range(length)]
+            steps = [_rows(arrays[f"steps_{s}"]) for s in range(length)]
+            answers, reads = list(arrays["answers"].values), list(arrays["reads"].values)
+            _require_automaton(path, tokens, steps, answers)
+            if reads != sorted(set(reads) & set(range(length))):
+                raise FileFormatError(f"{path}: reads does not name positions")
+            own = rule == "own" and reads == list(range(length))
+            if not own and _named(rule, tokens, reads) != (steps, answers):
+                raise FileFormatError(f"{path} is called {rule!r}, but its automaton is that of another rule")
+            digest = hashlib.sha256(canonical_json(["rule", rule]).encode("ascii"))
+            for name in numeric:
+                digest.update(arrays[name].hashed(name))
+            return cls(rule, tokens, steps, answers, digest.hexdigest())
+
+    @property
+    def size(self) -> int:
+        """How many inputs there are."""
+        return math.prod(map(len, self.tokens))
+
+    @property
+    def origin(self) -> str:
+        """Where the targets come from, as certificates say it."""
+        return f"rule: {self.rule}"
+
+    def sizes(self) -> dict[str, int]:
+        """The sizes of the task by the names of a certificate."""
+        return {"contexts": self.size, "context_length": len(self.tokens), "all_contexts": self.size}
+
+
+def _rows(found: PlainArray) -> list[list[int]]:
+    return [list(found.row(i)) for i in range(found.shape[0])]
+
+
+def _require_automaton(path: Path, tokens: list[list[int]], steps: list[list[list[int]]], answers: list[int]) -> None:
+    """Increasing tokens; from one state on, each step leads to states that are all reached; an answer for each last."""
+    states = 1
+    for here, step in zip(tokens, steps, strict=True):
+        good = bool(here) and here[0] >= 0 and here[-1] < _LARGEST_TOKEN and all(a < b for a, b in pairwise(here))
+        reached = {state for row in step for state in row}
+        good = good and len(step) == states and all(len(row) == len(here) for row in step)
+        if not good or reached != set(range(len(reached))):
+            raise FileFormatError(f"{path}: tokens and steps are those of no automaton")
+        states = len(reached)
+    if len(answers) != states or not all(0 <= answer < _LARGEST_TOKEN for answer in answers):
+        raise FileFormatError(f"{path}: answers are not one token for each last state")
+    if not math.prod(map(len, tokens)) < _LARGEST_DOMAIN:
+        raise FileFormatError(f"{path}: the domain has 2^63 inputs or more")
+
+
+def _named(rule: str, tokens: list[list[int]], reads: list[int]) -> tuple[list[list[list[int]]], list[int]] | None:
+    """The automaton of a rule with a name, whose states are the values so far in increasing order."""
+    sums: Callable[[int, int], int] | None = None
+    modulus = 0
+    if rule.startswith("sum mod "):
+        text = rule.removeprefix("sum mod ")
+        modulus = int(text) if text.isascii() and text.isdigit() else 0
+        if text != str(modulus) or not 1 <= modulus < _LARGEST_TOKEN:
+            return None
+        sums = lambda value, token: (value + token) % modulus  # noqa: E731
+    step = {"max": max, "min": min, "first": lambda value, _: value, "last": lambda _, token: token}.get(rule, sums)
+    if step is None or not reads or any(len(here) != 1 for s, here in enumerate(tokens) if s not in reads):
+        return None
+    steps: list[list[list[int]]] = []
+    values: list[int] | None = None
+    for s, here in enumerate(tokens):
+        if s not in reads:
+            steps.append([[state] for state in range(1 if values is None else len(values))])
+            continue
+        each = [token % modulus for token in here] if modulus else here
+        after = [each] if values is None else [[step(value, token) for token in each] for value in values]
+        values = sorted({value for row in after for value in row})
+        places = {value: place for place, value in enumerate(values)}
+        steps.append([[places[value] for value in row] for row in after])
+    assert values is not None
+    return steps, values
