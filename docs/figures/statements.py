@@ -22,9 +22,9 @@ from verify.claims import theorems  # noqa: E402
 from verify.claims.quantifier import UNIVERSAL  # noqa: E402
 from verify.claims.theorem import Theorem  # noqa: E402
 
-HEIGHT, TOP = 23, 70
-LEFT, CLAIMS, RIGHT = 20, 285, 690
-WIDTH = 1010
+HEIGHT, TOP, SIZE = 22, 92, 12
+LEFT, CLAIMS, RIGHT = 0, 200, 500
+WIDTH = 770
 STATES = {
     "third": "answered in Coq",
     "first": "proved, by a theorem about all weights or encoders",
@@ -91,27 +91,28 @@ def drawing() -> str:
     left = sorted(proofs().items(), key=lambda item: middle(item[1]))
     lines, names = [], []
     for (file, ids), y in zip(left, spread(len(left)), strict=True):
-        names.append(svg.linked(address("docs/formal.md"), svg.words(LEFT, y + 5, file, "letters", "start", 13)))
-        lines += [svg.curve((LEFT + 150, y), (CLAIMS - 12, rows[id]), "thin third") for id in ids]
+        names.append(svg.linked(address("docs/formal.md"), svg.words(LEFT, y + 5, file, "letters", "start", SIZE)))
+        lines += [svg.curve((LEFT + 158, y), (CLAIMS - 10, rows[id]), "thin third") for id in ids]
     for one, y in zip(right, spread(len(right)), strict=True):
         place = address(one.page, one.heading)
-        names.append(svg.linked(place, svg.words(RIGHT + 12, y + 5, one.name, "", "start", 13)))
+        names.append(svg.linked(place, svg.words(RIGHT + 8, y + 5, one.name, "", "start", SIZE)))
         kind = "thin first" if one.over in UNIVERSAL else "thin fourth"
-        lines += [svg.curve((CLAIMS + 285, rows[id]), (RIGHT, y), kind) for id in used[one]]
+        lines += [svg.curve((CLAIMS + 262, rows[id]), (RIGHT, y), kind) for id in used[one]]
     for id, y in rows.items():
         colour = state(id)
         names.append(svg.dot(CLAIMS, y, f"on-{colour}", 5))
         label = f"{id}: {claim(id).judgement}"
-        names.append(svg.linked(address("docs/register.md", id), svg.words(CLAIMS + 14, y + 5, label, "", "start", 13)))
+        names.append(
+            svg.linked(address("docs/register.md", id), svg.words(CLAIMS + 11, y + 5, label, "", "start", SIZE))
+        )
     heads = [
-        svg.words(LEFT, TOP - 12, "proofs in Coq", "faint", "start", 13),
-        svg.words(CLAIMS + 14, TOP - 12, "claims, and the verdict", "faint", "start", 13),
-        svg.words(RIGHT + 12, TOP - 12, "theorems of the book", "faint", "start", 13),
+        svg.words(LEFT, TOP - 12, "proofs in Coq", "faint", "start", SIZE),
+        svg.words(CLAIMS + 11, TOP - 12, "claims, and the verdict", "faint", "start", SIZE),
+        svg.words(RIGHT + 8, TOP - 12, "theorems of the book", "faint", "start", SIZE),
     ]
-    x = LEFT
-    for colour, meaning in STATES.items():
-        heads += [svg.dot(x + 5, 20, f"on-{colour}", 5), svg.words(x + 16, 25, meaning, "", "start", 13)]
-        x += 34 + 6.9 * len(meaning)
+    for place, (colour, meaning) in enumerate(STATES.items()):
+        x, y = LEFT + 5 + 380 * (place % 2), 16 + 22 * (place // 2)
+        heads += [svg.dot(x, y, f"on-{colour}", 5), svg.words(x + 11, y + 5, meaning, "", "start", SIZE)]
     title = (
         "The claims of the register in a column, each with a dot whose colour says how it is decided. Lines from the "
         "left join them with the files of proofs in Coq that answer them, lines to the right with the theorems that "

@@ -26,9 +26,11 @@ STYLE += "".join(
     f"svg.figure .on-{name} {{ fill: var(--{name}); }}\n"
     for name in COLOURS
 )
-STYLE += (
-    "svg.figure .thin { stroke-width: 1.1; opacity: 0.6; }\nsvg.figure a:hover text { text-decoration: underline; }\n"
-)
+STYLE += """\
+svg.figure .thin { stroke-width: 1.1; opacity: 0.6; }
+svg.figure a { text-decoration: none; }
+svg.figure a:hover text { text-decoration: underline; }
+"""
 
 
 def figure(title: str, width: float, height: float, parts: Iterable[str]) -> str:
