@@ -23,8 +23,8 @@ from verify.claims.quantifier import UNIVERSAL  # noqa: E402
 from verify.claims.theorem import Theorem  # noqa: E402
 
 HEIGHT, TOP, SIZE = 22, 92, 12
-LEFT, CLAIMS, RIGHT = 0, 200, 500
-WIDTH = 770
+LEFT, CLAIMS, RIGHT = 0, 215, 560
+WIDTH = 850
 STATES = {
     "third": "answered in Coq",
     "first": "proved, by a theorem about all weights or encoders",
