@@ -13,10 +13,11 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from constructions.claims.huben_2023_two_layers import behind_null, two_layers  # noqa: E402
-from constructions.claims.kim_2023_labels import sequence_network  # noqa: E402
 from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError  # noqa: E402
 from constructions.memories.choice import BY_NAME, information_limit  # noqa: E402
+from constructions.memories.keyed_words import keyed_words_memory  # noqa: E402
 from constructions.memories.knots import knots_memory  # noqa: E402
+from constructions.memories.parameters import printed_count, shared_count  # noqa: E402
 from constructions.models.blocks import tensor_fields  # noqa: E402
 from constructions.models.exact_network import rounded  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
@@ -29,7 +30,8 @@ from verify.forward.logits import logit_chunks  # noqa: E402
 from verify.memories.knots import prove_knots  # noqa: E402
 
 REFUSALS = (CapacityError, HypothesisError, InputError, ResourceError)
-MOST = {"two layers": 256, "rank-one-heads": 256, "longer words": 256}  # facts that take minutes beyond
+MOST = {"two layers": 256, "rank-one-heads": 256, "steps": 256, "longer words": 256}  # facts that take minutes beyond
+LADDER = {"packed-words", "steps"}  # deep, or steep: what float64 does not decide climbs to pairs and to balls
 
 
 class Row(NamedTuple):
@@ -76,6 +78,9 @@ def of_choice(name: str, task: Task) -> Row:
     if name == "knots":
         proof = prove_knots(model, task)
         shown = f"{proof.right} of {task.n_contexts}, {proof.margin_lower.min():.3f}"
+    elif name in LADDER:
+        values = certify_memorization(model, task).certificate.answers.values
+        shown = f"{values['held']} of {task.n_contexts}"
     else:
         shown = judged(model, task)
     return Row(name, "float32", *size(model), shown, f"{middle - start:.1f}, {time.process_time() - middle:.1f}")
@@ -91,35 +96,36 @@ def of_two_layers(task: Task) -> Row:
     values = certify_memorization(model, behind).certificate.answers.values
     shown = f"{values['held']} of {task.n_contexts}"
     seconds = f"{middle - start:.1f}, {time.process_time() - middle:.1f}"
-    return Row("two layers of attention", "float64", *size(model), shown, seconds)
+    return Row("knots as two layers of attention", "float64", *size(model), shown, seconds)
 
 
 def of_words(task: Task, items: int | None) -> Row:
     start = time.process_time()
     labels = np.asarray(task.labels)
-    model = sequence_network(task.contexts, labels, tokens=task.vocabulary_size, items=items)
+    model = keyed_words_memory(task, labels_per_word=items).model
     middle = time.process_time()
     found = judge_words(model, task.contexts, labels)
     entries = sum(int(t.size) for t in model.tensors().values())
     seconds = f"{middle - start:.1f}, {time.process_time() - middle:.1f}"
     return Row(
-        f"words, {found.blocks} ReLU blocks", f"integers of {found.longest} bits", entries,
+        f"keyed words, {found.blocks} ReLU blocks", f"integers of {found.longest} bits", entries,
         found.entries + found.other_entries, f"{found.held} of {found.count}, exactly", seconds,
     )  # fmt: skip
 
 
 def formulas(task: Task) -> Iterator[Row]:
     """Counts that are printed, of weights that are not built here."""
-    facts, tokens, length = task.n_contexts, task.vocabulary_size, task.context_length
-    printed = 2 * (length + 2 * tokens + 4 * (facts - 2))
+    facts = task.n_contexts
+    sizes = {"tokens": task.vocabulary_size, "length": task.context_length, "width": 2}
+    printed = printed_count(**sizes, facts=facts)
     yield Row("Theorem 1 of Dana et al., d = 2, as printed", "", printed, None, "no: formula, false for XOR", "")
-    shared = 2 * (length + 2 * tokens + 2 * (facts - 2)) + 4 + (facts - 2)
+    shared = shared_count(**sizes, heads=-(-(facts - 2) // 2), head_width=2)
     yield Row("the same with shared attention of rank one", "", shared, None, "no: formula, needs the rank", "")
     yield Row("information, 32 bits an entry", "", information_limit(task, 32), None, "no weights have fewer", "")
 
 
 def rows_of(task: Task, *, slow: bool) -> Iterator[Row]:
-    names = ["knots", "one-head", "block-heads", "cross-heads", "rank-one-heads", *(["newton"] if slow else [])]
+    names = [name for name in BY_NAME if slow or name != "newton"]
     makers: list[tuple[str, Callable[[Task], Row]]] = [(name, partial(of_choice, name)) for name in names]
     makers += [("two layers", of_two_layers)]
     makers += [("words", partial(of_words, items=2)), ("longer words", partial(of_words, items=None))]

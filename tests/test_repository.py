@@ -101,7 +101,7 @@ def test_a_kind_of_block_touches_the_files_that_contributing_names() -> None:
         str(path.relative_to(ROOT))
         for room in ("constructions", "verify")
         for path in (ROOT / room).rglob("*.py")
-        if by_kind.search(path.read_text())
+        if path.parent.name != "claims" and by_kind.search(path.read_text())
     }
     assert listed == found - built_with
 
@@ -112,6 +112,6 @@ def test_a_memory_touches_the_file_that_contributing_names() -> None:
         str(path.relative_to(ROOT))
         for room in ("constructions", "verify", "byheart")
         for path in (ROOT / room).rglob("*.py")
-        if "knots_memory" in path.read_text() and path.stem not in builders | {"knots"}
+        if path.parent.name != "claims" and "knots_memory" in path.read_text() and path.stem not in builders | {"knots"}
     }
     assert named <= {"constructions/memories/choice.py", "constructions/__init__.py"}

@@ -1,6 +1,6 @@
 """Kajitsuka and Sato (2025): next tokens by about sqrt(T) parameters, almost independent of the length.
 
-Page: docs/claims/bit_extraction.md
+Page: docs/claims/bits.md
 """
 
 from constructions.claims.claim import Claim
@@ -23,5 +23,5 @@ CLAIM = Claim(
         "[[content: T log K / (b log 2)]] numbers are enough. Sequences as answers, and hard attention, are not judged."
     ),
     reconstructed="the network and its constants: the paper was at hand in its abstract only",
-    page="docs/claims/bit_extraction.md",
+    page="docs/claims/bits.md",
 )

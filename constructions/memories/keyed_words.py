@@ -4,6 +4,7 @@ Page: docs/claims/bits.md
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -67,30 +68,79 @@ def keyed_words_memory(task: Task, *, labels_per_word: int | None = None, seed: 
     code = positional_code(task.contexts, task.vocabulary_size, binary=True, seed=seed)
     answers, labels = np.unique(task.labels, return_inverse=True)
     key_bits, bits = max(1, code.bits), max(1, (len(answers) - 1).bit_length())
-    if labels_per_word is None:
-        cost = 8 * (key_bits + bits) + _ITEM
-        best = math.isqrt(_NEURON * task.n_contexts // cost) or 1
-        labels_per_word = min((best, best + 1), key=lambda m: _NEURON * -(-task.n_contexts // m) + cost * m)
-    m = labels_per_word
+    m = fewest_entries(task.n_contexts, key_bits + bits) if labels_per_word is None else labels_per_word
     if not 1 <= m <= task.n_contexts:
         raise InputError(f"labels_per_word = {m}, expected 1 .. {task.n_contexts}, the number of contexts")
-    order = np.argsort(code.codes)
-    items = [(int(code.codes[t]) << bits) + int(labels[t]) for t in order]
-    groups = [items[i : i + m] for i in range(0, len(items), m)]
-    words = [sum(item << (key_bits + bits) * j for j, item in enumerate(group)) for group in groups]
-    blocks: list[Block] = [_numbering(code), _word_of_group(words, [group[0] >> bits for group in groups])]
-    for j in reversed(range(m)):
-        for bit in reversed(range(key_bits + bits)):
-            goal = (_KEY, bit - bits) if bit >= bits else (_DIGIT, bit)
-            blocks.append(_taken_bit(j * (key_bits + bits) + bit, *goal))
-        blocks += [_compared(), _chosen_digit(1 << bits)]
+    blocks: list[Block] = [_numbering(code), *word_blocks(code.codes.tolist(), labels.tolist(), items=m)]
     model = _model(task, code, answers, blocks)
     return Construction(
         task,
         model,
-        f"{task.n_contexts} contexts by {len(words)} words of {m} keys of {key_bits} bits with labels of {bits}, "
-        f"{len(blocks)} blocks, {model.nonzero} entries that are not 0",
+        f"{task.n_contexts} contexts by {-(-task.n_contexts // m)} words of {m} keys of {key_bits} bits with labels of "
+        f"{bits}, {len(blocks)} blocks, {model.nonzero} entries that are not 0",
     )
+
+
+def fewest_entries(count: int, bits: int) -> int:
+    r"""How many items in a word take the fewest entries that are not 0.
+
+    Args:
+        count: T.
+        bits: Of an item, r + c.
+
+    Returns:
+        m, about $\sqrt{6 T / (8 (r + c) + 21)}$.
+
+    Page: docs/claims/bits.md
+
+    Example:
+        >>> fewest_entries(256, 19)
+        3
+    """
+    cost = 8 * bits + _ITEM
+    best = math.isqrt(_NEURON * count // cost) or 1
+    return min((best, best + 1), key=lambda m: _NEURON * -(-count // m) + cost * m)
+
+
+def word_blocks(codes: Sequence[int], labels: Sequence[int], *, items: int) -> tuple[FeedForward, ...]:
+    """Residual blocks on a stream of width 6 that write the label of the code in coordinate 0 into coordinate 5.
+
+    Args:
+        codes: Distinct integers, at least 0.
+        labels: Integers, at least 0, as many.
+        items: m, how many codes with their labels are in a word.
+
+    Returns:
+        m (r + c + 2) + 1 blocks.
+
+    Raises:
+        InputError: Numbers that do not fit.
+        HypothesisError: Two codes that are equal.
+
+    Page: docs/claims/bits.md
+
+    Example:
+        >>> len(word_blocks([0, 3, 5, 6], [1, 0, 1, 1], items=2))
+        13
+    """
+    if not codes or len(codes) != len(labels) or min(*codes, *labels, items - 1) < 0:
+        raise InputError(
+            f"{len(codes)} codes, {len(labels)} labels, items = {items}, expected T >= 1 of each from 0 on"
+        )
+    if len(set(codes)) < len(codes):
+        raise HypothesisError(_CLAIM, "distinct codes", "two that are equal")
+    key_bits, bits = (max(1, max(numbers).bit_length()) for numbers in (codes, labels))
+    order = sorted(range(len(codes)), key=codes.__getitem__)
+    written = [(codes[t] << bits) + labels[t] for t in order]
+    groups = [written[i : i + items] for i in range(0, len(written), items)]
+    words = [sum(item << (key_bits + bits) * j for j, item in enumerate(group)) for group in groups]
+    blocks = [_word_of_group(words, [group[0] >> bits for group in groups])]
+    for j in reversed(range(items)):
+        for bit in reversed(range(key_bits + bits)):
+            goal = (_KEY, bit - bits) if bit >= bits else (_DIGIT, bit)
+            blocks.append(_taken_bit(j * (key_bits + bits) + bit, *goal))
+        blocks += [_compared(), _chosen_digit(1 << bits)]
+    return tuple(blocks)
 
 
 def rounded_integers(model: Model, significand: int) -> Model:
@@ -129,8 +179,9 @@ def rounded_integers(model: Model, significand: int) -> Model:
     blocks = tuple(
         replace(block, **{name: rounded(tensor) for name, tensor in tensor_fields(block)}) for block in model.blocks
     )
-    ends: dict[str, Any] = {"W_E": model.W_E, "W_pos": model.W_pos, "W_U": model.W_U, "b_U": model.b_U}
-    return Model(blocks=blocks, **{name: None if x is None else rounded(x) for name, x in ends.items()})
+    ends = {"W_E": model.W_E, "W_pos": model.W_pos, "W_U": model.W_U, "b_U": model.b_U}
+    nearest: dict[str, Any] = {name: None if x is None else rounded(x) for name, x in ends.items()}
+    return Model(blocks=blocks, **nearest)
 
 
 def _nearest(n: int, bits: int) -> int:
@@ -148,8 +199,8 @@ def _model(task: Task, code: PositionalCode, answers: Int64Array, blocks: list[B
     W_E[:, 0] = [int(value) for value in code.values]
     # Scores in units of ln 2, less that of the last position, which is 1 there and asks with it.
     W_pos[:, 1] = [1 + int(weight).bit_length() - int(code.weights[-1]).bit_length() for weight in code.weights]
-    W_U, b_U = _zeros(6, size), _zeros(size)
-    b_U[:] = -1  # tokens that are never answers are behind by 1
+    W_U, b_U = _zeros(6, task.n_answers), _zeros(task.n_answers)
+    b_U[:] = -1  # what is never a label is behind by 1
     for j, answer in enumerate(answers):
         W_U[_ANSWER, answer], b_U[answer] = 2 * j, -j * j
     return Model(blocks=tuple(blocks), W_U=W_U, b_U=b_U, W_E=W_E, W_pos=W_pos)

@@ -79,7 +79,7 @@ def packed_words_memory(
     np.add.at(words, (first, last // m), np.ldexp(labels.astype(np.float64), last % m * bits))
     tokens = np.arange(size)
     W_E = np.concatenate([-words, np.eye(groups)[tokens // m], (tokens % m)[:, None]], axis=1)
-    W_U, b_U = np.zeros((_WIDTH, size)), np.full(size, -1.0)  # tokens that are never answers are behind by 1
+    W_U, b_U = np.zeros((_WIDTH, task.n_answers)), np.full(task.n_answers, -1.0)  # what is never a label is behind by 1
     W_U[3, answers] = np.arange(len(answers))
     b_U[answers] = -(np.arange(len(answers)) ** 2) / 2.0
     blocks: list[Block] = [_first_words(groups), _one_word(groups, 2.0 ** (m * bits))]
@@ -96,7 +96,7 @@ def packed_words_memory(
 
 
 def entries(tokens: int, labels_per_word: int, bits: int) -> int:
-    r"""The entries of a memory of packed words, zeros included.
+    r"""The entries of a memory of packed words, zeros included, where the tokens are the answers.
 
     Args:
         tokens: N.

@@ -93,8 +93,8 @@ def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> 
         middles, jumps = numbers[:1], np.zeros(1, dtype=np.int64)
     W_E, W_pos = np.zeros((task.vocabulary_size, 3)), np.zeros((task.context_length, 3))
     W_E[:, 0], W_pos[-1, 1], W_pos[:, 2] = code.values, 1.0, scores
-    W_U = np.zeros((3, task.vocabulary_size))
-    W_U[1] = -1.0  # tokens that are never answers; a label that is named has the logit -1/8 or more
+    W_U = np.zeros((3, task.n_answers))
+    W_U[1] = -1.0  # what is never a label; a label that is named has the logit -1/8 or more
     W_U[1, answers] = -((np.arange(len(answers)) - points[0]) ** 2) / 2.0
     W_U[2, answers] = np.arange(len(answers)) - points[0]
     blocks = _numbering(float(shares.sum())), _stepping(task, middles, jumps, len(answers))

@@ -36,11 +36,8 @@ STATES = {
 def theorems_of(id: str) -> list[Theorem]:
     """The theorems that the evidence for a claim uses: those of its module, and of what it takes from beside it."""
     modules = [vars(importlib.import_module(evidence_module(id)))]
-    beside = {getattr(one, "__module__", "") for one in modules[0].values()} & {
-        "verify.claims.encoder_bracket",
-        "verify.claims.exclusive_or",
-    }
-    modules += [vars(importlib.import_module(name)) for name in beside]
+    beside = {str(getattr(one, "__module__", "")) for one in modules[0].values() if callable(one)}
+    modules += [vars(importlib.import_module(name)) for name in beside if name.startswith("verify.claims.")]
     used = [one for names in modules for one in names.values() if isinstance(one, Theorem)]
     return [one for one in vars(theorems).values() if isinstance(one, Theorem) and one in used]
 

@@ -9,7 +9,7 @@ from byheart import memorize
 from byheart.command.main import main
 from byheart.explanation import Ablation, Explanation, explain
 from byheart.facts import read_facts
-from byheart.job import hold_smallest
+from byheart.job import hold
 from constructions.errors import InputError
 from constructions.models.ablation import parts, without
 from constructions.models.model import Model
@@ -37,7 +37,7 @@ def named_by_certificates(memory, context, *, entries):
 
 @pytest.mark.parametrize("smallest", [False, True])
 def test_the_parts_are_those_that_certificates_name(smallest):
-    memory = hold_smallest(read_facts(FACTS).task) if smallest else memorize(FACTS)
+    memory = hold(read_facts(FACTS).task) if smallest else memorize(FACTS, memory="theorem-1", dtype="float64")
     named = set()
     for context in FACTS:
         found = memory.explain(", ".join(context))
@@ -50,7 +50,7 @@ def test_the_parts_are_those_that_certificates_name(smallest):
 
 
 def test_the_entries_are_those_that_certificates_name():
-    memory = hold_smallest(read_facts(FACTS).task)
+    memory = hold(read_facts(FACTS).task)
     found = memory.explain(["Peru", "river"], entries=True)
     assert found.holding == named_by_certificates(memory, ("Peru", "river"), entries=True) != []
     assert all(each.kind == "entry" for each in found.ablations) and "entries that are not 0" in found.headline()

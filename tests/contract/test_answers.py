@@ -8,6 +8,7 @@ import pytest
 from constructions.bigrams.one_head import one_head_memory
 from constructions.errors import HypothesisError, InputError
 from constructions.memories.choice import BY_NAME
+from constructions.memories.keyed_words import keyed_words_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.lookup_table import lookup_table
 from constructions.memories.low_entropy_memory import low_entropy_memory
@@ -18,6 +19,7 @@ from constructions.tasks.table import facts_task
 from constructions.unembeddings.axes import simplex
 from tests.memories import write_memory
 from verify.independent.checker import check_independently
+from verify.memories.integer_neurons import integer_margins
 
 ATTENTION_ONLY = [name for name, kind in BY_NAME.items() if kind.attention_only]
 
@@ -49,7 +51,7 @@ def test_every_memory_holds_bigrams_with_answers_of_their_own(name, answers, tmp
 
 
 @pytest.mark.parametrize(("tokens", "answers"), [(1, 1), (2, 1), (2, 4), (3, 2)])
-@pytest.mark.parametrize("name", ["one-head", "block-heads", "cross-heads", "knots"])
+@pytest.mark.parametrize("name", ["one-head", "block-heads", "cross-heads", "knots", "packed-words", "steps"])
 def test_few_tokens_and_few_answers_are_held(name, tokens, answers, tmp_path):
     task = bigrams(tokens, answers)
     built = BY_NAME[name].build(task, "float64", 0, lambda stage, share, detail: None)
@@ -57,7 +59,7 @@ def test_few_tokens_and_few_answers_are_held(name, tokens, answers, tmp_path):
 
 
 @pytest.mark.parametrize("margin", [0.25, 2.0])
-@pytest.mark.parametrize(("tokens", "answers"), [(1, 1), (2, 3), (5, 2), (4, 16)])
+@pytest.mark.parametrize(("tokens", "answers"), [(1, 1), (1, 3), (2, 3), (5, 2), (4, 16)])
 def test_one_head_keeps_its_margin_for_any_number_of_answers(tokens, answers, margin, tmp_path):
     task = bigrams(tokens, answers)
     proved = write_memory(tmp_path, one_head_memory(task, margin=margin), task, rank=False)
@@ -134,6 +136,14 @@ def test_a_table_costs_no_column_for_what_is_read_and_no_row_for_what_is_answere
     (n, k, few), (n_all, k_all, many) = sizes
     assert (n, k) == (8, 7) and n_all == k_all == 15
     assert few < many
+
+
+@pytest.mark.parametrize("answers", [2, 3, 11])
+def test_words_under_keys_hold_answers_of_their_own(answers):
+    task = bigrams(4, answers)
+    model = keyed_words_memory(task).model
+    assert (model.d_vocab, model.d_vocab_out) == (4, answers)
+    assert (integer_margins(model, task) > 0).all()
 
 
 def test_a_model_of_one_vocabulary_does_not_hold_a_task_of_two():

@@ -34,6 +34,10 @@ OTHERS = {
     "mahdavi.proposition-2": {"heads": 3, "tokens": 5, "width": 7, "head_width": 5, "seed": 7},
     "mahdavi.proposition-3": {"width": 5, "tokens": 3, "seed": 7},
     "mahdavi.appendix-c": {"heads": 3, "tokens": 5, "width": 7, "head_width": 5, "outputs": 3, "seed": 7},
+    "zhang-2017.theorem": {"tokens": 3, "length": 4, "facts": 17, "seed": 7},
+    "madden-2024.lower": {"tokens": 3, "length": 4, "facts": 17, "seed": 7},
+    "huben-2023.two-layers": {"tokens": 3, "length": 3, "facts": 9, "seed": 7},
+    "nichani-2024.additive": {"subjects": 3, "relations": 5, "answers": 2, "seed": 7},
 }
 
 

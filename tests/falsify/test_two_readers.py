@@ -309,11 +309,27 @@ def test_vocabularies_that_do_not_fit_are_refused_by_both(tmp_path, name):
     assert task_hashes(tmp_path / "task.npz") == (None, None)
 
 
-def test_the_vocabulary_once_more_as_answers_is_refused_by_both(tmp_path):
+@pytest.mark.parametrize("name", [name for name in VOCABULARIES if name.startswith("a ")])
+def test_labels_and_counts_beyond_the_answers_are_refused_by_both(tmp_path, name):
+    """Without laws, whose width would give them away: 3 and 4 are tokens, but no answers."""
+    task = random_task(target="labels", answers=3)
+    np.savez(tmp_path / "task.npz", **VOCABULARIES[name]({**task.arrays(), "origin": np.array("own")}))
+    assert task_hashes(tmp_path / "task.npz") == (None, None)
+
+
+def test_without_answers_it_is_the_task_of_the_tokens_to_both(tmp_path):
+    task = random_task(target="labels", answers=3)
+    np.savez(tmp_path / "task.npz", **without_answers(task.arrays()))
+    hashes = task_hashes(tmp_path / "task.npz")
+    assert hashes[0] == hashes[1] not in (None, task.sha256())
+
+
+def test_the_vocabulary_once_more_or_nothing_as_answers_is_refused_by_both(tmp_path):
     """One task has one file: the same names twice would be another hash of the same task."""
     for task in (LAWS, LABELS):
-        np.savez(tmp_path / "task.npz", **task.arrays(), answers=np.array(task.vocabulary))
-        assert task_hashes(tmp_path / "task.npz") == (None, None)
+        for names in (np.array(task.vocabulary), np.array([], dtype="<U7")):
+            np.savez(tmp_path / "task.npz", **task.arrays(), answers=names)
+            assert task_hashes(tmp_path / "task.npz") == (None, None)
 
 
 def test_a_file_without_answers_has_one_vocabulary_to_both(tmp_path):

@@ -25,7 +25,6 @@ MUTANTS = [
         "self.least_right[layer][state] > 0.0).any(axis=1)",
         "a beginning is right where one rival is behind",
     ),
-    sums(".any(axis=1) & ~right", ".any(axis=1)", "an input may be right and wrong"),
     sums(
         "(beginnings.wrong + self.least_wrong[layer][state] > 0.0)",
         "(beginnings.wrong > 0.0)",

@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 READERS = "tests/falsify/test_two_readers.py::"
 TASKS = "tests/constructions/tasks/test_task.py"
-MEMORIES = "tests/contract/test_answers.py"
+ONE_HEAD = "tests/contract/test_answers.py::test_one_head_keeps_its_margin_for_any_number_of_answers"
 JOB = "tests/byheart/test_job.py::test_what_laws_leave_unavoidable_depends_on_the_number_of_answers"
 
 
@@ -16,20 +16,21 @@ def of_task(original: str, mutated: str, why: str, tests: str = TASKS) -> Mutant
     return Mutant("constructions/tasks/task.py", original, mutated, tests, why)
 
 
-FIT = "test_vocabularies_that_do_not_fit_are_refused_by_both"
+FEWER = "test_fewer_tokens_than_answers_are_read_by_both"
+BEYOND = "test_labels_and_counts_beyond_the_answers_are_refused_by_both"
 NAMES = "test_answers_of_other_texts_mean_the_same_to_both"
-TWICE = "test_the_vocabulary_once_more_as_answers_is_refused_by_both"
+TWICE = "test_the_vocabulary_once_more_or_nothing_as_answers_is_refused_by_both"
 
 MUTANTS = [
     # The independent reader.
-    of_plain_task("size = len(names[-1])", "size = len(names[0])", "answers are numbered by the tokens", FIT),
-    of_plain_task("arrays, len(vocabulary))", "arrays, size)", "tokens are numbered by the answers", FIT),
+    of_plain_task("size = len(names[-1])", "size = len(names[0])", "answers are numbered by the tokens", BEYOND),
+    of_plain_task("arrays, len(vocabulary))", "arrays, size)", "tokens are numbered by the answers", FEWER),
     of_plain_task("if names[0] == names[1]:", "if False:", "one task has two files", TWICE),
     of_plain_task("_hash([target, origin, *names]", "_hash([target, origin, names[0]]", "answers have no hash", NAMES),
     of_plain_task('_require_names(path, "answers", arrays["answers"].values)', "pass", "answers come twice", NAMES),
     # The reader by numpy.
     of_task("in ([], vocabulary.tolist())", "in ([],)", "one task has two files", f"{READERS}{TWICE}"),
-    of_task("in ([], vocabulary.tolist())", "in (vocabulary.tolist(),)", "answers may be none", f"{READERS}{NAMES}"),
+    of_task("in ([], vocabulary.tolist())", "in (vocabulary.tolist(),)", "answers may be none", f"{READERS}{TWICE}"),
     of_task("*([list(self.answers)] if self.apart else [])", "", "answers have no hash"),
     of_task("shape = (self.n_contexts, self.n_answers)", "shape = (self.n_contexts, 10**9)", "labels are any numbers"),
     of_task("counts.indices.max() >= self.n_answers", "False", "counts of answers that are none"),
@@ -42,11 +43,11 @@ MUTANTS = [
         "constructions/bigrams/one_head.py",
         "- (last == 0) * min(size - 1, 1) / 4.0) / (labels + 1)",
         "- (last == 0) * min(labels - 1, 1) / 4.0) / (labels + 1)",
-        MEMORIES,
+        ONE_HEAD,
         "one answer for one token",
     ),
     Mutant(
-        "constructions/bigrams/one_head.py", "4.0 * (labels + 1)", "4.0 * (size + 1)", MEMORIES, "tokens for answers"
+        "constructions/bigrams/one_head.py", "4.0 * (labels + 1)", "4.0 * (size + 1)", ONE_HEAD, "tokens for answers"
     ),
     Mutant(
         "byheart/job.py",

@@ -38,7 +38,7 @@ def _end(exact: arb, unknown: float) -> float | Fraction:
 
 
 def _decimal(value: int | float | Fraction, rounding: str, digits: int) -> str:
-    if math.isinf(value):
+    if isinstance(value, float) and math.isinf(value):
         return "infinity" if value > 0 else "-infinity"
     exact = Fraction(value)
     quotient = Context(prec=digits, rounding=rounding).divide(Decimal(exact.numerator), Decimal(exact.denominator))

@@ -95,7 +95,7 @@ def _void() -> Evidence:
         means=(Means.BALLS,),
         compared=(
             Comparison(digits, ">", stated(CLAIM, "digits")),
-            Comparison(digits, "<", Fraction(6, 5) * 3 * 10**9),
+            Comparison(evaluated("5 x / 6", x=digits), "<", stated(CLAIM, "digits")),
             Comparison(others, "<", 1),
         ),
     )

@@ -1,6 +1,6 @@
 """Evidence on next tokens: the number of entries beside that of facts and the length, and the bits that it takes.
 
-Page: docs/claims/bit_extraction.md
+Page: docs/claims/bits.md
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from constructions.claims.kajitsuka_sato_2025_next_token import CLAIM
-from constructions.claims.kim_2023_labels import sequence_network
+from constructions.memories.keyed_words import keyed_words_memory
+from constructions.tasks.arrays import array_task
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.formula import stated
@@ -29,7 +30,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     Yields:
         Evidence.
 
-    Page: docs/claims/bit_extraction.md
+    Page: docs/claims/bits.md
     """
     yield _lengths(48, (4, 8, 16))
     yield _few(144, more=False)
@@ -46,10 +47,12 @@ def drawn(length: int, facts: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _judged(length: int, facts: int) -> tuple[Words, int]:
     contexts, labels = drawn(length, facts)
-    model = sequence_network(contexts, labels, tokens=_TOKENS)
-    distinct = len(np.unique(contexts, axis=0)) == facts
+    task = array_task(contexts, next_tokens=labels, vocabulary=_TOKENS, target="labels")
+    if len(np.unique(contexts, axis=0)) < facts:
+        raise ArithmeticError("some of the contexts that were drawn are equal")
+    model = keyed_words_memory(task).model
     values = max(int(value.p) for value in model.W_E[:, 0]).bit_length()
-    return judge_words(model, contexts, labels) if distinct else Words(0, facts, 0, 0, 0, 0, 0, 0), values
+    return judge_words(model, contexts, labels), values
 
 
 def _lengths(facts: int, lengths: tuple[int, ...]) -> Evidence:

@@ -1,6 +1,6 @@
 """Evidence on one head and deep ReLU blocks: labels of sequences held exactly, with few entries that are not 0.
 
-Page: docs/claims/bit_extraction.md
+Page: docs/claims/bits.md
 """
 
 from collections.abc import Iterator
@@ -8,9 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.claims.kim_2023_labels import CLAIM, sequence_network
+from constructions.claims.kim_2023_labels import CLAIM
 from constructions.claims.zhang_2017_theorem import random_contexts
+from constructions.memories.keyed_words import keyed_words_memory
 from constructions.models.blocks import Attention
+from constructions.tasks.arrays import array_task
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.formula import stated
@@ -31,7 +33,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     Yields:
         Evidence.
 
-    Page: docs/claims/bit_extraction.md
+    Page: docs/claims/bits.md
     """
     for tokens, length, facts, kinds in _SIZES + (_SIZES_FULL if full else ()):
         yield _held(tokens, length, facts, kinds)
@@ -41,7 +43,8 @@ def _held(tokens: int, length: int, facts: int, kinds: int) -> Evidence:
     contexts = random_contexts(tokens=tokens, length=length, facts=facts, seed=0)
     drawn = np.random.default_rng(facts).integers(0, kinds, facts)
     labels = np.concatenate([np.arange(kinds)[::-1], drawn])[:facts]
-    model = sequence_network(contexts, labels, tokens=tokens)
+    task = array_task(contexts, next_tokens=labels, vocabulary=tokens, target="labels")
+    model = keyed_words_memory(task).model
     found = judge_words(model, contexts, labels)
     head = model.blocks[0]
     one = isinstance(head, Attention) and head.n_heads == 1
@@ -65,7 +68,8 @@ def _held(tokens: int, length: int, facts: int, kinds: int) -> Evidence:
             Comparison(found.other_entries, "<=", others),
             Comparison(found.other_entries + 3, ">", others),
             Comparison(found.entries, "<", root),
-            *((Comparison(Fraction(7, 5) * found.entries, ">", root),) if facts >= 32 else ()),
+            # The least of 6 T / m + m (8 (r + c) + 21) is the root alone; a group and an entry are not counted.
+            Comparison(found.entries + found.item_entries + 8, ">", root),
             Comparison(items, "=", items.numerator),
             Comparison(bits, ">=", found.longest),
             Comparison(bits, "<=", found.longest + found.code_bits + found.label_bits),

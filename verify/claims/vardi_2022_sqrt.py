@@ -1,6 +1,6 @@
 """Evidence on words of bits: labels held exactly, the count of entries, and what rounding to float64 loses.
 
-Page: docs/claims/bit_extraction.md
+Page: docs/claims/bits.md
 """
 
 from collections.abc import Iterator
@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.claims.vardi_2022_sqrt import CLAIM, in_float64, word_network
+from constructions.claims.vardi_2022_sqrt import CLAIM, word_network
+from constructions.memories.keyed_words import rounded_integers
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
 from verify.claims.formula import stated
@@ -31,7 +32,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     Yields:
         Evidence.
 
-    Page: docs/claims/bit_extraction.md
+    Page: docs/claims/bits.md
     """
     for count, width, kinds, items in _SIZES + (_SIZES_FULL if full else ()):
         yield _held(count, width, kinds, items)
@@ -92,7 +93,8 @@ def _grows(counts: tuple[int, ...]) -> Evidence:
         quantifier=Quantifier.SAMPLED,
         compared=(
             *(Comparison(words.entries, "<", bounds[count]) for count, words in found.items()),
-            *(Comparison(Fraction(13, 10) * words.entries, ">", bounds[count]) for count, words in found.items()),
+            # The least of 6 T / m + m (8 (r + c) + 21) is the root alone; a group and an entry are not counted.
+            *(Comparison(words.entries + words.item_entries + 8, ">", bounds[count]) for count, words in found.items()),
             Comparison(2 * factor, "<", Fraction(many, few)),
         ),
     )
@@ -102,7 +104,7 @@ def _rounded(count: int, items: int) -> Evidence:
     points, labels = drawn(count, 3, 50)
     exact = word_network(points, labels, items=items)
     contexts = np.arange(count)[:, None]
-    before, after = judge_words(exact, contexts, labels), judge_words(in_float64(exact), contexts, labels)
+    before, after = judge_words(exact, contexts, labels), judge_words(rounded_integers(exact, 53), contexts, labels)
     bits = stated(CLAIM, "bits", m=items, r=before.code_bits, c=before.label_bits)
     content = stated(CLAIM, "content", T=count, K=50)
     long = items * (before.code_bits + before.label_bits) > 53

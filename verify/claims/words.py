@@ -1,6 +1,6 @@
 """What a model of words of bits holds, exactly, and how many entries it has that are not 0.
 
-Page: docs/claims/bit_extraction.md
+Page: docs/claims/bits.md
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Words:
         code_bits: Bits of the largest number of the first register behind the first block.
         label_bits: Bits of the largest label.
 
-    Page: docs/claims/bit_extraction.md
+    Page: docs/claims/bits.md
     """
 
     held: int
@@ -38,6 +38,11 @@ class Words:
     longest: int
     code_bits: int
     label_bits: int
+
+    @property
+    def item_entries(self) -> int:
+        """What an item of a word takes: eight entries for each bit, and 21."""
+        return 8 * (self.code_bits + self.label_bits) + 21
 
 
 def judge_words(model: Model, contexts: np.ndarray, labels: np.ndarray) -> Words:
@@ -51,7 +56,7 @@ def judge_words(model: Model, contexts: np.ndarray, labels: np.ndarray) -> Words
     Returns:
         The counts; none are held where the model has another shape.
 
-    Page: docs/claims/bit_extraction.md
+    Page: docs/claims/bits.md
 
     Example:
         >>> from constructions.claims.vardi_2022_sqrt import word_network

@@ -211,7 +211,7 @@ class _Cell:
         """Count the beginnings that are decided whatever follows, and return the others (Lemma X5)."""
         state = beginnings.state
         right = (beginnings.right + self.least_right[layer][state] > 0.0).all(axis=1)
-        wrong = (beginnings.wrong + self.least_wrong[layer][state] > 0.0).any(axis=1) & ~right
+        wrong = (beginnings.wrong + self.least_wrong[layer][state] > 0.0).any(axis=1)
         tally.right += int(self.ends[layer][state[right]].sum())
         tally.wrong += int(self.ends[layer][state[wrong]].sum())
         for row in np.flatnonzero(wrong)[: max(0, MOST_NAMED - len(tally.examples))]:

@@ -102,10 +102,7 @@ def _check_rule(folder: Path, certificate: Certificate, asked: Criterion, progre
     """The inputs of a rule's domain, all of them or as many as can be judged; the path says which."""
     model, rule = PlainModel.read(folder / MODEL_FILE), PlainRule.read(folder / TASK_FILE)
     subject = certificate.subject
-    if model.sha256 != subject.model:
-        raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
-    if rule.sha256 != subject.task:
-        raise TamperedError(f"{TASK_FILE} is not the rule that the certificate is about: its hash differs")
+    _require_hashes(subject, model, rule, "rule")
     sizes = {**rule.sizes(), "outputs": model.d_vocab_out, "parameters": model.parameters}
     if sizes != dict(subject.sizes) or (subject.target, subject.origin) != ("labels", rule.origin):
         raise TamperedError(f"the certificate is about {subject.origin} and other sizes than {rule.origin} and {sizes}")
@@ -121,12 +118,18 @@ def _check_rule(folder: Path, certificate: Certificate, asked: Criterion, progre
     return CheckReport(certificate, asked, (check,), f"{_PATH}: {found.method}")
 
 
-def _require_subject(subject: Subject, model: PlainModel, task: PlainTask | PlainVectorTask) -> None:
-    """The model and the task are those that the certificate is about, and the model reads and answers the task."""
+def _require_hashes(
+    subject: Subject, model: PlainModel, task: PlainTask | PlainVectorTask | PlainRule, kind: str
+) -> None:
     if model.sha256 != subject.model:
         raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
     if task.sha256 != subject.task:
-        raise TamperedError(f"{TASK_FILE} is not the task that the certificate is about: its hash differs")
+        raise TamperedError(f"{TASK_FILE} is not the {kind} that the certificate is about: its hash differs")
+
+
+def _require_subject(subject: Subject, model: PlainModel, task: PlainTask | PlainVectorTask) -> None:
+    """The model and the task are those that the certificate is about, and the model reads and answers the task."""
+    _require_hashes(subject, model, task, "task")
     sizes = {**task.sizes(), "outputs": model.d_vocab_out, "parameters": model.parameters}
     if sizes != dict(subject.sizes) or (task.target, task.origin) != (subject.target, subject.origin):
         raise TamperedError(

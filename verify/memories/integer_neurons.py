@@ -30,7 +30,7 @@ def integer_margins(model: Model, task: Task) -> Integers:
 
     Args:
         model: A rational model: an attention, then ReLU neurons without normalization.
-        task: Contexts and labels, of a vocabulary of two or more.
+        task: Contexts and labels, of two answers or more.
 
     Returns:
         The margins, Python integers, `[T]`; a label is held if its margin is above 0.
@@ -48,8 +48,8 @@ def integer_margins(model: Model, task: Task) -> Integers:
         [1, 1, 1, 1]
     """
     require_fit(model, task)
-    if task.target != "labels" or task.vocabulary_size < 2:
-        raise InputError(f"task has the target {task.target!r} and {task.vocabulary_size} tokens, expected labels of 2")
+    if task.target != "labels" or task.n_answers < 2:
+        raise InputError(f"task has the target {task.target!r} and {task.n_answers} answers, expected labels of 2")
     expected = "a rational attention and ReLU neurons behind it"
     if not (model.is_rational and model.blocks and isinstance(model.blocks[0], Attention)):
         raise InputError(f"the model has the options {model.options()}, expected {expected}")

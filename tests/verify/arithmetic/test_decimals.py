@@ -76,3 +76,7 @@ def test_decimals_of_a_ball_are_beyond_its_ends(middle: float, radius: float, di
 def test_an_exact_ball_is_printed_as_the_number_it_is_and_an_unknown_one_as_no_bound() -> None:
     assert (decimal_below(arb(0.25)), decimal_above(arb(-0.375))) == ("0.25", "-0.375")
     assert (decimal_below(arb("nan")), decimal_above(arb("nan"))) == ("-infinity", "infinity")
+
+
+def test_numbers_beyond_float64_are_printed_too() -> None:
+    assert (decimal_below(10**400), decimal_above(Fraction(10**400, 3))) == ("1e+400", "3.334e+399")

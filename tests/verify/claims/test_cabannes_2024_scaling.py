@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from constructions.claims.cabannes_2024_scaling import CLAIM, truncated_memory
-from constructions.errors import InputError
 from constructions.memories.outer_product_memory import Associations
 from verify.claims import cabannes_2024_scaling as audit
 from verify.claims.audit import Audit
@@ -52,9 +51,3 @@ def test_an_error_that_falls_as_fast_as_printed_is_not_called_slower(monkeypatch
 def test_an_error_that_does_not_fall_is_refuted(monkeypatch):
     monkeypatch.setattr(audit, "least_error", lambda width, **_: Fraction(1, 7))
     assert audit._falls(few=True, outputs=4, draws=1).verdict is Verdict.REFUTED
-
-
-def test_sizes_out_of_range_are_refused():
-    for stored in (0, 9):
-        with pytest.raises(InputError, match="expected 1 <= P <= N"):
-            truncated_memory(width=4, count=8, outputs=2, stored=stored)

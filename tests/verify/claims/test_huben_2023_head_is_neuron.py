@@ -2,12 +2,9 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from constructions.claims import huben_2023_head_is_neuron as builder
 from constructions.claims.huben_2023_head_is_neuron import CLAIM
-from constructions.errors import InputError
 from verify.claims import huben_2023_head_is_neuron as audit
 from verify.claims.audit import Audit
 from verify.verdict import Verdict
@@ -54,14 +51,3 @@ def test_a_mask_that_is_too_weak_is_refuted(monkeypatch):
     original = audit.masked_neuron
     monkeypatch.setattr(audit, "masked_neuron", lambda *args, mask, **sizes: original(*args, mask=mask - 2, **sizes))
     assert audit._mask(5, (6, 12)).verdict is Verdict.REFUTED
-
-
-def test_a_mask_of_two_dimensions_is_what_is_certified():
-    for length in (1, 2, 7):
-        model = builder.masked_neuron([[1], [2]], [1], length=length, mask=5)
-        assert (model.blocks[0].d_qk, model.blocks[0].d_head, model.n_ctx) == (2, 1, length + 1)
-
-
-def test_arrays_that_do_not_fit_are_refused():
-    with pytest.raises(InputError, match="gates, values and outputs have shapes"):
-        builder.neurons_as_heads(np.ones((2, 3)), np.ones((1, 2)), np.ones((1, 3)), np.ones((1, 1)))

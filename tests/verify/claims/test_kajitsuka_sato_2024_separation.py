@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from constructions.claims.kajitsuka_sato_2024_separation import CLAIM, rank_one_head
-from constructions.errors import InputError
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from verify.claims import kajitsuka_sato_2024_separation as audit
 from verify.claims.audit import Audit
@@ -58,12 +57,6 @@ def test_equal_codes_are_refuted(monkeypatch):
 
     monkeypatch.setattr(audit, "positional_attention", flat)
     assert audit._integers().verdict is Verdict.REFUTED
-
-
-def test_sizes_out_of_range_are_refused():
-    for tokens, length in ((3, 4), (2, 0)):
-        with pytest.raises(InputError, match="expected 1 <= n <= V"):
-            rank_one_head(tokens=tokens, length=length)
 
 
 def test_the_least_distance_of_two_numbers_is_theirs():

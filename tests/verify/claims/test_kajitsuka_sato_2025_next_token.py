@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from constructions.claims.kajitsuka_sato_2025_next_token import CLAIM
-from constructions.errors import InputError
 from verify.claims import kajitsuka_sato_2025_next_token as audit
 from verify.claims.audit import Audit
 from verify.verdict import Verdict
@@ -22,9 +21,9 @@ def test_the_verdict_is_confirmed_at_full_length():
 
 
 def test_labels_that_are_moved_are_refuted(monkeypatch):
-    original = audit.sequence_network
+    original = audit.array_task
     monkeypatch.setattr(
-        audit, "sequence_network", lambda c, labels, **options: original(c, np.roll(labels, 1), **options)
+        audit, "array_task", lambda c, next_tokens, **sizes: original(c, next_tokens=np.roll(next_tokens, 1), **sizes)
     )
     assert audit._few(16, more=False).verdict is Verdict.REFUTED
     assert audit._lengths(12, (4, 8)).verdict is Verdict.REFUTED
@@ -37,7 +36,7 @@ def test_more_entries_than_facts_are_not_called_fewer():
 
 def test_contexts_that_repeat_are_not_judged(monkeypatch):
     monkeypatch.setattr(audit, "drawn", lambda length, facts: (np.zeros((facts, length), dtype=int), np.arange(facts)))
-    with pytest.raises(InputError, match="some occur more than once"):
+    with pytest.raises(ArithmeticError, match="contexts that were drawn are equal"):
         audit._few(4, more=False)
 
 

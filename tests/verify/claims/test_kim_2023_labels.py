@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.claims.kim_2023_labels import CLAIM, sequence_network
-from constructions.errors import InputError
+from constructions.claims.kim_2023_labels import CLAIM
 from verify.claims import kim_2023_labels as audit
 from verify.claims.audit import Audit
 from verify.verdict import Verdict
@@ -22,8 +21,10 @@ def test_the_verdict_is_confirmed_at_full_length():
 
 
 def spoil(monkeypatch, change):
-    original = audit.sequence_network
-    monkeypatch.setattr(audit, "sequence_network", lambda *given, **options: change(original(*given, **options)))
+    original = audit.keyed_words_memory
+    monkeypatch.setattr(
+        audit, "keyed_words_memory", lambda task: replace(original(task), model=change(original(task).model))
+    )
 
 
 def test_a_head_that_writes_other_codes_is_refuted(monkeypatch):
@@ -32,9 +33,9 @@ def test_a_head_that_writes_other_codes_is_refuted(monkeypatch):
 
 
 def test_labels_that_are_moved_are_refuted(monkeypatch):
-    original = audit.sequence_network
+    original = audit.array_task
     monkeypatch.setattr(
-        audit, "sequence_network", lambda c, labels, **options: original(c, np.roll(labels, 1), **options)
+        audit, "array_task", lambda c, next_tokens, **sizes: original(c, next_tokens=np.roll(next_tokens, 1), **sizes)
     )
     assert audit._held(4, 3, 40, 4).verdict is Verdict.REFUTED
 
@@ -50,20 +51,6 @@ def test_entries_more_than_the_claim_counts_are_refuted(monkeypatch):
 
 
 def test_words_that_are_not_the_best_are_refuted(monkeypatch):
-    original = audit.sequence_network
-    monkeypatch.setattr(audit, "sequence_network", lambda *given, **options: original(*given, items=1, **options))
+    original = audit.keyed_words_memory
+    monkeypatch.setattr(audit, "keyed_words_memory", lambda task: original(task, labels_per_word=1))
     assert audit._held(8, 4, 128, 8).verdict is Verdict.REFUTED
-
-
-def test_labels_that_do_not_fit_are_refused():
-    with pytest.raises(InputError, match="2 labels of 1 contexts"):
-        sequence_network(np.array([[0, 1]]), np.array([0, 1]), tokens=2)
-
-
-def test_one_context_and_one_label_are_held():
-    assert (
-        audit.judge_words(
-            sequence_network(np.array([[0]]), np.array([0]), tokens=1), np.array([[0]]), np.array([0])
-        ).held
-        == 1
-    )

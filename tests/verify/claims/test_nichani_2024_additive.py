@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.claims import nichani_2024_additive as builder
 from constructions.claims.nichani_2024_additive import CLAIM, additive_recall, random_answers
-from constructions.errors import HypothesisError
 from verify.claims import nichani_2024_additive as audit
 from verify.claims.audit import Audit
 from verify.verdict import Verdict
@@ -56,9 +54,3 @@ def test_answers_of_another_table_are_not_those_of_the_statement(monkeypatch):
 def test_tables_that_share_answers_do_not_lead(monkeypatch):
     monkeypatch.setattr(audit, "least_lead", lambda table, answers: 0)
     assert audit._all_tables(subjects=2, relations=1, answers=2).verdict is Verdict.REFUTED
-
-
-def test_sizes_below_one_are_refused():
-    with pytest.raises(HypothesisError, match="S, R, answers >= 1"):
-        CLAIM.construct(subjects=0)
-    assert builder.build(subjects=1, relations=1, answers=1, seed=0).task.n_contexts == 1

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from constructions.claims.kim_2023_labels import sequence_network
 from constructions.claims.vardi_2022_sqrt import word_network
+from constructions.memories.keyed_words import keyed_words_memory
+from constructions.tasks.arrays import array_task
 from verify.claims.words import judge_words
 
 POINTS, LABELS = np.array([[0], [5], [9], [2]]), np.array([3, 1, 0, 2])
@@ -43,7 +44,8 @@ def test_two_points_of_one_code_are_not_held():
 
 def test_the_entries_of_the_head_are_no_entries_of_blocks():
     contexts = np.array([[0, 1], [1, 0], [1, 1]])
-    model = sequence_network(contexts, np.array([1, 0, 1]), tokens=2)
+    task = array_task(contexts, next_tokens=np.array([1, 0, 1]), vocabulary=2, target="labels")
+    model = keyed_words_memory(task).model
     found = judge_words(model, contexts, np.array([1, 0, 1]))
     everything = sum(sum(x != 0 for x in tensor.ravel()) for tensor in model.tensors().values())
     head = sum(sum(x != 0 for x in maps.ravel()) for maps in (model.blocks[0].W_Q, model.blocks[0].W_K))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from constructions.claims.zhang_2017_theorem import CLAIM, exact, interpolating_network
-from constructions.errors import HypothesisError, InputError
 from verify.claims import zhang_2017_theorem as audit
 from verify.claims.audit import Audit
 from verify.forward.rationals import exact_network_logits
@@ -64,21 +63,6 @@ def test_more_weights_than_printed_are_refuted():
     spoiled = replace(model, blocks=(wider,))
     assert (exact_network_logits(spoiled, np.arange(9)[:, None])) == exact_network_logits(model, np.arange(9)[:, None])
     assert audit._represents(spoiled, points, values, offset=False).verdict is Verdict.REFUTED
-
-
-def test_equal_points_and_outputs_that_do_not_fit_are_refused():
-    with pytest.raises(HypothesisError, match="distinct points, but two that are equal"):
-        interpolating_network(np.array([[1, 2], [1, 2]]), [[1], [2]], offset=True)
-    with pytest.raises(InputError, match=r"3 outputs, expected \[n, d\]"):
-        interpolating_network(np.array([[1, 2], [2, 2]]), [[1], [2], [3]], offset=True)
-
-
-@pytest.mark.parametrize("offset", [False, True])
-def test_equal_values_and_a_single_point_are_met(offset):
-    for count in (1, 4):
-        points = np.arange(count)[:, None]
-        model = interpolating_network(points, [[7]] * count, offset=offset)
-        assert exact_network_logits(model, points).entries() == [7] * count
 
 
 def test_contexts_that_are_not_held_are_not_confirmed(monkeypatch):

@@ -88,6 +88,17 @@ def test_a_sum_of_leads_in_float64_is_below_the_true_sum(rows, label):
         assert Fraction(total) <= true
 
 
+def test_small_leads_behind_a_large_one_do_not_round_a_sum_upwards():
+    ahead = [1.25, *[1.2 * 2.0**-53] * 40]  # each of the small ones is rounded up to a whole unit of the sum
+    rows = np.array([[x, 0.0] for x in ahead])
+    for label, of_rivals in ((0, False), (1, True)):
+        total = 0.0
+        for bound in leads(Enclosure(rows), label, len(rows), of_rivals=of_rivals)[:, 0]:
+            total += float(bound)
+        assert Fraction(total) <= sum(map(Fraction, ahead)) < Fraction(float(sum(ahead)))
+        assert total > 1.25 - 1e-13
+
+
 def test_leads_that_could_overflow_a_sum_say_nothing():
     huge = leads(Enclosure([[1e300, -1e300], [np.finfo(float).max, 0.0], [1.0, 0.0]]), 0, 3)[:, 0]
     assert huge[0] == huge[1] == -np.inf and 0.0 < huge[2] < 1.0

@@ -1,0 +1,12 @@
+"""Progress is said to whoever asks for it, and to nobody else."""
+
+import pytest
+
+from verify.progress import silent
+
+
+def test_silent_progress_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    for share in (None, 0.0, 1.0):
+        silent("features", share, "3 of 4 contexts")
+    printed = capsys.readouterr()
+    assert printed.out == printed.err == ""
