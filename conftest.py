@@ -2,18 +2,23 @@
 
 import doctest
 import os
+import re
+import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser
+from sybil import Document, Example, Region, Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
 # One BLAS thread per process: the tests are spread over processes. It has to be said before numpy is imported.
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 # Programs with their own entry points, the settings of Sphinx, and what runs in other programs hold no tests.
-collect_ignore_glob = ["benchmarks/*", "byheart/hosts/written/*", "docs/*.py", "tests/mutants/*"]
+collect_ignore_glob = ["benchmarks/*", "byheart/hosts/written/*", "docs/*.py", "docs/figures/*.py", "tests/mutants/*"]
 
 
 def enter_empty_folder(namespace: dict[str, Any]) -> None:
@@ -28,8 +33,49 @@ def leave_empty_folder(namespace: dict[str, Any]) -> None:
     namespace["folder"].cleanup()
 
 
+def printed(command: str) -> str:
+    """What a shell prints for a command on standard output; `byheart` is the command of this checkout."""
+    checkout = Path(__file__).parent
+    script = (
+        f'python() {{ PYTHONPATH="{checkout}${{PYTHONPATH:+:$PYTHONPATH}}" "{sys.executable}" "$@"; }}\n'
+        f'byheart() {{ python -m byheart "$@"; }}\n{command}'
+    )
+    environment = {**os.environ, "COLUMNS": "80"}
+    return subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True).stdout
+
+
+def without_margins(text: str) -> str:
+    """Lines without the spaces at their ends, and no empty ones around them."""
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n") + "\n"
+
+
+def written_files(document: Document) -> Iterator[Region]:
+    """The blocks after `<!-- file: NAME -->`, which are written under that name before the lines below them run."""
+    for found in re.finditer(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", document.text, re.MULTILINE | re.DOTALL):
+        yield Region(found.start(), found.start() + len("<!--"), found.groups(), write_file)
+
+
+def write_file(example: Example) -> None:
+    name, text = example.parsed
+    Path(name).write_text(text, encoding="utf-8")
+
+
+def judge_console(example: Example) -> str | None:
+    """Runs the commands of a block after their `$ `, and says how what they print differs from what is shown."""
+    for session in example.parsed.split("$ ")[1:]:
+        command, _, shown = session.partition("\n")
+        found, expected = without_margins(printed(command)), without_margins(shown)
+        if not doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS):
+            return f"$ {command}\nshown:\n{expected}\nprinted:\n{found}"
+    return None
+
+
 pytest_collect_file = Sybil(
-    parsers=[PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS)],
+    parsers=[
+        PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS),
+        CodeBlockParser("console", judge_console),
+        written_files,
+    ],
     patterns=["*.md"],
     setup=enter_empty_folder,
     teardown=leave_empty_folder,

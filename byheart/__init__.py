@@ -11,7 +11,7 @@ _HOME = {
     "byheart.hosts.certify": ("certify",),
     "byheart.hosts.export": ("export",),
     "byheart.memory": ("Memory", "Answer"),
-    "byheart.job": ("hold", "hold_smallest", "capacity_summary", "build_claim"),
+    "byheart.job": ("hold", "capacity_summary", "build_claim"),
     "byheart.report.page": ("report_html", "write_report"),
     "verify.certificates.memorization": ("certify_memorization", "check_memorization"),
     "verify.independent.checker": ("check_independently",),

@@ -51,7 +51,7 @@ def memorize(facts: Any = None, *, out: Path | str | None = None, overwrite: boo
         facts: As for `read_facts`.
         out: A folder to write, too.
         overwrite: Replace a folder that byheart wrote.
-        options: Those of `read_facts`, and those of `byheart.job.hold` (`d_model`, `n_heads`, `seed`, ...).
+        options: Those of `read_facts`, and those of `byheart.job.hold` (`memory`, `dtype`, `seed`, ...).
 
     Returns:
         The model with its certificate; `ask` it, `save` it.
@@ -178,7 +178,9 @@ def _table(
     named = form.header if header is None else header
     task = table_task(text, header=named, weights=weights, delimiter=separator, target=target, **amount)
     first = "the first row holds names" if named else "the first row is a fact"
-    override = "" if header is not None else " (--no-header if it is a fact)" if named else " (--header if it names)"
+    override = (
+        "" if header is not None else " (header=False if it is a fact)" if named else " (header=True if it names)"
+    )
     cells = _DELIMITERS.get(separator, repr(separator))
     return Given(task, path.stem, f"a table, {cells} between the cells, {first}{override}")
 
@@ -193,7 +195,7 @@ def _cut(text: str | bytes, unit: Unit, task: Task) -> str:
     left_out = sum(count for name, count in occurrences.items() if name not in kept)
     return (
         f"a text of {total} {plural}, of which {left_out} ({left_out / total:.2%}) are not told apart: they became "
-        f"{OTHER}; --vocabulary {len(occurrences)} keeps all"
+        f"{OTHER}; vocabulary={len(occurrences)} keeps all"
     )
 
 

@@ -3,7 +3,7 @@
 import importlib.util
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from byheart.memory import Memory
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.claims.claim import Claim
-from constructions.errors import CapacityError, InputError
-from constructions.features.full_rank_attention import FRONT_ENDS
+from constructions.errors import InputError
 from constructions.files import refuse_existing
-from constructions.memories.choice import SMALLEST, Offer, offers, smallest_of
-from constructions.memories.memory import TAILS, build_memory, default_heads, estimate_bytes
+from constructions.memories.choice import MEMORIES, SMALLEST, Offer, information_limit, offers, smallest_of
+from constructions.memories.knots import knots_memory
+from constructions.memories.memory import LARGEST_ELIMINATION, HeadsOfTheorem1, dimensions, theorem_1_memory
+from constructions.memories.memory import Progress as ConstructionProgress
+from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import Precision
 from constructions.models.shapes import is_dana_network
@@ -42,7 +44,10 @@ if TYPE_CHECKING:
     from verify.arithmetic.enclosure import Enclosure
 
 
-_LARGEST_ELIMINATION = 4096  # contexts; beyond it the number of heads is bounded from below only
+THEOREM_1 = "theorem-1"
+"""The memory whose sizes can be given."""
+
+BITS = {"float32": 32, "float64": 64}
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
 _KEPT_LOGITS = 2**24  # entries of enclosed logits that are kept for torch instead of being enclosed again
 
@@ -54,6 +59,10 @@ def silent(stage: str, share: float | None, detail: str) -> None:
 def hold(
     task: Task,
     *,
+    memory: str | None = None,
+    dtype: Precision | None = None,
+    attention_only: bool = False,
+    layers: int | None = None,
     d_model: int | None = None,
     d_head: int | None = None,
     n_heads: int | None = None,
@@ -67,102 +76,26 @@ def hold(
 ) -> Memory:
     r"""Build weights that hold the task exactly, certify them, and run them.
 
-    For laws and $d < N - 1$, where no weights hold all laws, they hold the best encoder of rank d that is found.
+    By default it is the memory of fewest parameters that holds the task, also when it is run in `dtype`, of all in
+    `constructions.memories.choice.MEMORIES`. A size asks for the heads of Theorem 1': for laws and $d < N - 1$, where
+    no weights hold all laws, these hold the best encoder of rank d that is found.
 
-    The stages are capacity, weights, certificate, encoder and torch. The certificate is about the float64 weights that
-    are returned, rounding included: of the figures, those of the capacity, of the certificate and of the encoder are
-    proved, those of torch are measured.
-
-    Args:
-        task: What is to be memorized.
-        d_model: $d$; by default N + S, or 64 for labels over more than 128 tokens and positions.
-        d_head: $d_h$; by default a quarter of `d_model`.
-        n_heads: $H$; by default what the task needs and a margin.
-        front_end: The family of attention patterns, see `constructions.features.full_rank_attention.front_end`.
-        tail: ``"fit"`` or ``"none"``; by default ``"fit"`` for laws if there is a tail and `n_heads` is not given.
-        tolerance: What the divergence of a held law may be, nats.
-        seed: Seed of every random choice.
-        device: Where to run the replica beside the CPU, if torch is installed.
-        source: What the task was made from, for the report.
-        progress: Called with the stage, its finished share, and a detail.
-
-    Returns:
-        The weights with their certificate and all figures; nothing is written.
-
-    Raises:
-        InputError: A size that makes no model.
-        CapacityError: Too few heads; says how many suffice.
-        ResourceError: The work would not fit into memory.
-
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired. Page: docs/commands.md
-
-    Example:
-        >>> from constructions.tasks.table import table_task
-        >>> task = table_task("paris,is,in,france\nrome,is,in,italy\nbonn,is,in,germany\n", target="labels")
-        >>> hold(task).ask("rome, is, in").token
-        'italy'
-    """
-    if device != "cpu":
-        _require_device(device)
-    _require_seed(seed)
-    _require_one_of("front_end", front_end, FRONT_ENDS)
-    _require_one_of("tail", tail, (*TAILS, None))
-    d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
-    if tail is None:
-        tail = "fit" if task.target == "laws" and len(task.tail_contexts) and n_heads is None else "none"
-    clock = _Clock(progress)
-    with clock.stage("capacity"):
-        needed = _capacity(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed, progress=progress)
-        n_heads = _heads(needed, task, d_head=d_head, n_heads=n_heads, tail=tail)
-    require_memory(
-        _bytes_needed(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail),
-        purpose=f"{task.n_contexts} facts with {n_heads} heads of {d_head} dimensions",
-    )
-    with clock.stage("weights"):
-        built = build_memory(
-            task,
-            d_model=d_model,
-            d_head=d_head,
-            n_heads=n_heads,
-            front_end=front_end,
-            tail=tail,
-            seed=seed,
-            fewest_heads=needed.fewest_heads,
-            progress=_within(progress, "weights"),
-        )
-    return _certified(
-        task,
-        built.model,
-        needed,
-        criterion=Criterion(tolerance=tolerance),
-        figures={"front_end": built.front_end, "route": built.route, "tail": tail, "seed": seed},
-        source=source,
-        device=device,
-        clock=clock,
-    )
-
-
-def hold_smallest(
-    task: Task,
-    *,
-    memory: str = SMALLEST,
-    dtype: Precision = "float32",
-    attention_only: bool = False,
-    tolerance: float = TOLERANCE,
-    seed: int = 0,
-    device: str = "cpu",
-    source: str = "",
-    progress: Progress = silent,
-) -> Memory:
-    r"""Build the kind of memory that holds the task in the fewest parameters, or the one that is named; certify it.
-
-    Where the model is no network of one attention there is no replica in torch and no page to look at.
+    The certificate is about the float64 numbers that are returned, rounding included: of the figures, those of the
+    capacity, of the certificate and of the encoder are proved. Of those of torch, `within_bound` and `held_proved` are,
+    the others are measured.
 
     Args:
         task: What is to be memorized.
-        memory: The name of a kind of memory, or ``"smallest"``.
-        dtype: The precision that every weight is rounded to.
+        memory: The name of a memory, or ``"smallest"``, the default; with a size ``"theorem-1"`` is the default.
+        dtype: The precision that weights are rounded to, and in which the smallest memory has to hold the task when it
+            is run; by default ``"float32"``, or where sizes make it the heads of Theorem 1' ``"float64"``.
         attention_only: Refuse models with neurons.
+        layers: Refuse models with more layers of attention or neurons.
+        d_model: $d$ of the heads of Theorem 1'; the stream of other memories is at most so wide.
+        d_head: $d_h$ of them; the heads of other memories are at most so wide.
+        n_heads: $H$ of them, see `constructions.memories.memory.theorem_1_memory`.
+        front_end: Their family of attention patterns.
+        tail: ``"fit"`` or ``"none"``, the default, for the contexts that they do not memorize.
         tolerance: What the divergence of a held law may be, nats.
         seed: Seed of every random choice.
         device: Where to run the replica beside the CPU, if torch is installed.
@@ -170,45 +103,81 @@ def hold_smallest(
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
-        The weights with their certificate and all figures; `memories` among these says what each kind that was tried
-        makes of the task.
+        The weights with their certificate and all figures; `memories` among these says what each memory that was tried
+        makes of the task. Nothing is written.
 
     Raises:
-        InputError: No such memory.
-        CapacityError: No memory holds the task; says why.
+        InputError: No such memory, or a size that makes no model.
+        CapacityError: No memory holds the task, or too few heads; says why, or how many suffice.
         ResourceError: The work would not fit into memory.
 
     Page: docs/memories.md
 
     Example:
         >>> from constructions.tasks.table import table_task
-        >>> task = table_task("paris,france\nrome,italy\nbonn,germany\n", target="labels")
-        >>> memory = hold_smallest(task)
-        >>> memory.summary["memory"], str(memory)[:32]
-        ('newton', 'HELD, PROVED: 3 of 3 contexts; l')
+        >>> task = table_task("paris,is,in,france\nrome,is,in,italy\nbonn,is,in,germany\n", target="labels")
+        >>> found = hold(task)
+        >>> found.summary["memory"], found.ask("rome, is, in").token
+        ('newton', 'italy')
+        >>> hold(task, n_heads=2).summary["memory"]
+        'theorem-1'
     """
     if device != "cpu":
         _require_device(device)
     _require_seed(seed)
+    own = {"n_heads": n_heads, "front_end": None if front_end == "auto" else front_end, "tail": tail}
+    sized = any(size is not None for size in (d_model, d_head, *own.values()))
+    if memory is None:
+        memory = THEOREM_1 if sized else SMALLEST
+        dtype = dtype or ("float64" if sized else "float32")
+    if memory != THEOREM_1:
+        for name, value in own.items():
+            if value is not None:
+                raise InputError(
+                    f"{name} = {value!r} is given, but only the memory {THEOREM_1!r} has such, not {memory!r}"
+                )
+    dtype = dtype or "float32"
     clock = _Clock(progress)
+
+    def heads(task: Task, dtype: Precision, seed: int, progress: ConstructionProgress) -> Construction[Task]:
+        # The sizes are those of these heads; the limits of the others they need not keep.
+        return theorem_1_memory(
+            task,
+            d_model=d_model,
+            d_head=d_head,
+            n_heads=n_heads,
+            front_end=front_end,
+            tail=tail,
+            dtype=dtype,
+            seed=seed,
+            require=_require_bytes(task),
+            progress=progress,
+        )
+
     with clock.stage("weights"):
         tried = offers(
             task,
             names=None if memory == SMALLEST else (memory,),
             dtype=dtype,
             attention_only=attention_only,
+            layers=layers,
+            d_model=None if memory == THEOREM_1 else d_model,
+            d_head=None if memory == THEOREM_1 else d_head,
             seed=seed,
+            kinds=tuple(kind._replace(build=heads) if kind.name == THEOREM_1 else kind for kind in MEMORIES),
+            ran=_trial(tolerance, dtype if memory == SMALLEST else None),
             progress=_within(progress, "weights"),
         )
         chosen = smallest_of(tried)
     built = chosen.built
     assert built is not None
     model, needed = built.model, None
-    if is_dana_network(model) and model.n_heads and task.n_contexts <= _LARGEST_ELIMINATION:
+    if isinstance(built, HeadsOfTheorem1):
+        needed = built.needed
+    elif is_dana_network(model) and model.n_heads and task.n_contexts <= LARGEST_ELIMINATION:
         with clock.stage("capacity"):
-            needed = _capacity(
-                task, d_model=model.d_model, d_head=model.d_head, n_heads=model.n_heads, seed=seed, progress=progress
-            )
+            needed = _capacity(task, model, progress=progress)
+    of_theorem_1 = isinstance(built, HeadsOfTheorem1)
     return _certified(
         task,
         model,
@@ -216,28 +185,69 @@ def hold_smallest(
         criterion=Criterion(tolerance=tolerance),
         figures={
             "memory": chosen.kind.name,
+            "dtype": dtype,
             "built": built.summary,
-            "memories": [_offer_figures(offer, task) for offer in tried],
-            "front_end": chosen.kind.name,
-            "route": chosen.kind.name,
-            "tail": "none",
+            "memories": [_offer_figures(offer, task, dtype) for offer in tried],
+            "information_limit": _information_limit(task, dtype),
+            "front_end": built.built.front_end if of_theorem_1 else chosen.kind.name,
+            "route": built.built.route if of_theorem_1 else chosen.kind.name,
+            "tail": built.tail if of_theorem_1 else "none",
             "seed": seed,
         },
         source=source,
         device=device,
         clock=clock,
+        runs=chosen.run,
     )
 
 
-def _offer_figures(offer: Offer, task: Task) -> dict[str, Any]:
+def _trial(
+    tolerance: float, dtype: Precision | None
+) -> Callable[[Construction[Task]], tuple[dict[str, Any] | None, str]]:
+    """Run what is built, and refuse what does not hold its task when it is run in this type; measured."""
+
+    def trial(built: Construction[Task]) -> tuple[dict[str, Any] | None, str]:
+        runs = _runs(built.model, built.task, tolerance=tolerance)
+        held = runs[dtype]["held"] if runs is not None and dtype is not None else built.task.n_contexts
+        if held == built.task.n_contexts:
+            return runs, ""
+        return runs, f"run in {dtype} it holds {held} of {built.task.n_contexts} contexts, measured"
+
+    return trial
+
+
+def _require_bytes(task: Task) -> Callable[[int, str], None]:
+    def require(building: int, purpose: str) -> None:
+        # The certificate holds the Gram matrix of the features with its factor and error bounds.
+        require_memory(max(building, 32 * task.n_contexts**2), purpose=purpose)
+
+    return require
+
+
+def _offer_figures(offer: Offer, task: Task, dtype: Precision) -> dict[str, Any]:
     if offer.built is None:
         return {"memory": offer.kind.name, "refused": offer.refused}
+    runs = offer.run or {}
+    held = [
+        name for name in ("bfloat16", "float32", "float64") if name in runs and runs[name]["held"] == task.n_contexts
+    ]
     return {
         "memory": offer.kind.name,
         "parameters": offer.parameters,
         "nonzero": offer.nonzero,
         "facts_per_parameter": task.n_contexts / offer.parameters,
+        "bits_per_fact": BITS[dtype] * offer.parameters / task.n_contexts,
+        "least_margin": runs[dtype]["least_margin"] if runs else None,
+        "smallest_dtype": held[0] if held else None,
+        "seconds": offer.seconds,
     }
+
+
+def _information_limit(task: Task, dtype: Precision) -> int:
+    """Entries that no model does without: for all labellings by counting, for all laws by dimension."""
+    if task.laws is not None:
+        return task.n_contexts * (task.n_answers - 1)
+    return information_limit(task, BITS[dtype])
 
 
 def memorize_into(out: Path, task: Task, *, overwrite: bool = False, **options: Any) -> dict[str, Any]:
@@ -325,14 +335,7 @@ def build_claim(
     needed = None
     if isinstance(task, Task) and is_dana_network(model):
         with clock.stage("capacity"):
-            needed = _capacity(
-                task,
-                d_model=model.d_model,
-                d_head=min(model.d_head, model.d_model),
-                n_heads=model.n_heads,
-                seed=0,
-                progress=progress,
-            )
+            needed = _capacity(task, model, progress=progress)
     made = _certified(
         task,
         model,
@@ -392,7 +395,17 @@ def capacity_summary(
     d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
     clock = _Clock(progress)
     with clock.stage("capacity"):
-        needed = _capacity(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed, progress=progress)
+        needed = capacity(
+            task.contexts,
+            d_model=d_model,
+            d_head=d_head,
+            n_heads=n_heads,
+            eliminate=task.n_contexts <= LARGEST_ELIMINATION,
+            seed=seed,
+            progress=lambda detail: progress("capacity", None, detail),
+        )
+        most = knots_memory(task, dtype="float64", seed=seed).model.parameters
+    answers, kept = task.n_answers, task.n_contexts
     return {
         **_task_figures(task),
         "dim": d_model,
@@ -401,6 +414,8 @@ def capacity_summary(
         "seed": seed,
         **_capacity_figures(needed, needed.n_heads, None),
         "explanation": needed.explanation,
+        "any_labels": [information_limit(task, BITS["float64"]), most],
+        "any_laws": [kept * (answers - 1), kept * answers - 1 + task.vocabulary_size + task.context_length],
         "seconds": clock.seconds,
     }
 
@@ -430,12 +445,10 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
     model, task = load_subject(folder, certificate)
     from verify.replica.run import run
 
-    result = run(model, task, device=device, dtype=dtype)
+    result = run(model, task, device=device, dtype=dtype, tolerance=certificate.criterion.tolerance)
     summary: dict[str, Any] = {"dtype": result.dtype, **result.summary()}
-    near = summary.get("max_label_error", summary.get("max_kl"))
-    right = summary["accuracy"] is None or summary["accuracy"] == 1.0
-    close = task.target == "labels" or (near is not None and near <= certificate.criterion.tolerance)
-    summary["all_held"] = right and close
+    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    summary["all_held"] = result.held == size
     return {"headline": _run_headline(summary, task), **summary}
 
 
@@ -452,35 +465,6 @@ def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask) -> str:
         parts.append(f"worst KL {summary['max_kl']} nats")
     judged = {True: "within the proved bounds", False: "OUTSIDE THE PROVED BOUNDS", None: "not judged"}
     return f"{word}: {'; '.join(parts)}; {judged[summary['within_bound']]}"
-
-
-def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[int, int]:
-    """The dimensions d and d_h of the model: those given, else those that suit the task.
-
-    Raises:
-        InputError: A dimension below 1, or a head wider than the model.
-
-    Page: docs/commands.md
-
-    Example:
-        >>> from constructions.tasks.text import text_task
-        >>> dimensions(text_task("to be or not to be", context=2), d_model=None, d_head=None)
-        (9, 2)
-    """
-    if d_model is None:
-        natural = task.vocabulary_size + task.context_length
-        if task.target == "laws":
-            d_model = max(natural, task.n_answers - 1)  # Proposition 2
-        else:
-            few = len(task.names()) + task.context_length <= 128
-            d_model = natural if few else min(natural, 64)
-    if d_model < 1:
-        raise InputError(f"dim = {d_model}, expected at least 1")
-    if d_head is None:
-        d_head = max(1, d_model // 4)
-    if not 1 <= d_head <= d_model:
-        raise InputError(f"head-dim = {d_head}, expected 1 .. dim = {d_model}")
-    return d_model, d_head
 
 
 @dataclass(frozen=True)
@@ -507,11 +491,6 @@ def _require_seed(seed: int) -> None:
         raise InputError(f"seed = {seed}, expected at least 0")
 
 
-def _require_one_of(name: str, value: str | None, choices: tuple[str | None, ...]) -> None:
-    if value not in choices:
-        raise InputError(f"{name} is {value!r}, expected one of {', '.join(map(repr, choices))}")
-
-
 def _require_device(device: str) -> None:
     if importlib.util.find_spec("torch") is None:
         raise InputError(f"device = {device}, but torch is not installed; `pip install byheart[torch]`")
@@ -520,42 +499,15 @@ def _require_device(device: str) -> None:
     select_device(device)
 
 
-def _capacity(task: Task, *, d_model: int, d_head: int, n_heads: int | None, seed: int, progress: Progress) -> Capacity:
-    if n_heads is not None and n_heads < 1:
-        raise InputError(f"heads = {n_heads}, expected at least 1")
+def _capacity(task: Task, model: Model, *, progress: Progress) -> Capacity:
     return capacity(
         task.contexts,
-        d_model=d_model,
-        d_head=d_head,
-        n_heads=n_heads,
-        eliminate=task.n_contexts <= _LARGEST_ELIMINATION,
-        seed=seed,
+        d_model=model.d_model,
+        d_head=min(model.d_head, model.d_model),
+        n_heads=model.n_heads,
+        eliminate=task.n_contexts <= LARGEST_ELIMINATION,
         progress=lambda detail: progress("capacity", None, detail),
     )
-
-
-def _heads(needed: Capacity, task: Task, *, d_head: int, n_heads: int | None, tail: str) -> int:
-    """The number of heads to build: the given one if it can be enough, else what the task needs and a margin."""
-    if n_heads is None:
-        alone = needed.heads_alone
-        enough = alone.necessary if alone.sufficient is None else alone.sufficient
-        return default_heads(enough, task.n_contexts, d_head, tail)
-    least = needed.necessary_heads
-    if least is not None and n_heads < least and not _distinct_last_tokens(task):
-        fewest = needed.fewest_heads
-        raise CapacityError(
-            "Theorem 1'",
-            f"features [x_S, Y] of rank T = {task.n_contexts}",
-            f"with {n_heads} heads no weights exceed rank {needed.rank_upper}; "
-            + (f"{fewest} heads suffice" if fewest is not None else f"at least {least} heads are needed"),
-            fewest_heads=fewest,
-        )
-    return n_heads
-
-
-def _distinct_last_tokens(task: Task) -> bool:
-    """Whether the embeddings alone can hold the task, one for each context."""
-    return len(set(task.contexts[:, -1].tolist())) == task.n_contexts
 
 
 def _certified(
@@ -568,9 +520,10 @@ def _certified(
     source: str,
     device: str,
     clock: _Clock,
+    runs: Mapping[str, Any] | None = None,
 ) -> Memory:
     """Certify the model and run it; the figures of all of it."""
-    classic = isinstance(task, VectorTask) or is_dana_network(model)  # what has features, a replica and a report
+    classic = isinstance(task, VectorTask) or is_dana_network(model)  # what has features
     size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
     with clock.stage("certificate"):
         proved = certify_memorization(
@@ -584,36 +537,38 @@ def _certified(
             progress=_within(clock.progress, "certificate"),
         )
     summary = {**_task_figures(task), **_model_figures(model), **figures}
-    if isinstance(task, Task) and classic:
+    if isinstance(task, Task) and not classic:
+        summary |= {"unavoidable_kl": None, "encoder_kl": None}  # its stream is no encoder of a rank
+    elif isinstance(task, Task):
         with clock.stage("encoder"):
             summary |= _encoder_figures(model, task, proved.answers.outputs, _within(clock.progress, "encoder"))
     if needed is not None:
         summary |= _capacity_figures(needed, model.n_heads, proved.certificate)
     with clock.stage("torch"):
-        runs = _runs(model, task, device=device, outputs=proved.answers.outputs) if classic else None
-    summary |= {**_certified_figures(proved, criterion), "torch": runs, "seconds": {**clock.seconds}}
+        outputs, tolerance = proved.answers.outputs, criterion.tolerance
+        found = dict(runs or _runs(model, task, tolerance=tolerance, outputs=outputs) or {})
+        if device != "cpu":
+            elsewhere = _runs(model, task, tolerance=tolerance, device=device, outputs=outputs)
+            found |= {f"{dtype} on {device}": figures for dtype, figures in (elsewhere or {}).items()}
+    summary |= {**_certified_figures(proved, criterion), "torch": found or None, "seconds": {**clock.seconds}}
     return Memory(task, model, proved, needed, summary, source)
 
 
-def _bytes_needed(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> int:
-    building = estimate_bytes(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
-    # The certificate holds the features with their radii, and the Gram matrix with its factor and error bounds.
-    certifying = 8 * (2 * task.n_contexts * n_heads * d_head + 4 * task.n_contexts**2)
-    return max(building, certifying)
-
-
-def _runs(model: Model, task: Task | VectorTask, *, device: str, outputs: "Enclosure | None") -> dict[str, Any] | None:
+def _runs(
+    model: Model,
+    task: Task | VectorTask,
+    *,
+    tolerance: float,
+    device: str = "cpu",
+    outputs: "Enclosure | None" = None,
+) -> dict[str, dict[str, Any]] | None:
     if importlib.util.find_spec("torch") is None:
         return None
 
     from verify.replica.run import run_all
 
     logits = None if outputs is None else [(0, outputs)]
-    runs = run_all(model, task, logits=logits)
-    if device != "cpu":
-        elsewhere = run_all(model, task, device=device, logits=logits)
-        runs |= {f"{dtype} on {device}": figures for dtype, figures in elsewhere.items()}
-    return runs
+    return run_all(model, task, device=device, tolerance=tolerance, logits=logits)
 
 
 def _task_figures(task: Task | VectorTask) -> dict[str, Any]:

@@ -142,7 +142,7 @@ class Memory:
             names.append(WITNESS_FILE)
         written = [*names, SUMMARY_FILE]
         task, empirical = self.task, self.proved.empirical_divergence
-        if isinstance(task, Task) and self.needed is not None and empirical is not None:
+        if isinstance(task, Task) and empirical is not None:
             written.insert(-1, REPORT_FILE)
             details = Details(
                 source=self.source,
@@ -150,8 +150,8 @@ class Memory:
                 divergence_upper=self.proved.answers.loss_upper,
                 margin_lower=self.proved.answers.margin_lower,
                 empirical_divergence=empirical.midpoint,
-                ranks_lower=self.needed.heads.ranks,
-                ranks_upper=self.needed.ranks_upper,
+                ranks_lower=None if self.needed is None else self.needed.heads.ranks,
+                ranks_upper=None if self.needed is None else self.needed.ranks_upper,
                 digests={name: file_sha256(folder / name) for name in names},
                 provenance=self.certificate.provenance,
             )

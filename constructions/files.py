@@ -163,7 +163,7 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
             raise InputError(f"out: {path} cannot be made, as {above} is not a folder that can be written to")
         return
     if not overwrite:
-        raise InputError(f"out: {path} exists; choose another folder or pass --overwrite")
+        raise InputError(f"out: {path} exists; choose another folder, or pass overwrite=True to replace it")
     ours = path.is_dir() and (not any(path.iterdir()) or any((path / name).is_file() for name in _MARKS))
     if path.is_symlink() or not ours:
         raise InputError(f"out: {path} exists and was not written by byheart; it is not overwritten")

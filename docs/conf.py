@@ -8,14 +8,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 project = "byheart"
 author = "byheart contributors"
 copyright = author
-extensions = ["myst_parser", "mathml"]
+extensions = ["myst_parser", "mathml", "contents", "inline_figures", "register"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
+
+smartquotes = False  # Theorem 1' and x'_S have primes
 
 html_theme = "furo"
 html_title = "byheart"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
-html_css_files = ["mathml.css"]
+html_css_files = ["mathml.css", "book.css"]
 html_copy_source = False
 html_show_copyright = False

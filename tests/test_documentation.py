@@ -5,6 +5,7 @@ import html
 import importlib
 import importlib.util
 import inspect
+import math
 import re
 import subprocess
 import sys
@@ -12,10 +13,20 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
+
+from constructions.claims import REGISTER, claim
+from tests import browser
+from verify.claims import theorems
+from verify.claims.audit import NEEDED, REFUTING
+from verify.claims.evidence import Evidence
+from verify.claims.quantifier import UNIVERSAL
+from verify.claims.theorem import Theorem
+from verify.verdict import Verdict
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -212,9 +223,210 @@ def test_formulas_that_markdown_changes_are_noticed() -> None:
         assert formulas_after_markdown(changed) != formulas(changed)
 
 
+def program(path: Path) -> ModuleType:
+    """A program of docs/ as a module; those beside it can be imported by it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(path.parent))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        patch.setitem(sys.modules, path.stem, module)
+        spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def contents() -> ModuleType:
+    return program(DOCS / "contents.py")
+
+
+INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_index_lists_every_page_once_and_numbers_the_chapters(contents: ModuleType) -> None:
+    listed = contents.entries(INDEX)
+    assert sorted(entry.page for entry in listed) == sorted(
+        page.relative_to(DOCS).as_posix() for page in PAGES if page != DOCS / "index.md"
+    )
+    numbers = [entry.number for entry in listed if entry.number is not None]
+    assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 30
+    assert [entry.number is None for entry in listed] == sorted(entry.number is None for entry in listed)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page != DOCS / "index.md"], ids=name_of)
-def test_every_page_is_listed_on_the_index(page: Path) -> None:
-    assert f"]({page.relative_to(DOCS).as_posix()})" in (DOCS / "index.md").read_text(encoding="utf-8")
+def test_a_page_ends_with_the_way_on(page: Path, contents: ModuleType) -> None:
+    """`python docs/contents.py` writes it."""
+    text = page.read_text(encoding="utf-8")
+    assert text == contents.with_foot(INDEX, page.relative_to(DOCS).as_posix(), text)
+
+
+def test_the_way_on_leads_to_the_pages_around(contents: ModuleType) -> None:
+    index = "## One\n\n1. [A](a.md): x\n2. [B](b/b.md)\n\n## The manual\n\n- [C](c.md): y\n"
+    assert contents.foot(index, "b/b.md").splitlines()[-1] == (
+        "Chapter 2 of 2 · [contents](../index.md) · before: [A](../a.md) · next: [C](../c.md)"
+    )
+    assert contents.foot(index, "a.md").endswith("Chapter 1 of 2 · [contents](index.md) · next: [B](b/b.md)\n")
+    assert contents.foot(index, "c.md").endswith("Manual · [contents](index.md) · before: [B](b/b.md)\n")
+    once = contents.with_foot(index, "a.md", "# A\n\nText\n")
+    assert contents.with_foot(index, "a.md", once) == once and once.startswith("# A\n\nText\n\n---\n")
+
+
+def test_the_site_numbers_the_chapters_and_leads_on(site: Path, contents: ModuleType) -> None:
+    chapters = contents.entries(INDEX)
+    home = (site / "index.html").read_text(encoding="utf-8")
+    for before, entry, after in zip(chapters[:-2], chapters[1:-1], chapters[2:], strict=True):
+        page = (site / entry.page).with_suffix(".html").read_text(encoding="utf-8")
+        around = re.findall(r'<a class="(next|prev)-page" href="([^"]*)"', page)
+        folder = (site / entry.page).parent
+        assert {kind: (folder / link).resolve() for kind, link in around} == {
+            "next": (site / after.page).with_suffix(".html").resolve(),
+            "prev": (site / before.page).with_suffix(".html").resolve(),
+        }
+        if entry.number is not None:
+            assert f'<p class="chapter">Chapter {entry.number} · {entry.part}</p>' in page
+            assert f">{entry.number} {html.escape(entry.title)}</a>" in home.replace("’", "'")
+        assert "· before: " not in page
+
+
+def test_the_first_chapter_is_one_click_from_the_readme_and_two_minutes_long(contents: ModuleType) -> None:
+    first = contents.entries(INDEX)[0].page
+    assert first == "exclusive_or.md"
+    assert f"(docs/{first})" in (ROOT / "README.md").read_text(encoding="utf-8").split("\n## ")[0]
+    assert len(prose(DOCS / first).split()) < 900
+    assert "```console\n$ " in (DOCS / first).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def register(contents: ModuleType) -> ModuleType:
+    return program(DOCS / "register.py")
+
+
+@pytest.fixture(scope="session")
+def pieces(register: ModuleType) -> dict[str, Evidence]:
+    """The piece of evidence that shows each verdict, computed in this run."""
+    return {id: register.shown_piece(claim(id)) for id in REGISTER}
+
+
+DECIMAL = re.compile(r"\d+\.\d+(?:[eE][+-]?\d+)?")
+
+
+def differences(shown: str, computed: str) -> list[str]:
+    """The lines that differ in more than the last digits of a decimal, which processors may round differently."""
+    if len(shown.splitlines()) != len(computed.splitlines()):
+        return ["the number of lines"]
+    return [
+        one
+        for one, other in zip(shown.splitlines(), computed.splitlines(), strict=True)
+        if DECIMAL.sub("#", one) != DECIMAL.sub("#", other)
+        or any(
+            not math.isclose(float(a), float(b), rel_tol=0.01, abs_tol=1e-9)
+            for a, b in zip(DECIMAL.findall(one), DECIMAL.findall(other), strict=True)
+        )
+    ]
+
+
+def test_differences_are_noticed() -> None:
+    assert differences("rank <= 3, KL >= 0.3185\n", "rank <= 3, KL >= 0.3186\n") == []
+    assert differences("within 2.6e-13\n", "within 4.1e-13\n") == []
+    for other in (
+        "rank <= 4, KL >= 0.3185\n",
+        "rank <= 3, KL >= 0.3285\n",
+        "rank <= 3\n",
+        "rank <= 3, KL >= 0.3185\n\n",
+    ):
+        assert differences("rank <= 3, KL >= 0.3185\n", other) != []
+
+
+def test_the_pages_of_the_register_are_what_its_claims_and_their_evidence_say(
+    contents: ModuleType, register: ModuleType, pieces: dict[str, Evidence]
+) -> None:
+    """`python docs/register.py` writes them."""
+    records = {id: register.entry(claim(id), piece) for id, piece in pieces.items()}
+    errors = {id: piece for id, piece in pieces.items() if claim(id).judgement in register.ERRORS}
+    for page, text in (("register.md", register.register_page(records)), ("errors.md", register.errors_page(errors))):
+        shown = contents.FOOT.sub("\n", (DOCS / page).read_text(encoding="utf-8"))
+        assert differences(shown, text) == []
+
+
+def test_what_is_shown_for_a_verdict_is_proved_and_refutes_what_does_not_hold(
+    register: ModuleType, pieces: dict[str, Evidence]
+) -> None:
+    assert set(register.SHOWN) == set(register.WORDS) == set(NEEDED)
+    for id, piece in pieces.items():
+        assert piece.verdict is Verdict.PROVED and piece.role in NEEDED[claim(id).judgement]
+        assert (piece.role in REFUTING) == (claim(id).judgement in register.ERRORS)
+
+
+def test_every_claim_that_does_not_hold_is_in_the_table_once_and_no_other(register: ModuleType) -> None:
+    rows = re.findall(r"^\| \[.*?\]\(register\.md#([\w-]+)\)(.*)$", prose(DOCS / "errors.md"), re.MULTILINE)
+    wrong = [claim(id) for id in REGISTER if claim(id).judgement in register.ERRORS]
+    assert [place for place, _ in rows] == [register.anchor(found.id) for found in wrong]
+    for (_, row), found in zip(rows, wrong, strict=True):
+        assert f"| {found.judgement} |" in row and ("†" in row) == bool(found.reconstructed)
+
+
+@pytest.mark.parametrize("id", REGISTER)
+def test_the_code_of_a_claim_leads_back_to_its_page(id: str) -> None:
+    module, page = claim(id).module, claim(id).page
+    for folder in ("constructions/claims", "verify/claims"):
+        first = ast.get_docstring(ast.parse((ROOT / folder / f"{module}.py").read_text(encoding="utf-8")))
+        assert first is not None and f"Page: {page}" in first
+    test = (ROOT / f"tests/verify/claims/test_{module}.py").read_text(encoding="utf-8")
+    assert module in test and "def test_" in test
+
+
+def test_the_site_shows_the_record_of_each_claim_on_its_chapter(site: Path, register: ModuleType) -> None:
+    for id in REGISTER:
+        page = (site / claim(id).page.removeprefix("docs/")).with_suffix(".html").read_text(encoding="utf-8")
+        summary = f"<summary><code>{id}</code> <strong>{claim(id).judgement}</strong>"
+        before, after = page.split(summary)
+        record, rest = after.split("</details>", 1)
+        assert 'id="statement"' not in before and 'id="statement"' in rest
+        words = re.sub(r"<[^>]*>", "", record)
+        for word in ("Printed", "Verdict", "True", "Promised: ", "Certified: ", "Proof", "Code", "Again"):
+            assert word in words
+        assert f"byheart audit {id}" in words
+
+
+def test_the_theorems_in_coq_that_answer_a_claim_are_named_by_its_record(register: ModuleType) -> None:
+    named = {id: register.checked_by_a_machine(id) for id in REGISTER}
+    assert "formal/heads_alone.v:lemma_2_is_false" in named["dana.lemma-2"]
+    answers = re.findall(r"^\| `formal/[^|]*\|[^|]*\|([^|]*)\|", prose(DOCS / "formal.md"), re.MULTILINE)
+    ids = {id for answer in answers for id in re.findall(r"`([a-z][\w-]*\.[a-z][\w-]*)`", answer)}
+    assert ids <= set(REGISTER) and ids == {id for id, theorems in named.items() if theorems} and len(ids) >= 6
+
+
+FIGURES = sorted(path for path in (DOCS / "figures").glob("*.py") if path.stem != "svg")
+
+
+@pytest.mark.parametrize("source", FIGURES, ids=name_of)
+def test_a_figure_is_what_its_program_draws(source: Path) -> None:
+    drawn = program(source).drawing()
+    assert source.with_suffix(".svg").read_text(encoding="utf-8") == drawn
+    root = ElementTree.fromstring(drawn)
+    assert len("".join(root[0].itertext())) > 40 and root[0].tag.endswith("title")
+    assert "prefers-color-scheme: dark" in drawn and 'data-theme="dark"' in drawn
+
+
+def test_the_graph_joins_each_claim_with_the_theorems_that_its_evidence_names(pieces: dict[str, Evidence]) -> None:
+    graph = program(DOCS / "figures" / "statements.py")
+    for id, piece in pieces.items():
+        assert {applied.theorem for applied in piece.theorems} <= set(graph.theorems_of(id))
+        assert graph.state(id) != "fourth" or piece.quantifier not in UNIVERSAL
+    assert {graph.state(id) for id in REGISTER} == set(graph.STATES)
+    assert {one for id in REGISTER for one in graph.theorems_of(id)} == {
+        one for one in vars(theorems).values() if isinstance(one, Theorem)
+    }
+    assert {id for answered in graph.proofs().values() for id in answered} <= set(REGISTER)
+
+
+def test_every_figure_is_shown_with_words_in_its_place() -> None:
+    shown = {}
+    for page in PAGES:
+        for words, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", prose(page)):
+            assert len(words) > 40, target
+            shown[(page.parent / target).resolve()] = words
+    assert sorted(shown) == sorted(source.with_suffix(".svg") for source in FIGURES)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=name_of)
@@ -351,11 +563,7 @@ def test_no_prose_is_set_as_a_block_of_code(page: Path, site: Path) -> None:
 
 @pytest.fixture(scope="session")
 def mathml() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("mathml", DOCS / "mathml.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program(DOCS / "mathml.py")
 
 
 @pytest.mark.parametrize(
@@ -426,3 +634,93 @@ def test_a_formula_in_a_line_is_cut_after_relations_outside_of_brackets(
 def test_a_sign_at_the_end_of_a_line_keeps_its_spaces(mathml: ModuleType) -> None:
     first, second = mathml.pieces("a = b")
     assert '<mo form="infix">=</mo>' in first and "infix" not in second
+
+
+class Targets(HTMLParser):
+    """Where an HTML page leads, and what in it can be led to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.places: set[str] = {""}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.places |= {name for key in ("id", "name") if (name := found.get(key))}
+        self.links += [link for key in ("href", "src") if (link := found.get(key))]
+
+
+def dead_links_of_the_site(site: Path) -> list[str]:
+    """The links of built pages to a file or a place that is not there; links to other sites are left alone."""
+    pages = {}
+    for path in site.rglob("*.html"):
+        if path.relative_to(site).parts[0] != "_static":
+            pages[path] = Targets()
+            pages[path].feed(path.read_text(encoding="utf-8"))
+    dead = []
+    for path, targets in pages.items():
+        for link in targets.links:
+            file, _, place = unquote(html.unescape(link)).partition("#")
+            if re.match(r"[a-z]+:|//", link):
+                continue
+            goal = (path.parent / file.split("?")[0]).resolve() if file else path
+            if not goal.is_file() or (goal in pages and place not in pages[goal].places):
+                dead.append(f"{path.relative_to(site)}: {link}")
+    return sorted(dead)
+
+
+def test_no_link_of_the_site_is_dead(site: Path) -> None:
+    assert dead_links_of_the_site(site.resolve()) == []
+
+
+def test_dead_links_of_a_site_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a id="x" href="b.html#y"></a><a href="#x"></a><a href="https://example.org"></a>'
+    )
+    (tmp_path / "b.html").write_text('<a href="a.html#z"></a><img src="c.png"><svg><a href="a.html#x"></a></svg>')
+    assert dead_links_of_the_site(tmp_path) == ["a.html: b.html#y", "b.html: a.html#z", "b.html: c.png"]
+
+
+needs_chromium = pytest.mark.skipif(
+    browser.chromium() is None, reason=f"no browser: install one of {', '.join(browser.NAMES)} (Debian: chromium)"
+)
+
+
+@needs_chromium
+def test_every_page_is_whole_in_a_browser_on_a_desk_and_on_a_phone_and_can_be_searched(site: Path) -> None:
+    """No error, no failed request, nothing cut off or unreadable; the search finds the chapter of its words."""
+    pages = [page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES]
+    found = browser.visited(site, pages, words="four contexts one head")
+    assert "failed" not in found and found["refused"] == []
+    assert [one["page"] for one in found["pages"]] == pages
+    assert {one["page"]: one["wrong"] for one in found["pages"] if one["wrong"]} == {}
+    assert "exclusive_or.html" in [link.split("#")[0] for link in found["searched"]["links"]]
+    assert found["searched"]["wrong"] == []
+
+
+@needs_chromium
+def test_what_is_wrong_with_a_page_is_noticed_in_the_browser(tmp_path: Path) -> None:
+    page = """<html><head><style>.pale { color: #aaa } body { margin: 0 }
+        div.math { position: relative } .eqno { position: absolute; left: 0 }</style></head><body><div role=main>
+        BODY</div></body></html>"""
+    spoiled = {
+        "fine": ("<p>text</p>", ""),
+        "error": ("<p>text</p><script>nothing_of_this_name()</script>", "nothing_of_this_name is not defined"),
+        "said": ("<p>text</p><script>console.error('what is said')</script>", "what is said"),
+        "lost": ('<img src="lost.png">', "cannot load"),
+        "wide": ('<p style="width: 700px">text</p>', "cut off: P text"),
+        "pale": ('<p class="pale">text</p>', "light: hard to read: P text"),
+        "over": ('<div class="math"><div class="formula">x = y</div><span class="eqno">(7)</span></div>', "(7)"),
+        "font": ("<p><math><mi>x</mi></math></p>", "no font for formulas"),
+        "empty": ('<p><math style="display: block; height: 0"><mi>x</mi></math></p>', "an empty formula: x"),
+    }
+    for name, (body, _) in spoiled.items():
+        (tmp_path / f"{name}.html").write_text(page.replace("BODY", body), encoding="utf-8")
+    (tmp_path / "search.html").write_text(
+        '<html><head></head><body><div id="search-results"><li><a href="fine.html"></a></li></div></body></html>'
+    )
+    found = browser.visited(tmp_path, [f"{name}.html" for name in spoiled], words="text")
+    assert found["refused"] == ["404 /lost.png"] and found["searched"]["links"] == ["fine.html"]
+    for one, (name, (_, expected)) in zip(found["pages"], spoiled.items(), strict=True):
+        assert (one["wrong"] == []) == (name == "fine"), one
+        assert expected in " ".join(one["wrong"]), one

@@ -4,8 +4,9 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
@@ -83,14 +84,40 @@ def _meant(error: Exception) -> tuple[Exception, int]:
 
 
 def _fail(options: argparse.Namespace, error: object, code: int) -> int:
+    message = _as_options(str(error))
     if getattr(options, "json", False):
         sys.stdout.write(json.dumps(_error_fields(error)) + "\n")
-    sys.stderr.write(f"byheart: {error}\n")
+    sys.stderr.write(f"byheart: {message}\n")
     return code
 
 
+_OPTIONS = {
+    "d_model": "dim",
+    "d_head": "head-dim",
+    "n_heads": "heads",
+    "facts_at_most": "facts",
+    **{name: name.replace("_", "-") for name in (
+        "facts", "mass", "context", "vocabulary", "unit", "delimiter", "header", "weights", "seed", "front_end",
+        "tail", "dtype", "layers", "device", "overwrite", "attention_only",
+    )},
+}  # fmt: skip
+"""The options of the command line by the arguments that they become."""
+
+_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})( = |=)(True|False)?")
+
+
+def _as_options(message: str) -> str:
+    """A message that speaks of arguments, `heads = 3` or `header=True`, in words of the command line."""
+
+    def option(found: "re.Match[str]") -> str:
+        name, value = _OPTIONS[found[1]], found[3]
+        return f"--no-{name}" if value == "False" else f"--{name}" if value else f"--{name} "
+
+    return _ARGUMENT.sub(option, message)
+
+
 def _error_fields(error: object) -> dict[str, Any]:
-    return {"error": str(error), "kind": type(error).__name__}
+    return {"error": _as_options(str(error)), "kind": type(error).__name__}
 
 
 class _CommandHelp(argparse.HelpFormatter):
@@ -121,31 +148,34 @@ def _parser() -> argparse.ArgumentParser:
         help="hold the laws of the next token (default for texts), or only the most frequent one (default for tables)",
     )
     memorize.add_argument(
-        "--front-end",
-        default="auto",
-        choices=FRONT_END_CHOICES,
-        help="the family of attention patterns (default: auto)",
-    )
-    memorize.add_argument(
-        "--tail",
-        choices=("fit", "none"),
-        default=None,
-        help="fit the contexts that are not "
-        "memorized, without disturbing those that are (default: fit for laws, none for labels)",
-    )
-    memorize.add_argument(
         "--memory",
         default=None,
         metavar="NAME",
-        help="build this memory instead, see `byheart memories`, or 'smallest': the one of fewest parameters",
+        help="build this memory, see `byheart memories` (default: smallest, the one of fewest parameters that holds "
+        "the facts; theorem-1 where --dim, --head-dim, --heads, --front-end or --tail is given)",
     )
     memorize.add_argument(
         "--dtype",
         choices=("float32", "float64"),
         default=None,
-        help="round the weights of a --memory to this type (default: float32)",
+        help="round the weights to this type, and choose a memory that holds the facts when it is run in it "
+        "(default: float32; float64 where sizes are given)",
     )
-    memorize.add_argument("--attention-only", action="store_true", help="take no --memory with neurons")
+    memorize.add_argument("--attention-only", action="store_true", help="take no memory with neurons")
+    memorize.add_argument("--layers", type=_count, default=None, metavar="L", help="take no memory with more layers")
+    memorize.add_argument(
+        "--front-end",
+        default="auto",
+        choices=FRONT_END_CHOICES,
+        help="the family of attention patterns of theorem-1 (default: auto)",
+    )
+    memorize.add_argument(
+        "--tail",
+        choices=("fit", "none"),
+        default=None,
+        help="with theorem-1, fit the contexts that are not memorized, without disturbing those that are "
+        "(default: none)",
+    )
     memorize.add_argument(
         "--tolerance",
         type=_bound,
@@ -345,8 +375,10 @@ def _add_task_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--weights",
-        action="store_true",
-        help="the last column of the table holds how often the fact occurs (also where a header names it 'weight')",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="the last column of the table holds how often the fact occurs, or does not (default: it does where a "
+        "header names it 'weight')",
     )
     parser.add_argument(
         "--unit", choices=("char", "byte", "word"), default=None, help="what a token of the text is (default: char)"
@@ -383,14 +415,14 @@ def _add_task_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_size_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dim", type=_count, default=None, metavar="D", help="d_model")
-    parser.add_argument("--head-dim", type=_count, default=None, metavar="DH", help="d_head (default: --dim / 4)")
     parser.add_argument(
-        "--heads",
-        type=_count,
-        default=None,
-        metavar="H",
-        help="number of heads (default: what the task needs and a margin)",
+        "--dim", type=_count, default=None, metavar="D", help="d_model of one layer of attention; of others at most"
+    )
+    parser.add_argument(
+        "--head-dim", type=_count, default=None, metavar="DH", help="d_head of its heads (default: --dim / 4)"
+    )
+    parser.add_argument(
+        "--heads", type=_count, default=None, metavar="H", help="number of its heads (default: as many as are needed)"
     )
     parser.add_argument("--seed", type=_count, default=0, help="seed of every random choice (default: 0)")
 
@@ -484,7 +516,7 @@ def _read_facts(options: argparse.Namespace, target: "Target | None") -> "Given"
         table=None if options.table is None else True,
         delimiter=None if options.delimiter is None else _DELIMITERS.get(options.delimiter, options.delimiter),
         header=options.header,
-        weights=options.weights or None,
+        weights=options.weights,
         unit=options.unit,
         vocabulary=options.vocabulary,
         context=options.context,
@@ -535,11 +567,10 @@ def _progress(enabled: bool) -> Iterator[Callable[[str, float | None, str], None
 
 
 def _memorize(options: argparse.Namespace) -> int:
-    from byheart.job import hold, hold_smallest
+    from byheart.job import hold
     from constructions.files import refuse_existing
     from constructions.tasks.criterion import TOLERANCE
 
-    sizes = _memory_options(options)
     out = _folder_of(options)
     refuse_existing(out, overwrite=options.overwrite)
     with _progress(not options.json) as progress:
@@ -547,16 +578,24 @@ def _memorize(options: argparse.Namespace) -> int:
         given = _read_facts(options, options.target)
         task = given.task
         progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
-        memory = (hold if options.memory is None else hold_smallest)(
+        memory = hold(
             task,
-            **sizes,
+            memory=options.memory,
+            dtype=options.dtype,
+            attention_only=options.attention_only,
+            layers=options.layers,
+            d_model=options.dim,
+            d_head=options.head_dim,
+            n_heads=options.heads,
+            front_end=options.front_end,
+            tail=options.tail,
             tolerance=TOLERANCE if options.tolerance is None else options.tolerance,
             seed=options.seed,
             device=options.device,
             source=given.source,
             progress=progress,
         )
-        memory.summary["reading"] = given.reading
+        memory.summary["reading"] = _as_options(given.reading)
         progress("files", None, "")
         summary = memory.save(out, overwrite=options.overwrite)
         progress("files", 1.0, "")
@@ -624,28 +663,6 @@ def _answer_line(line: str, answer: "Answer") -> str:
     return f"{line!r}: {answer.token!r}{lead}, probability {answer.probability:.4g} ({known})"
 
 
-def _memory_options(options: argparse.Namespace) -> dict[str, Any]:
-    """What says how large the model is: sizes, or the name of a memory; one excludes the other."""
-    from constructions.errors import InputError
-
-    sizes = {"dim": None, "head_dim": None, "heads": None, "front_end": "auto", "tail": None}
-    if options.memory is None:
-        for name, default in (("dtype", None), ("attention_only", False)):
-            if getattr(options, name) != default:
-                raise InputError(f"--{name.replace('_', '-')} is given, but no --memory")
-        names = {"dim": "d_model", "head_dim": "d_head", "heads": "n_heads"}
-        return {names.get(name, name): getattr(options, name) for name in sizes}
-    for name, default in sizes.items():
-        if getattr(options, name) != default:
-            given = f"--{name.replace('_', '-')} {getattr(options, name)}"
-            raise InputError(f"both --memory {options.memory} and {given} are given, expected one of them")
-    return {
-        "memory": options.memory,
-        "dtype": options.dtype or "float32",
-        "attention_only": options.attention_only,
-    }
-
-
 def _memories(options: argparse.Namespace) -> int:
     from constructions.memories.choice import MEMORIES
 
@@ -669,7 +686,7 @@ def _memories(options: argparse.Namespace) -> int:
                 [
                     ("needs", memory["needs"]),
                     ("parameters", memory["parameters"]),
-                    ("layers", "one attention" if memory["attention_only"] else "one attention, one of neurons"),
+                    ("layers", "of attention alone" if memory["attention_only"] else "of attention and of neurons"),
                     ("page", _file_of_page(memory["page"])),
                 ],
             )
@@ -963,8 +980,10 @@ def _require_folder(folder: Path) -> None:
         raise InputError(f"folder: {folder} {kind}, expected one that `byheart memorize` wrote")
 
 
-Rows = list[tuple[str, list[tuple[str, str]]]]
-"""Titled lists of (what, value) to be printed as tables."""
+Table = tuple[str, Sequence[tuple[str, ...]]]
+"""A title and rows of (what, value), or longer ones after the names of their columns."""
+
+Rows = Sequence[Table]
 
 
 def _print(options: argparse.Namespace, summary: dict[str, Any], tables: Callable[[dict[str, Any]], Rows]) -> None:
@@ -979,24 +998,30 @@ def _print(options: argparse.Namespace, summary: dict[str, Any], tables: Callabl
 
 def _print_tables(tables: Rows) -> None:
     from rich import box
+    from rich import table as rich_table
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False)
     for title, rows in tables:
-        table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=box.SIMPLE)
+        table = rich_table.Table(
+            title=title, title_justify="left", title_style="bold", show_header=False, box=box.SIMPLE
+        )
+        if rows and len(rows[0]) > 2:  # all of its columns fit into 80 characters
+            table.box, table.padding = None, (0, 1, 0, 0)
         table.add_column(style="dim")
-        table.add_column(overflow="fold")
-        for what, value in rows:
-            table.add_row(Text(what), Text(value))
+        for _ in rows[0][1:] if rows else [""]:
+            table.add_column(overflow="fold")
+        for row in rows:
+            table.add_row(*map(Text, row))
         console.print(table)
 
 
 def _capacity_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     lower, upper = summary["rank_lower"], summary["rank_upper"]
     truth = f"exactly {lower}" if lower == upper else f"at least {lower}, at most {upper}"
-    fewest = summary["fewest_heads"]
+    fewest, count = summary["fewest_heads"], summary["rank_heads"]
+    heads = "1 head holds" if count == 1 else f"{count} heads hold"
     return [
         (
             "contexts to memorize",
@@ -1004,12 +1029,24 @@ def _capacity_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
             f"each, from {summary['vocabulary']} tokens",
         ),
         ("dimensions", f"d_model {summary['dim']}, d_head {summary['head_dim']}"),
-        (f"{summary['rank_heads']} heads hold, by the paper", f"{summary['paper_rank']} contexts, min(T, H d_h + d)"),
-        (f"{summary['rank_heads']} heads hold, certified", f"{truth} contexts"),
+        (f"{heads}, by the paper", f"{summary['paper_rank']} contexts, min(T, H d_h + d)"),
+        (f"{heads}, certified", f"{truth} contexts"),
         ("heads needed, by the paper", str(summary["paper_heads"])),
         ("heads needed, certified", _heads_needed(summary["necessary_heads"], fewest)),
         ("heads needed without changing x_S", _heads_needed(summary["necessary_heads"], summary["heads_alone"])),
+        *(
+            [
+                ("any architecture, all labels", _both(summary["any_labels"], "entries of float64")),
+                ("any architecture, all laws", _both(summary["any_laws"], "numbers that depend on the laws")),
+            ]
+            if "any_labels" in summary
+            else []
+        ),
     ]
+
+
+def _both(bounds: list[int], what: str) -> str:
+    return f"at least {bounds[0]} {what}; {bounds[1]} suffice"
 
 
 def _heads_needed(necessary: int | None, fewest: int | None) -> str:
@@ -1128,11 +1165,7 @@ def _memorize_tables(summary: dict[str, Any]) -> Rows:
     ]
     return [
         *([("Built", [(summary["claim"], summary["built"])])] if "claim" in summary else []),
-        *(
-            [("Memories", [*map(_offer_row, summary["memories"]), ("built", summary["built"])])]
-            if "memories" in summary
-            else []
-        ),
+        *(_memories_tables(summary) if "memories" in summary else []),
         *([("Capacity, for any targets", _capacity_rows(summary))] if "rank_lower" in summary else []),
         ("Certified, of the weights as written", certified),
         (
@@ -1148,14 +1181,43 @@ def _memorize_tables(summary: dict[str, Any]) -> Rows:
 def _shape(summary: dict[str, Any]) -> str:
     if "blocks" in summary:
         return f"d_model {summary['dim']}, {', '.join(summary['blocks'])}"
-    return f"{summary['heads']} heads, d_qk {summary['query_dim']}, d_head {summary['head_dim']}"
+    heads = "1 head" if summary["heads"] == 1 else f"{summary['heads']} heads"
+    return f"{heads}, d_qk {summary['query_dim']}, d_head {summary['head_dim']}"
 
 
-def _offer_row(offer: dict[str, Any]) -> tuple[str, str]:
-    if "refused" in offer:
-        return offer["memory"], f"refuses: {offer['refused']}"
-    rate = f"{offer['facts_per_parameter']:.3f} facts for each"
-    return offer["memory"], f"{offer['parameters']} parameters, {offer['nonzero']} of them not 0, {rate}"
+_COLUMNS = ("", "parameters", "not 0", "facts each", "bits/fact", "margin", "holds in", "s")
+
+
+def _memories_tables(summary: dict[str, Any]) -> Rows:
+    tried = [offer for offer in summary["memories"] if "parameters" in offer]
+    refused = [(offer["memory"], offer["refused"]) for offer in summary["memories"] if "refused" in offer]
+    limit = str(summary["information_limit"])
+    what = "numbers" if summary["target"] == "laws" else summary["dtype"]
+    last = ("no fewer", limit, "", "", "", "", what, "")
+    built = [(summary["memory"], summary["built"])]
+    if summary["torch"] is not None:
+        run = summary["torch"][summary["dtype"]]
+        proved = f"of every run within the rounding bound: {run['held_proved']}, proved"
+        measured = f"holds {run['held']} of {summary['memorized']}, measured"
+        built.append((f"run in {summary['dtype']}", f"{measured}; {proved}"))
+    return [
+        ("Memories that hold the facts when they are run", [_COLUMNS, *map(_offer_row, tried), last]),
+        *([("Memories that were not taken", refused)] if refused else []),
+        ("Built", built),
+    ]
+
+
+def _offer_row(offer: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        offer["memory"],
+        str(offer["parameters"]),
+        str(offer["nonzero"]),
+        f"{offer['facts_per_parameter']:.3g}",
+        f"{offer['bits_per_fact']:.4g}",
+        "not run" if offer["least_margin"] is None else _number(offer["least_margin"]),
+        offer["smallest_dtype"] or "not run",
+        f"{offer['seconds']:.1f}",
+    )
 
 
 def _encoder_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -1232,6 +1294,9 @@ def _torch_row(row: dict[str, Any]) -> str:
     for key, name in {"mean_kl": "mean KL", "max_label_error": "largest label error"}.items():
         parts += [f"{name} {_number(row[key])}"] if key in row else []
     what = "logit" if "mean_kl" in row else "output"
+    if row.get("held") is not None:
+        every = "" if row["held_proved"] is None else f" (of every run: {row['held_proved']}, proved)"
+        parts.insert(0, f"holds {row['held']}{every}")
     return f"{', '.join(parts)}, largest {what} error {_number(row['max_output_error'])}, {judged}"
 
 
@@ -1259,7 +1324,7 @@ def _certify_tables(summary: dict[str, Any]) -> Rows:
     if summary["mean_loss_upper"] is not None:
         rows.append(("KL, mean", f"<= {_above(summary['mean_loss_upper'])} nats"))
     rows.append(("decided by", summary["decided_by"]))
-    tables: Rows = [("Certified, of the weights as stored", rows)]
+    tables: list[Table] = [("Certified, of the weights as stored", rows)]
     if "files" in summary:
         tables.append(("Files", list(summary["files"].items())))
     return tables
@@ -1287,7 +1352,7 @@ def _domain_tables(summary: dict[str, Any]) -> Rows:
         ("undecided", _inputs(summary["undecided"], summary["open_inputs"])),
         ("decided by", f"{summary['method']}; {summary['climbed']} inputs in the ladder of arithmetics"),
     ]
-    tables: Rows = [("Certified, of the weights as stored", rows)]
+    tables: list[Table] = [("Certified, of the weights as stored", rows)]
     if "files" in summary:
         tables.append(("Files", list(summary["files"].items())))
     return tables
@@ -1313,7 +1378,7 @@ def _export_tables(summary: dict[str, Any]) -> Rows:
         rows.append(("proved of what is written", f"{proved['right']} of {facts} argmaxes right"))
     if summary["typed"] is not None:
         rows.append(("contexts typed and read back", f"{summary['typed']} of {facts}"))
-    tables: Rows = [("Written", [*rows, ("folder", summary["out"])])]
+    tables: list[Table] = [("Written", [*rows, ("folder", summary["out"])])]
     judged = {True: "within what rounding explains", False: "OUTSIDE OF WHAT ROUNDING EXPLAINS", None: "not judged"}
     for name, run in summary["runs"].items():
         off = f"{_number(run['largest_difference'])}, {_number(run['relative_difference'])} of the largest logit"

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from byheart.report.chart import Line, histogram, line_chart
 from constructions.files import write_atomically
 from constructions.models.model import Model
+from constructions.models.shapes import is_dana_network
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import number
-from verify.forward.float64 import enclose_attention, enclose_features, enclose_logits
+from verify.forward.float64 import enclose_attention, enclose_features
+from verify.forward.logits import enclose_logits
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
@@ -109,12 +111,13 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
     shown = _shown_contexts(task.n_contexts)
     sections = [
         _section("What is proved", _claims(details)),
+        _section("The memories that were tried", _memories(summary)),
         _section("Capacity", _capacity(summary, network, task, details)),
         _section("Singular values of the memorized features", _singular_values(summary, network, task, details)),
         _section("Divergence and margins", _divergences(summary, task, details)),
         _section("Where the heads look", _attention(network, task, shown)),
         _section("Predicted beside true", _predictions(network, task, shown)),
-        _section("In PyTorch", _torch(summary)),
+        _section("In PyTorch", _torch(summary, task)),
         _section("All contexts", _rest(summary, task, details)),
         _section("Files, and how to check them again", _files(summary, details)),
     ]
@@ -140,8 +143,7 @@ def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: D
         ("held", _of(summary.get("held"), task.n_contexts), "contexts that meet what is asked of each"),
         ("mean divergence", _at_most(summary.get("mean_loss_upper")), "nats, over the memorized contexts"),
         ("largest divergence", _at_most(summary.get("max_loss_upper")), "nats, in any memorized context"),
-        ("heads", _count(network.n_heads), _heads_note(summary)),
-        ("parameters", _count(network.parameters), f"d = {network.d_model}, d<sub>h</sub> = {network.d_head}"),
+        *_size_cards(summary, network),
     ]
     cards = "".join(
         f'<div class="card"><dt>{name}</dt><dd>{value}</dd><p>{note}</p></div>'
@@ -159,6 +161,57 @@ def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: D
     )
 
 
+def _size_cards(summary: Mapping[str, Any], network: Model) -> list[tuple[str, str, str]]:
+    parameters = _count(network.parameters)
+    if not is_dana_network(network):
+        kinds = ", ".join(str(block.options()["kind"]) for block in network.blocks)
+        return [
+            ("layers", _count(len(network.blocks)), _text(kinds)),
+            ("parameters", parameters, f"memory: {_text(str(summary.get('memory', '')))}"),
+        ]
+    return [
+        (_plural("head", network.n_heads), _count(network.n_heads), _heads_note(summary)),
+        ("parameters", parameters, f"d = {network.d_model}, d<sub>h</sub> = {network.d_head}"),
+    ]
+
+
+def _memories(summary: Mapping[str, Any]) -> str:
+    """Every memory that was tried, and what no memory can do without."""
+    tried = summary.get("memories")
+    if not tried:
+        return ""
+    rows = "".join(_memory_row(offer) for offer in tried)
+    limit, laws = summary.get("information_limit"), summary.get("target") == "laws"
+    if limit is not None:
+        note = "real numbers, for almost all laws" if laws else "entries, for all labellings of these contexts"
+        rows += (
+            f"<tr><th>information limit</th><td>{_count(limit)}</td><td colspan='6'>no weights hold them with "
+            f"fewer {note}</td></tr>"
+        )
+    built = f"<p>{_text(str(summary['built']))}.</p>" if "built" in summary else ""
+    return (
+        f"{built}<div class='scroll'><table class='figures'><thead><tr><th>memory</th><th>parameters</th><th>not 0</th>"
+        "<th>facts per parameter</th><th>bits per fact</th><th>least margin, run</th><th>smallest type that holds</th>"
+        f"<th>seconds</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _memory_row(offer: Mapping[str, Any]) -> str:
+    name = f"<th>{_text(str(offer['memory']))}</th>"
+    if "refused" in offer:
+        return f"<tr>{name}<td colspan='7'>{_text(str(offer['refused']))}</td></tr>"
+    cells = [
+        _count(offer["parameters"]),
+        _count(offer["nonzero"]),
+        _plain(offer["facts_per_parameter"]),
+        _plain(offer["bits_per_fact"]),
+        _plain(offer["least_margin"]),
+        _text(str(offer["smallest_dtype"] or "–")),
+        _plain(offer["seconds"]),
+    ]
+    return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
 def _claims(details: Details) -> str:
     rows = "".join(
         f'<tr><td><span class="verdict {_verdict_class("PROVED")}">PROVED</span></td><td>{_text(statement)}</td></tr>'
@@ -168,6 +221,8 @@ def _claims(details: Details) -> str:
 
 
 def _capacity(summary: Mapping[str, Any], network: Model, task: Task, details: Details) -> str:
+    if not is_dana_network(network):
+        return ""
     ranks = [
         ("the paper's count", summary.get("paper_rank"), "paper"),
         ("certified: at most", summary.get("rank_upper"), "second"),
@@ -209,6 +264,8 @@ def _rank_chart(network: Model, task: Task, details: Details) -> str:
 
 
 def _singular_values(summary: Mapping[str, Any], network: Model, task: Task, details: Details) -> str:
+    if not is_dana_network(network):
+        return ""
     values = details.singular_values
     if values is None and task.n_contexts <= _LARGEST_DECOMPOSITION:
         features = enclose_features(network, task.contexts).midpoint
@@ -285,7 +342,7 @@ def _unavoidable(summary: Mapping[str, Any], task: Task) -> str:
 
 
 def _attention(network: Model, task: Task, shown: Int64Array) -> str:
-    if network.n_heads == 0:
+    if not is_dana_network(network) or network.n_heads == 0:
         return ""
     heads = np.unique(np.linspace(0, network.n_heads - 1, min(_SHOWN_HEADS, network.n_heads)).round().astype(np.int64))
     few = shown[: _SHOWN_CONTEXTS - 2]
@@ -374,13 +431,14 @@ def _percent(probability: float) -> str:
     return f"{100 * probability:.2f} %"
 
 
-def _torch(summary: Mapping[str, Any]) -> str:
+def _torch(summary: Mapping[str, Any], task: Task) -> str:
     runs = list(_runs(summary.get("torch")))
     if not runs:
         return "<p>The weights were not run in PyTorch: it is not installed here.</p>" if "torch" in summary else ""
     rows = "".join(
         f"<tr><th>{_text(dtype)}</th><td>{_judgement(run)}</td><td>{_share(run.get('accuracy'))}</td>"
-        f"<td>{_plain(run.get('mean_kl'))}</td><td>{_plain(run.get('max_output_error'))}</td>"
+        f"<td>{_held(run, task)}</td><td>{_plain(run.get('mean_kl'))}</td>"
+        f"<td>{_plain(run.get('max_output_error'))}</td>"
         f"<td>{_plain(run.get('largest_bound'), bound='upper')}</td><td>{_text(str(run.get('device', '')))}</td></tr>"
         for dtype, run in runs
     )
@@ -389,7 +447,8 @@ def _torch(summary: Mapping[str, Any]) -> str:
         "<p>A logit is within bound if it is no further from the certified one than the certified radius and the "
         "a-priori rounding bound of the type allow; nothing is tuned.</p>"
         "<div class='scroll'><table class='figures'><thead><tr>"
-        "<th>type</th><th>within bound</th><th>accuracy</th><th>mean KL, nats</th><th>largest logit error</th>"
+        "<th>type</th><th>within bound</th><th>accuracy</th><th>held; by every run, proved</th>"
+        "<th>mean KL, nats</th><th>largest logit error</th>"
         f"<th>allowed</th><th>device</th></tr></thead><tbody>{rows}</tbody></table></div>"
         + "".join(f"<p class='quiet'>{_text(note)}.</p>" for note in sorted(notes))
     )
@@ -402,6 +461,14 @@ def _runs(torch: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:
             yield name, value
         elif isinstance(value, Mapping):
             yield from _runs(value)
+
+
+def _held(run: Mapping[str, Any], task: Task) -> str:
+    """What this run held, measured, and what every run within the bound holds."""
+    if run.get("held") is None:
+        return "–"
+    proved = run.get("held_proved")
+    return f"{_of(run['held'], task.n_contexts)}{'' if proved is None else f'; {_count(proved)}'}"
 
 
 def _judgement(run: Mapping[str, Any]) -> str:

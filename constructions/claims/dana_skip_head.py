@@ -1,4 +1,7 @@
-"""The skip connection as one more head: what is printed, what is true, and a network at the exact capacity."""
+"""The skip connection as one more head: what is printed, what is true, and a network at the exact capacity.
+
+Page: docs/claims/skip_connection.md
+"""
 
 import numpy as np
 from flint import fmpq, fmpq_mat

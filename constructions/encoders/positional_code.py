@@ -4,6 +4,7 @@ Page: docs/claims/knots.md
 """
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +15,11 @@ from constructions.errors import CapacityError, InputError
 Int64Array = NDArray[np.int64]
 
 _MOST_BITS = 52  # of a code: float64 holds it and its neighbours
-_WORK = 2**24  # tokens that are summed for one length of the code, about
+_WORK = 2**24  # codes that are looked at for one length, about
+_TOGETHER = 2**16  # codes that are looked at at the same time
 _MOST_DRAWS = 1000
+_TRIES, _FEW = 8, 2**17  # choices of values for one length of the code: so many, or fewer for many contexts
+_TABLE_BITS = 26  # of codes that are marked as taken, a byte each
 
 
 class PositionalCode(NamedTuple):
@@ -43,9 +47,12 @@ def positional_code(contexts: Int64Array, tokens: int, *, binary: bool = False, 
     r"""Search for short codes $z(t) = \sum_s A_s e(t_s)$ that tell contexts apart.
 
     For 0, 1, 2, ... bits, from those that T different integers need: the numbers to the base of the n tokens that are
-    read, $A_s = n^{S - s}$, as soon as these are so short; else $A_s = 2^{S - s}$ and random values, or, for long
-    contexts, random weights and the numbers of the tokens as values. Either collides with probability at most
-    $T^2 / 2^{b + 1}$ if what is random has b bits.
+    read, $A_s = n^{S - s}$, as soon as these are so short; else $A_s = 2^{S - s}$, for long contexts small random
+    weights, and the value of one token after the other, the frequent ones first, such that the contexts whose values
+    are then all known have codes that are free; else random values, or, for long contexts, random weights and the
+    numbers of the tokens as values.
+    With the powers of two, $T (T - 1) / 2 + 1$ values to choose from are always enough: each pair of contexts excludes
+    at most one value of the token by which the later of the two is known.
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`.
@@ -75,23 +82,65 @@ def positional_code(contexts: Int64Array, tokens: int, *, binary: bool = False, 
         raise InputError("contexts: some occur more than once, expected pairwise distinct ones")
     rng = np.random.default_rng(seed)
     draws = max(4, min(_MOST_DRAWS, _WORK // (count * length)))
+    steps = _Steps.of(ranks, len(read))
     base = 1 << (len(read) - 1).bit_length() if binary else len(read)
     for bits in range((count - 1).bit_length(), _MOST_BITS + 1):
         if base**length <= 2**bits:
             weights = np.array([base ** (length - 1 - s) for s in range(length)])
             return _code(read, ranks, tokens, weights, np.arange(len(read)))
-        if count**2 / 2.0 ** (bits + 1) > math.log(draws) + 3.0:
-            continue  # one draw in e^3 as many would succeed if codes were as good as random
         if binary and bits <= length:
             continue
-        for _ in range(draws):
-            drawn = _drawn(rng, bits, len(read), length)
-            if drawn is None:
-                break
-            found = _code(read, ranks, tokens, *drawn)
+        for weights, values in _candidates(rng, bits, steps, length, count, draws):
+            found = _code(read, ranks, tokens, weights, values)
             if len(np.unique(found.codes)) == count:
                 return found
     raise CapacityError("A positional code", f"at most {_MOST_BITS} bits", f"none tells {count} contexts apart")
+
+
+class _Steps(NamedTuple):
+    """Tokens in the order in which they get their values, and the contexts that each of them is the last one of.
+
+    Args:
+        order: Ranks of tokens, `[n]`.
+        contexts: The contexts that are then known, an array `[rows, S]` of ranks for each token.
+    """
+
+    order: Int64Array
+    contexts: list[Int64Array]
+
+    @property
+    def collisions(self) -> float:
+        """Pairs of a code and one that is known before, for the token that has most of them."""
+        sizes = np.array([len(contexts) for contexts in self.contexts], dtype=np.float64)
+        return float((sizes * (np.cumsum(sizes) - sizes / 2.0)).max())
+
+    @classmethod
+    def of(cls, ranks: Int64Array, tokens: int) -> "_Steps":
+        order = np.argsort(-np.bincount(ranks.ravel(), minlength=tokens), kind="stable")
+        place = np.empty(tokens, dtype=np.int64)
+        place[order] = np.arange(tokens)
+        last = place[ranks].max(axis=1)
+        by_step = np.argsort(last, kind="stable")
+        ends = np.searchsorted(last[by_step], np.arange(tokens + 1))
+        return cls(order, [ranks[by_step[ends[i] : ends[i + 1]]] for i in range(tokens)])
+
+
+def _candidates(
+    rng: np.random.Generator, bits: int, steps: _Steps, length: int, count: int, draws: int
+) -> Iterator[tuple[Int64Array, Int64Array]]:
+    """Weights and values whose sums have so many bits at most; most of them tell the contexts apart."""
+    for _ in range(max(1, min(_TRIES, _FEW // count))):
+        # Scores are then multiples of ln 2, which keeps the attention rational.
+        weights = 2 ** np.arange(length)[::-1] if length <= bits else rng.integers(1, 2 * length + 1, length)
+        values = _values(rng, bits, steps, weights, count)
+        if values is not None:
+            yield weights, values
+    if count**2 / 2.0 ** (bits + 1) <= math.log(draws) + 3.0:
+        # Otherwise one draw in e^3 as many would succeed if codes were as good as random.
+        for _ in range(draws):
+            drawn = _drawn(rng, bits, len(steps.order), length)
+            if drawn is not None:
+                yield drawn
 
 
 def _drawn(rng: np.random.Generator, bits: int, tokens: int, length: int) -> tuple[Int64Array, Int64Array] | None:
@@ -100,6 +149,62 @@ def _drawn(rng: np.random.Generator, bits: int, tokens: int, length: int) -> tup
         return 2 ** np.arange(length - 1, -1, -1), rng.integers(0, 2 ** (bits - length), tokens)
     largest = (2**bits - 1) // (length * max(1, tokens - 1))
     return None if largest < 2 else (rng.integers(1, largest + 1, length), np.arange(tokens))
+
+
+def _values(rng: np.random.Generator, bits: int, steps: _Steps, weights: Int64Array, count: int) -> Int64Array | None:
+    """A value for each token such that all codes are distinct and have so many bits; none if that was not found."""
+    largest = (2**bits - 1) // int(weights.sum())
+    if largest < 1 or steps.collisions / 2.0**bits > math.log(largest + 1.0) + 3.0:
+        return None
+    left = max(_WORK // _TRIES, 32 * count)
+    taken, values = _Taken(bits), np.zeros(len(steps.order), dtype=np.int64)
+    for token, contexts in zip(steps.order.tolist(), steps.contexts, strict=True):
+        at = contexts == token
+        known, factor = (values[contexts] * weights * ~at).sum(axis=1), at @ weights
+        choices = rng.permutation(largest + 1) if largest < _TOGETHER else rng.integers(0, largest + 1, _TOGETHER)
+        most, start, rows, chosen = max(1, _TOGETHER // max(1, len(contexts))), 0, 1, None
+        while start < len(choices):
+            if left <= 0:
+                return None
+            part = choices[start : start + rows]
+            start, rows = start + rows, min(2 * rows, most)
+            left -= part.size * len(contexts)
+            codes = known + factor * part[:, None]
+            free = np.flatnonzero(~taken.any_of(codes))
+            ordered = np.sort(codes[free], axis=1)
+            apart = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
+            if apart.any():
+                chosen = free[apart.argmax()]
+                values[token] = part[chosen]
+                taken.take(codes[chosen])
+                break
+        if chosen is None:
+            return None
+    return values
+
+
+class _Taken:
+    """Codes that are taken: a byte for each that there may be, or, where these are too many, a sorted list."""
+
+    def __init__(self, bits: int) -> None:
+        self.table = np.zeros(2**bits, dtype=bool) if bits <= _TABLE_BITS else None
+        self.codes = np.zeros(0, dtype=np.int64)
+
+    def any_of(self, codes: Int64Array) -> NDArray[np.bool_]:
+        """Whether one of each row is taken."""
+        if self.table is not None:
+            taken = self.table[codes]
+        else:
+            listed = np.append(self.codes, np.iinfo(np.int64).max)
+            taken = listed[np.searchsorted(self.codes, codes)] == codes
+        return np.logical_or.reduce(taken, axis=1)
+
+    def take(self, codes: Int64Array) -> None:
+        """Mark them."""
+        if self.table is not None:
+            self.table[codes] = True
+        else:
+            self.codes = np.sort(np.concatenate([self.codes, codes]))
 
 
 def _code(read: Int64Array, ranks: Int64Array, tokens: int, weights: Int64Array, values: Int64Array) -> PositionalCode:

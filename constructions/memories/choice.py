@@ -4,23 +4,26 @@ Page: docs/memories.md
 """
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from constructions.bigrams.block_heads import block_heads_memory
 from constructions.bigrams.cross_heads import cross_heads_memory
 from constructions.bigrams.one_head import one_head_memory
-from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError
+from constructions.bigrams.packed_words import packed_words_memory
+from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
+from constructions.heads.paired_heads import paired_heads_memory
+from constructions.heads.steps import steps_memory
 from constructions.memories.knots import knots_memory
-from constructions.memories.memory import Progress, silent
+from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
-from constructions.memories.packed_words import packed_words_memory
-from constructions.memories.paired_heads import paired_heads_memory
 from constructions.memories.rank_one_heads import rank_one_heads_memory
-from constructions.memories.steps import steps_memory
+from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
+from constructions.models.model import Model
 from constructions.models.precision import Precision, require_precision, rounded_model
 from constructions.tasks.task import Task
 
@@ -28,7 +31,8 @@ SMALLEST = "smallest"
 """What is asked for where no memory is named."""
 
 _CLAIM = "The choice of a memory"
-_MOST = {"newton": 600, "paired-heads": 4096, "rank-one-heads": 4096, "steps": 4096}
+_NEURONS = "it has neurons"
+_MOST = {"newton": 32, "paired-heads": 1024, "rank-one-heads": 1024, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
 
 
@@ -42,6 +46,8 @@ class Kind(NamedTuple):
         attention_only: Whether its model has no neurons.
         page: The page that proves it.
         build: From a task, the precision of the weights, a seed and a progress callback to the weights.
+        fewest: Parameters that it takes at least for a task, known before it is built; 0 where nothing is known. It is
+            not built where another memory that holds the task takes fewer.
     """
 
     name: str
@@ -50,6 +56,43 @@ class Kind(NamedTuple):
     attention_only: bool
     page: str
     build: Callable[[Task, Precision, int, Progress], Construction[Task]]
+    fewest: Callable[[Task], int] = lambda task: 0
+
+
+class Limits(NamedTuple):
+    """How large a model may be.
+
+    Args:
+        attention_only: Whether it may have no neurons.
+        layers: Blocks of attention or neurons, at most.
+        d_model: Dimensions of the stream, at most, wherever it is widest.
+        d_head: Dimensions of a head, at most.
+
+    Page: docs/memories.md
+    """
+
+    attention_only: bool = False
+    layers: int | None = None
+    d_model: int | None = None
+    d_head: int | None = None
+
+    def exceeded(self, model: Model) -> str:
+        """What of a model is too large, in words; empty where nothing is."""
+        attentions = [block for block in model.blocks if isinstance(block, Attention)]
+        neurons = [block for block in model.blocks if isinstance(block, FeedForward)]
+        layers = len(attentions) + len(neurons)
+        width = max([model.d_model, *(block.d_out for block in attentions + neurons)])
+        head = max((block.d_head for block in attentions), default=0)
+        if self.attention_only and neurons:
+            return _NEURONS
+        for what, size, most in (
+            ("layers", layers, self.layers),
+            ("d_model", width, self.d_model),
+            ("d_head", head, self.d_head),
+        ):
+            if most is not None and size > most:
+                return f"its {what} is {size}, more than {most}" if what != "layers" else f"it has {size} layers"
+        return ""
 
 
 class Offer(NamedTuple):
@@ -59,6 +102,9 @@ class Offer(NamedTuple):
         kind: The kind of memory.
         built: The weights; none where it refuses.
         refused: Why it does; empty otherwise.
+        error: What it raised, if it did.
+        seconds: Time to build it.
+        run: What `offers` was told of a run of the weights; none where nothing ran.
 
     Page: docs/memories.md
     """
@@ -66,6 +112,9 @@ class Offer(NamedTuple):
     kind: Kind
     built: Construction[Task] | None
     refused: str
+    error: ByheartError | None = None
+    seconds: float = 0.0
+    run: Mapping[str, Any] | None = None
 
     @property
     def parameters(self) -> float:
@@ -84,7 +133,12 @@ def offers(
     names: tuple[str, ...] | None = None,
     dtype: Precision = "float32",
     attention_only: bool = False,
+    layers: int | None = None,
+    d_model: int | None = None,
+    d_head: int | None = None,
     seed: int = 0,
+    kinds: tuple[Kind, ...] | None = None,
+    ran: Callable[[Construction[Task]], tuple[Mapping[str, Any] | None, str]] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Offer, ...]:
     """Build every memory that could hold the task.
@@ -96,14 +150,19 @@ def offers(
         names: Which memories are tried; by default all.
         dtype: The precision that weights are rounded to.
         attention_only: Refuse models with neurons.
+        layers: Refuse models with more layers of attention or neurons.
+        d_model: Refuse models with a wider stream.
+        d_head: Refuse models with wider heads.
         seed: Seed of every random choice.
+        kinds: The memories there are; by default `MEMORIES`.
+        ran: Called with what was built; says what a run of it showed, and why it is refused for that, if it is.
         progress: Called with the memory that is built.
 
     Returns:
         What each makes of the task, the fewest parameters first, those that refuse last.
 
     Raises:
-        InputError: No such memory or precision.
+        InputError: No such memory or precision, or a limit below 1.
 
     Page: docs/memories.md
 
@@ -114,13 +173,24 @@ def offers(
         [('knots', 7646), ('cross-heads', 9128), ('one-head', 10200)]
     """
     require_precision(dtype)
-    if names is not None and (unknown := [name for name in names if name not in BY_NAME]):
-        raise InputError(f"memory is {unknown[0]!r}, expected one of {', '.join(map(repr, BY_NAME))}")
-    found = []
-    for kind in MEMORIES if names is None else [BY_NAME[name] for name in names]:
+    limits = Limits(attention_only, layers, d_model, d_head)
+    for what in ("layers", "d_model", "d_head"):
+        if (most := getattr(limits, what)) is not None and most < 1:
+            raise InputError(f"{what} = {most}, expected at least 1")
+    by_name = {kind.name: kind for kind in kinds or MEMORIES}
+    if names is not None and (unknown := [name for name in names if name not in by_name]):
+        known = ", ".join(map(repr, (SMALLEST, *by_name)))
+        raise InputError(f"memory is {unknown[0]!r}, expected one of {known}")
+    found: list[Offer] = []
+    for kind in by_name.values() if names is None else [by_name[name] for name in names]:
         show = progress or silent
         show(kind.name, None, "")
-        found.append(_offer(task, kind, dtype, seed, show, attention_only=attention_only, named=names is not None))
+        least = min((offer.parameters for offer in found), default=math.inf)
+        refused = "" if names is not None else _not_tried(kind, task, least)
+        if limits.attention_only and not kind.attention_only:
+            refused = _NEURONS
+        offer = Offer(kind, None, refused) if refused else _offer(task, kind, dtype, seed, show, limits)
+        found.append(offer if offer.built is None or ran is None else _run(offer, offer.built, ran))
     return tuple(sorted(found, key=lambda offer: offer.parameters))
 
 
@@ -128,11 +198,14 @@ def smallest_of(found: tuple[Offer, ...]) -> Offer:
     """The first of what `offers` returned.
 
     Raises:
+        ByheartError: What the only one raised.
         CapacityError: All refuse; says why.
 
     Page: docs/memories.md
     """
     if found[0].built is None:
+        if len(found) == 1 and found[0].error is not None:
+            raise found[0].error
         reasons = "; ".join(f"{offer.kind.name}: {offer.refused}" for offer in found)
         raise CapacityError(_CLAIM, "a memory that holds the task", f"none of those that were tried does. {reasons}")
     return found[0]
@@ -162,18 +235,33 @@ def information_limit(task: Task, bits: int) -> int:
     return -(-(kinds**task.n_contexts - 1).bit_length() // bits)
 
 
-def _offer(
-    task: Task, kind: Kind, dtype: Precision, seed: int, progress: Progress, *, attention_only: bool, named: bool
-) -> Offer:
+def _not_tried(kind: Kind, task: Task, least: float) -> str:
+    """Why a memory that is not named is not built; empty where it is."""
     most = _MOST.get(kind.name, math.inf)
-    if attention_only and not kind.attention_only:
-        return Offer(kind, None, "it has neurons")
-    if task.n_contexts > most and not named:
-        return Offer(kind, None, f"{task.n_contexts} facts are more than {most}: it is tried where it is named")
+    if task.n_contexts > most:
+        return f"{task.n_contexts} facts are more than {most}: it is tried where it is named"
+    fewest = kind.fewest(task)
+    return f"it would take {fewest} parameters at least, and is not built" if fewest > least else ""
+
+
+def _offer(task: Task, kind: Kind, dtype: Precision, seed: int, progress: Progress, limits: Limits) -> Offer:
+    start = time.perf_counter()
     try:
-        return Offer(kind, kind.build(task, dtype, seed, progress), "")
+        built = kind.build(task, dtype, seed, progress)
     except (HypothesisError, InputError, ResourceError) as error:
-        return Offer(kind, None, str(error))
+        return Offer(kind, None, str(error), error)
+    seconds = round(time.perf_counter() - start, 3)
+    exceeded = limits.exceeded(built.model)
+    return Offer(kind, None, exceeded, seconds=seconds) if exceeded else Offer(kind, built, "", seconds=seconds)
+
+
+def _run(
+    offer: Offer,
+    built: Construction[Task],
+    ran: Callable[[Construction[Task]], tuple[Mapping[str, Any] | None, str]],
+) -> Offer:
+    figures, refused = ran(built)
+    return offer._replace(run=figures, refused=refused, built=None if refused else built)
 
 
 def _one_head(task: Task, dtype: Precision, seed: int, progress: Progress) -> Construction[Task]:
@@ -221,7 +309,7 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         "block-heads",
         "bigrams with labels",
-        "2.3 to 3.5 a fact for all of 64 to 1024 tokens",
+        "3.3 a fact for all of 64 tokens, 2.3 for all of 1024",
         True,
         "docs/claims/bigram_heads.md",
         lambda task, dtype, seed, progress: block_heads_memory(task, dtype=dtype),
@@ -274,7 +362,16 @@ MEMORIES: tuple[Kind, ...] = (
         "docs/claims/newton_memory.md",
         _newton,
     ),
+    Kind(
+        "theorem-1",
+        "any contexts that features of attention tell apart; labels or laws",
+        "2 d + 2 d / d_h a fact and a quarter more, d = N + S for laws",
+        True,
+        "docs/claims/theorem_1.md",
+        lambda task, dtype, seed, progress: theorem_1_memory(task, dtype=dtype, seed=seed, progress=progress),
+        fewest_parameters,
+    ),
 )
-"""All memories that are tried, the fastest first."""
+"""All memories that are tried, the fastest first; one that takes more than others at least is not built."""
 
 BY_NAME = {kind.name: kind for kind in MEMORIES}

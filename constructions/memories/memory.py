@@ -5,11 +5,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.capacity.head_counts import Capacity, capacity
 from constructions.encoders import association_memory, distribution_memory
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.features.full_rank_attention import FRONT_ENDS, query_dimension, resolved
@@ -18,8 +19,10 @@ from constructions.features.minimum_norm import RightInverse, right_inverse
 from constructions.features.skip_connection import SkipConnection, memorize_with_skip_connection
 from constructions.memories.tail import TailFit, fit_tail, tail_bytes
 from constructions.models.attention import features, last
+from constructions.models.construction import Construction
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
+from constructions.models.precision import Precision, rounded_model
 from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
@@ -29,6 +32,7 @@ TAILS = ("none", "fit")
 
 _GOOD_CONDITION = 1e5
 _ATTEMPTS = ((512, 8), (2048, 3))  # up to so many contexts, so many front ends are tried
+LARGEST_ELIMINATION = 4096  # contexts; beyond it the number of heads is bounded from below only
 _LOOSE = 1e-3  # nats: an output that misses its targets by more is none
 _FEATURE_ENTRIES = 2**27  # default_heads asks for no more features than make T x P entries: 1 GiB
 
@@ -140,7 +144,7 @@ def build_memory(
         drawn = builder.by_heads()
         if drawn is not None:
             return builder.with_tail(drawn) if tail == "fit" and len(task.tail_contexts) else builder.finished(drawn)
-    if len(np.unique(task.contexts[:, -1])) == n_contexts:
+    if _distinct_last_tokens(task):
         return builder.by_embedding()
     if tail == "fit" and len(task.tail_contexts):
         raise CapacityError(
@@ -160,6 +164,204 @@ def build_memory(
         f"n_heads = {n_heads} with d_head = {d_head} and d_model = {d_model} did not reach it{known}",
         fewest_heads=fewest_heads,
     )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HeadsOfTheorem1(Construction[Task]):
+    """The heads of Theorem 1' as a memory, with what was found out on the way.
+
+    Args:
+        built: How the weights were found.
+        needed: How many heads the contexts need.
+        tail: ``"fit"`` or ``"none"``.
+    """
+
+    built: BuiltMemory
+    needed: Capacity
+    tail: str
+
+
+def theorem_1_memory(
+    task: Task,
+    *,
+    d_model: int | None = None,
+    d_head: int | None = None,
+    n_heads: int | None = None,
+    front_end: str = "auto",
+    tail: str | None = None,
+    dtype: Precision = "float64",
+    seed: int = 0,
+    require: Callable[[int, str], None] | None = None,
+    progress: Progress | None = None,
+) -> HeadsOfTheorem1:
+    r"""Hold laws or labels by one layer of attention, with as few heads as a good condition allows.
+
+    The query and key maps have one column each where the features are then well conditioned; where not, ``"auto"``
+    takes those of `constructions.features.full_rank_attention.front_end`.
+
+    Args:
+        task: What is to be memorized.
+        d_model: $d$, see `dimensions`.
+        d_head: $d_h$, see `dimensions`.
+        n_heads: $H$; by default those that are certified to suffice and a quarter more (`default_heads`).
+        front_end: The family of attention patterns.
+        tail: ``"fit"`` or ``"none"``, the default.
+        dtype: The precision that every weight is rounded to.
+        seed: Seed of every random choice.
+        require: Called with the bytes that the work needs and what for, before it starts; may raise.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The weights; the summary says what the heads beyond the necessary ones are for.
+
+    Raises:
+        InputError: A size that makes no model.
+        CapacityError: Too few heads; says how many suffice.
+        ResourceError: The work would not fit into memory.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired. Page: docs/claims/theorem_1.md
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> found = theorem_1_memory(enumerated_task(4, 2))
+        >>> found.model.parameters, found.summary[:68]
+        (564, '16 contexts by 21 heads of dimension 1, d = 6, d_qk = 1, 564 paramet')
+    """
+    if front_end not in FRONT_ENDS:
+        raise InputError(f"front_end is {front_end!r}, expected one of {', '.join(map(repr, FRONT_ENDS))}")
+    if tail not in (*TAILS, None):
+        raise InputError(f"tail is {tail!r}, expected one of {', '.join(map(repr, TAILS))}")
+    if n_heads is not None and n_heads < 1:
+        raise InputError(f"n_heads = {n_heads}, expected at least 1")
+    d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
+    tail, show = tail or "none", progress or silent
+    needed = capacity(
+        task.contexts,
+        d_model=d_model,
+        d_head=d_head,
+        n_heads=n_heads,
+        eliminate=task.n_contexts <= LARGEST_ELIMINATION,
+        seed=seed,
+        progress=lambda detail: show("capacity", None, detail),
+    )
+    alone = needed.heads_alone
+    enough = alone.necessary if alone.sufficient is None else alone.sufficient
+    if n_heads is None:
+        n_heads = default_heads(enough, task.n_contexts, d_head, tail)
+    else:
+        _require_heads(needed, task, n_heads)
+    sizes: dict[str, Any] = dict(d_model=d_model, d_head=d_head, n_heads=n_heads, tail=tail)
+    if require is not None:
+        need = estimate_bytes(task, front_end=front_end, **sizes)
+        require(need, f"{task.n_contexts} facts with {n_heads} {_heads_of(n_heads)} of dimension {d_head}")
+    built = None
+    if front_end == "auto":
+        try:
+            built = build_memory(task, front_end="rank-one", seed=seed, progress=progress, **sizes)
+        except CapacityError:
+            built = None
+    if built is None or not built.condition <= _GOOD_CONDITION:
+        built = build_memory(
+            task, front_end=front_end, seed=seed, fewest_heads=needed.fewest_heads, progress=progress, **sizes
+        )
+    model = rounded_model(built.model, dtype)
+    return HeadsOfTheorem1(
+        task=task,
+        model=model,
+        summary=f"{_sizes(model, task)}{_what_the_rest_is_for(needed, n_heads, enough, built, tail)}",
+        built=built,
+        needed=needed,
+        tail=tail,
+    )
+
+
+def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[int, int]:
+    """The dimensions d and d_h of the model: those given, else those that suit the task.
+
+    Raises:
+        InputError: A dimension below 1, or a head wider than the model.
+
+    Page: docs/commands.md
+
+    Example:
+        >>> from constructions.tasks.text import text_task
+        >>> dimensions(text_task("to be or not to be", context=2), d_model=None, d_head=None)
+        (9, 2)
+    """
+    if d_model is None:
+        natural = task.vocabulary_size + task.context_length
+        if task.target == "laws":
+            d_model = max(natural, task.n_answers - 1)  # Proposition 2
+        else:
+            few = len(task.names()) + task.context_length <= 128
+            d_model = natural if few else min(natural, 64)
+    if d_model < 1:
+        raise InputError(f"d_model = {d_model}, expected at least 1")
+    if d_head is None:
+        d_head = max(1, d_model // 4)
+    if not 1 <= d_head <= d_model:
+        raise InputError(f"d_head = {d_head}, expected 1 .. d_model = {d_model}")
+    return d_model, d_head
+
+
+def fewest_parameters(task: Task) -> int:
+    r"""Entries that the heads of Theorem 1' take at least for a task, in the dimensions that suit it.
+
+    No $H$ heads with $d + H d_h < T$ give features of rank T.
+
+    Args:
+        task: What is to be memorized.
+
+    Returns:
+        $(N + K + S) d + 2 d (1 + d_h) H$ with the least such H; without heads where the embeddings alone may hold it.
+
+    Page: docs/claims/theorem_1.md
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> fewest_parameters(enumerated_task(4, 2))
+        300
+    """
+    d_model, d_head = dimensions(task, d_model=None, d_head=None)
+    heads = 1 if _distinct_last_tokens(task) else max(1, -(-(task.n_contexts - d_model) // d_head))
+    return (task.vocabulary_size + task.n_answers + task.context_length) * d_model + 2 * d_model * (1 + d_head) * heads
+
+
+def _require_heads(needed: Capacity, task: Task, n_heads: int) -> None:
+    """Refuse a number of heads with which no weights hold the task."""
+    least, fewest = needed.necessary_heads, needed.fewest_heads
+    if least is not None and n_heads < least and not _distinct_last_tokens(task):
+        known = f"{fewest} heads suffice" if fewest is not None else f"at least {least} heads are needed"
+        raise CapacityError(
+            "Theorem 1'",
+            f"features [x_S, Y] of rank T = {task.n_contexts}",
+            f"with {n_heads} {_heads_of(n_heads)} no weights exceed rank {needed.rank_upper}; {known}",
+            fewest_heads=fewest,
+        )
+
+
+def _distinct_last_tokens(task: Task) -> bool:
+    """Whether the embeddings alone can hold the task, one for each context."""
+    return len(np.unique(task.contexts[:, -1])) == task.n_contexts
+
+
+def _heads_of(count: int) -> str:
+    return "head" if count == 1 else "heads"
+
+
+def _sizes(model: Model, task: Task) -> str:
+    return (
+        f"{task.n_contexts} contexts by {model.n_heads} {_heads_of(model.n_heads)} of dimension {model.d_head}, "
+        f"d = {model.d_model}, d_qk = {model.d_qk}, {model.parameters} parameters"
+    )
+
+
+def _what_the_rest_is_for(needed: Capacity, n_heads: int, enough: int | None, built: BuiltMemory, tail: str) -> str:
+    if enough is None or built.route != "heads" or n_heads <= enough:
+        return ""
+    rest = "fit the tail" if tail == "fit" else "keep the features well conditioned"
+    found = "are certified to suffice" if needed.fewest_heads_alone is not None else "are necessary"
+    return f"; {enough} {_heads_of(enough)} {found}, the others {rest} (condition {built.condition:.2g})"
 
 
 def default_heads(heads_alone: int | None, n_contexts: int, d_head: int, tail: str) -> int:

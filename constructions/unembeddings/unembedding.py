@@ -62,7 +62,7 @@ def law_unembedding(d_model: int, vocabulary_size: int) -> Float64Array:
             "Dana et al. (2024), Proposition 2",
             f"d_model >= N - 1 = {vocabulary_size - 1} to reach every law over N = {vocabulary_size} tokens",
             f"d_model = {d_model}; fewer only approximate laws (constructions.encoders.sequence_encoder); "
-            "labels need 2 (--target labels)",
+            "labels need 2 (the target 'labels')",
         )
     return np.eye(d_model, vocabulary_size)
 

@@ -9,7 +9,7 @@ from byheart import memorize
 from byheart.command.main import main
 from byheart.explanation import Ablation, Explanation, explain
 from byheart.facts import read_facts
-from byheart.job import hold_smallest
+from byheart.job import hold
 from constructions.errors import InputError
 from constructions.models.ablation import parts, without
 from constructions.models.model import Model
@@ -37,7 +37,7 @@ def named_by_certificates(memory, context, *, entries):
 
 @pytest.mark.parametrize("smallest", [False, True])
 def test_the_parts_are_those_that_certificates_name(smallest):
-    memory = hold_smallest(read_facts(FACTS).task) if smallest else memorize(FACTS)
+    memory = hold(read_facts(FACTS).task) if smallest else memorize(FACTS, memory="theorem-1", dtype="float64")
     named = set()
     for context in FACTS:
         found = memory.explain(", ".join(context))
@@ -50,14 +50,14 @@ def test_the_parts_are_those_that_certificates_name(smallest):
 
 
 def test_the_entries_are_those_that_certificates_name():
-    memory = hold_smallest(read_facts(FACTS).task)
+    memory = hold(read_facts(FACTS).task)
     found = memory.explain(["Peru", "river"], entries=True)
     assert found.holding == named_by_certificates(memory, ("Peru", "river"), entries=True) != []
     assert all(each.kind == "entry" for each in found.ablations) and "entries that are not 0" in found.headline()
 
 
 def test_a_fact_that_is_not_held_is_said_not_to_be():
-    memory = memorize(FACTS)
+    memory = memorize(FACTS, memory="theorem-1")
     model = memory.model
     spoiled = Model(blocks=model.blocks, W_U=model.W_U[:, ::-1].copy(), W_E=model.W_E, W_pos=model.W_pos)
     assert explain(spoiled, memory.task, "Peru, river").headline().startswith("NOT HELD: Peru, river -> Amazon")
@@ -73,7 +73,7 @@ def test_what_is_undecided_is_neither_held_nor_lost():
 
 
 def test_what_is_no_fact_is_refused():
-    memory = memorize(FACTS)
+    memory = memorize(FACTS, memory="theorem-1")
     for context in ("France, Peru", "France"):
         with pytest.raises(InputError):
             memory.explain(context)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from byheart import job, memory
-from byheart.job import capacity_summary, dimensions, hold, hold_smallest, memorize_into, run_summary
-from constructions.errors import ByheartError, CapacityError, InputError, ResourceError
+from byheart.job import capacity_summary, hold, memorize_into, run_summary
+from byheart.memory import ask_folder
+from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
+from constructions.memories import memory as heads
+from constructions.memories.choice import information_limit
 from constructions.models.model import Model
-from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Counts, Task, make_task
@@ -114,15 +116,21 @@ def test_one_context_of_one_token_is_a_task(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        (dict(d_model=0), InputError, "dim = 0"),
-        (dict(d_model=16, d_head=17), InputError, "head-dim = 17"),
-        (dict(d_head=0), InputError, "head-dim = 0"),
-        (dict(n_heads=0), InputError, "heads = 0"),
+        (dict(d_model=0), InputError, "d_model = 0"),
+        (dict(d_model=16, d_head=17), InputError, "d_head = 17"),
+        (dict(d_head=0), InputError, "d_head = 0"),
+        (dict(n_heads=0), InputError, "n_heads = 0"),
         (dict(n_heads=1), CapacityError, "heads suffice"),
         (dict(seed=-1), InputError, "seed = -1"),
         (dict(front_end="magic"), InputError, "front_end"),
         (dict(tail="cut"), InputError, "tail"),
         (dict(device="gpu"), ByheartError, "gpu"),
+        (dict(memory="knots", n_heads=3), InputError, "n_heads = 3 is given, but only the memory 'theorem-1' has such"),
+        (dict(memory="smallest", tail="fit"), InputError, "tail = 'fit' is given, but only"),
+        (dict(memory="knots", front_end="table"), InputError, "front_end = 'table' is given, but only"),
+        (dict(memory="knot"), InputError, "memory is 'knot', expected one of 'smallest', 'knots', "),
+        (dict(dtype="half"), InputError, "dtype = 'half'"),
+        (dict(layers=0), InputError, "layers = 0"),
     ],
 )
 def test_a_bad_option_is_named_and_nothing_is_written(tmp_path, options, error, message):
@@ -135,9 +143,9 @@ def test_too_little_memory_is_said_before_the_weights_are_built(tmp_path, monkey
     monkeypatch.setattr(
         job, "require_memory", lambda needed, purpose: require_memory(needed, purpose=purpose, available=1000)
     )
-    monkeypatch.setattr(job, "build_memory", lambda *_, **__: pytest.fail("the work has started"))
+    monkeypatch.setattr(heads, "build_memory", lambda *_, **__: pytest.fail("the work has started"))
     with pytest.raises(ResourceError, match=r"60 facts with .* GiB of memory"):
-        memorize_into(tmp_path / "out", small_text())
+        memorize_into(tmp_path / "out", small_text(), memory="theorem-1")
     assert available_bytes() > 1000
 
 
@@ -183,27 +191,7 @@ def test_a_stored_folder_runs_within_its_bound(tmp_path):
 def test_progress_tells_every_stage_in_order(tmp_path):
     seen = []
     memorize_into(tmp_path / "out", small_text(), tail="none", progress=lambda stage, *_: seen.append(stage))
-    assert list(dict.fromkeys(seen)) == ["capacity", "weights", "certificate", "encoder", "torch"]
-
-
-def test_default_dimensions_suit_the_target():
-    assert dimensions(small_text(), d_model=None, d_head=None) == (15, 3)
-    labels = small_text(target="labels")
-    assert dimensions(labels, d_model=2, d_head=None) == (2, 1)
-    wide = make_task(
-        np.array([[0]]), Counts.from_rows([{199: 1}]), vocabulary=tuple(map(str, range(200))), target="labels"
-    )
-    assert dimensions(wide, d_model=None, d_head=None) == (64, 16)
-    many = make_task(np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"))
-    assert dimensions(many, d_model=None, d_head=None) == (8, 2)  # K - 1, for every law over K answers
-    labels = make_task(
-        np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"), target="labels"
-    )
-    assert dimensions(labels, d_model=None, d_head=None) == (2, 1)
-    rows = np.array([[i] for i in range(100)])
-    names = tuple(f"answer {i}" for i in range(100))
-    both = array_task(rows, next_tokens=np.arange(100), vocabulary=100, answers=names, target="labels")
-    assert dimensions(both, d_model=None, d_head=None) == (64, 16)  # as for 200 tokens
+    assert list(dict.fromkeys(seen)) == ["weights", "certificate", "encoder", "torch"]
 
 
 def test_what_laws_leave_unavoidable_depends_on_the_number_of_answers():
@@ -224,41 +212,100 @@ def facts_of_three_columns() -> Task:
     return table_task("\n".join(rows) + "\n", target="labels")
 
 
-ONE_ATTENTION = ("newton", "one-head", "block-heads", "cross-heads", "rank-one-heads")
+ONE_ATTENTION = ("newton", "one-head", "block-heads", "cross-heads", "rank-one-heads", "theorem-1")
 
 
 @pytest.mark.parametrize("memory", ["knots", "packed-words", "steps", *ONE_ATTENTION])
 def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory, tmp_path):
-    summary = hold_smallest(facts_of_three_columns(), memory=memory).save(tmp_path / "out")
-    assert summary["memory"] == summary["route"] == memory
+    summary = hold(facts_of_three_columns(), memory=memory).save(tmp_path / "out")
+    assert summary["memory"] == memory and summary["dtype"] == "float32"
     assert [offer["memory"] for offer in summary["memories"]] == [memory]
     assert summary["headline"].startswith("HELD, PROVED: 25 of 25")
     assert summary["parameters"] == summary["memories"][0]["parameters"]
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
-    assert (tmp_path / "out" / "report.html").exists() == (memory in ONE_ATTENTION)
     assert ("blocks" in summary) == (memory not in ONE_ATTENTION)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "The memories that were tried" in page and f"<th>{memory}</th>" in page and "float32" in page
+    assert ("Where the heads look" in page) == (memory in ONE_ATTENTION)
+    for dtype in ("float32", "float64"):
+        run = run_summary(tmp_path / "out", device="cpu", dtype=dtype)
+        assert run["held"] == 25 and run["all_held"] and run["within_bound"]
+    assert ask_folder(tmp_path / "out", [("1", "1")])[0].token == "z"
 
 
 def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
-    summary = hold_smallest(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
-    sizes = [offer["parameters"] for offer in summary["memories"] if "parameters" in offer]
-    assert len(sizes) == 6 and summary["parameters"] == min(sizes)
-    refused = [{"memory": name, "refused": "it has neurons"} for name in ("knots", "packed-words")]
-    assert summary["memories"][-3:-1] == refused
-    assert "weights in float64" in summary["memories"][-1]["refused"]
+    summary = hold(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
+    built = [offer for offer in summary["memories"] if "parameters" in offer]
+    sizes = [offer["parameters"] for offer in built]
+    assert len(sizes) == 6 and sizes == sorted(sizes) and summary["parameters"] == sizes[0]
+    for name in ("knots", "packed-words"):
+        assert {"memory": name, "refused": "it has neurons"} in summary["memories"]
+    for offer in built:
+        assert offer["nonzero"] <= offer["parameters"] and offer["smallest_dtype"] in ("bfloat16", "float32")
+        assert offer["bits_per_fact"] * offer["facts_per_parameter"] == pytest.approx(32)
+        assert offer["least_margin"] > 0.0 and offer["seconds"] >= 0.0
+    assert summary["information_limit"] == 2  # 25 labels of 3 take 40 bits
     model = Model.load(tmp_path / "out" / "model.safetensors")
     assert all((x.astype(np.float32) == x).all() for x in model.tensors().values())
 
 
 def test_no_memory_leaves_no_folder(tmp_path):
-    with pytest.raises(CapacityError, match="a memory that holds the task, but none of those that were tried does"):
-        hold_smallest(small_text(), memory="one-head")
-    with pytest.raises(InputError, match="memory is 'heads', expected one of"):
-        hold_smallest(small_text(), memory="heads")
+    with pytest.raises(HypothesisError, match="The memory of one head needs labels"):
+        memorize_into(tmp_path / "out", small_text(), memory="one-head")
+    with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*knots: it has 2 layers"):
+        memorize_into(tmp_path / "out", small_text(), memory="smallest", layers=1, d_model=1)
     assert not (tmp_path / "out").exists()
 
 
-def test_laws_of_a_text_are_held_by_knots(tmp_path):
-    summary = hold_smallest(small_text(), dtype="float64").save(tmp_path / "out")
-    assert summary["memory"] == "knots" and summary["max_loss_upper"] < 1e-12
-    assert summary["verdict"] == "PROVED"
+def test_laws_of_a_text_are_held_by_knots_unless_attention_alone_is_asked_for(tmp_path):
+    knots, heads = hold(small_text()), hold(small_text(), attention_only=True)
+    assert knots.summary["memory"] == "knots" and heads.summary["memory"] == "theorem-1"
+    assert knots.summary["verdict"] == heads.summary["verdict"] == "PROVED"
+    assert knots.model.parameters < 60 * 16 < heads.model.parameters
+    assert knots.summary["information_limit"] == 60 * 11
+    refused = {offer["memory"]: offer.get("refused") for offer in knots.summary["memories"]}
+    assert "parameters at least, and is not built" in refused["theorem-1"]
+    exact = hold(small_text(), dtype="float64")
+    assert exact.summary["max_loss_upper"] < 1e-12 and exact.summary["torch"]["float64"]["held_proved"] == 60
+
+
+def test_a_size_asks_for_the_heads_of_theorem_1_in_float64():
+    for options in (dict(d_model=16), dict(d_head=3), dict(n_heads=40), dict(tail="none"), dict(front_end="random")):
+        summary = hold(small_text(), **options).summary
+        assert (summary["memory"], summary["dtype"], summary["verdict"]) == ("theorem-1", "float64", "PROVED")
+    assert hold(small_text(), memory="smallest", d_model=16).summary["memory"] == "knots"
+    assert hold(small_text(), d_model=16, dtype="float32").summary["dtype"] == "float32"
+
+
+def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monkeypatch):
+    honest = job._runs
+
+    def forgetful(model, task, **options):
+        runs = honest(model, task, **options)
+        return {dtype: {**run, "held": run["held"] - (len(model.blocks) == 2)} for dtype, run in runs.items()}
+
+    monkeypatch.setattr(job, "_runs", forgetful)
+    summary = hold(small_text()).summary
+    assert summary["memory"] == "theorem-1"
+    refused = {offer["memory"]: offer.get("refused") for offer in summary["memories"]}
+    assert refused["knots"] == "run in float32 it holds 59 of 60 contexts, measured"
+    named = hold(small_text(), memory="knots").summary
+    assert named["memory"] == "knots" and named["memories"][0]["smallest_dtype"] is None
+    assert named["torch"]["float32"]["held"] == 59
+
+
+def test_without_torch_the_smallest_is_taken_and_nothing_is_said_of_runs(monkeypatch):
+    monkeypatch.setattr(job, "_runs", lambda *_, **__: None)
+    summary = hold(small_text()).summary
+    assert summary["memory"] == "knots" and summary["torch"] is None
+    assert summary["memories"][0]["smallest_dtype"] is None and summary["memories"][0]["least_margin"] is None
+
+
+def test_the_bounds_of_any_architecture_are_met_from_both_sides():
+    task = small_text(target="labels")
+    summary = capacity_summary(task)
+    (fewest, most), (below, above) = summary["any_labels"], summary["any_laws"]
+    assert (
+        fewest == information_limit(task, 64) and most == hold(task, memory="knots", dtype="float64").model.parameters
+    )
+    assert (below, above) == (60 * 11, 60 * 11 + 59 + 12 + 3) and 0 < fewest < most

@@ -22,7 +22,7 @@ PAIRS = {("France", "capital"): "Paris", ("France", "river"): "Seine", ("Peru", 
 
 
 def test_every_fact_is_answered_and_other_contexts_are_told_apart(tmp_path: Path) -> None:
-    memory = memorize(PAIRS)
+    memory = memorize(PAIRS, memory="theorem-1")
     for context, following in PAIRS.items():
         answer = memory.ask(context)
         assert answer.token == following and answer.memorized and answer.held and answer.margin_lower > 0
@@ -39,7 +39,7 @@ def test_every_fact_is_answered_and_other_contexts_are_told_apart(tmp_path: Path
 
 
 def test_a_fact_that_is_not_held_is_not_said_to_be(tmp_path: Path) -> None:
-    memory = memorize(PAIRS)
+    memory = memorize(PAIRS, memory="theorem-1")
     assert isinstance(memory.task, Task)
     tensors = dana_tensors(memory.model)
     swapped = tensors["W_U"].copy()
@@ -54,14 +54,14 @@ def test_a_fact_that_is_not_held_is_not_said_to_be(tmp_path: Path) -> None:
 
 
 def test_a_certificate_that_was_edited_makes_no_wrong_answer_held(tmp_path: Path) -> None:
-    memory = memorize(PAIRS)
+    memory = memorize(PAIRS, memory="theorem-1")
     assert isinstance(memory.task, Task)
     swapped = np.roll(memory.model.W_U, 1, axis=1)  # every fact is answered, and proved, wrong
     other = dana_network(**{**dana_tensors(memory.model), "W_U": swapped})
     memory.save(tmp_path / "out")
     honest = Certificate.load(tmp_path / "out")
     other.save(tmp_path / "out" / MODEL_FILE)
-    (tmp_path / "out" / WITNESS_FILE).unlink()
+    (tmp_path / "out" / WITNESS_FILE).unlink(missing_ok=True)
     numbers = honest.statement(ANSWERS)
     assert numbers is not None and numbers.values["held"] == len(PAIRS)
     for statement in (numbers, Statement(ANSWERS, "", {**numbers.values, "held": 2}, mask_text([True, True, False]))):
@@ -76,7 +76,7 @@ def test_a_certificate_that_was_edited_makes_no_wrong_answer_held(tmp_path: Path
 
 
 def test_a_tie_is_no_answer() -> None:
-    memory = memorize(PAIRS)
+    memory = memorize(PAIRS, memory="theorem-1")
     flat = dana_network(**{**dana_tensors(memory.model), "W_U": 0 * memory.model.W_U + 1.0})
     found = ask(flat, memory.task, certify_memorization(flat, memory.task).certificate, ("Peru", "capital"))
     assert found.token is None and not found.held and found.margin_lower <= 0
@@ -94,7 +94,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_laws_are_asked_for_by_characters() -> None:
-    memory = memorize("to be or not to be", context=2)
+    memory = memorize("to be or not to be", context=2, memory="theorem-1")
     assert memory.ask("to").token == " " and memory.ask("xx to").token == " "
     assert isinstance(memory.certificate, Certificate)
     with pytest.raises(InputError, match="expected 2 tokens"):

@@ -101,5 +101,5 @@ MUTANTS = [
         READER, "if all(x > slack for x in least):", "if any(x > slack for x in least):", READ, "one rival is enough"
     ),
     Mutant(READER, "list(map(min, *sums))", "list(map(max, *sums))", READ, "the largest lead stands for the least"),
-    Mutant(READER, "elif any(x < -slack for x in so_far):", "else:", READ, "what is not right is wrong"),
+    Mutant(READER, "elif any(x < -slack for x in so_far):", "elif True:", READ, "what is not right is wrong"),
 ]

@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 
 def paired(original: str, mutated: str, why: str) -> Mutant:
-    file, tests = "constructions/memories/paired_heads.py", "tests/constructions/memories/test_paired_heads.py"
+    file, tests = "constructions/heads/paired_heads.py", "tests/constructions/heads/test_paired_heads.py"
     return Mutant(file, original, mutated, tests, why)
 
 

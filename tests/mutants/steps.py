@@ -4,9 +4,7 @@ from tests.mutants import Mutant
 
 
 def steps(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant(
-        "constructions/memories/steps.py", original, mutated, "tests/constructions/memories/test_steps.py", why
-    )
+    return Mutant("constructions/heads/steps.py", original, mutated, "tests/constructions/heads/test_steps.py", why)
 
 
 MUTANTS = [

@@ -4,8 +4,8 @@ from tests.mutants import Mutant
 
 
 def packed(original: str, mutated: str, why: str) -> Mutant:
-    file, tests = "packed_words", "tests/constructions/memories/test_packed_words.py"
-    return Mutant(f"constructions/memories/{file}.py", original, mutated, tests, why)
+    file, tests = "packed_words", "tests/constructions/bigrams/test_packed_words.py"
+    return Mutant(f"constructions/bigrams/{file}.py", original, mutated, tests, why)
 
 
 def keyed(original: str, mutated: str, why: str) -> Mutant:
@@ -22,7 +22,7 @@ MUTANTS = [
     packed("(SIGNIFICAND[dtype] - 1) // bits", "SIGNIFICAND[dtype] // bits", "the sum of two words is forgotten"),
     packed("b_in = base * np.array([place, place, place - 1.0,", "b_in = base * np.array([place, place, place,",
            "a digit is chosen at two places"),
-    packed("-1.0)  # tokens", "0.0)  # tokens", "tokens that are never answers are not behind"),
+    packed("np.full(task.n_answers, -1.0)", "np.full(task.n_answers, 0.0)", "what is never a label is not behind"),
     keyed("apart, {_KEY: 1}], [1, 0, -1, 0]", "apart, {_KEY: 1}], [1, 0, 0, 0]", "keys that are near are hits"),
     keyed("[-base, 0, 0]", "[0, 0, 0]", "every digit is chosen"),
     keyed("unit = 1 << max(0, n.bit_length() - bits)", "unit = 1", "nothing is rounded"),

@@ -1,4 +1,7 @@
-"""Evidence on the skip connection as a head: where the limit goes wrong, two repairs, and the exact change of basis."""
+"""Evidence on the skip connection as a head: where the limit goes wrong, two repairs, and the exact change of basis.
+
+Page: docs/claims/skip_connection.md
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 

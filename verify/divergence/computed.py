@@ -33,9 +33,32 @@ def argmax_hits(logits: Float64Array, task: Task | VectorTask, rows: slice) -> N
         >>> argmax_hits(np.array([[0.0, 1.0], [2.0, 2.0]]), task, slice(2)).tolist()
         [True, False]
     """
+    return (computed_margins(logits, task, rows) > 0.0) & np.isfinite(logits).all(axis=1)
+
+
+def computed_margins(logits: Float64Array, task: Task | VectorTask, rows: slice) -> Float64Array:
+    r"""By how much the logit of the label, or the least of the modes of the law, is above every other, nats.
+
+    Args:
+        logits: Logits, or outputs, of these contexts, `[rows, N]`.
+        task: The contexts and their targets.
+        rows: Which contexts.
+
+    Returns:
+        `[rows]`; infinite where every token is a mode, minus infinity where a logit is NaN.
+
+    Page: docs/run.md
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("a,b\nb,a\n", target="labels")
+        >>> computed_margins(np.array([[0.0, 1.0], [2.0, 2.5]]), task, slice(2)).tolist()
+        [1.0, -0.5]
+    """
     modes = task.modes(rows)
-    others = np.where(modes, -np.inf, logits).max(axis=1)
-    return (np.where(modes, logits, np.inf).min(axis=1) > others) & np.isfinite(logits).all(axis=1)
+    with np.errstate(invalid="ignore"):
+        lead = np.where(modes, logits, np.inf).min(axis=1) - np.where(modes, -np.inf, logits).max(axis=1)
+    return np.where(np.isnan(lead), -np.inf, lead)
 
 
 def computed_losses(logits: Float64Array, task: Task | VectorTask, rows: slice) -> Float64Array:

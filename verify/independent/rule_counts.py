@@ -161,9 +161,10 @@ class _OneHead:
                 if not all(x.is_finite() and x.rad() < 0.25 for x in scaled):
                     return None
                 numbers = [x.mid().floor().unique_fmpz() for x in scaled]
-                if any(number is None for number in numbers):
+                known = [int(number) for number in numbers if number is not None]
+                if len(known) < len(numbers):
                     return None
-                found.append(list(map(int, numbers)))
+                found.append(known)
         ends = [sum(map(len, self.rule.tokens[: s + 1])) for s in range(len(self.rule.tokens))]
         return [found[end - len(here) : end] for end, here in zip(ends, self.rule.tokens, strict=True)]
 

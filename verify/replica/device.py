@@ -47,7 +47,7 @@ def select_device(name: str) -> torch.device:
         raise InputError(f"device = {name!r}, expected cpu, cuda or cuda:i")
     if device.type == "cuda":
         if not torch.cuda.is_available():
-            raise DeviceError(f"no CUDA device: {_why_no_cuda()}; run on --device cpu")
+            raise DeviceError(f"no CUDA device: {_why_no_cuda()}; run on the device 'cpu'")
         device = torch.device("cuda", device.index or 0)
         if device.index is not None and device.index >= torch.cuda.device_count():
             raise DeviceError(f"no CUDA device {device.index}: torch sees {torch.cuda.device_count()}")

@@ -13,11 +13,13 @@ from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
+from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import down, up
-from verify.divergence.computed import argmax_hits, computed_losses
+from verify.divergence.computed import argmax_hits, computed_losses, computed_margins
+from verify.divergence.kullback_leibler import argmax_margin, divergence, quadratic_divergence_bound
 from verify.forward.logits import logit_chunks
 from verify.replica.device import device_name, require_arithmetic, select_device
 from verify.replica.formats import EXP_ULPS, FLOAT32, FLOAT64
@@ -47,6 +49,11 @@ class RunResult:
             `None` for vectors.
         max_kl: Largest of them, nats.
         max_label_error: Largest |output - label|, in the unit of the labels; `None` but for a regression.
+        held: Contexts that are held (`constructions.tasks.criterion.Criterion`) by what was computed.
+        held_proved: Contexts that every computation in this type holds that keeps to the rounding bound; `None` where
+            nothing is judged.
+        least_margin: By how much the largest outputs of the target were above all others, at least, nats; `None` for a
+            regression, and where every token is a mode.
         max_output_error: Largest |output - midpoint of its certified enclosure|; nats, if it is a logit.
         largest_bound: Largest certified radius plus a-priori rounding bound; `None` where nothing is judged.
         within_bound: Whether every output is as close to its midpoint as radius and rounding bound allow; `None` where
@@ -61,6 +68,9 @@ class RunResult:
     mean_kl: float | None
     max_kl: float | None
     max_label_error: float | None
+    held: int
+    held_proved: int | None
+    least_margin: float | None
     max_output_error: float
     largest_bound: float | None
     within_bound: bool | None
@@ -82,6 +92,7 @@ def run(
     *,
     device: str = "cpu",
     dtype: str = "float32",
+    tolerance: float = TOLERANCE,
     logits: Chunks | None = None,
     exp_ulps: float = EXP_ULPS,
 ) -> RunResult:
@@ -91,13 +102,16 @@ def run(
     enclosure plus the a-priori rounding bound of the type. A replica that computes something else than the certified
     model - scores scaled by $1/\sqrt{d}$, positions reversed, a weight changed - leaves it; nothing is
     tuned. In bfloat16 the bound would be larger than the outputs: figures are reported, and nothing is judged.
-    Divergences are computed in float64 from the logits, and are figures, not proofs.
+    Divergences are computed in float64 from the logits, and are figures, not proofs. Proved are `within_bound` of this
+    run, and of every run `held_proved`: what is computed lies within radius and rounding bound of the midpoint, and all
+    outputs that do hold the context.
 
     Args:
         model: The certified weights.
         task: What they memorize.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:i"``.
         dtype: ``"float64"``, ``"float32"`` or ``"bfloat16"``.
+        tolerance: What the divergence of a held law, or a held value, may be off by.
         logits: Enclosures of the outputs for the task, as from `verify.forward.logits.logit_chunks`, which is called if
             they are not given.
         exp_ulps: Assumed accuracy of the exponential, as in `verify.replica.rounding.rounding_bound`.
@@ -120,10 +134,10 @@ def run(
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=one, W_K=one, W_V=one,
         ...                   W_O=np.zeros((1, 1, 2)), W_U=np.eye(2))
         >>> result = run(network, task, dtype="float32")
-        >>> result.accuracy, result.within_bound, result.max_output_error
-        (1.0, True, 0.0)
+        >>> result.accuracy, result.within_bound, result.max_output_error, result.held_proved
+        (1.0, True, 0.0, 2)
     """
-    return _run(model, task, device=device, dtypes=(dtype,), logits=logits, exp_ulps=exp_ulps)[0]
+    return _run(model, task, device=device, dtypes=(dtype,), tolerance=tolerance, logits=logits, exp_ulps=exp_ulps)[0]
 
 
 def run_all(
@@ -132,6 +146,7 @@ def run_all(
     *,
     device: str = "cpu",
     dtypes: Sequence[str] = DTYPES,
+    tolerance: float = TOLERANCE,
     logits: Chunks | None = None,
     exp_ulps: float = EXP_ULPS,
 ) -> dict[str, dict[str, object]]:
@@ -146,17 +161,25 @@ def run_all(
         >>> sorted(run_all.__kwdefaults__["dtypes"])
         ['bfloat16', 'float32', 'float64']
     """
-    results = _run(model, task, device=device, dtypes=dtypes, logits=logits, exp_ulps=exp_ulps)
+    results = _run(model, task, device=device, dtypes=dtypes, tolerance=tolerance, logits=logits, exp_ulps=exp_ulps)
     return {result.dtype: result.summary() for result in results}
 
 
 class _Judge:
     """The figures of one type, gathered over the chunks of contexts."""
 
-    def __init__(self, model: Model, task: Task | VectorTask, device: torch.device, dtype: str, exp_ulps: float):
+    def __init__(
+        self,
+        model: Model,
+        task: Task | VectorTask,
+        device: torch.device,
+        dtype: str,
+        tolerance: float,
+        exp_ulps: float,
+    ):
         if dtype not in DTYPES:
             raise InputError(f"dtype = {dtype!r}, expected one of {', '.join(DTYPES)}")
-        self.task, self.device, self.dtype = task, device, dtype
+        self.task, self.device, self.dtype, self.tolerance = task, device, dtype, tolerance
         self.rounding: Float64Array | None = None
         if dtype in _JUDGED:
             require_arithmetic(device, _JUDGED[dtype])
@@ -165,7 +188,8 @@ class _Judge:
         self.replica = Replica.from_model(model, dtype=getattr(torch, dtype), device=device)
         self.rows = _batch_rows(model, task.n_tokens if isinstance(task, VectorTask) else task.context_length, device)
         self.of_values = isinstance(task, VectorTask) and task.kind == "regression"
-        self.hits = self.count = 0
+        self.hits = self.count = self.held = self.held_proved = 0
+        self.margin = math.inf
         self.distances: list[Float64Array] = []
         self.errors: list[float] = []
         self.limits: list[float] = []
@@ -181,10 +205,16 @@ class _Judge:
         stop = start + len(midpoint)
         outputs, rows = self._forward(start, stop), slice(start, stop)
         self.count += stop - start
+        right, losses = np.ones(stop - start, dtype=bool), computed_losses(outputs, self.task, rows)
         if not self.of_values:
-            self.hits += int(np.count_nonzero(argmax_hits(outputs, self.task, rows)))
+            right = argmax_hits(outputs, self.task, rows)
+            self.hits += int(np.count_nonzero(right))
+            self.margin = min(self.margin, float(computed_margins(outputs, self.task, rows).min()))
         if self.of_values or isinstance(self.task, Task):
-            self.distances.append(computed_losses(outputs, self.task, rows))
+            self.distances.append(losses)
+        if self.task.target in ("laws", "values"):
+            right = right & (losses <= self.tolerance)
+        self.held += int(np.count_nonzero(right))
         errors = np.where(np.isfinite(outputs), np.abs(outputs - midpoint), math.inf)
         self.errors.append(float(errors.max()))
         if self.rounding is not None:
@@ -193,6 +223,20 @@ class _Judge:
             self.limits.append(float(limits.max()))
             judged = np.isfinite(limits)
             self.violated |= not bool(np.all(up(errors[judged]) <= down(limits[judged])))
+            self.held_proved += int(np.count_nonzero(self._surely_held(midpoint, up(limits), rows)))
+
+    def _surely_held(self, midpoint: Float64Array, limits: Float64Array, rows: slice) -> NDArray[np.bool_]:
+        """Whether all outputs that are so close to the midpoints hold the context."""
+        reachable = Enclosure(midpoint, limits)
+        if isinstance(self.task, VectorTask) and self.task.target == "values":
+            return up(up(np.abs(midpoint - self.task.labels[rows])) + limits).max(axis=1) <= self.tolerance
+        held = argmax_margin(reachable, self.task.modes(rows)) > 0.0
+        if isinstance(self.task, Task) and self.task.laws is not None:
+            laws = self.task.laws[rows]
+            held &= (quadratic_divergence_bound(reachable, laws) <= self.tolerance) | (
+                divergence(reachable, laws).upper() <= self.tolerance
+            )
+        return held
 
     def _forward(self, start: int, stop: int) -> Float64Array:
         if isinstance(self.task, VectorTask):
@@ -230,6 +274,9 @@ class _Judge:
             mean_kl=float(np.mean(distances)) if of_tokens else None,
             max_kl=float(np.max(distances)) if of_tokens else None,
             max_label_error=float(np.max(distances)) if self.of_values else None,
+            held=self.held,
+            held_proved=None if self.rounding is None else self.held_proved,
+            least_margin=self.margin if math.isfinite(self.margin) else None,
             max_output_error=max(self.errors),
             largest_bound=largest,
             within_bound=within,
@@ -239,11 +286,18 @@ class _Judge:
 
 
 def _run(
-    model: Model, task: Task | VectorTask, *, device: str, dtypes: Sequence[str], logits: Chunks | None, exp_ulps: float
+    model: Model,
+    task: Task | VectorTask,
+    *,
+    device: str,
+    dtypes: Sequence[str],
+    tolerance: float,
+    logits: Chunks | None,
+    exp_ulps: float,
 ) -> list[RunResult]:
     require_fit(model, task)
     where = select_device(device)
-    judges = [_Judge(model, task, where, dtype, exp_ulps) for dtype in dtypes]
+    judges = [_Judge(model, task, where, dtype, tolerance, exp_ulps) for dtype in dtypes]
     inputs, count = (task, task.n_examples) if isinstance(task, VectorTask) else (task.contexts, task.n_contexts)
     chunks = logit_chunks(model, inputs) if logits is None else logits
     for start, enclosure in _covering(chunks, count, model.d_vocab_out):

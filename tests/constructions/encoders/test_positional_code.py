@@ -34,10 +34,31 @@ def test_only_tokens_that_are_read_count() -> None:
     assert not code.values[:100].any() and not code.values[105:].any()
 
 
-def test_256_sequences_of_8_of_50_tokens_have_codes_of_13_bits() -> None:
+def test_256_sequences_of_8_of_50_tokens_have_codes_of_12_bits() -> None:
     for seed in range(3):
         contexts = np.random.default_rng(seed).integers(0, 50, (256, 8))
-        assert positional_code(contexts, 50).bits <= 14
+        assert positional_code(contexts, 50).bits <= 12
+
+
+@pytest.mark.parametrize("count", [2, 3, 20, 1000])
+def test_values_are_chosen_so_that_codes_are_four_times_as_many_as_contexts(count: int) -> None:
+    # As in a text: few tokens are in most contexts. Drawn codes would take the square of the number of contexts.
+    tokens = np.random.default_rng(count).zipf(1.5, (40 * count, 4)).clip(1, 90) - 1
+    contexts = np.unique(tokens, axis=0)[:count]
+    assert len(contexts) == count
+    assert positional_code(contexts, 90).bits <= (4 * count - 1).bit_length() + 2
+
+
+def test_codes_that_are_too_many_for_a_table_are_told_apart_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    contexts = np.unique(np.random.default_rng(0).integers(0, 20, (300, 4)), axis=0)
+    codes = positional_code(contexts, 20).codes
+    monkeypatch.setattr(module, "_TABLE_BITS", 0)
+    assert (positional_code(contexts, 20).codes == codes).all()
+
+
+def test_weights_are_powers_of_two_where_the_contexts_are_short() -> None:
+    contexts = np.unique(np.random.default_rng(0).integers(0, 20, (300, 4)), axis=0)
+    assert positional_code(contexts, 20).weights.tolist() == [8, 4, 2, 1]
 
 
 @pytest.mark.parametrize(("tokens", "length", "count"), [(2, 3, 8), (3, 3, 27), (5, 12, 40), (50, 8, 64), (4, 1, 4)])

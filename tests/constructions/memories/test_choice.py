@@ -1,13 +1,15 @@
 """The choice of a memory: all that could are built, the smallest comes first, and each refusal says why."""
 
 import math
+from typing import NoReturn
 
 import numpy as np
 import pytest
 
-from constructions.errors import CapacityError, InputError
+from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.memories import choice
 from constructions.memories.choice import BY_NAME, MEMORIES, information_limit, offers, smallest_of
+from constructions.models.blocks import Attention
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
@@ -18,8 +20,8 @@ QUICK = ("knots", "one-head", "block-heads", "cross-heads", "packed-words", "ran
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_every_offer_holds_the_task_and_the_smallest_comes_first(dtype: str) -> None:
-    task = enumerated_task(7, 2, seed=1)
-    found = offers(task, dtype=dtype)  # pyright: ignore[reportArgumentType]
+    task = enumerated_task(5, 2, seed=1)
+    found = offers(task, names=tuple(BY_NAME), dtype=dtype)  # pyright: ignore[reportArgumentType]
     assert {offer.kind.name for offer in found} == set(BY_NAME)
     if dtype == "float32":
         assert (found[-1].kind.name, found[-1].parameters) == ("paired-heads", math.inf)
@@ -44,11 +46,12 @@ def long_task() -> Task:
 
 def test_what_does_not_fit_the_task_refuses_and_says_why() -> None:
     found = {offer.kind.name: offer for offer in offers(long_task())}
+    assert "parameters at least, and is not built" in found["theorem-1"].refused
     assert found["knots"].built is not None and found["rank-one-heads"].built is not None
     assert "expected 2" in found["one-head"].refused
     for name in ("block-heads", "cross-heads", "packed-words"):
         assert "contexts of two tokens, but they have 5" in found[name].refused
-    assert "facts are more than 600: it is tried where it is named" in found["newton"].refused
+    assert "facts are more than 400: it is tried where it is named" in found["newton"].refused
     assert all(math.isinf(offer.parameters) == (offer.refused != "") for offer in found.values())
 
 
@@ -68,18 +71,18 @@ def test_without_neurons_only_attention_is_offered() -> None:
     assert [offer.refused for offer in offers(task, names=("knots",), attention_only=True)] == ["it has neurons"]
 
 
-def test_laws_are_for_knots_alone() -> None:
+def test_laws_are_for_knots_and_for_the_heads_of_theorem_1() -> None:
     task = enumerated_task(3, 2, target="laws")
-    found = offers(task)
-    assert [offer.kind.name for offer in found if offer.built] == ["knots"]
-    assert all("laws" in offer.refused for offer in found[1:])
+    found = {offer.kind.name: offer for offer in offers(task, names=tuple(BY_NAME))}
+    assert [name for name, offer in found.items() if offer.built] == ["knots", "theorem-1"]
+    assert all("laws" in offer.refused for name, offer in found.items() if name not in ("knots", "theorem-1"))
     with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*one-head: .*'laws'"):
         smallest_of(offers(task, names=("one-head", "cross-heads")))
 
 
 def test_no_such_memory_or_precision_is_an_error() -> None:
     task = enumerated_task(2, 2)
-    with pytest.raises(InputError, match="memory is 'knot', expected one of 'knots', 'one-head'"):
+    with pytest.raises(InputError, match="memory is 'knot', expected one of 'smallest', 'knots', 'one-head'"):
         offers(task, names=("knot",))
     with pytest.raises(InputError, match="dtype = 'half'"):
         offers(task, dtype="half")  # pyright: ignore[reportArgumentType]
@@ -96,6 +99,56 @@ def test_no_memory_is_below_the_information_limit() -> None:
     task = enumerated_task(12, 2)
     for offer in offers(task, names=QUICK):
         assert offer.parameters >= information_limit(task, 32)
+
+
+def test_a_limit_is_kept_wherever_the_model_is_largest() -> None:
+    task = enumerated_task(30, 2)
+    names = ("knots", "one-head", "block-heads")
+    widths = {offer.kind.name: offer.built.model.d_model for offer in offers(task, names=names) if offer.built}
+    for limit in (dict(layers=1), dict(d_model=max(widths.values())), dict(d_head=1), dict(d_head=2)):
+        for offer in offers(task, names=names, **limit):  # pyright: ignore[reportArgumentType]
+            if offer.built is None:
+                assert "it has 2 layers" in offer.refused or "more than" in offer.refused
+                continue
+            model = offer.built.model
+            assert len(model.blocks) <= limit.get("layers", 9) and model.d_model <= limit.get("d_model", 999)
+            heads = [block.d_head for block in model.blocks if isinstance(block, Attention)]
+            assert max(heads) <= limit.get("d_head", 999)
+    assert offers(task, names=("knots",), layers=1)[0].refused == "it has 2 layers"
+    assert offers(task, names=("one-head",), d_model=widths["one-head"])[0].built is not None
+    assert "its d_model is" in offers(task, names=("one-head",), d_model=widths["one-head"] - 1)[0].refused
+    with pytest.raises(InputError, match="d_head = 0, expected at least 1"):
+        offers(task, d_head=0)
+
+
+def test_laws_count_the_width_of_the_stream_behind_the_neurons() -> None:
+    task = enumerated_task(5, 2, target="laws")  # its d_model is 2, and behind the neurons there are 4 coordinates
+    assert offers(task, names=("knots",), d_model=4)[0].built is not None
+    assert offers(task, names=("knots",), d_model=3)[0].refused == "its d_model is 4, more than 3"
+
+
+def test_what_would_be_larger_is_not_built_unless_it_is_named() -> None:
+    task = enumerated_task(5, 2, target="laws")
+
+    def fail(*_: object) -> NoReturn:
+        pytest.fail("it was built")
+
+    kinds = (BY_NAME["knots"], BY_NAME["theorem-1"]._replace(build=fail))
+    assert "and is not built" in offers(task, kinds=kinds)[1].refused
+    cheap = (BY_NAME["knots"], BY_NAME["theorem-1"]._replace(fewest=lambda task: 0))
+    assert offers(task, kinds=cheap)[1].built is not None
+    # Nothing is smaller than what did not pass its run.
+    found = offers(
+        task,
+        kinds=(BY_NAME["knots"], BY_NAME["theorem-1"]),
+        ran=lambda built: (None, "no" * (len(built.model.blocks) == 2)),
+    )
+    assert found[0].kind.name == "theorem-1" and found[1].refused == "no"
+
+
+def test_the_only_one_that_is_asked_for_says_why_itself() -> None:
+    with pytest.raises(HypothesisError, match="The memory of one head needs labels"):
+        smallest_of(offers(enumerated_task(3, 2, target="laws"), names=("one-head",)))
 
 
 def test_names_are_distinct_and_pages_named() -> None:

@@ -186,13 +186,13 @@ def test_constant_labels_need_one_neuron_and_runs_of_labels_few() -> None:
 
 
 def test_many_labels_are_named_by_several_digits_in_float32() -> None:
-    task = random_facts(600, 3, 350, seed=0)
+    task = random_facts(1500, 3, 900, seed=0)
     single, double = (knots_memory(task, dtype=dtype).model for dtype in ("float32", "float64"))
     assert double.blocks[1].W_out.shape[1] == 1 < single.blocks[1].W_out.shape[1]
     for model in (single, double):
         assert prove_knots(model, task).margin_lower.min() > 0.3
     assert (in_float32(single, task.contexts).argmax(axis=1) == task.labels).all()
-    assert (in_float32(double, task.contexts).argmax(axis=1) == task.labels).sum() < 590
+    assert (in_float32(double, task.contexts).argmax(axis=1) == task.labels).sum() < 1490
 
 
 def test_tokens_that_are_never_answers_are_far_behind() -> None:
@@ -231,8 +231,8 @@ def test_equal_seeds_give_equal_bits() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    task = random_facts(3000, 6, 90, seed=0)
-    with pytest.raises(CapacityError, match=r"float32 tells apart, but 3000 contexts have codes of 2\d bits"):
+    task = random_facts(8000, 6, 90, seed=0)
+    with pytest.raises(CapacityError, match=r"float32 tells apart, but 8000 contexts have codes of 2\d bits"):
         knots_memory(task, dtype="float32", digits=None)
     with pytest.raises(InputError, match="dtype = 'float16', expected one of"):
         knots_memory(task, dtype="float16")  # pyright: ignore[reportArgumentType]

@@ -12,13 +12,22 @@ from hypothesis import strategies as st
 from constructions.capacity.head_counts import fewest_heads
 from constructions.encoders import association_memory
 from constructions.encoders.sequence_encoder import best_encoder
-from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError
+from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
 from constructions.features.full_rank_attention import FRONT_ENDS, front_end
 from constructions.memories import memory
-from constructions.memories.memory import build_memory, default_heads, estimate_bytes
+from constructions.memories.memory import (
+    build_memory,
+    default_heads,
+    dimensions,
+    estimate_bytes,
+    fewest_parameters,
+    theorem_1_memory,
+)
 from constructions.models.attention import features, logits
 from constructions.models.shapes import dana_tensors
+from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Counts, make_task
+from constructions.tasks.text import default_text, text_task
 
 KINDS = [kind for kind in FRONT_ENDS if kind != "auto"]
 
@@ -386,3 +395,71 @@ def test_all_contexts_of_a_small_alphabet_are_held():
         heads = default_heads(needed, len(contexts), d_head, "none")
         built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=heads)
         assert deviation(built.model, task) < 1e-8
+
+
+def test_default_dimensions_suit_the_target():
+    laws = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
+    assert dimensions(laws, d_model=None, d_head=None) == (15, 3)
+    assert dimensions(laws, d_model=2, d_head=None) == (2, 1)
+    wide = make_task(
+        np.array([[0]]), Counts.from_rows([{199: 1}]), vocabulary=tuple(map(str, range(200))), target="labels"
+    )
+    assert dimensions(wide, d_model=None, d_head=None) == (64, 16)
+    many = make_task(np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"))
+    assert dimensions(many, d_model=None, d_head=None) == (8, 2)  # K - 1, for every law over K answers
+    labels = make_task(
+        np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"), target="labels"
+    )
+    assert dimensions(labels, d_model=None, d_head=None) == (2, 1)
+    rows = np.array([[i] for i in range(100)])
+    names = tuple(f"answer {i}" for i in range(100))
+    both = array_task(rows, next_tokens=np.arange(100), vocabulary=100, answers=names, target="labels")
+    assert dimensions(both, d_model=None, d_head=None) == (64, 16)  # as for 200 tokens
+
+
+@pytest.mark.parametrize("target", ["laws", "labels"])
+def test_the_heads_of_theorem_1_ask_with_one_column_and_say_what_more_heads_are_for(target):
+    task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60, target=target)
+    found = theorem_1_memory(task)
+    assert found.model.d_qk == 1 and found.built.front_end == "rank-one" and found.tail == "none"
+    enough = found.needed.fewest_heads_alone
+    assert enough < found.model.n_heads <= enough + enough // 4 + 2
+    assert f"; {enough} heads are certified to suffice, the others keep the features well conditioned" in found.summary
+    exact = theorem_1_memory(task, n_heads=enough)
+    assert "the others" not in exact.summary
+    assert fewest_parameters(task) <= exact.model.parameters < found.model.parameters
+
+
+def test_a_family_that_is_badly_conditioned_is_not_taken_by_itself(monkeypatch):
+    task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
+    monkeypatch.setattr(memory, "_GOOD_CONDITION", 1.0)
+    assert theorem_1_memory(task).built.front_end == "table"
+    assert theorem_1_memory(task, front_end="rank-one").built.front_end == "rank-one"
+
+
+def test_weights_of_theorem_1_are_rounded_to_the_type_that_is_asked_for():
+    task = enumerated_task(5, 2)
+    for x in theorem_1_memory(task, dtype="float32").model.tensors().values():
+        assert (x.astype(np.float32) == x).all()
+
+
+def test_what_the_work_needs_is_told_before_it_starts():
+    def stop(needed, purpose):
+        raise ResourceError(f"{purpose}: {needed}")
+
+    with pytest.raises(ResourceError, match=r"25 facts with \d+ heads of dimension \d+: \d{4}"):
+        theorem_1_memory(enumerated_task(5, 2), require=stop)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(n_heads=0), "n_heads = 0"),
+        (dict(front_end="magic"), "front_end is 'magic'"),
+        (dict(tail="cut"), "tail is 'cut'"),
+        (dict(d_model=3, d_head=4), "d_head = 4"),
+    ],
+)
+def test_sizes_of_theorem_1_that_make_no_model_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        theorem_1_memory(enumerated_task(3, 2), **options)

@@ -547,3 +547,43 @@ def test_another_network_leaves_the_bound_on_cuda(
     original = Replica.from_model
     monkeypatch.setattr(Replica, "from_model", lambda given, **options: original(CHANGES[change](given), **options))
     assert run(network, task, dtype="float32", device="cuda").within_bound is False
+
+
+def test_what_every_run_holds_is_proved_only_beyond_twice_radius_and_bound() -> None:
+    task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"), target="labels")
+    one = np.ones((1, 2, 1))
+    network = dana_network(
+        W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=one, W_K=one, W_V=one, W_O=np.zeros((1, 1, 2)), W_U=np.eye(2)
+    )
+    bound = float(rounding_bound(network, task.contexts, number_format=FLOAT32).max())
+    assert 0.0 < bound < 1e-5
+    for radius, proved in ((0.0, 2), (0.499, 2), (0.5 - 0.9 * bound, 0), (0.5, 0), (1.0, 0)):
+        midpoint = np.eye(2)[task.contexts[:, 0]]
+        found = run(network, task, logits=[(0, Enclosure(midpoint, np.full((2, 2), radius)))])
+        assert (found.held, found.held_proved, found.least_margin) == (2, proved, 1.0)
+
+
+def test_a_law_that_is_off_by_more_than_the_tolerance_is_neither_held_nor_proved_to_be() -> None:
+    generator = np.random.default_rng(5)
+    task = random_task(generator, "laws")
+    network = memory(generator, task)
+    exact = run(network, task, dtype="float64")
+    assert exact.held == exact.held_proved == T
+    assert exact.max_kl is not None and exact.max_kl < 1e-12
+    strict = run(network, task, dtype="float64", tolerance=1e-40)
+    assert strict.held < T and strict.held_proved == 0
+    coarse = run(network, task, dtype="bfloat16")
+    assert coarse.held_proved is None and coarse.held <= T
+    shifted = dana_network(**{**dana_tensors(network), "W_U": 1.5 * network.W_U})
+    off = run(shifted, task, dtype="float64")
+    assert off.accuracy == 1.0 and off.held == off.held_proved == 0
+
+
+def test_values_are_held_where_they_are_within_the_tolerance_and_the_bound() -> None:
+    task = random_layer_task(examples=5, tokens=4, d_model=4, kind="regression")
+    layer = memory_layer(task, heads=3)
+    found = run(layer, task, dtype="float64")
+    assert found.held == found.held_proved == 5 and found.least_margin is None
+    assert found.max_label_error is not None and found.largest_bound is not None
+    below = run(layer, task, dtype="float64", tolerance=found.max_label_error / 2)
+    assert below.held < 5 and below.held_proved <= below.held

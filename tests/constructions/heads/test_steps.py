@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from constructions.encoders.positional_code import PositionalCode
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.memories import steps as module
-from constructions.memories.steps import steps_memory
+from constructions.heads import steps as module
+from constructions.heads.steps import steps_memory
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.models.precision import Precision

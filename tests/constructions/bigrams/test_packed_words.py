@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from constructions.bigrams import packed_words as module
+from constructions.bigrams.packed_words import entries, packed_words_memory
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.memories import packed_words as module
 from constructions.memories.choice import information_limit
-from constructions.memories.packed_words import entries, packed_words_memory
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from constructions.models.precision import Precision

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.memories import paired_heads as module
-from constructions.memories.paired_heads import _Base, _derivatives, _drawn, paired_heads_memory
+from constructions.heads import paired_heads as module
+from constructions.heads.paired_heads import _Base, _derivatives, _drawn, paired_heads_memory
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.bigrams import KINDS, bigram_task

@@ -161,7 +161,7 @@ def _paired(task: Task, base: _Base, numbers: Float64Array, step: float) -> Mode
     signs = np.repeat([1.0, -1.0], pairs) / step
     answers = np.unique(task.labels)
     code = scalar_label_code(len(answers))
-    W_U = np.zeros((width, task.vocabulary_size))
+    W_U = np.zeros((width, task.n_answers))
     W_U[0] = -1.0  # tokens that are never answers; a label that y is within a half of has the logit -1/8 or more
     W_U[:, answers] = np.outer(along, code.points)
     W_U[0, answers] += code.columns[0]

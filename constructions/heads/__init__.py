@@ -1,0 +1,1 @@
+"""Memories of heads alone, for contexts of any length."""

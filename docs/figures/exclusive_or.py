@@ -1,0 +1,70 @@
+"""The four contexts of XOR, and what one head writes for them: two segments that cross.
+
+    python docs/figures/exclusive_or.py
+
+writes the drawing beside this file. Its points are what a head with given exponentials of scores and given values
+writes, and the crossing is the average with the denominators as weights.
+"""
+
+from fractions import Fraction
+from pathlib import Path
+
+import svg
+
+EVEN, ODD = ((0, 0), (1, 1)), ((0, 1), (1, 0))
+SCORE = {(1, 0): 3, (1, 1): 1, (2, 0): 1, (2, 1): 4, (3, 0): 1}  # of a position with a token: its exponential
+VALUE = {(1, 0): (0, 1), (1, 1): (11, 8), (2, 0): (1, 9), (2, 1): (9, 0), (3, 0): (3, 4)}  # what it writes
+
+
+def denominator(context: tuple[int, int]) -> int:
+    return SCORE[1, context[0]] + SCORE[2, context[1]] + SCORE[3, 0]
+
+
+def written(context: tuple[int, int]) -> tuple[Fraction, Fraction]:
+    """The average of the values with the attention of the context."""
+    places = [(1, context[0]), (2, context[1]), (3, 0)]
+    x, y = (sum(SCORE[place] * VALUE[place][axis] for place in places) for axis in (0, 1))
+    return Fraction(x, denominator(context)), Fraction(y, denominator(context))
+
+
+def meeting(pair: tuple[tuple[int, int], tuple[int, int]]) -> tuple[Fraction, Fraction]:
+    """The average of the two outputs whose weights are the denominators."""
+    one, other = pair
+    share = Fraction(denominator(one), denominator(one) + denominator(other))
+    (x, y), (u, v) = written(one), written(other)
+    return share * x + (1 - share) * u, share * y + (1 - share) * v
+
+
+def drawing() -> str:
+    if meeting(EVEN) != meeting(ODD):
+        raise ArithmeticError("the segments do not meet")
+    parts = [svg.words(150, 24, "the contexts", "faint"), svg.words(500, 24, "what one head writes", "faint")]
+    square = {(a, b): (75 + 150 * a, 220 - 150 * b) for a in (0, 1) for b in (0, 1)}
+
+    least = [min(written(context)[axis] for context in square) for axis in (0, 1)]
+    most = [max(written(context)[axis] for context in square) for axis in (0, 1)]
+
+    def plane(point: tuple[Fraction, Fraction]) -> tuple[float, float]:
+        x, y = ((point[axis] - least[axis]) / (most[axis] - least[axis]) for axis in (0, 1))
+        return 375 + 240 * float(x), 220 - 150 * float(y)
+
+    for pair, name, label in ((EVEN, "first", 0), (ODD, "second", 1)):
+        parts.append(svg.line(*[square[context] for context in pair], kind=name))
+        parts.append(svg.line(*[plane(written(context)) for context in pair], kind=name))
+        for context in pair:
+            text = f"{context[0]} {context[1]} 0"
+            for x, y in (square[context], plane(written(context))):
+                parts.append(svg.dot(x, y, f"on-{name}", 7))
+                parts.append(svg.words(x, y + (26 if y > 145 else -16), f"{text} → {label}"))
+    x, y = plane(meeting(EVEN))
+    parts += [svg.dot(x, y, "ink", 9), svg.words(x + 14, y - 10, "a point of both", anchor="start")]
+    title = (
+        "Left, the contexts 000, 110, 010, 100 as the corners of a square; a blue diagonal joins the two with label 0, "
+        "an orange one the two with label 1. Right, what one head writes for them: the blue and the orange segment "
+        "cross in a point."
+    )
+    return svg.figure(title, 680, 275, parts)
+
+
+if __name__ == "__main__":
+    Path(__file__).with_suffix(".svg").write_text(drawing(), encoding="utf-8")

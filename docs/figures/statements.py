@@ -1,0 +1,122 @@
+"""Which theorem decides which claim: read off the register, the evidence for each claim, and the proofs in Coq.
+
+    python docs/figures/statements.py
+
+writes the drawing beside this file. A line from a theorem on the right to a claim says that the evidence for the claim
+rests on it: the module of the evidence uses it. A line from the left says that a file of proofs in Coq answers the
+claim, as docs/formal.md lists it.
+"""
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [path for path in (str(ROOT), str(Path(__file__).parent)) if path not in sys.path]
+
+import svg  # noqa: E402
+
+from constructions.claims import REGISTER, claim, evidence_module  # noqa: E402
+from verify.claims import theorems  # noqa: E402
+from verify.claims.quantifier import UNIVERSAL  # noqa: E402
+from verify.claims.theorem import Theorem  # noqa: E402
+
+HEIGHT, TOP, SIZE = 22, 92, 12
+LEFT, CLAIMS, RIGHT = 0, 215, 560
+WIDTH = 850
+STATES = {
+    "third": "answered in Coq",
+    "first": "proved, by a theorem about all weights or encoders",
+    "fourth": "proved on its page, certified on instances",
+    "second": "open, or measured",
+}
+
+
+def theorems_of(id: str) -> list[Theorem]:
+    """The theorems that the evidence for a claim uses: those of its module, and of what it takes from beside it."""
+    modules = [vars(importlib.import_module(evidence_module(id)))]
+    beside = {str(getattr(one, "__module__", "")) for one in modules[0].values() if callable(one)}
+    modules += [vars(importlib.import_module(name)) for name in beside if name.startswith("verify.claims.")]
+    used = [one for names in modules for one in names.values() if isinstance(one, Theorem)]
+    return [one for one in vars(theorems).values() if isinstance(one, Theorem) and one in used]
+
+
+def proofs() -> dict[str, list[str]]:
+    """The claims that each file of proofs in Coq answers."""
+    found: dict[str, list[str]] = {}
+    text = (ROOT / "docs/formal.md").read_text(encoding="utf-8")
+    for file, rest in re.findall(r"^\| `formal/(\w+\.v):\w+` \|(.*)$", text, re.MULTILINE):
+        for id in re.findall(r"`([\w.-]+)`", rest):
+            if id in REGISTER and id not in found.setdefault(file, []):
+                found[file].append(id)
+    return found
+
+
+def state(id: str) -> str:
+    """The colour of a claim: the strongest way in which it is decided."""
+    if claim(id).judgement in ("open", "measured"):
+        return "second"
+    if any(id in answered for answered in proofs().values()):
+        return "third"
+    return "first" if any(one.over in UNIVERSAL for one in theorems_of(id)) else "fourth"
+
+
+def address(page: str, heading: str = "") -> str:
+    """Where a page is in the site, from the page that shows the drawing."""
+    anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+    return re.sub(r"^docs/(.*)\.md$", r"\1.html", page) + f"#{anchor}" * bool(heading)
+
+
+def spread(count: int) -> list[float]:
+    """Places for the entries of a column, over the height of the claims."""
+    whole = HEIGHT * len(REGISTER)
+    return [TOP + whole * (place + 0.5) / count for place in range(count)]
+
+
+def middle(ids: list[str]) -> float:
+    return sum(REGISTER.index(id) for id in ids) / len(ids)
+
+
+def drawing() -> str:
+    rows = {id: TOP + HEIGHT * (place + 0.5) for place, id in enumerate(REGISTER)}
+    used: dict[Theorem, list[str]] = {}
+    for id in REGISTER:
+        for one in theorems_of(id):
+            used.setdefault(one, []).append(id)
+    right = sorted(used, key=lambda one: middle(used[one]))
+    left = sorted(proofs().items(), key=lambda item: middle(item[1]))
+    lines, names = [], []
+    for (file, ids), y in zip(left, spread(len(left)), strict=True):
+        names.append(svg.linked(address("docs/formal.md"), svg.words(LEFT, y + 5, file, "letters", "start", SIZE)))
+        lines += [svg.curve((LEFT + 158, y), (CLAIMS - 10, rows[id]), "thin third") for id in ids]
+    for one, y in zip(right, spread(len(right)), strict=True):
+        place = address(one.page, one.heading)
+        names.append(svg.linked(place, svg.words(RIGHT + 8, y + 5, one.name, "", "start", SIZE)))
+        kind = "thin first" if one.over in UNIVERSAL else "thin fourth"
+        lines += [svg.curve((CLAIMS + 262, rows[id]), (RIGHT, y), kind) for id in used[one]]
+    for id, y in rows.items():
+        colour = state(id)
+        names.append(svg.dot(CLAIMS, y, f"on-{colour}", 5))
+        label = f"{id}: {claim(id).judgement}"
+        names.append(
+            svg.linked(address("docs/register.md", id), svg.words(CLAIMS + 11, y + 5, label, "", "start", SIZE))
+        )
+    heads = [
+        svg.words(LEFT, TOP - 12, "proofs in Coq", "faint", "start", SIZE),
+        svg.words(CLAIMS + 11, TOP - 12, "claims, and the verdict", "faint", "start", SIZE),
+        svg.words(RIGHT + 8, TOP - 12, "theorems of the book", "faint", "start", SIZE),
+    ]
+    for place, (colour, meaning) in enumerate(STATES.items()):
+        x, y = LEFT + 5 + 380 * (place % 2), 16 + 22 * (place // 2)
+        heads += [svg.dot(x, y, f"on-{colour}", 5), svg.words(x + 11, y + 5, meaning, "", "start", SIZE)]
+    title = (
+        "The claims of the register in a column, each with a dot whose colour says how it is decided. Lines from the "
+        "left join them with the files of proofs in Coq that answer them, lines to the right with the theorems that "
+        "their evidence rests on."
+    )
+    return svg.figure(title, WIDTH, TOP + HEIGHT * len(REGISTER) + 12, [*heads, *lines, *names])
+
+
+if __name__ == "__main__":
+    Path(__file__).with_suffix(".svg").write_text(drawing(), encoding="utf-8")
