@@ -282,7 +282,9 @@ def _require_columns(folder: Path | None, vocabulary: Mapping[str, int], answers
     if folder is None or not (folder / CONFIG_FILE).is_file():
         return
     placed = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")).get("answers")
-    for name, column in answers.items() if placed is not None else ():
+    if placed is None:
+        return
+    for name, column in answers.items():
         if vocabulary.get(name) != placed[column]:
             raise InputError(
                 f"{ANSWERS_FILE} calls column {column} {name!r}, but {CONFIG_FILE} gives it to token {placed[column]}, "

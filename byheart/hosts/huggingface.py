@@ -92,8 +92,10 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     if "answers" in config:
         answers = config["answers"]
         tokens = config.get("vocab_size")
-        places = isinstance(answers, list) and type(tokens) is int and all(type(place) is int for place in answers)
-        if not places or not len(set(answers)) == len(answers) == model.d_vocab_out or tokens < model.d_vocab:
+        if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < model.d_vocab:
+            raise InputError(f"vocab_size is {tokens!r}, expected at least {model.d_vocab}, as the embeddings have")
+        places = isinstance(answers, list) and all(type(place) is int for place in answers)
+        if not places or not len(set(answers)) == len(answers) == model.d_vocab_out:
             raise InputError(f"answers is {answers!r}, expected a token for each of the {model.d_vocab_out} columns")
         if not all(0 <= place < tokens for place in answers):
             raise InputError(f"answers is {answers!r}, expected tokens below vocab_size = {tokens}")
