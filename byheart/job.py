@@ -15,7 +15,6 @@ from constructions.claims.claim import Claim
 from constructions.errors import InputError
 from constructions.files import refuse_existing
 from constructions.memories.choice import MEMORIES, SMALLEST, Offer, information_limit, offers, smallest_of
-from constructions.memories.knots import knots_memory
 from constructions.memories.memory import LARGEST_ELIMINATION, HeadsOfTheorem1, dimensions, theorem_1_memory
 from constructions.memories.memory import Progress as ConstructionProgress
 from constructions.models.construction import Construction
@@ -404,7 +403,7 @@ def capacity_summary(
             seed=seed,
             progress=lambda detail: progress("capacity", None, detail),
         )
-        most = knots_memory(task, dtype="float64", seed=seed).model.parameters
+        most = smallest_of(offers(task, names=("knots",), dtype="float64", seed=seed)).parameters
     answers, kept = task.n_answers, task.n_contexts
     return {
         **_task_figures(task),

@@ -87,7 +87,9 @@ def paired_heads_memory(task: Task, *, d_model: int = 6, d_qk: int = 2, seed: in
         for draw in range(_DRAWS):
             base = _drawn(task, d_model, d_qk, pairs, (seed, draw))
             numbers = _solved(task, base)
-            for step in () if numbers is None else _STEPS:
+            if numbers is None:
+                continue
+            for step in _STEPS:
                 model = _paired(task, base, numbers, step)
                 best = max(best, _margin(model, task))
                 if best >= _ENOUGH:

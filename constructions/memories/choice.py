@@ -32,7 +32,7 @@ SMALLEST = "smallest"
 
 _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
-_MOST = {"newton": 32, "paired-heads": 1024, "rank-one-heads": 1024, "steps": 4096}
+_MOST = {"newton": 100, "paired-heads": 1024, "rank-one-heads": 1024, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
 
 

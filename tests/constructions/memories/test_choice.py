@@ -51,7 +51,7 @@ def test_what_does_not_fit_the_task_refuses_and_says_why() -> None:
     assert "expected 2" in found["one-head"].refused
     for name in ("block-heads", "cross-heads", "packed-words"):
         assert "contexts of two tokens, but they have 5" in found[name].refused
-    assert "facts are more than 400: it is tried where it is named" in found["newton"].refused
+    assert "facts are more than 100: it is tried where it is named" in found["newton"].refused
     assert all(math.isinf(offer.parameters) == (offer.refused != "") for offer in found.values())
 
 
