@@ -4,8 +4,9 @@ Page: docs/library.md
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ class Answer:
         margin_lower: Lower bound of the lead of `token` over every other, in nats; at most 0 where `token` is none.
         probability: Of `token`, or of the likeliest one, in [0, 1]; measured, not proved.
         memorized: Whether the context is one of the facts that were to be memorized.
-        held: Whether the certificate says that this fact is held, and the answer proved here is not another one.
+        held: Whether the certificate says that this fact is held, and it is proved here again: the right answers, which
+            are several where a law has several modes, lead all others.
+        read_as: The tokens of the vocabulary that the context was read as, `[S]`: ``<other>`` for what it lacks.
 
     Page: docs/library.md
     """
@@ -60,6 +63,7 @@ class Answer:
     probability: float
     memorized: bool
     held: bool
+    read_as: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,22 +186,26 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
     """
     if isinstance(task, VectorTask):
         raise InputError("task brings vectors, expected one of tokens: there is nothing to type")
+    if isinstance(context, bytes) or not isinstance(context, Sequence):
+        raise InputError(f"context is {context!r}, expected a text or its tokens")
     tokens = tokens_of(context, task) if isinstance(context, str) else numbers_of(list(context), task)
+    at = np.flatnonzero((task.contexts == tokens).all(axis=1))
+    modes = task.modes(at[:1])[0] if len(at) else np.zeros(task.n_answers, dtype=bool)
     is_open, best, runner_up, margin, probability = np.ones(1, dtype=bool), 0, None, -np.inf, 0.0
+    right = False
     for _, _, _, logits in climb(model, np.array([tokens]), is_open):
         lower, upper, middle = logits.lower()[0], logits.upper()[0], logits.midpoint[0]
         order = np.argsort(-middle, kind="stable")
         best, runner_up = int(order[0]), int(order[1]) if len(order) > 1 else None
         margin = float(down(lower[best] - np.delete(upper, best)).min(initial=np.inf))
         probability = float(1.0 / np.exp(middle - middle[best]).sum())
+        right = bool(modes.any() and lower[modes].min() > upper[~modes].max(initial=-np.inf))
         is_open[0] = not margin > 0.0
     names = task.answers
-    at = np.flatnonzero((task.contexts == tokens).all(axis=1))
     answers = certificate.statement(ANSWERS)
     mask = answers.held if answers is not None else ""
     held = held_mask(mask, task.n_contexts) if mask else set()
     everything = answers is not None and answers.values["held"] == task.n_contexts
-    right = bool(len(at)) and margin > 0.0 and bool(task.modes(at[:1])[0, best])
     return Answer(
         token=names[best] if margin > 0.0 else None,
         runner_up=None if runner_up is None else names[runner_up],
@@ -205,6 +213,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
         probability=probability,
         memorized=bool(len(at)),
         held=right and (everything or int(at[0]) in held),
+        read_as=tuple(task.vocabulary[token] for token in tokens),
     )
 
 
@@ -231,15 +240,13 @@ def explain_folder(
     return explain(model, task, context, criterion=certificate.criterion, entries=entries, progress=progress)
 
 
-def ask_folder(folder: Path | str, contexts: Sequence[str | Sequence[str]]) -> list[Answer]:
-    """What the model in a folder answers to some contexts.
+def asker(folder: Path | str) -> Callable[[str | Sequence[str]], Answer]:
+    """What answers contexts with the model in a folder, which is read once.
 
     Args:
         folder: A folder that byheart wrote.
-        contexts: As for `ask`.
 
     Raises:
-        InputError: As `ask`.
         FileFormatError: A file is missing or is not what it should be.
         TamperedError: The files are not those that the certificate names.
 
@@ -247,4 +254,4 @@ def ask_folder(folder: Path | str, contexts: Sequence[str | Sequence[str]]) -> l
     """
     certificate = Certificate.load(Path(folder))
     model, task = load_subject(Path(folder), certificate)
-    return [ask(model, task, certificate, context) for context in contexts]
+    return partial(ask, model, task, certificate)

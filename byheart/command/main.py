@@ -615,17 +615,30 @@ def _next_steps(out: Path, task: "Task") -> str:
 
 
 def _ask(options: argparse.Namespace) -> int:
-    from byheart.memory import ask_folder
+    from byheart.memory import asker
+    from constructions.errors import InputError
 
     _require_folder(options.folder)
     lines = options.contexts or [line for line in map(str.rstrip, sys.stdin) if line]
-    answers = ask_folder(options.folder, lines)
-    for line, answer in zip(lines, answers, strict=True):
+    if not lines:
+        raise InputError("no context is given, expected one or more, or lines on standard input")
+    answered = asker(options.folder)
+    codes = set()
+    for line in lines:
+        try:
+            answer = answered(line)
+        except InputError as error:  # the other lines are answered all the same
+            if options.json:
+                sys.stdout.write(json.dumps({"context": line, **_error_fields(error)}) + "\n")
+            sys.stderr.write(f"byheart: {error}\n")
+            codes.add(BAD_USAGE)
+            continue
         if options.json:
             sys.stdout.write(json.dumps({"context": line, **_finite(vars(answer))}) + "\n")
         else:
             sys.stdout.write(_answer_line(line, answer) + "\n")
-    return PROVED if all(answer.token is not None for answer in answers) else UNDECIDED
+        codes.add(UNDECIDED if answer.token is None else PROVED)
+    return next(code for code in (BAD_USAGE, UNDECIDED, PROVED) if code in codes)
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -648,6 +661,8 @@ def _finite(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answer_line(line: str, answer: "Answer") -> str:
+    from constructions.tasks.text import OTHER
+
     known = (
         "held"
         if answer.held
@@ -655,6 +670,8 @@ def _answer_line(line: str, answer: "Answer") -> str:
         if answer.memorized
         else "not one of the facts"
     )
+    if OTHER in answer.read_as and OTHER not in line:
+        known += f"; read as {' '.join(map(repr, answer.read_as))}"
     if answer.token is None:
         return f"{line!r}: undecided between {answer.runner_up!r} and another ({known})"
     lead = (

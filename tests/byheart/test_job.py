@@ -7,7 +7,7 @@ import pytest
 
 from byheart import job, memory
 from byheart.job import capacity_summary, hold, memorize_into, run_summary
-from byheart.memory import ask_folder
+from byheart.memory import asker
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
 from constructions.memories import memory as heads
 from constructions.memories.choice import information_limit
@@ -230,7 +230,7 @@ def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory,
     for dtype in ("float32", "float64"):
         run = run_summary(tmp_path / "out", device="cpu", dtype=dtype)
         assert run["held"] == 25 and run["all_held"] and run["within_bound"]
-    assert ask_folder(tmp_path / "out", [("1", "1")])[0].token == "z"
+    assert asker(tmp_path / "out")(("1", "1")).token == "z"
 
 
 def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):

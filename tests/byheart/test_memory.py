@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from byheart.facts import memorize
-from byheart.memory import ask, ask_folder
+from byheart.job import hold
+from byheart.memory import ask, asker
 from constructions.errors import FileFormatError, InputError
 from constructions.models.attention import logits
 from constructions.models.shapes import dana_network, dana_tensors
@@ -34,7 +35,7 @@ def test_every_fact_is_answered_and_other_contexts_are_told_apart(tmp_path: Path
     tokens = np.array([[names.index("Peru"), names.index("river")]])
     assert other.token == memory.task.answers[int(logits(memory.model, tokens)[0].argmax())]
     memory.save(tmp_path / "out")
-    assert ask_folder(tmp_path / "out", ["France, river", ("Peru", "capital")])[1].token == "Lima"
+    assert asker(tmp_path / "out")(("Peru", "capital")).token == "Lima"
     assert check_independently(tmp_path / "out").verdict is Verdict.PROVED
 
 
@@ -67,12 +68,33 @@ def test_a_certificate_that_was_edited_makes_no_wrong_answer_held(tmp_path: Path
     for statement in (numbers, Statement(ANSWERS, "", {**numbers.values, "held": 2}, mask_text([True, True, False]))):
         edited = replace(honest, subject=subject_of(other, memory.task), statements=(statement,), witness=None)
         edited.save(tmp_path / "out")
-        answers = ask_folder(tmp_path / "out", list(PAIRS))
+        answers = list(map(asker(tmp_path / "out"), PAIRS))
         assert all(answer.memorized and answer.margin_lower > 0 for answer in answers)
         assert [answer.token == following for answer, following in zip(answers, PAIRS.values(), strict=True)] == [
             False
         ] * 3
         assert not any(answer.held for answer in answers)
+
+
+def test_what_the_vocabulary_lacks_is_read_as_other_and_said_to_be() -> None:
+    memory = hold(text_task("abcabcabcabd", vocabulary=3, context=2, target="labels"), memory="theorem-1")
+    assert memory.ask("ab").read_as == ("a", "b")
+    assert memory.ask("a?").read_as == ("a", "<other>")
+    for context in (5, b"ab", None):
+        with pytest.raises(InputError, match="expected a text or its tokens"):
+            memory.ask(context)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_law_of_two_modes_is_held_though_neither_leads() -> None:
+    task = text_task("abacabac", vocabulary=3, context=1)
+    memory = hold(task, memory="knots", dtype="float64")
+    assert memory.certificate.verdict is Verdict.PROVED
+    assert isinstance(memory.task, Task)
+    tied = [i for i, modes in enumerate(memory.task.modes(np.arange(memory.task.n_contexts))) if modes.sum() > 1]
+    assert tied
+    for i in tied:
+        answer = memory.ask([memory.task.vocabulary[t] for t in memory.task.contexts[i]])
+        assert answer.memorized and answer.held
 
 
 def test_a_tie_is_no_answer() -> None:
@@ -90,7 +112,7 @@ def test_a_vocabulary_of_one_has_no_runner_up() -> None:
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError):
-        ask_folder(tmp_path, ["a"])
+        asker(tmp_path)
 
 
 def test_laws_are_asked_for_by_characters() -> None:
