@@ -68,7 +68,11 @@ def test_the_wheel_holds_the_packages_with_their_types_the_pages_and_nothing_els
         for room in ("byheart", "constructions", "verify")
         for path in (ROOT / room).rglob("*.py")
     }
-    pages = {f"byheart/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "docs").rglob("*.md")}
+    pages = {
+        f"byheart/{path.relative_to(ROOT).as_posix()}"
+        for pattern in ("*.md", "figures/*.svg", "notebooks/*.ipynb")  # pages, and what they show
+        for path in (ROOT / "docs").rglob(pattern)
+    }
     assert len(pages) > 30
     assert set(names) == sources | pages | {"byheart/py.typed", "constructions/py.typed", "verify/py.typed"}
 

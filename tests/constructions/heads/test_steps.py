@@ -152,7 +152,7 @@ def test_codes_are_as_long_as_roundings_allow(dtype: Precision, longest: int, mo
 
 
 def test_dense_contexts_are_refused_in_float32_alone() -> None:
-    task = random_facts(3000, 6, 90, seed=0)
+    task = random_facts(3000, 12, 6, seed=0)
     with pytest.raises(CapacityError, match=r"3000 contexts have codes of 2\d bits: take float64, or other contexts"):
         steps_memory(task, dtype="float32")
     assert steps(steps_memory(task).model).n_heads < 3000

@@ -60,7 +60,7 @@ def test_the_smallest_tables_are_held(contexts: object, labels: object, vocabula
 
 def test_the_same_weights_in_float64_are_proved_wrong() -> None:
     task = random_facts(256, 8, 50, seed=0)
-    for m, right in ((2, 256), (3, 20), (16, 20)):
+    for m, right in ((2, 256), (3, 255), (16, 20)):
         model = keyed_words_memory(task, labels_per_word=m).model
         assert held(model, task) == 256
         rounded = rounded_integers(model, 53)

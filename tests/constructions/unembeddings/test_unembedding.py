@@ -106,7 +106,7 @@ def test_laws_need_one_dimension_less_than_tokens(d_model, size):
         law_unembedding(d_model, size)
     message = str(error.value)
     assert "Proposition 2" in message and f"N - 1 = {size - 1}" in message and f"d_model = {d_model}" in message
-    assert "--target labels" in message and error.value.fewest_heads is None
+    assert "the target 'labels'" in message and error.value.fewest_heads is None
 
 
 def test_the_best_vectors_are_those_of_the_best_family():

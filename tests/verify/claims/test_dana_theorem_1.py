@@ -133,5 +133,5 @@ def test_equal_contexts_are_no_counterexample(monkeypatch: pytest.MonkeyPatch, s
 
 def test_printed_bounds_are_rounded_outward() -> None:
     third = 1 / 3
-    assert float(audit._down(third)) < third < float(audit._up(third))
-    assert audit._down(2 / 3) == "0.6666666666" and audit._up(third) == "0.3333333334"
+    assert float(audit.decimal_below(third, 10)) < third < float(audit.decimal_above(third, 10))
+    assert audit.decimal_below(2 / 3, 10) == "0.6666666666" and audit.decimal_above(third, 10) == "0.3333333334"

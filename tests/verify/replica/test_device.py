@@ -51,7 +51,7 @@ def test_an_unknown_device_is_refused(name: str) -> None:
 
 def test_a_missing_cuda_device_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(DeviceError, match=r"no CUDA device: this torch \(.*\).*; run on --device cpu"):
+    with pytest.raises(DeviceError, match=r"no CUDA device: this torch \(.*\).*; run on the device 'cpu'"):
         select_device("cuda")
     assert issubclass(DeviceError, ByheartError)
 
