@@ -22,6 +22,10 @@ def of_prover(original: str, mutated: str, why: str, tests: str = MEMORIZATION) 
     return Mutant("verify/certificates/memorization.py", original, mutated, tests, why)
 
 
+def of_loading(original: str, mutated: str, why: str, tests: str = MEMORIZATION) -> Mutant:
+    return Mutant("verify/certificates/loading.py", original, mutated, tests, why)
+
+
 def of_bounds(original: str, mutated: str, why: str, tests: str = BOUNDS) -> Mutant:
     return Mutant("verify/certificates/answers.py", original, mutated, tests, why)
 
@@ -160,10 +164,10 @@ MUTANTS = [
     of_certificate("if ids != [name for name in kinds if name in ids] or", "if", "a statement may come twice"),
     of_certificate(" or (type(value) is float and not math.isfinite(value))", "", "infinity and NaN are bounds"),
     # The prover, and its check.
-    of_prover("if found.model != named.model:", "if False:", "the hash of the model is not compared", TAMPERING),
-    of_prover("if found.task != named.task:", "if False:", "the hash of the task is not compared", TAMPERING),
-    of_prover("    if found != named:", "    if False:", "the sizes are not compared"),
-    of_prover("    except MemoryError as error:", "    except ZeroDivisionError as error:", "a huge array is a crash"),
+    of_loading("if found.model != named.model:", "if False:", "the hash of the model is not compared", TAMPERING),
+    of_loading("if found.task != named.task:", "if False:", "the hash of the task is not compared", TAMPERING),
+    of_loading("    if found != named:", "    if False:", "the sizes are not compared"),
+    of_loading("    except MemoryError as error:", "    except ZeroDivisionError as error:", "a huge array is a crash"),
     of_numbers("_few_bits(bound * (1.0 + slack), math.ceil)", "_few_bits(bound, math.ceil)", "no slack above"),
     of_numbers("_few_bits(bound * (1.0 - slack), math.floor)", "_few_bits(bound, math.floor)", "no slack below"),
     of_numbers(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from constructions.errors import FileFormatError, InputError, TamperedError
+from constructions.errors import InputError
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
@@ -11,14 +11,13 @@ from constructions.tasks.rule import RuleTask
 from verify.arithmetic import blas
 from verify.certificates.certificate import (
     DOMAIN,
-    MODEL_FILE,
-    TASK_FILE,
     Certificate,
     CheckReport,
     Statement,
     Subject,
 )
 from verify.certificates.counts import check_counts
+from verify.certificates.loading import load_certified
 from verify.certificates.provenance import provenance
 from verify.domains.rule_answers import CLIMBS, VISITS, RuleAnswers, judge_rule
 from verify.progress import Progress, silent
@@ -148,28 +147,13 @@ def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
     """The model and the rule in `folder`, if they are those that the certificate is about.
 
     Raises:
-        FileFormatError: A file is missing or is not what it should be, or the two do not fit each other.
+        FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two
+            do not fit each other.
         TamperedError: A hash or a size differs.
 
     Page: docs/rigour/certificate.md
     """
-    folder = Path(folder)
-    model, task = Model.load(folder / MODEL_FILE), RuleTask.load(folder / TASK_FILE)
-    found, named = subject_of_rule(model, task), certificate.subject
-    if found.model != named.model:
-        raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
-    if found.task != named.task:
-        raise TamperedError(f"{TASK_FILE} is not the rule that the certificate is about: its hash differs")
-    if found != named:
-        raise TamperedError(
-            f"the certificate is about {named.origin} and the sizes {dict(named.sizes)}, the files have {found.origin} "
-            f"and {dict(found.sizes)}"
-        )
-    try:
-        require_fit(model, task)
-    except InputError as error:
-        raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {error}") from error
-    return model, task
+    return load_certified(Path(folder), certificate, read=RuleTask.load, subject_of=subject_of_rule, kind="rule")
 
 
 def _checked(criterion: Criterion) -> Criterion:

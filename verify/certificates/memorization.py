@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.errors import FileFormatError, InputError, TamperedError
+from constructions.errors import InputError
 from constructions.files import write_atomically
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
@@ -26,9 +26,7 @@ from verify.certificates.answers import Answers, guess_divergence, judge_answers
 from verify.certificates.certificate import (
     ANSWERS,
     FEATURE_RANK,
-    MODEL_FILE,
     SATURATION,
-    TASK_FILE,
     TEXT_DIVERGENCE,
     WITNESS_FILE,
     Certificate,
@@ -42,6 +40,7 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.domain import check_domain
 from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
+from verify.certificates.loading import load_certified
 from verify.certificates.memory_budget import require_memory
 from verify.certificates.provenance import provenance
 from verify.certificates.saturation import check_saturation, prove_saturation
@@ -261,25 +260,7 @@ def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Task | 
         raise InputError(
             f"{folder} holds a rule on a whole domain, expected a list of contexts; `check` proves it again"
         )
-    try:
-        model, task = Model.load(folder / MODEL_FILE), load_task(folder / TASK_FILE)
-    except MemoryError as error:
-        raise FileFormatError(f"{folder} holds arrays that ask for more memory than there is") from error
-    found, named = subject_of(model, task), certificate.subject
-    if found.model != named.model:
-        raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
-    if found.task != named.task:
-        raise TamperedError(f"{TASK_FILE} is not the task that the certificate is about: its hash differs")
-    if found != named:
-        raise TamperedError(
-            f"the certificate is about {named.target} ({named.origin}) and the sizes {dict(named.sizes)}, the files "
-            f"have {found.target} ({found.origin}) and {dict(found.sizes)}"
-        )
-    try:
-        require_fit(model, task)
-    except InputError as error:
-        raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {error}") from error
-    return model, task
+    return load_certified(folder, certificate, read=load_task, subject_of=subject_of, kind="task")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,60 @@
+"""The files of a folder, if they are those that its certificate is about."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from constructions.errors import FileFormatError, InputError, TamperedError
+from constructions.models.construction import require_fit
+from constructions.models.model import Model
+from constructions.tasks.rule import RuleTask
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate, Subject
+
+Asked = TypeVar("Asked", Task | VectorTask, RuleTask)
+
+
+def load_certified(
+    folder: Path,
+    certificate: Certificate,
+    *,
+    read: Callable[[Path], Asked],
+    subject_of: Callable[[Model, Asked], Subject],
+    kind: str,
+) -> tuple[Model, Asked]:
+    """The model and the task, or rule, in `folder`.
+
+    Args:
+        folder: Where ``model.safetensors`` and ``task.npz`` lie.
+        certificate: What they have to be.
+        read: Reads ``task.npz``.
+        subject_of: What a certificate about the two is about.
+        kind: What ``task.npz`` holds, in a word.
+
+    Raises:
+        FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two
+            do not fit each other.
+        TamperedError: A hash or a size differs.
+
+    Page: docs/rigour/certificate.md
+    """
+    try:
+        model, task = Model.load(folder / MODEL_FILE), read(folder / TASK_FILE)
+    except MemoryError as error:
+        raise FileFormatError(f"{folder} holds arrays that ask for more memory than there is") from error
+    found, named = subject_of(model, task), certificate.subject
+    if found.model != named.model:
+        raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
+    if found.task != named.task:
+        raise TamperedError(f"{TASK_FILE} is not the {kind} that the certificate is about: its hash differs")
+    if found != named:
+        raise TamperedError(
+            f"the certificate is about {named.target} ({named.origin}) and the sizes {dict(named.sizes)}, the files "
+            f"have {found.target} ({found.origin}) and {dict(found.sizes)}"
+        )
+    try:
+        require_fit(model, task)
+    except InputError as error:
+        raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {error}") from error
+    return model, task
