@@ -281,9 +281,14 @@ def _require_columns(folder: Path | None, vocabulary: Mapping[str, int], answers
     """Refuse names of columns that are not those of the tokens which the configuration gives the columns to."""
     if folder is None or not (folder / CONFIG_FILE).is_file():
         return
-    placed = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")).get("answers")
+    try:
+        placed = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")).get("answers")
+    except (OSError, ValueError, AttributeError) as error:
+        raise FileFormatError(f"{folder / CONFIG_FILE} is no configuration: {error}") from error
     if placed is None:
         return
+    if not isinstance(placed, list) or len(placed) != len(answers):
+        raise InputError(f"{CONFIG_FILE} has the answers {placed!r}, expected a token for each of the {len(answers)}")
     for name, column in answers.items():
         if vocabulary.get(name) != placed[column]:
             raise InputError(

@@ -245,6 +245,13 @@ def test_answers_that_a_configuration_gives_to_tokens_are_those_of_the_names(exp
         certify(folder, tmp_path / "facts.csv")
 
 
+@pytest.mark.parametrize("stored", ["{", "5", '{"answers": [4]}', '{"answers": 5}'])
+def test_a_configuration_beside_the_answers_that_is_spoiled_is_named(exported, tmp_path, stored):
+    (exported / "config.json").write_text(stored)
+    with pytest.raises((FileFormatError, InputError), match=r"config\.json"):
+        read_facts(tmp_path / "facts.csv", Model.load(exported / "model.safetensors"), exported)
+
+
 def test_a_tokenizer_with_gaps_or_a_number_twice_names_no_tokens(exported, tmp_path):
     path = exported / TOKENIZER_FILE
     whole = json.loads(path.read_text())
