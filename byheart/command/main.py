@@ -83,12 +83,16 @@ def _meant(error: Exception) -> tuple[Exception, int]:
     return error, REFUTED if isinstance(error, (FileFormatError, TamperedError)) else BAD_USAGE
 
 
-def _fail(options: argparse.Namespace, error: object, code: int) -> int:
-    message = _as_options(str(error))
+def _fail(options: argparse.Namespace, error: object, code: int, **about: str) -> int:
+    fields = _error_fields(error)
     if getattr(options, "json", False):
-        sys.stdout.write(json.dumps(_error_fields(error)) + "\n")
-    sys.stderr.write(f"byheart: {message}\n")
+        sys.stdout.write(json.dumps({**about, **fields}) + "\n")
+    sys.stderr.write(f"byheart: {fields['error']}\n")
     return code
+
+
+def _worst(codes: set[int]) -> int:
+    return next(code for code in (REFUTED, BAD_USAGE, UNDECIDED, PROVED) if code in codes)
 
 
 _OPTIONS = {
@@ -628,17 +632,14 @@ def _ask(options: argparse.Namespace) -> int:
         try:
             answer = answered(line)
         except InputError as error:  # the other lines are answered all the same
-            if options.json:
-                sys.stdout.write(json.dumps({"context": line, **_error_fields(error)}) + "\n")
-            sys.stderr.write(f"byheart: {error}\n")
-            codes.add(BAD_USAGE)
+            codes.add(_fail(options, error, BAD_USAGE, context=line))
             continue
         if options.json:
             sys.stdout.write(json.dumps({"context": line, **_finite(vars(answer))}) + "\n")
         else:
             sys.stdout.write(_answer_line(line, answer) + "\n")
         codes.add(UNDECIDED if answer.token is None else PROVED)
-    return next(code for code in (BAD_USAGE, UNDECIDED, PROVED) if code in codes)
+    return _worst(codes)
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -767,7 +768,7 @@ def _check_each(options: argparse.Namespace) -> int:
     else:
         for folder in options.folder:
             sys.stdout.write(f"{folder}: {found[folder].get('headline') or found[folder]['error']}\n")
-    return next(code for code in (REFUTED, BAD_USAGE, UNDECIDED, PROVED) if code in codes)
+    return _worst(codes)
 
 
 def _checked(options: argparse.Namespace, folder: Path) -> dict[str, Any]:

@@ -19,8 +19,6 @@ from verify.progress import Progress, silent
 from verify.verdict import Verdict
 from verify.workers import Workers, completed
 
-"""Called with a claim's id, the finished share of its audit or `None`, and what was just certified."""
-
 NEEDED: dict[Judgement, frozenset[Role]] = {
     "holds": frozenset({"claim"}),
     "slip": frozenset({"constant", "reached"}),
