@@ -30,6 +30,9 @@ from verify.certificates.memorization import MemorizationCertificate, certify_me
 from verify.domains.rule_answers import CLIMBS
 from verify.progress import Progress, silent
 
+PIECES_SUFFIX = ".pieces"
+"""What is appended to the name of a folder for the file that keeps the finished pieces of a domain."""
+
 _MOST_NAMED = 100  # contexts that the figures list; the certificate names all that are held
 
 
@@ -146,13 +149,16 @@ def certify_rule(
         climbs: How many inputs may climb the ladder of arithmetics where tables do not decide them.
         config: As for `certify`.
         names: As for `certify`.
-        out: A folder to write: the weights, the rule, the certificate; nothing is written by default.
+        out: A folder to write: the weights, the rule, the certificate; nothing is written by default. Beside it, with
+            `PIECES_SUFFIX` behind its name, lies what is finished of the domain until all is: after an interrupt, or if
+            the process is killed, the same call goes on from there.
         overwrite: Replace a folder that byheart wrote.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
         The figures, as plain JSON data: ``verdict``, ``headline``, ``inputs``, ``right``, ``wrong``, ``undecided``, and
-        some inputs that are proved wrong (``wrong_inputs``) or that were left open (``open_inputs``), at most 100 each.
+        some inputs that are proved wrong (``wrong_inputs``) or that were left open (``open_inputs``), at most 100 each;
+        how many of those that are right or wrong were counted by ``earlier`` runs.
 
     Raises:
         InputError: A model of another kind, or a rule or domain that it cannot read.
@@ -179,7 +185,10 @@ def certify_rule(
         after=after,
     )
     asked = criterion or Criterion()
-    proved = certify_domain(model, task, asked, climbs=climbs, progress=progress)
+    keep = None if out is None else Path(f"{out}{PIECES_SUFFIX}")
+    if keep is not None:
+        keep.parent.mkdir(parents=True, exist_ok=True)
+    proved = certify_domain(model, task, asked, climbs=climbs, keep=keep, progress=progress)
     found = proved.answers
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
@@ -196,6 +205,7 @@ def certify_rule(
         "open_inputs": [list(each) for each in found.open_examples],
         "climbed": found.climbed,
         "interrupted": found.interrupted,
+        "earlier": found.earlier,
         "method": found.method,
     }
     if out is not None:

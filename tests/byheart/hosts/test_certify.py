@@ -340,3 +340,43 @@ def test_an_interrupt_writes_what_was_proved_and_says_so(tmp_path, capsys, monke
     assert figures["interrupted"] and 0 < figures["right"] < 8**4
     report = check_memorization(tmp_path / "out")
     assert report.checks[0].verdict.value == "PROVED" and report.verdict.value == "PROVED"
+    assert (tmp_path / "out.pieces").is_file()
+    monkeypatch.undo()
+    assert main([*words, "--overwrite", "--json"]) == 0
+    finished = json.loads(capsys.readouterr().out)
+    assert (finished["right"], finished["earlier"], finished["interrupted"]) == (8**4, figures["right"], False)
+    assert not (tmp_path / "out.pieces").exists()
+    report = check_memorization(tmp_path / "out")
+    assert report.checks[0].verdict.value == "PROVED"
+
+
+def test_an_edited_piece_makes_no_false_proof(tmp_path, capsys, monkeypatch):
+    """The worst that can be: counts of a model that is wrong, made right in the file that is kept."""
+    from byheart.hosts import certify as module
+
+    def interrupted(stage, share, detail):
+        if share is not None and share >= 0.5:
+            raise KeyboardInterrupt
+
+    model, out = max_of_four(sharpness=0.8), tmp_path / "out"
+    begun = module.certify_rule(model, "max", out=out, progress=interrupted)
+    assert begun["interrupted"] and begun["wrong"] > 0
+    records = [json.loads(line) for line in (tmp_path / "out.pieces").read_text().splitlines()]
+    for record in records:
+        record.update(right=8**3, wrong=0, examples=[])
+    (tmp_path / "out.pieces").write_text("".join(json.dumps(record) + "\n" for record in records))
+    figures = module.certify_rule(model, "max", out=out, overwrite=True)
+    honest = module.certify_rule(model, "max")
+    assert figures["verdict"] == "REFUTED" and figures["earlier"] == 0
+    assert (figures["right"], figures["wrong"]) == (honest["right"], honest["wrong"])
+
+
+def test_where_no_key_can_be_made_the_domain_is_certified_and_nothing_kept(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    shown = []
+    figures = certify_rule(
+        max_of_four(), "max", length=2, out=tmp_path / "out", progress=lambda *given: shown.append(given[2])
+    )
+    assert figures["verdict"] == "PROVED" and not (tmp_path / "out.pieces").exists()
+    assert any("nothing is kept for a later run" in detail for detail in shown)
