@@ -18,6 +18,7 @@ from constructions.errors import ByheartError, CapacityError, HypothesisError, I
 from constructions.heads.paired_heads import paired_heads_memory
 from constructions.heads.steps import steps_memory
 from constructions.memories.knots import knots_memory
+from constructions.memories.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
 from constructions.memories.rank_one_heads import rank_one_heads_memory
@@ -370,6 +371,15 @@ MEMORIES: tuple[Kind, ...] = (
         "docs/claims/theorem_1.md",
         lambda task, dtype, seed, progress: theorem_1_memory(task, dtype=dtype, seed=seed, progress=progress),
         fewest_parameters,
+    ),
+    Kind(
+        "last-token-heads",
+        "any distinct contexts of two tokens or more; labels or laws",
+        "2 d + 2 d / d_h a fact and a quarter more, d = N + S; found in nearly linear time",
+        True,
+        "docs/claims/last_token_heads.md",
+        lambda task, dtype, seed, progress: last_token_heads_memory(task, dtype=dtype, seed=seed, progress=progress),
+        fewest_parameters_by_last_tokens,
     ),
 )
 """All memories that are tried, the fastest first; one that takes more than others at least is not built."""
