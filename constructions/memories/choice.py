@@ -15,10 +15,10 @@ from constructions.bigrams.cross_heads import cross_heads_memory
 from constructions.bigrams.one_head import one_head_memory
 from constructions.bigrams.packed_words import packed_words_memory
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
+from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
 from constructions.heads.paired_heads import paired_heads_memory
 from constructions.heads.steps import steps_memory
 from constructions.memories.knots import knots_memory
-from constructions.memories.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
 from constructions.memories.rank_one_heads import rank_one_heads_memory

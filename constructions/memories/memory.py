@@ -137,7 +137,7 @@ def build_memory(
     _check(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
     clock = _Clock(progress or silent)
     with clock.stage("targets", f"{task.target} of {task.n_contexts} contexts"):
-        W_U, targets = targets_of(task, d_model, seed, clock.progress)
+        W_U, targets = _targets(task, d_model, seed, clock.progress)
     builder = _Builder(task, W_U, targets, d_head, n_heads, front_end, seed, clock)
     n_features, n_contexts = n_heads * d_head, task.n_contexts
     if n_features >= n_contexts:
@@ -596,12 +596,7 @@ class _Builder:
         return BuiltMemory(network, route, front_end.kind, attempt, solver, condition, residual, fit, seconds)
 
 
-def targets_of(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[Float64Array, Float64Array]:
-    """The unembedding `[d_model, K]`, and the residual stream `[T, r]` on the coordinates that it reads.
-
-    Page: docs/claims/full_rank_attention.md
-    """
-
+def _targets(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[Float64Array, Float64Array]:
     def report(done: int, starts: int, divergence: float) -> None:
         progress("targets", done / starts, f"best encoder of rank {d_model}: {divergence:.6g} nats")
 

@@ -190,7 +190,7 @@ def test_enclosures_contain_what_the_weights_compute_in_exact_arithmetic(kind, s
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "cancelling", "graded"])
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 2**32))
 def test_idle_heads_are_summed_without_looking_at_each(kind, seed):
     network, contexts = with_idle_heads(kind, seed)
@@ -222,16 +222,19 @@ def test_contexts_are_grouped_only_where_most_heads_are_idle(monkeypatch):
 
 @pytest.mark.parametrize("tiny", [5e-324, 2.0**-1000, 1e-30])
 def test_a_query_that_is_not_exactly_zero_is_not_idle(tiny):
+    def idle(contexts):
+        found = forward._idle_heads(dana_network(**tensors), np.array(contexts))
+        return None if found is None else found.tolist()
+
     network, _ = random_network("one-hot", 3, sizes=(2, 2, 4, 3, 2, 2, 2))
-    contexts = np.array([[0, 0], [0, 1]])
     tensors = dict(dana_tensors(network)) | {"W_E": np.eye(2, 4), "W_pos": np.zeros((2, 4)), "W_Q": np.zeros((3, 4, 2))}
-    assert forward._idle_heads(dana_network(**tensors), contexts).all()
+    assert idle([[0, 0], [0, 1]]) == [[True] * 3] * 2
     tensors["W_Q"][1, 0, 1] = tiny
-    assert forward._idle_heads(dana_network(**tensors), contexts).tolist() == [[True, False, True], [True] * 3]
+    assert idle([[0, 0], [0, 1]]) == [[True, False, True], [True] * 3]
     # After token 0 the stream is not 0 there but beyond float64: nothing is known of the query.
     tensors["W_E"][0, 2], tensors["W_pos"][1, 2], tensors["W_Q"][2, 2] = 1.7e308, 1.7e308, 1.0
-    many = np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
-    assert forward._idle_heads(dana_network(**tensors), many).tolist() == [[True, False, False], [True, True, False]]
+    assert idle([[0, 0], [0, 1], [1, 1], [1, 1]]) == [[True, False, False], [True, True, False]]
+    assert idle([[0, 0]]) is None
 
 
 @pytest.mark.slow

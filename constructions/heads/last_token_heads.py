@@ -4,16 +4,17 @@ Page: docs/claims/last_token_heads.md
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.encoders import association_memory, distribution_memory
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.features.full_rank_attention import bfloat16_rounded
 from constructions.features.minimum_norm import RightInverse, right_inverse
-from constructions.memories.memory import Progress, silent, targets_of
 from constructions.models.construction import Construction
 from constructions.models.precision import Precision, require_precision, rounded_model
 from constructions.models.shapes import dana_network
@@ -21,6 +22,7 @@ from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
+Progress = Callable[[str, float | None, str], None]
 
 _CLAIM = "The memory of last-token heads"
 _SLACK = 1.25  # features that a class takes for each of its contexts
@@ -99,13 +101,12 @@ def last_token_heads_memory(
     if task.context_length < 2:
         raise HypothesisError(_CLAIM, "contexts of two tokens or more", f"they have {task.context_length}")
     d_model, d_head = _dimensions(task, d_head)
-    show = progress or silent
-    show("targets", None, f"{task.target} of {task.n_contexts} contexts")
-    W_U, targets = targets_of(task, d_model, seed, show)
+    find = distribution_memory.targets if task.target == "laws" else association_memory.targets
+    W_U, targets = find(task, d_model, seed=seed)
     W_E = np.eye(task.vocabulary_size, d_model)
     W_pos = np.eye(task.context_length, d_model, task.vocabulary_size) / 2
     classes = _classes(task.contexts)
-    best = _drawn(task, W_E, W_pos, targets, classes, d_head, seed, show)
+    best = _drawn(task, W_E, W_pos, targets, classes, d_head, seed, progress)
     if best is None:
         raise CapacityError(_CLAIM, "features of full rank for every last token", "no draw of values and keys has them")
     W_V, solved = best
@@ -195,7 +196,7 @@ def _drawn(
     classes: dict[int, Int64Array],
     d_head: int,
     seed: int,
-    show: Progress,
+    progress: Progress | None,
 ) -> tuple[Float64Array, list[_Solved]] | None:
     """Values that all heads have, and the heads of each last token; none if no draw of the values serves all tokens."""
     for draw in range(_DRAWS):
@@ -204,7 +205,10 @@ def _drawn(
         values = W_E @ W_V, W_pos @ W_V
         solved: list[_Solved] = []
         for token, rows in classes.items():
-            show("heads", len(solved) / len(classes), f"{len(rows)} contexts that end with {task.vocabulary[token]!r}")
+            if progress is not None:
+                progress(
+                    "heads", len(solved) / len(classes), f"{len(rows)} contexts end with {task.vocabulary[token]!r}"
+                )
             right = targets[rows] - (W_E[token] + W_pos[-1])[: targets.shape[1]]
             found = _solved(task.contexts[rows], values, right, np.random.default_rng((seed, draw, token)))
             if found is None:
