@@ -248,6 +248,7 @@ def theorem_1_memory(
             seed=seed,
             progress=lambda detail: show("capacity", None, detail),
         )
+<<<<<<< HEAD
         alone = needed.heads_alone
         enough = alone.necessary if alone.sufficient is None else alone.sufficient
         if n_heads is None:
@@ -286,6 +287,22 @@ def theorem_1_memory(
         if quick or task.n_contexts > LARGEST_ELIMINATION:
             raise
         return attempt(True)  # more heads, or the error says how many suffice
+=======
+    model = rounded_model(built.model, dtype)
+    return HeadsOfTheorem1(
+        task=task,
+        model=model,
+        summary=f"{_sizes(model, task)}{_what_the_rest_is_for(needed, n_heads, enough, built, tail)}"
+        + (
+            ""
+            if built.tail is None or built.tail.complete
+            else f"; interrupted at step {built.tail.iterations} of the tail"
+        ),
+        built=built,
+        needed=needed,
+        tail=tail,
+    )
+>>>>>>> main
 
 
 def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[int, int]:
@@ -525,8 +542,9 @@ class _Builder:
         return _Drawn(attempt, front_end, inverse, right, output, residual)
 
     def with_tail(self, drawn: _Drawn) -> BuiltMemory:
-        def report(iteration: int, cross_entropy: float) -> None:
-            self.clock.progress("tail", None, f"step {iteration}: {cross_entropy:.4f} nats per token")
+        def report(step: int, most: int, cross_entropy: float) -> None:
+            detail = f"step {step} of at most {most}: {cross_entropy:.4f} nats per token"
+            self.clock.progress("tail", step / most, detail)
 
         with self.clock.stage("tail", f"{len(self.task.tail_contexts)} contexts"):
             fit = fit_tail(

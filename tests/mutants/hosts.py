@@ -122,13 +122,6 @@ MUTANTS = [
         "a tensor may belong to no block",
     ),
     Mutant(
-        "byheart/memory.py",
-        "right = bool(len(at)) and margin > 0.0 and bool(task.modes(at[:1])[0, best])",
-        "right = bool(len(at))",
-        "tests/byheart/test_memory.py",
-        "an answer that is proved wrong is called held",
-    ),
-    Mutant(
         "byheart/hosts/certify.py",
         "tensors[theirs].T if theirs in linear else tensors[theirs]",
         "tensors[theirs]",
