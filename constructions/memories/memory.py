@@ -248,7 +248,6 @@ def theorem_1_memory(
             seed=seed,
             progress=lambda detail: show("capacity", None, detail),
         )
-<<<<<<< HEAD
         alone = needed.heads_alone
         enough = alone.necessary if alone.sufficient is None else alone.sufficient
         if n_heads is None:
@@ -274,7 +273,12 @@ def theorem_1_memory(
         return HeadsOfTheorem1(
             task=task,
             model=model,
-            summary=f"{_sizes(model, task)}{_what_the_rest_is_for(needed, heads, enough, built, tail)}",
+            summary=f"{_sizes(model, task)}{_what_the_rest_is_for(needed, heads, enough, built, tail)}"
+            + (
+                ""
+                if built.tail is None or built.tail.complete
+                else f"; interrupted at step {built.tail.iterations} of the tail"
+            ),
             built=built,
             needed=needed,
             tail=tail,
@@ -287,22 +291,6 @@ def theorem_1_memory(
         if quick or task.n_contexts > LARGEST_ELIMINATION:
             raise
         return attempt(True)  # more heads, or the error says how many suffice
-=======
-    model = rounded_model(built.model, dtype)
-    return HeadsOfTheorem1(
-        task=task,
-        model=model,
-        summary=f"{_sizes(model, task)}{_what_the_rest_is_for(needed, n_heads, enough, built, tail)}"
-        + (
-            ""
-            if built.tail is None or built.tail.complete
-            else f"; interrupted at step {built.tail.iterations} of the tail"
-        ),
-        built=built,
-        needed=needed,
-        tail=tail,
-    )
->>>>>>> main
 
 
 def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[int, int]:
