@@ -531,7 +531,8 @@ def _certified(
             model,
             task,
             criterion,
-            rank=classic,
+            # All features at once are T x H d_h numbers; a memory that does not rest on their rank can do without.
+            rank=classic and (needed is not None or isinstance(task, VectorTask) or size <= _LARGEST_WITNESS),
             saturation=DELTA if isinstance(task, VectorTask) else None,
             witness=size <= _LARGEST_WITNESS,
             keep_outputs=size * model.d_vocab_out <= _KEPT_LOGITS,
