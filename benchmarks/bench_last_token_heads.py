@@ -31,10 +31,9 @@ def main() -> None:
         return
     environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"} | os.environ
     environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    print(
-        "| T | S | heads | fewest | condition | build, s | prove, s | exponent | prove with the whole text, s | peak, GiB | certificate |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    columns = "T", "S", "heads", "fewest", "condition", "build, s", "prove, s", "exponent", "with the whole text, s"
+    print("| " + " | ".join((*columns, "peak, GiB", "certificate")) + " |")
+    print("|" + "---|" * 11, flush=True)
     before: tuple[int, float] | None = None
     for facts in options.facts:
         arguments = ["--facts", str(facts), "--context", str(options.context), "--alone"]
