@@ -164,3 +164,18 @@ def argmaxes_without_byheart(to, name, folder, loader):
     assert run.returncode == 0, run.stderr
     (shown,) = (line for line in run.stdout.splitlines() if line.startswith("ARGMAX "))
     return json.loads(shown.removeprefix("ARGMAX ")), task
+
+
+def spoiled(task, count):
+    """The same contexts, where the first few labels are others."""
+    labels = (task.labels + (np.arange(task.n_contexts) < count)) % task.vocabulary_size
+    rows = [{int(label): 1} for label in labels]
+    return make_task(task.contexts, Counts.from_rows(rows), vocabulary=task.vocabulary, target="labels")
+
+
+def written_for(host_name, folder, name):
+    """The folder, with a model of the list as a host writes it."""
+    folder.mkdir()
+    host = host_named(host_name)
+    host.write(host.convert(MODELS[name]), folder, "float64")
+    return folder

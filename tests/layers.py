@@ -136,3 +136,9 @@ def truth(layer: Model, task: VectorTask) -> Truth:
 
 def _many_digits(array: np.ndarray):
     return mpmath.matrix([[mpmath.mpf(float(x)) for x in row] for row in array])
+
+
+def random_examples(examples=12, tokens=3, width=5, *, seed=0):
+    """Standard normal contexts [examples, tokens, width] and queries [examples, width]."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((examples, tokens, width)), rng.standard_normal((examples, width))

@@ -1,12 +1,9 @@
 """Which parts hold a fact: as the certificate of the model without them says."""
 
-import json
-
 import numpy as np
 import pytest
 
 from byheart import memorize
-from byheart.command.main import main
 from byheart.explanation import Ablation, Explanation, explain
 from byheart.facts import read_facts
 from byheart.job import hold
@@ -14,13 +11,9 @@ from constructions.errors import InputError
 from constructions.models.ablation import parts, without
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
+from tests.command_line import CAPITALS_AND_RIVERS as FACTS
 from verify.certificates.certificate import held_mask
 from verify.certificates.memorization import certify_memorization
-
-FACTS = {
-    ("France", "capital"): "Paris", ("France", "river"): "Seine", ("Peru", "capital"): "Lima",
-    ("Peru", "river"): "Amazon", ("Japan", "capital"): "Tokyo", ("Japan", "river"): "Shinano",
-}  # fmt: skip
 
 
 def named_by_certificates(memory, context, *, entries):
@@ -80,14 +73,3 @@ def test_what_is_no_fact_is_refused():
     vectors = VectorTask(np.ones((1, 2, 3)), np.ones((1, 3)), np.ones((1, 1)))
     with pytest.raises(InputError, match="vectors"):
         explain(memory.model, vectors, "France, capital")
-
-
-def test_the_command_says_what_the_function_says(tmp_path, capsys):
-    memory = memorize(FACTS, out=tmp_path / "facts")
-    expected = memory.explain("France, capital")
-    assert main(["explain", str(tmp_path / "facts"), "--fact", "France, capital", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == expected.summary()
-    assert main(["explain", str(tmp_path / "facts"), "--fact", "France, capital"]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith(expected.headline()) and "others" in printed
-    assert main(["explain", str(tmp_path / "facts"), "--fact", "France, mountain"]) == 2

@@ -289,12 +289,6 @@ GIVEN_NUMBERS = of(
         "> 2**63:\n        return array.astype(object)",
         "large integers are cast",
     ),
-    (
-        "array = array if all(map(_surely_held, entries.flat)) else entries",
-        "pass",
-        "large integers in lists are cast",
-    ),
-    ("    if is_masked(values):", "    if False:", "masks are dropped"),
 )
 
 SINGULAR_VALUES = of(

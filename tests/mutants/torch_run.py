@@ -347,8 +347,8 @@ MUTANTS = [
     ),
     Mutant(
         "verify/divergence/computed.py",
-        "> others) & np.isfinite(logits).all(axis=1)",
-        "> others)",
+        " > 0.0) & np.isfinite(logits).all(axis=1)",
+        " > 0.0)",
         "tests/verify/divergence/test_computed.py",
         "a context with an infinite logit is right",
     ),

@@ -15,6 +15,16 @@ from verify.forward.in_balls import logits_in_balls
 from verify.forward.rationals import exact_network_logits
 from verify.strategies import Sizes
 
+# An instance is enough, the smallest one is not asked for.
+SEARCH = settings(max_examples=5000, database=None, phases=[Phase.generate])
+
+
+def found(strategy, wanted):
+    """An instance that has what is wanted."""
+    instance = find(strategy, wanted, settings=SEARCH)
+    assert wanted(instance)
+    return instance
+
 
 @given(
     size=strategies.sizes(max_tokens=5, max_length=4, max_width=6, max_heads=2, min_heads=1),
@@ -37,11 +47,11 @@ def test_sizes_stay_within_their_limits(size, wide):
     ],
 )
 def test_degenerate_and_critical_sizes_are_found(wanted):
-    assert wanted(find(strategies.sizes(), wanted))
+    found(strategies.sizes(), wanted)
 
 
 def test_heads_wider_than_the_stream_are_found_only_where_they_are_asked_for():
-    assert find(strategies.sizes(wide_heads=True), lambda size: size.head_width > size.width)
+    found(strategies.sizes(wide_heads=True), lambda size: size.head_width > size.width)
     with pytest.raises(Exception, match="No"):
         find(strategies.sizes(), lambda size: size.head_width > size.width)
 
@@ -72,12 +82,11 @@ def is_a_square(rows):
     ],
 )
 def test_the_contexts_on_which_theorems_fail_are_found(wanted):
-    options = settings(max_examples=5000)
-    assert wanted(find(strategies.contexts(n_tokens=3, length=3), wanted, settings=options))
+    found(strategies.contexts(n_tokens=3, length=3), wanted)
 
 
 def test_all_contexts_are_found():
-    assert len(find(strategies.contexts(n_tokens=2, length=3), lambda rows: len(rows) == 8)) == 8
+    found(strategies.contexts(n_tokens=2, length=3), lambda rows: len(rows) == 8)
 
 
 @given(
@@ -100,7 +109,7 @@ def test_laws_have_full_support_and_sum_to_one(data, n_tokens, rows, smallest):
     ],
 )
 def test_adversarial_laws_are_found(wanted):
-    assert wanted(find(strategies.laws(n_tokens=3, rows=1), wanted, settings=settings(max_examples=2000)))
+    found(strategies.laws(n_tokens=3, rows=1), wanted)
 
 
 @given(data=st.data(), size=strategies.sizes())
@@ -121,7 +130,7 @@ def test_embeddings_stay_within_their_bound(data):
 
 def test_degenerate_embeddings_are_found():
     strategy = strategies.embeddings(n_tokens=3, length=2, width=2)
-    assert find(strategy, lambda pair: (pair[0][0] == pair[0][1]).all() and (pair[0][0] != 0).all())
+    found(strategy, lambda pair: (pair[0][0] == pair[0][1]).all() and (pair[0][0] != 0).all())
 
 
 @given(data=st.data(), size=strategies.sizes(min_heads=1))
@@ -148,7 +157,7 @@ def test_tasks_have_their_sizes_and_their_target(data, n_tokens, length, answers
 
 
 def test_a_task_with_a_tail_is_found():
-    assert find(strategies.tasks(n_tokens=2, length=2), lambda task: len(task.tail_contexts) > 1)
+    found(strategies.tasks(n_tokens=2, length=2), lambda task: len(task.tail_contexts) > 1)
 
 
 @pytest.mark.parametrize(
@@ -198,15 +207,12 @@ def test_models_stay_within_their_limits_and_read_their_inputs(data, rational, h
     ids=["all kinds", "queries of the task", "all positions", "scaled and shifted", "gelu-tanh", "a norm"],
 )
 def test_models_with_every_option_are_found(wanted):
-    search = settings(max_examples=2000, database=None, phases=[Phase.generate])
-    assert find(strategies.models(), wanted, settings=search)
+    found(strategies.models(), wanted)
 
 
 def test_hostile_models_with_huge_and_tiny_entries_are_found():
-    search = settings(max_examples=2000, database=None, phases=[Phase.generate])
-
     def wanted(model):
         entries = np.concatenate([tensor.ravel() for tensor in model.tensors().values()])
         return (abs(entries) > 1e20).any() and ((entries != 0) & (abs(entries) < 1e-300)).any()
 
-    assert find(strategies.models(hostile=True), wanted, settings=search)
+    found(strategies.models(hostile=True), wanted)

@@ -9,7 +9,7 @@ from byheart import certify
 from byheart.command.main import main
 from byheart.hosts import huggingface
 from byheart.hosts.certify import certify_rule, read_facts
-from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE, export, host_named
+from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE, export
 from byheart.hosts.reading import read_model
 from constructions.errors import FileFormatError, InputError
 from constructions.memories.knots import knots_memory
@@ -17,34 +17,18 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
-from constructions.tasks.task import Counts, make_task
 from tests.domains import max_of_four
-from tests.exports import MODELS, TASKS, task_of
-from verify.certificates.domain import certify_domain
+from tests.exports import MODELS, TASKS, spoiled, task_of, written_for
 from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 
 NAME = "layer normalization as in GPT-2"
 
 
-def spoiled(task, count):
-    """The same contexts, where the first few labels are others."""
-    labels = (task.labels + (np.arange(task.n_contexts) < count)) % task.vocabulary_size
-    rows = [{int(label): 1} for label in labels]
-    return make_task(task.contexts, Counts.from_rows(rows), vocabulary=task.vocabulary, target="labels")
-
-
-def written(folder, name=NAME, to="transformer-lens"):
-    folder.mkdir()
-    host = host_named(to)
-    host.write(host.convert(MODELS[name]), folder, "float64")
-    return folder
-
-
 @pytest.mark.parametrize("name", [NAME, "network of one attention", "gelu neurons"])
 def test_a_model_of_transformerlens_is_certified_and_both_readers_check_it(name, tmp_path):
     task = task_of(name)
-    figures = certify(written(tmp_path / "in", name), task, out=tmp_path / "out")
+    figures = certify(written_for("transformer-lens", tmp_path / "in", name), task, out=tmp_path / "out")
     assert (figures["verdict"], figures["held"], figures["wrong"]) == ("PROVED", task.n_contexts, 0)
     assert figures["margin_lower"] > 0
     for check in (check_memorization, check_independently):
@@ -105,31 +89,6 @@ def test_facts_are_read_from_tables_and_arrays(tmp_path):
 def test_facts_of_vectors_are_certified(tmp_path):
     figures = certify(MODELS["layer of classes"], TASKS["layer of classes"], out=tmp_path / "out")
     assert figures["verdict"] == "PROVED" and check_independently(tmp_path / "out").verdict.value == "PROVED"
-
-
-def test_the_command_exits_with_the_verdict(tmp_path, capsys):
-    folder, good, bad = written(tmp_path / "in"), tmp_path / "good.npz", tmp_path / "bad.npz"
-    task_of(NAME).save(good)
-    spoiled(task_of(NAME), 2).save(bad)
-    assert main(["certify", str(folder), "--task", str(good), "--out", str(tmp_path / "out")]) == 0
-    assert "HELD, PROVED: 20 of 20 contexts" in capsys.readouterr().out
-    assert main(["check", str(tmp_path / "out")]) == 0
-    assert main(["certify", str(folder), "--task", str(bad), "--json"]) == 1
-    shown = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (shown["held"], shown["wrong"], len(shown["wrong_contexts"])) == (18, 2, 2)
-    assert main(["certify", str(folder), "--task", str(bad), "--at-least", "18"]) == 0
-    assert main(["certify", str(tmp_path), "--task", str(good)]) == 1
-    assert main(["certify", str(folder), "--task", str(tmp_path / "x.csv")]) == 2
-
-
-def test_the_command_exports(tmp_path, capsys):
-    task_of(NAME).save(tmp_path / "task.npz")
-    words = ["certify", str(written(tmp_path / "in")), "--task", str(tmp_path / "task.npz")]
-    assert main([*words, "--out", str(tmp_path / "a")]) == 0
-    assert main(["export", str(tmp_path / "a"), "--to", "safetensors", "--dtype", "float32"]) == 0
-    assert "20 of 20 argmaxes right, proved of the weights as written" in capsys.readouterr().out
-    assert (tmp_path / "a-safetensors" / "parity.json").is_file()
-    assert main(["export", str(tmp_path / "a"), "--to", "safetensors"]) == 2
 
 
 def test_linear_maps_of_torch_are_read_as_torch_applies_them():
@@ -306,37 +265,3 @@ def test_a_rule_is_certified_on_all_inputs_and_both_readers_check_it(tmp_path, c
     assert printed.startswith(f"AS ASKED, PROVED: at least {count} of 4096 inputs") and "wrong, proved" in printed
     assert main(["check", str(tmp_path / "out"), "--independent"]) == 1
     assert "HELD IN PART, PROVED" in capsys.readouterr().out
-
-
-def test_a_rule_is_a_bad_task_where_its_options_do_not_fit(tmp_path, capsys):
-    max_of_four().save(tmp_path / "model.safetensors")
-    path = str(tmp_path / "model.safetensors")
-    for words in (["--rule", "median"], ["--rule", "max", "--tokens", "9"], ["--rule", "max", "--modulus", "3"]):
-        assert main(["certify", path, *words]) == 2
-    assert main(["certify", path, "--task", "facts.csv", "--length", "3"]) == 2
-    assert "--length is given, but no --rule" in capsys.readouterr().err
-    out = tmp_path / "out"
-    assert main(["certify", path, "--rule", "max", "--length", "2", "--out", str(out)]) == 0
-    for command in (["run", str(out)], ["ask", str(out), "0, 1"], ["export", str(out), "--to", "safetensors"]):
-        assert main(command) == 2
-        assert "holds a rule" in capsys.readouterr().err
-
-
-def test_an_interrupt_writes_what_was_proved_and_says_so(tmp_path, capsys, monkeypatch):
-    from byheart.hosts import certify as module
-
-    def interrupted(*args, **options):
-        def stop(stage, share, detail):
-            if share is not None and share >= 0.5:
-                raise KeyboardInterrupt
-
-        return certify_domain(*args, **{**options, "progress": stop})
-
-    monkeypatch.setattr(module, "certify_domain", interrupted)
-    max_of_four().save(tmp_path / "model.safetensors")
-    words = ["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--out", str(tmp_path / "out")]
-    assert main([*words, "--json"]) == 130
-    figures = json.loads(capsys.readouterr().out)
-    assert figures["interrupted"] and 0 < figures["right"] < 8**4
-    report = check_memorization(tmp_path / "out")
-    assert report.checks[0].verdict.value == "PROVED" and report.verdict.value == "PROVED"

@@ -1,0 +1,72 @@
+"""`byheart audit`: certify the verdict on every claim again."""
+
+import argparse
+import json
+import os
+import sys
+from typing import Any
+
+from byheart.terminal.exit_codes import INTERRUPTED, PROVED, REFUTED, UNDECIDED
+from byheart.terminal.options import add_worker_options, workers
+from byheart.terminal.progress import progress_lines
+from byheart.terminal.tables import Rows, print_tables
+
+HELP = "certify the verdict on every claim again"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    parser.add_argument("claim", nargs="*", metavar="ID", help="only these claims, e.g. dana.lemma-2 (default: all)")
+    parser.add_argument("--full", action="store_true", help="larger and more instances, for minutes instead of seconds")
+    add_worker_options(parser)
+    parser.add_argument("--json", action="store_true", help="a JSON list on standard output, nothing else")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    # Its matrices are small: threads of the BLAS, which is loaded now, would wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from constructions.claims import claims
+    from verify.claims.audit import audit_summaries
+
+    ids = [claim.id for claim in claims(options.claim or None)]  # an unknown id is refused before any work
+    summaries: list[dict[str, Any]] = []
+    interrupted = False
+    try:
+        with progress_lines(not options.json) as progress:
+            for summary in audit_summaries(ids, full=options.full, progress=progress, workers=workers(options)):
+                summaries.append(summary)
+    except KeyboardInterrupt:
+        interrupted = True
+    order = {id: place for place, id in enumerate(ids)}
+    summaries.sort(key=lambda summary: order.get(summary["id"], len(order)))
+    if options.json:
+        sys.stdout.write(json.dumps(summaries) + "\n")
+    else:
+        print_tables(_audit_tables(summaries))
+    if interrupted:
+        sys.stderr.write(f"byheart: interrupted after {len(summaries)} of {len(ids)} claims\n")
+        return INTERRUPTED
+    if all(summary["confirmed"] for summary in summaries):
+        return PROVED
+    refuted = any(piece["verdict"] == "REFUTED" for summary in summaries for piece in summary["evidence"])
+    return REFUTED if refuted else UNDECIDED
+
+
+def _audit_tables(summaries: list[dict[str, Any]]) -> Rows:
+    tables = []
+    for summary in summaries:
+        rows = [("printed", summary["printed"]), ("true", summary["truth"])]
+        for piece in summary["evidence"]:
+            judged = (
+                f"promised {piece['promised']}; certified {piece['certified']}, {piece['speaks_of']}; {piece['method']}"
+            )
+            rows.append((f"{piece['role']}, {piece['verdict']}", f"{piece['statement']}\n{judged}"))
+        rows += [("missing", reason) for reason in summary["missing"]]
+        word = "confirmed" if summary["confirmed"] else "NOT CONFIRMED"
+        verdict = summary["verdict"] + (", of a reconstruction" if summary["reconstructed"] else "")
+        tables.append((f"{summary['id']}: {verdict}, {word}, {summary['seconds']:.1f} s", rows))
+    confirmed = sum(summary["confirmed"] for summary in summaries)
+    seconds = sum(summary["seconds"] for summary in summaries)
+    total = [("confirmed", f"{confirmed} of {len(summaries)} verdicts"), ("seconds", f"{seconds:.1f}")]
+    return [*tables, ("Audit", total)]

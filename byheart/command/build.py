@@ -1,0 +1,52 @@
+"""`byheart build`: the weights that a claim promises, with their certificate."""
+
+import argparse
+
+from byheart.command.memorize import memorize_tables
+from byheart.terminal.argument_types import parameter, path
+from byheart.terminal.exit_codes import EXIT_CODES
+from byheart.terminal.options import add_json_option
+from byheart.terminal.progress import progress_lines
+from byheart.terminal.tables import print_summary
+
+HELP = "write the weights that a claim promises, with their certificate"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    parser.add_argument("claim", metavar="ID", help="a claim that builds weights, see `byheart claims`")
+    parser.add_argument(
+        "--param",
+        nargs="+",
+        action="extend",
+        type=parameter,
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameters of the construction",
+    )
+    parser.add_argument("--out", type=path, required=True, metavar="FOLDER", help="where to write")
+    parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    parser.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    from byheart.job import build_claim
+    from constructions.claims import claim
+    from constructions.errors import InputError
+
+    parameters = dict(options.param)
+    if len(parameters) < len(options.param):
+        raise InputError(f"--param {' '.join(name for name, _ in options.param)}: a name is given twice")
+    with progress_lines(not options.json) as progress:
+        summary = build_claim(
+            claim(options.claim),
+            out=options.out,
+            parameters=parameters,
+            overwrite=options.overwrite,
+            device=options.device,
+            progress=progress,
+        )
+    print_summary(options, summary, memorize_tables)
+    return EXIT_CODES[summary["verdict"]]

@@ -1,0 +1,82 @@
+"""`byheart capacity`: how many heads a text or a table really needs."""
+
+import argparse
+from typing import Any
+
+from byheart.terminal.exit_codes import PROVED
+from byheart.terminal.fact_options import add_size_options, add_task_options, read_the_facts
+from byheart.terminal.options import add_json_option
+from byheart.terminal.progress import progress_lines
+from byheart.terminal.tables import Rows, print_summary
+
+HELP = "how many heads a text or a table really needs"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    add_task_options(parser)
+    add_size_options(parser)
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    from byheart.job import capacity_summary
+
+    with progress_lines(not options.json) as progress:
+        progress("task", None, "")
+        task = read_the_facts(options, "labels").task
+        progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
+        summary = capacity_summary(
+            task,
+            d_model=options.dim,
+            d_head=options.head_dim,
+            n_heads=options.heads,
+            seed=options.seed,
+            progress=progress,
+        )
+    print_summary(options, summary, _capacity_tables)
+    return PROVED
+
+
+def _capacity_tables(summary: dict[str, Any]) -> Rows:
+    return [("Capacity", capacity_rows(summary))]
+
+
+def capacity_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """The count of the paper beside what is certified."""
+    lower, upper = summary["rank_lower"], summary["rank_upper"]
+    truth = f"exactly {lower}" if lower == upper else f"at least {lower}, at most {upper}"
+    fewest, count = summary["fewest_heads"], summary["rank_heads"]
+    heads = "1 head holds" if count == 1 else f"{count} heads hold"
+    return [
+        (
+            "contexts to memorize",
+            f"{summary['memorized']} of {summary['contexts']}, {summary['context_length']} tokens "
+            f"each, from {summary['vocabulary']} tokens",
+        ),
+        ("dimensions", f"d_model {summary['dim']}, d_head {summary['head_dim']}"),
+        (f"{heads}, by the paper", f"{summary['paper_rank']} contexts, min(T, H d_h + d)"),
+        (f"{heads}, certified", f"{truth} contexts"),
+        ("heads needed, by the paper", str(summary["paper_heads"])),
+        ("heads needed, certified", _heads_needed(summary["necessary_heads"], fewest)),
+        ("heads needed without changing x_S", _heads_needed(summary["necessary_heads"], summary["heads_alone"])),
+        *(
+            [
+                ("any architecture, all labels", _both(summary["any_labels"], "entries of float64")),
+                ("any architecture, all laws", _both(summary["any_laws"], "numbers that depend on the laws")),
+            ]
+            if "any_labels" in summary
+            else []
+        ),
+    ]
+
+
+def _both(bounds: list[int], what: str) -> str:
+    return f"at least {bounds[0]} {what}; {bounds[1]} suffice"
+
+
+def _heads_needed(necessary: int | None, fewest: int | None) -> str:
+    if fewest is None:
+        return "no number of heads suffices" if necessary is None else f"at least {necessary}"
+    return f"{fewest}" if necessary is None or necessary >= fewest else f"{fewest} suffice, {necessary} are necessary"

@@ -1,0 +1,138 @@
+"""`byheart certify`: which facts, or which rule, a model of somebody else's holds."""
+
+import argparse
+import sys
+from typing import Any
+
+from byheart.terminal.argument_types import bound, count, path
+from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED
+from byheart.terminal.options import add_json_option
+from byheart.terminal.progress import progress_lines
+from byheart.terminal.tables import Rows, Table, above, below, print_summary
+
+HELP = "prove which facts a model of somebody else's holds"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    parser.add_argument(
+        "model", type=path, help="a folder or file: TransformerLens, Hugging Face's GPT-2, safetensors, or of ours"
+    )
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument(
+        "--task", type=path, default=None, metavar="FILE", help="the facts: a table in CSV, or arrays in an .npz"
+    )
+    asked.add_argument(
+        "--rule",
+        default=None,
+        metavar="RULE",
+        help="instead of facts, on all inputs: max, min, first, last or sum (modulo --modulus) of their tokens",
+    )
+    parser.add_argument(
+        "--length", type=count, default=None, metavar="S", help="tokens that the rule reads (default: n_ctx)"
+    )
+    parser.add_argument(
+        "--tokens", type=count, default=None, metavar="N", help="it reads tokens below N (default: all of the model)"
+    )
+    parser.add_argument("--modulus", type=count, default=None, metavar="M", help="of a sum (default: --tokens)")
+    for name, where in (("before", "before"), ("after", "behind")):
+        what = f"tokens {where} them in all inputs"
+        parser.add_argument(f"--{name}", type=count, nargs="+", default=None, metavar="TOKEN", help=what)
+    parser.add_argument(
+        "--climbs",
+        type=count,
+        default=None,
+        metavar="K",
+        help="how many inputs may be judged one by one (default: 2^20)",
+    )
+    parser.add_argument(
+        "--config", type=path, default=None, metavar="FILE", help="what the tensors compute (default: config.json)"
+    )
+    parser.add_argument("--at-least", type=count, default=None, metavar="K", help="ask whether at least K are held")
+    parser.add_argument(
+        "--tolerance", type=bound, default=None, metavar="NATS", help="what the divergence of a held law may be"
+    )
+    parser.add_argument("--out", type=path, default=None, metavar="FOLDER", help="where to write (default: nowhere)")
+    parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    from byheart.hosts.certify import certify, certify_rule
+    from constructions.errors import InputError
+    from constructions.tasks.criterion import TOLERANCE, Criterion
+
+    tolerance = TOLERANCE if options.tolerance is None else options.tolerance
+    asked = (
+        Criterion(tolerance=tolerance)
+        if options.at_least is None
+        else Criterion.at_least(options.at_least, tolerance=tolerance)
+    )
+    of_rule = {name: getattr(options, name) for name in ("length", "tokens", "modulus", "before", "after", "climbs")}
+    given = {name: value for name, value in of_rule.items() if value is not None}
+    if given and options.rule is None:
+        raise InputError(f"--{next(iter(given))} is given, but no --rule")
+    with progress_lines(not options.json) as progress:
+        figures = (certify if options.rule is None else certify_rule)(
+            options.model,
+            options.task if options.rule is None else options.rule,
+            **given,
+            criterion=asked,
+            config=options.config,
+            out=options.out,
+            overwrite=options.overwrite,
+            progress=progress,
+        )
+    print_summary(options, figures, _certify_tables if options.rule is None else _domain_tables)
+    if figures.get("interrupted"):
+        sys.stderr.write("byheart: interrupted; what had been proved until then is stated\n")
+        return INTERRUPTED
+    return EXIT_CODES[figures["verdict"]]
+
+
+def _certify_tables(summary: dict[str, Any]) -> Rows:
+    rows = [
+        ("asked", summary["asked"]),
+        ("verdict", summary["verdict"]),
+        ("held, proved", f"{summary['held']} of {summary['facts']} facts"),
+        ("not held, proved", _places(summary["wrong"], summary["wrong_contexts"])),
+        ("undecided", _places(summary["undecided"], summary["undecided_contexts"])),
+    ]
+    for name, what in (("margin_lower", "least margin of those held"), ("guess_kl_lower", "best guess, mean KL")):
+        if summary[name] is not None:
+            rows.append((what, f">= {below(summary[name])} nats"))
+    if summary["mean_loss_upper"] is not None:
+        rows.append(("KL, mean", f"<= {above(summary['mean_loss_upper'])} nats"))
+    rows.append(("decided by", summary["decided_by"]))
+    tables: list[Table] = [("Certified, of the weights as stored", rows)]
+    if "files" in summary:
+        tables.append(("Files", list(summary["files"].items())))
+    return tables
+
+
+def _domain_tables(summary: dict[str, Any]) -> Rows:
+    rows = [
+        ("asked", summary["asked"]),
+        ("verdict", summary["verdict"]),
+        ("right, proved", f"{summary['right']} of {summary['inputs']} inputs"),
+        ("wrong, proved", _inputs(summary["wrong"], summary["wrong_inputs"])),
+        ("undecided", _inputs(summary["undecided"], summary["open_inputs"])),
+        ("decided by", f"{summary['method']}; {summary['climbed']} inputs in the ladder of arithmetics"),
+    ]
+    tables: list[Table] = [("Certified, of the weights as stored", rows)]
+    if "files" in summary:
+        tables.append(("Files", list(summary["files"].items())))
+    return tables
+
+
+def _inputs(count: int, named: list[list[int]]) -> str:
+    """How many inputs, and some of them."""
+    shown = "; ".join(" ".join(map(str, each)) for each in named[:10])
+    return str(count) + (f": {shown}{'; ...' if count > 10 else ''}" if named else "")
+
+
+def _places(count: int, places: list[int]) -> str:
+    """How many contexts, and the first of them."""
+    shown = ", ".join(map(str, places[:10]))
+    return str(count) + (f": contexts {shown}{', ...' if count > 10 else ''}" if places else "")

@@ -1,0 +1,124 @@
+"""`byheart check`: prove stored certificates again."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byheart.terminal.argument_types import bound, count, path
+from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED, worst
+from byheart.terminal.failures import error_fields, meant
+from byheart.terminal.options import add_json_option, add_worker_options, workers
+from byheart.terminal.places import require_folder
+from byheart.terminal.progress import progress_lines
+from byheart.terminal.tables import Rows, print_summary
+
+if TYPE_CHECKING:
+    from constructions.tasks.criterion import Criterion
+    from verify.certificates.certificate import CheckReport
+
+HELP = "prove a stored certificate again, from the weights and the task"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    parser.add_argument("folder", type=path, nargs="+", help="a folder that `memorize` or `build` wrote, or several")
+    parser.add_argument(
+        "--independent",
+        action="store_true",
+        help="with integers and balls alone, sharing no numerical code with the prover (slower)",
+    )
+    parser.add_argument(
+        "--at-least", type=count, default=None, metavar="K", help="ask whether at least K contexts are held"
+    )
+    parser.add_argument(
+        "--at-most", type=bound, default=None, metavar="NATS", help="ask whether the mean divergence is at most this"
+    )
+    parser.add_argument(
+        "--tolerance", type=bound, default=None, metavar="NATS", help="what the divergence of a held law may be"
+    )
+    add_worker_options(parser)
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    for folder in options.folder:
+        require_folder(folder)
+    if len(options.folder) > 1 or options.workers is not None or options.scheduler is not None:
+        return _check_each(options)
+    [folder] = options.folder
+    with progress_lines(not options.json) as progress:
+        report = _checker(options)(folder, _asked(options, folder), progress=progress)
+    print_summary(options, report.summary(), _check_tables)
+    return EXIT_CODES[report.verdict.value]
+
+
+def _check_each(options: argparse.Namespace) -> int:
+    """Check several folders; what one of them is does not keep the others from being checked."""
+    from verify.workers import completed
+
+    found: dict[Path, dict[str, Any]] = {}
+    codes: set[int] = set()
+    with progress_lines(not options.json) as progress:
+        for folder, result in completed(partial(_checked, options), options.folder, workers(options)):
+            if isinstance(result, Exception):
+                try:
+                    error, code = meant(result)
+                except Exception as unforeseen:
+                    error, code = unforeseen, UNDECIDED
+                found[folder] = error_fields(error)
+            else:
+                found[folder], code = result, EXIT_CODES[result["verdict"]]
+            codes.add(code)
+            progress(str(folder), 1.0, found[folder].get("verdict", "not checked"))
+    if options.json:
+        sys.stdout.write(json.dumps([{"folder": str(folder), **found[folder]} for folder in options.folder]) + "\n")
+    else:
+        for folder in options.folder:
+            sys.stdout.write(f"{folder}: {found[folder].get('headline') or found[folder]['error']}\n")
+    return worst(codes)
+
+
+def _checked(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    return _checker(options)(folder, _asked(options, folder)).summary()
+
+
+def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":
+    """What is asked on the command line; nothing: what the certificate asks."""
+    from constructions.errors import InputError
+    from constructions.tasks.criterion import Criterion
+    from verify.certificates.certificate import Certificate
+
+    if options.at_least is None and options.at_most is None and options.tolerance is None:
+        return None
+    if options.at_least is not None and options.at_most is not None:
+        raise InputError(f"both --at-least {options.at_least} and --at-most {options.at_most} are given, expected one")
+    tolerance = Certificate.load(folder).criterion.tolerance if options.tolerance is None else options.tolerance
+    if options.at_most is not None:
+        return Criterion.at_most(options.at_most)
+    return (
+        Criterion(tolerance=tolerance)
+        if options.at_least is None
+        else Criterion.at_least(options.at_least, tolerance=tolerance)
+    )
+
+
+def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
+    """The checker, loaded alone: the independent one shares no arithmetic with the other."""
+    if options.independent:
+        from verify.independent.checker import check_independently
+
+        return check_independently
+    from verify.certificates.memorization import check_memorization
+
+    return check_memorization
+
+
+def _check_tables(summary: dict[str, Any]) -> Rows:
+    rows = [("asked", summary["asked"]), ("by", summary["path"])]
+    rows += [(each["id"], f"{each['verdict']}: {each['reason']}") for each in summary["statements"]]
+    return [("Proved again", rows)]

@@ -1,0 +1,73 @@
+"""`byheart claims`: the claims of the literature and the verdict on each."""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from byheart.terminal.exit_codes import PROVED
+from byheart.terminal.options import add_json_option
+from byheart.terminal.places import file_of_page
+from byheart.terminal.tables import Rows, print_tables
+
+HELP = "list the claims of the literature and the verdict on each"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    parser.add_argument("claim", nargs="*", metavar="ID", help="only these, with all that is said about them")
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    from constructions.claims import claims
+
+    found = claims(options.claim or None)
+    listed = [
+        {
+            "id": claim.id,
+            "title": claim.title,
+            "verdict": claim.judgement,
+            "reconstructed": claim.reconstructed or None,
+            "source": claim.source,
+            "printed": claim.printed,
+            "truth": claim.truth,
+            "hypotheses": [hypothesis.statement for hypothesis in claim.hypotheses],
+            "parameters": dict(claim.parameters) if claim.build else None,
+            "page": claim.page,
+        }
+        for claim in found
+    ]
+    if options.json:
+        sys.stdout.write(json.dumps(listed) + "\n")
+        return PROVED
+    print_tables(_claims_tables(listed, in_full=bool(options.claim)))
+    return PROVED
+
+
+def _claims_tables(listed: list[dict[str, Any]], *, in_full: bool) -> Rows:
+    if not in_full:
+        return [("Claims", [(claim["id"], f"{claim['verdict']}: {claim['title']}") for claim in listed])]
+    return [
+        (
+            f"{claim['id']}: {claim['title']}",
+            [
+                ("source", claim["source"]),
+                ("printed", claim["printed"]),
+                ("verdict", claim["verdict"]),
+                *([("reconstructed", claim["reconstructed"])] if claim["reconstructed"] else []),
+                ("true", claim["truth"]),
+                *(("needs", hypothesis) for hypothesis in claim["hypotheses"]),
+                ("builds", _parameters(claim["parameters"])),
+                ("page", file_of_page(claim["page"])),
+            ],
+        )
+        for claim in listed
+    ]
+
+
+def _parameters(parameters: dict[str, int] | None) -> str:
+    if parameters is None:
+        return "no weights"
+    return "weights, --param " + " ".join(f"{name}={value}" for name, value in parameters.items())

@@ -1,0 +1,47 @@
+"""`byheart explain`: which heads, neurons or entries hold a fact."""
+
+import argparse
+from typing import Any
+
+from byheart.terminal.argument_types import path
+from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
+from byheart.terminal.options import add_json_option
+from byheart.terminal.places import require_folder
+from byheart.terminal.progress import progress_lines
+from byheart.terminal.tables import Rows, print_summary
+
+HELP = "which heads, neurons or entries hold a fact"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
+    parser.add_argument("--fact", required=True, metavar="CONTEXT", help="the context of the fact, as for `ask`")
+    parser.add_argument("--entries", action="store_true", help="set single entries to 0, not heads and neurons")
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    from byheart.memory import explain_folder
+
+    require_folder(options.folder)
+    with progress_lines(not options.json) as progress:
+        found = explain_folder(options.folder, options.fact, entries=options.entries, progress=progress)
+    print_summary(options, found.summary(), _explain_tables)
+    if found.fate == "lost":
+        return REFUTED
+    return UNDECIDED if found.fate == "undecided" or found.undecided else PROVED
+
+
+def _explain_tables(summary: dict[str, Any]) -> Rows:
+    lost = [each for each in summary["ablations"] if each["fate"] == "lost"]
+    answers = [
+        (each["part"], "lost" + ("" if each["token"] is None else f": the answer is then {each['token']!r}"))
+        for each in lost
+    ]
+    kept = summary["parts"] - len(lost) - len(summary["undecided"])
+    others = [("held without each of", f"{kept} others")]
+    if summary["undecided"]:
+        others.append(("undecided without", ", ".join(summary["undecided"][:10])))
+    return [("Set to 0, one at a time", [*answers, *others])]

@@ -1,0 +1,69 @@
+"""`byheart export`: write the weights for another program, load them there, and compare."""
+
+import argparse
+from typing import Any
+
+from byheart.terminal.argument_types import path
+from byheart.terminal.exit_codes import PROVED, REFUTED
+from byheart.terminal.options import add_json_option
+from byheart.terminal.places import require_folder
+from byheart.terminal.progress import progress_lines
+from byheart.terminal.tables import Rows, Table, number, print_summary
+
+HOST_CHOICES = (
+    "transformer-lens",
+    "transformer-bridge",
+    "attention-layer",
+    "huggingface",
+    "onnx",
+    "safetensors",
+)
+
+HELP = "write the weights for another program, load them there, and compare"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
+    parser.add_argument("--to", required=True, choices=HOST_CHOICES, help="the program")
+    parser.add_argument("--dtype", default="float64", choices=("float64", "float32", "bfloat16", "float16"))
+    parser.add_argument(
+        "--out", type=path, default=None, metavar="FOLDER", help="where to write (default: beside the folder)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    require_folder(options.folder)
+    from byheart.hosts.export import export
+
+    folder = options.folder.absolute()
+    out = options.out if options.out is not None else folder.with_name(f"{folder.name}-{options.to}")
+    with progress_lines(not options.json) as progress:
+        report = export(
+            folder, to=options.to, dtype=options.dtype, out=out, overwrite=options.overwrite, progress=progress
+        )
+    print_summary(options, {**report, "out": str(out)}, _export_tables)
+    return REFUTED if report["agrees"] is False else PROVED
+
+
+def _export_tables(summary: dict[str, Any]) -> Rows:
+    versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
+    facts, proved = summary["facts"], summary["proved"]
+    rows = [("host", f"{summary['host']} ({versions})"), ("type", summary["dtype"])]
+    if proved is not None:
+        rows.append(("proved of what is written", f"{proved['right']} of {facts} argmaxes right"))
+    if summary["typed"] is not None:
+        rows.append(("contexts typed and read back", f"{summary['typed']} of {facts}"))
+    tables: list[Table] = [("Written", [*rows, ("folder", summary["out"])])]
+    judged = {True: "within what rounding explains", False: "OUTSIDE OF WHAT ROUNDING EXPLAINS", None: "not judged"}
+    for name, run in summary["runs"].items():
+        off = f"{number(run['largest_difference'])}, {number(run['relative_difference'])} of the largest logit"
+        figures = [] if run["held"] is None else [("held", f"{run['held']} of {facts}")]
+        figures.append(("largest difference", f"{off}; {judged[run['agrees']]}"))
+        if run["mean_kl"] is not None:
+            figures.append(("mean KL", f"{number(run['mean_kl'])} nats"))
+        tables.append((f"Loaded: {name}", figures))
+    return tables

@@ -1,0 +1,240 @@
+"""`byheart memorize`: a text or a table in, certified weights out."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byheart.command.capacity import capacity_rows
+from byheart.command.run import torch_row
+from byheart.terminal.argument_types import bound, count, path
+from byheart.terminal.exit_codes import EXIT_CODES
+from byheart.terminal.fact_options import add_size_options, add_task_options, read_the_facts
+from byheart.terminal.failures import as_options
+from byheart.terminal.options import add_json_option
+from byheart.terminal.progress import progress_lines
+from byheart.terminal.tables import Rows, above, below, number, print_summary
+
+if TYPE_CHECKING:
+    from constructions.tasks.task import Task
+
+FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
+
+HELP = "a text or a table in, certified weights out"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    add_task_options(parser)
+    add_size_options(parser)
+    parser.add_argument(
+        "--target",
+        choices=("laws", "labels"),
+        default=None,
+        help="hold the laws of the next token (default for texts), or only the most frequent one (default for tables)",
+    )
+    parser.add_argument(
+        "--memory",
+        default=None,
+        metavar="NAME",
+        help="build this memory, see `byheart memories` (default: smallest, the one of fewest parameters that holds "
+        "the facts; theorem-1 where --dim, --head-dim, --heads, --front-end or --tail is given)",
+    )
+    parser.add_argument(
+        "--dtype",
+        choices=("float32", "float64"),
+        default=None,
+        help="round the weights to this type, and choose a memory that holds the facts when it is run in it "
+        "(default: float32; float64 where sizes are given)",
+    )
+    parser.add_argument("--attention-only", action="store_true", help="take no memory with neurons")
+    parser.add_argument("--layers", type=count, default=None, metavar="L", help="take no memory with more layers")
+    parser.add_argument(
+        "--front-end",
+        default="auto",
+        choices=FRONT_END_CHOICES,
+        help="the family of attention patterns of theorem-1 (default: auto)",
+    )
+    parser.add_argument(
+        "--tail",
+        choices=("fit", "none"),
+        default=None,
+        help="with theorem-1, fit the contexts that are not memorized, without disturbing those that are "
+        "(default: none)",
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=bound,
+        default=None,
+        metavar="NATS",
+        help="what the divergence of a held law may be (default: 0.001)",
+    )
+    parser.add_argument("--out", type=path, default=None, metavar="FOLDER", help="where to write (default: out/NAME)")
+    parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    parser.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    from byheart.job import hold
+    from constructions.files import refuse_existing
+    from constructions.tasks.criterion import TOLERANCE
+
+    out = _folder_of(options)
+    refuse_existing(out, overwrite=options.overwrite)
+    with progress_lines(not options.json) as progress:
+        progress("task", None, "")
+        given = read_the_facts(options, options.target)
+        task = given.task
+        progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
+        memory = hold(
+            task,
+            memory=options.memory,
+            dtype=options.dtype,
+            attention_only=options.attention_only,
+            layers=options.layers,
+            d_model=options.dim,
+            d_head=options.head_dim,
+            n_heads=options.heads,
+            front_end=options.front_end,
+            tail=options.tail,
+            tolerance=TOLERANCE if options.tolerance is None else options.tolerance,
+            seed=options.seed,
+            device=options.device,
+            source=given.source,
+            progress=progress,
+        )
+        memory.summary["reading"] = as_options(given.reading)
+        progress("files", None, "")
+        summary = memory.save(out, overwrite=options.overwrite)
+        progress("files", 1.0, "")
+    print_summary(options, summary, memorize_tables)
+    if not options.json:
+        sys.stdout.write(_next_steps(out, task))
+    return EXIT_CODES[summary["verdict"]]
+
+
+def _folder_of(options: argparse.Namespace) -> Path:
+    """Where to write, by default a folder named like the file."""
+    source = options.table if options.table is not None else options.source
+    return options.out if options.out is not None else Path("out") / ("topics" if source is None else source.stem)
+
+
+def _next_steps(out: Path, task: "Task") -> str:
+    from constructions.tasks.vocabulary import typed
+
+    typable = (typed(task, i) for i in range(min(64, task.n_contexts)))
+    example = next((text for text in typable if text and text.strip() == text), None)
+    asked = [] if example is None else [f"  byheart ask {out} {json.dumps(example, ensure_ascii=False)}"]
+    return "\n".join(["Next:", f"  byheart check {out}", *asked, f"  byheart run {out} --dtype float32", ""])
+
+
+def memorize_tables(summary: dict[str, Any]) -> Rows:
+    """What was built, what is certified of it and where it lies."""
+    unit = "" if summary["target"] == "values" else " nats"
+    loss = "distance from the values" if summary["target"] == "values" else "KL, memorized"
+    lower, upper = summary["text_kl"]
+    certified = [
+        ("asked", summary["asked"]),
+        ("targets", summary["origin"]),
+        ("contexts held", f"{summary['held']} of {summary['memorized']}; {summary['wrong']} proved not to be"),
+        *([("least margin", f">= {below(summary['margin_lower'])}")] if summary["margin_lower"] is not None else []),
+        (f"{loss}, mean", f"<= {above(summary['mean_loss_upper'])}{unit}"),
+        (f"{loss}, worst", f"<= {above(summary['max_loss_upper'])}{unit}"),
+        *(
+            [("KL of a guess without the context", f">= {below(summary['guess_kl_lower'])} nats")]
+            if summary["guess_kl_lower"] is not None
+            else []
+        ),
+        *_encoder_rows(summary),
+        *(
+            [
+                (
+                    "KL of the raw counts, all contexts, mean",
+                    f"in [{below(lower)}, {above(upper)}] nats; memorized are smoothed counts",
+                )
+            ]
+            if lower is not None
+            else []
+        ),
+        *([("condition of the features", f"<= {above(summary['condition'])}")] if summary["condition"] else []),
+        *(
+            [
+                (
+                    f"attention above 1 - {above(summary['saturation_delta'])}",
+                    f"at least {summary['saturated_pairs']} of {summary['pairs']} pairs of a head and a context",
+                )
+            ]
+            if summary["pairs"] is not None
+            else []
+        ),
+        ("weights", f"{_shape(summary)}, {summary['parameters']} parameters, {summary['front_end']}"),
+    ]
+    return [
+        *([("Built", [(summary["claim"], summary["built"])])] if "claim" in summary else []),
+        *(_memories_tables(summary) if "memories" in summary else []),
+        *([("Capacity, for any targets", capacity_rows(summary))] if "rank_lower" in summary else []),
+        ("Certified, of the weights as written", certified),
+        (
+            "Replica in torch",
+            [(name, torch_row(row)) for name, row in (summary["torch"] or {}).items()]
+            or [("torch", "not run here; `byheart run` does, where torch is installed")],
+        ),
+        ("Files", list(summary["files"].items())),
+        ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in summary["seconds"].items()]),
+    ]
+
+
+def _shape(summary: dict[str, Any]) -> str:
+    if "blocks" in summary:
+        return f"d_model {summary['dim']}, {', '.join(summary['blocks'])}"
+    heads = "1 head" if summary["heads"] == 1 else f"{summary['heads']} heads"
+    return f"{heads}, d_qk {summary['query_dim']}, d_head {summary['head_dim']}"
+
+
+_COLUMNS = ("", "parameters", "not 0", "facts each", "bits/fact", "margin", "holds in", "s")
+
+
+def _memories_tables(summary: dict[str, Any]) -> Rows:
+    tried = [offer for offer in summary["memories"] if "parameters" in offer]
+    refused = [(offer["memory"], offer["refused"]) for offer in summary["memories"] if "refused" in offer]
+    limit = str(summary["information_limit"])
+    what = "numbers" if summary["target"] == "laws" else summary["dtype"]
+    last = ("no fewer", limit, "", "", "", "", what, "")
+    built = [(summary["memory"], summary["built"])]
+    if summary["torch"] is not None:
+        run = summary["torch"][summary["dtype"]]
+        proved = f"of every run within the rounding bound: {run['held_proved']}, proved"
+        measured = f"holds {run['held']} of {summary['memorized']}, measured"
+        built.append((f"run in {summary['dtype']}", f"{measured}; {proved}"))
+    return [
+        ("Memories that hold the facts when they are run", [_COLUMNS, *map(_offer_row, tried), last]),
+        *([("Memories that were not taken", refused)] if refused else []),
+        ("Built", built),
+    ]
+
+
+def _offer_row(offer: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        offer["memory"],
+        str(offer["parameters"]),
+        str(offer["nonzero"]),
+        f"{offer['facts_per_parameter']:.3g}",
+        f"{offer['bits_per_fact']:.4g}",
+        "not run" if offer["least_margin"] is None else number(offer["least_margin"]),
+        offer["smallest_dtype"] or "not run",
+        f"{offer['seconds']:.1f}",
+    )
+
+
+def _encoder_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a stream of d dimensions cannot avoid; nothing for labels."""
+    if summary.get("unavoidable_kl") is None:
+        return []
+    (lower, upper), (_, reached) = summary["unavoidable_kl"], summary["encoder_kl"]
+    return [
+        ("KL, memorized, by frequency", f"<= {above(reached)} nats"),
+        (f"of it unavoidable with d = {summary['dim']}", f"in [{below(lower)}, {above(upper)}] nats"),
+    ]

@@ -1,0 +1,73 @@
+"""`byheart run`: the weights in torch, judged against the certificate."""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from byheart.terminal.argument_types import path
+from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
+from byheart.terminal.options import add_json_option
+from byheart.terminal.places import require_folder
+from byheart.terminal.tables import Rows, number, print_summary
+
+HELP = "run the weights in torch and judge the result against the certificate"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
+    parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    parser.add_argument("--dtype", default="float32", choices=("float64", "float32", "bfloat16"))
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    require_folder(options.folder)
+    from byheart.job import run_summary
+
+    if options.device != "cpu" and (missing := _missing_device(options.device)):
+        if options.json:
+            sys.stdout.write(json.dumps({"skipped": missing}) + "\n")
+        sys.stderr.write(f"byheart: skipped: {missing}\n")
+        return UNDECIDED
+    summary = run_summary(options.folder, device=options.device, dtype=options.dtype)
+    print_summary(options, summary, _run_tables)
+    if summary["within_bound"] is False:
+        return REFUTED
+    if summary["within_bound"] is None:
+        return UNDECIDED
+    return PROVED if summary["all_held"] else REFUTED
+
+
+def _missing_device(device: str) -> str:
+    """Why there is no such device; empty if there is one. A machine without a GPU has refuted nothing."""
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        return ""  # `run_summary` says so
+    from verify.replica.device import DeviceError, select_device
+
+    try:
+        select_device(device)
+    except DeviceError as error:
+        return str(error)
+    return ""
+
+
+def _run_tables(summary: dict[str, Any]) -> Rows:
+    return [(f"{summary['dtype']} on {summary['device']}", [("replica", torch_row(summary))])]
+
+
+def torch_row(row: dict[str, Any]) -> str:
+    """How a run in torch compares with what is certified."""
+    judged = {True: "within the bound", False: "OUTSIDE THE BOUND", None: "not judged"}[row["within_bound"]]
+    parts = [] if row["accuracy"] is None else [f"accuracy {number(row['accuracy'])}"]
+    for key, name in {"mean_kl": "mean KL", "max_label_error": "largest label error"}.items():
+        parts += [f"{name} {number(row[key])}"] if key in row else []
+    what = "logit" if "mean_kl" in row else "output"
+    if row.get("held") is not None:
+        every = "" if row["held_proved"] is None else f" (of every run: {row['held_proved']}, proved)"
+        parts.insert(0, f"holds {row['held']}{every}")
+    return f"{', '.join(parts)}, largest {what} error {number(row['max_output_error'])}, {judged}"

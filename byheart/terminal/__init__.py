@@ -1,0 +1,1 @@
+"""What all commands read from the line and write on the terminal."""

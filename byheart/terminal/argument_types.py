@@ -1,0 +1,54 @@
+"""What a word of the command line may be: a count, a bound, a share, a path, a parameter."""
+
+import argparse
+from fractions import Fraction
+from pathlib import Path
+
+LARGEST_COUNT = 10**9
+
+
+def count(text: str) -> int:
+    """An integer of at most `LARGEST_COUNT` in absolute value."""
+    number = int(text)
+    if abs(number) > LARGEST_COUNT:
+        raise argparse.ArgumentTypeError(f"{text} is too large, expected at most {LARGEST_COUNT}")
+    return number
+
+
+def bound(text: str) -> float:
+    """A finite number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no bound, expected a number above 0")
+    return number
+
+
+def path(text: str) -> Path:
+    """A path that is not empty."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty, expected a file or a folder")
+    return Path(text)
+
+
+def parameter(text: str) -> tuple[str, int]:
+    """NAME=INTEGER."""
+    name, separator, value = text.partition("=")
+    try:
+        if not name or not separator:
+            raise ValueError
+        return name, count(value)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no parameter, expected NAME=INTEGER") from error
+
+
+def share(text: str) -> Fraction:
+    """An exact fraction, of a decimal or of a quotient."""
+    try:
+        if len(text) > 40 or "e" in text.lower():  # a decimal exponent makes a fraction that fills the memory
+            raise ValueError
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number, expected a share in (0, 1]") from error

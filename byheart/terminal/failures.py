@@ -1,0 +1,59 @@
+"""Errors in one sentence, in words of the command line."""
+
+import argparse
+import json
+import re
+import sys
+from typing import Any
+
+from byheart.terminal.exit_codes import BAD_USAGE, REFUTED
+
+
+def meant(error: Exception) -> tuple[Exception, int]:
+    """What is said of an error and the exit code; raised again if nobody meant it to be raised."""
+    from constructions.errors import ByheartError, FileFormatError, TamperedError
+
+    if isinstance(error, MemoryError):
+        return MemoryError("out of memory; memorize fewer facts or use fewer heads"), BAD_USAGE
+    if not isinstance(error, (ByheartError, OSError, OverflowError)):
+        raise error
+    return error, REFUTED if isinstance(error, (FileFormatError, TamperedError)) else BAD_USAGE
+
+
+def fail(options: argparse.Namespace, error: object, code: int, **about: str) -> int:
+    """Say what went wrong on standard error, as JSON too where it was asked for; the exit code."""
+    fields = error_fields(error)
+    if getattr(options, "json", False):
+        sys.stdout.write(json.dumps({**about, **fields}) + "\n")
+    sys.stderr.write(f"byheart: {fields['error']}\n")
+    return code
+
+
+_OPTIONS = {
+    "d_model": "dim",
+    "d_head": "head-dim",
+    "n_heads": "heads",
+    "facts_at_most": "facts",
+    **{name: name.replace("_", "-") for name in (
+        "facts", "mass", "context", "vocabulary", "unit", "delimiter", "header", "weights", "seed", "front_end",
+        "tail", "dtype", "layers", "device", "overwrite", "attention_only",
+    )},
+}  # fmt: skip
+"""The options of the command line by the arguments that they become."""
+
+_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})( = |=)(True|False)?")
+
+
+def as_options(message: str) -> str:
+    """A message that speaks of arguments, `heads = 3` or `header=True`, in words of the command line."""
+
+    def option(found: "re.Match[str]") -> str:
+        name, value = _OPTIONS[found[1]], found[3]
+        return f"--no-{name}" if value == "False" else f"--{name}" if value else f"--{name} "
+
+    return _ARGUMENT.sub(option, message)
+
+
+def error_fields(error: object) -> dict[str, Any]:
+    """An error as fields of JSON."""
+    return {"error": as_options(str(error)), "kind": type(error).__name__}

@@ -1,0 +1,23 @@
+"""Folders and pages that a command reads or names."""
+
+from pathlib import Path
+
+
+def require_folder(folder: Path) -> None:
+    """Refuse what is no folder of ours."""
+    from constructions.errors import InputError
+
+    if not any((folder / name).is_file() for name in ("certificate.json", "model.safetensors")):
+        kind = "holds no certificate.json" if folder.is_dir() else "is not a folder"
+        raise InputError(f"folder: {folder} {kind}, expected one that `byheart memorize` wrote")
+
+
+def file_of_page(page: str) -> str:
+    """Where a page of the documentation is: inside this package in a wheel, beside it in a clone."""
+    if "://" in page:
+        return page
+    package = Path(__file__).parents[1]
+    for file in (package / page, package.parent / page):
+        if file.is_file():
+            return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
+    return f"{page}, of the source"

@@ -1,0 +1,38 @@
+"""A line per stage of the work on standard error."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress_lines(enabled: bool) -> Iterator[Callable[[str, float | None, str], None]]:
+    """A line per stage on standard error, with a bar where the stage can tell how far it is."""
+    from byheart.job import silent
+
+    if not enabled:
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:<12}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[detail]}", style="dim"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        lines: dict[str, TaskID] = {}
+
+        def show(stage: str, share: float | None, detail: str) -> None:
+            if stage not in lines:
+                for line in lines.values():
+                    bars.update(line, total=1.0, completed=1.0)
+                lines[stage] = bars.add_task(stage, total=None, detail="")
+            total = None if share is None else 1.0
+            bars.update(lines[stage], total=total, completed=share or 0.0, detail=detail)
+
+        yield show
+        for line in lines.values():
+            bars.update(line, total=1.0, completed=1.0)

@@ -1,0 +1,64 @@
+"""What a command prints: one JSON object, or tables whose bounds are rounded outwards."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from verify.arithmetic.decimals import decimal_above, decimal_below
+
+Table = tuple[str, Sequence[tuple[str, ...]]]
+"""A title and rows of (what, value), or longer ones after the names of their columns."""
+
+Rows = Sequence[Table]
+
+
+def print_summary(
+    options: argparse.Namespace, summary: dict[str, Any], tables: Callable[[dict[str, Any]], Rows]
+) -> None:
+    """Print one JSON object, or the headline and the tables."""
+    if options.json:
+        sys.stdout.write(json.dumps(summary) + "\n")
+        return
+    if "headline" in summary:
+        reading = f"Read as {summary['reading']}.\n" if "reading" in summary else ""
+        sys.stdout.write(f"{summary['headline']}\n{reading}\n")
+    print_tables(tables(summary))
+
+
+def print_tables(tables: Rows) -> None:
+    """Print tables for a person."""
+    from rich import box
+    from rich import table as rich_table
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for title, rows in tables:
+        table = rich_table.Table(
+            title=title, title_justify="left", title_style="bold", show_header=False, box=box.SIMPLE
+        )
+        if rows and len(rows[0]) > 2:  # all of its columns fit into 80 characters
+            table.box, table.padding = None, (0, 1, 0, 0)
+        table.add_column(style="dim")
+        for _ in rows[0][1:] if rows else [""]:
+            table.add_column(overflow="fold")
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
+
+
+def below(value: float | None) -> str:
+    """A decimal at most the value."""
+    return "unknown" if value is None else decimal_below(value)
+
+
+def above(value: float | None) -> str:
+    """A decimal at least the value."""
+    return "unknown" if value is None else decimal_above(value)
+
+
+def number(value: float | None) -> str:
+    """Four digits of a value that proves nothing."""
+    return "unknown" if value is None else f"{value:.4g}"

@@ -1,0 +1,37 @@
+"""`byheart ask`: type a context, read the fact."""
+
+import io
+import json
+
+from byheart.command.main import main
+from tests.command_line import FACTS, written
+
+
+def test_a_context_that_is_typed_is_answered(tmp_path, capsys, monkeypatch):
+    table = written(tmp_path / "facts.csv", FACTS)
+    assert main(["memorize", table, "--out", str(tmp_path / "out"), "--json"]) == 0
+    capsys.readouterr()
+    assert main(["ask", str(tmp_path / "out"), "France, river", "Peru,river"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "'Seine'" in first and first.endswith("(held)") and second.endswith("(not one of the facts)")
+    monkeypatch.setattr("sys.stdin", io.StringIO("Peru, capital\n"))
+    assert main(["ask", str(tmp_path / "out"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["token"] == "Lima"
+    assert main(["ask", str(tmp_path / "out"), "Frence, river", "France, river"]) == 2
+    printed = capsys.readouterr()
+    assert "did you mean 'France'" in printed.err and "'Seine'" in printed.out
+    assert main(["ask", str(tmp_path / "out"), "Frence, river", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["kind"] == "InputError"
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    assert main(["ask", str(tmp_path / "out")]) == 2
+    assert "no context is given" in capsys.readouterr().err
+
+
+def test_what_a_text_has_no_token_for_is_said_to_be_read_as_other(tmp_path, capsys):
+    text = written(tmp_path / "novel.txt", b"abcabcabcabd")
+    options = ["--vocabulary", "3", "--context", "2", "--target", "labels", "--out", str(tmp_path / "out")]
+    assert main(["memorize", text, *options]) == 0
+    capsys.readouterr()
+    main(["ask", str(tmp_path / "out"), "a?", "ab"])
+    first, second = capsys.readouterr().out.splitlines()
+    assert "read as 'a' '<other>'" in first and "read as" not in second

@@ -1,0 +1,87 @@
+"""`byheart build`: the weights that a claim promises, with their certificate."""
+
+import json
+
+import pytest
+
+from byheart.command.main import main
+from constructions.claims import claim
+from constructions.claims.claim import Claim
+from constructions.models.construction import Construction
+from tests.layers import memory_layer, random_layer_task
+
+
+def test_build_writes_a_folder_that_check_proves_again(tmp_path, capsys):
+    out = str(tmp_path / "built")
+    assert main(["build", "dana.lemma-3", "--out", out, "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["claim"] == "dana.lemma-3" and summary["verdict"] == "PROVED"
+    assert summary["construction"] == dict(claim("dana.lemma-3").parameters)
+    assert main(["check", out]) == 0
+    assert main(["build", "dana.lemma-3", "--out", out]) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["dana.lemma-3", "--param", "wrong=1"], "dana.lemma-3 has no parameter 'wrong', expected"),
+        (["dana.lemma-3", "--param", "seed=1", "--param", "seed=2"], "a name is given twice"),
+        (["dana.lemma-0"], "no claim 'dana.lemma-0'"),
+    ],
+)
+def test_build_refuses_what_the_claim_does_not_know(arguments, message, tmp_path, capsys):
+    assert main(["build", *arguments, "--out", str(tmp_path / "out")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def layer_claim(kind="regression"):
+    def build():
+        task = random_layer_task(examples=5, tokens=4, d_model=4, kind=kind)
+        return Construction(task, memory_layer(task, heads=3), "random heads")
+
+    return Claim("x.model", "A layer", "Source", "", "holds", "", "docs/layer.md", build=build)
+
+
+@pytest.fixture
+def layer_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("constructions.claims.claim", lambda id: layer_claim())
+    assert main(["build", "x.model", "--out", str(tmp_path / "layer")]) == 0
+    shown = capsys.readouterr().out
+    for phrase in ("random heads", "HELD, PROVED: 5 of 5", "distance", "15 pairs", "float32", "model.safetensors"):
+        assert phrase in shown
+    return tmp_path / "layer"
+
+
+def test_a_layer_is_built_checked_and_run_like_a_network(layer_folder, capsys):
+    assert main(["check", str(layer_folder), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert [check["id"] for check in summary["statements"]] == ["answers", "feature-rank", "saturation"]
+    assert main(["check", str(layer_folder), "--independent"]) == 0
+    assert "integers and balls" in capsys.readouterr().out
+    assert main(["run", str(layer_folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["within_bound"] is True
+    assert main(["run", str(layer_folder), "--dtype", "bfloat16"]) == 3
+    assert "not judged" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_layer_of_classes_shows_its_margin_and_its_accuracy(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("constructions.claims.claim", lambda id: layer_claim("classification"))
+    assert main(["build", "x.model", "--out", str(tmp_path / "layer")]) == 0
+    shown = capsys.readouterr().out
+    assert "least margin" in shown and "accuracy 1," in shown
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "task.npz", "certificate.json", "witness.npz"])
+@pytest.mark.parametrize("damage", ["truncated", "missing"])
+def test_check_exits_1_on_a_damaged_layer(layer_folder, capsys, name, damage):
+    path = layer_folder / name
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "truncated":
+        path.write_bytes(data[:-9])
+    for options in ([], ["--independent"]):
+        assert main(["check", str(layer_folder), *options]) == 1
+    error = capsys.readouterr().err
+    assert error.count("byheart: ") == 2 and "Traceback" not in error

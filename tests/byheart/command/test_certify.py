@@ -1,0 +1,64 @@
+"""`byheart certify`: which facts, or which rule, a model of somebody else's holds."""
+
+import json
+
+from byheart.command.main import main
+from tests.domains import max_of_four
+from tests.exports import spoiled, task_of, written_for
+from verify.certificates.domain import certify_domain
+from verify.certificates.memorization import check_memorization
+
+NAME = "layer normalization as in GPT-2"
+
+
+def test_the_command_exits_with_the_verdict(tmp_path, capsys):
+    folder, good, bad = (
+        written_for("transformer-lens", tmp_path / "in", NAME),
+        tmp_path / "good.npz",
+        tmp_path / "bad.npz",
+    )
+    task_of(NAME).save(good)
+    spoiled(task_of(NAME), 2).save(bad)
+    assert main(["certify", str(folder), "--task", str(good), "--out", str(tmp_path / "out")]) == 0
+    assert "HELD, PROVED: 20 of 20 contexts" in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "out")]) == 0
+    assert main(["certify", str(folder), "--task", str(bad), "--json"]) == 1
+    shown = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (shown["held"], shown["wrong"], len(shown["wrong_contexts"])) == (18, 2, 2)
+    assert main(["certify", str(folder), "--task", str(bad), "--at-least", "18"]) == 0
+    assert main(["certify", str(tmp_path), "--task", str(good)]) == 1
+    assert main(["certify", str(folder), "--task", str(tmp_path / "x.csv")]) == 2
+
+
+def test_a_rule_is_a_bad_task_where_its_options_do_not_fit(tmp_path, capsys):
+    max_of_four().save(tmp_path / "model.safetensors")
+    path = str(tmp_path / "model.safetensors")
+    for words in (["--rule", "median"], ["--rule", "max", "--tokens", "9"], ["--rule", "max", "--modulus", "3"]):
+        assert main(["certify", path, *words]) == 2
+    assert main(["certify", path, "--task", "facts.csv", "--length", "3"]) == 2
+    assert "--length is given, but no --rule" in capsys.readouterr().err
+    out = tmp_path / "out"
+    assert main(["certify", path, "--rule", "max", "--length", "2", "--out", str(out)]) == 0
+    for command in (["run", str(out)], ["ask", str(out), "0, 1"], ["export", str(out), "--to", "safetensors"]):
+        assert main(command) == 2
+        assert "holds a rule" in capsys.readouterr().err
+
+
+def test_an_interrupt_writes_what_was_proved_and_says_so(tmp_path, capsys, monkeypatch):
+    from byheart.hosts import certify as module
+
+    def interrupted(*args, **options):
+        def stop(stage, share, detail):
+            if share is not None and share >= 0.5:
+                raise KeyboardInterrupt
+
+        return certify_domain(*args, **{**options, "progress": stop})
+
+    monkeypatch.setattr(module, "certify_domain", interrupted)
+    max_of_four().save(tmp_path / "model.safetensors")
+    words = ["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--out", str(tmp_path / "out")]
+    assert main([*words, "--json"]) == 130
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["interrupted"] and 0 < figures["right"] < 8**4
+    report = check_memorization(tmp_path / "out")
+    assert report.checks[0].verdict.value == "PROVED" and report.verdict.value == "PROVED"

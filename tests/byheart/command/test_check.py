@@ -1,0 +1,113 @@
+"""`byheart check`: prove stored certificates again."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from byheart.command.main import main
+from constructions.models.model import Model
+from constructions.tasks.task import Task
+from tests.command_line import copy
+from tests.memories import changed, write_memory
+
+
+def test_check_proves_the_folder_again(folder, capsys):
+    assert main(["check", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "PROVED"
+    assert main(["check", str(folder), "--independent"]) == 0
+    assert "feature-rank" in capsys.readouterr().out
+
+
+def test_the_first_line_is_the_answer(folder, capsys):
+    for command in (["check"], ["check", "--independent"], ["run"]):
+        assert main([command[0], str(folder), *command[1:]]) == 0
+        assert capsys.readouterr().out.startswith("HELD")
+
+
+def spoiled(folder, target, scale):
+    """The folder with its unembedding scaled and an honest certificate of that."""
+    target.mkdir()
+    network, task = Model.load(folder / "model.safetensors"), Task.load(folder / "task.npz")
+    write_memory(target, changed(network, W_U=scale * network.W_U), task)
+    return target
+
+
+def test_weights_that_memorize_nothing_are_not_held_and_exit_with_1(folder, tmp_path, capsys):
+    faint = spoiled(folder, tmp_path / "faint", 0.01)
+    for command in (["check"], ["check", "--independent"], ["run"]):
+        assert main([command[0], str(faint), *command[1:]]) == 1
+        assert capsys.readouterr().out.startswith("NOT HELD")
+
+
+def test_questions_about_a_part_and_about_the_mean_have_their_exit_codes(folder, tmp_path, capsys):
+    faint = spoiled(folder, tmp_path / "faint", 0.01)
+    for independent in ([], ["--independent"]):
+        capsys.readouterr()
+        assert main(["check", str(folder), "--at-least", "40", *independent]) == 0
+        assert capsys.readouterr().out.startswith("AS ASKED, PROVED")
+        assert main(["check", str(faint), "--at-least", "40", *independent]) == 1
+        assert main(["check", str(faint), "--at-most", "9", *independent]) == 0
+        assert main(["check", str(faint), "--at-most", "0.01", *independent]) == 1
+        assert main(["check", str(faint), "--tolerance", "9", *independent]) in (0, 1)
+    assert main(["check", str(folder), "--at-most", "1", "--at-least", "1"]) == 2
+    with pytest.raises(SystemExit):
+        main(["check", str(folder), "--at-most", "nan"])
+
+
+@pytest.mark.parametrize("command", [["check"], ["check", "--independent"], ["run"]])
+def test_a_folder_with_a_foreign_file_is_refused(folder, tmp_path, capsys, command):
+    copied = copy(folder, tmp_path / "copy")
+    (copied / "layer.safetensors").write_bytes(b"")
+    assert main([command[0], str(copied), *command[1:]]) == 1
+    assert "layer.safetensors" in capsys.readouterr().err
+
+
+def test_check_needs_no_torch(folder):
+    script = (
+        "import sys; sys.modules['torch'] = None; from byheart.command.main import main; "
+        f"code = main(['check', {str(folder)!r}]); sys.exit(code)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=120).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "task.npz", "certificate.json", "witness.npz"])
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "missing"])
+def test_check_exits_1_on_a_damaged_file(folder, tmp_path, capsys, name, damage):
+    copied = copy(folder, tmp_path / "copy")
+    data = bytearray((copied / name).read_bytes())
+    if damage == "truncated":
+        (copied / name).write_bytes(data[: len(data) // 2])
+    elif damage == "flipped":
+        data[len(data) * 2 // 3] ^= 4
+        (copied / name).write_bytes(data)
+    else:
+        (copied / name).unlink()
+    assert main(["check", str(copied)]) == 1
+    error = capsys.readouterr().err
+    assert name in error and error.count("byheart:") == 1
+
+
+def test_check_exits_2_without_a_folder(tmp_path, capsys):
+    assert main(["check", str(tmp_path / "nothing")]) == 2
+    assert "nothing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("at_a_time", [[], ["--workers", "2"]])
+def test_several_folders_are_checked_whatever_one_of_them_is(at_a_time, tmp_path, capsys):
+    good, forged, torn = (tmp_path / name for name in ("good", "forged", "torn"))
+    main(["build", "dana.lemma-3", "--out", str(good), "--json"])
+    for folder in (forged, torn):
+        shutil.copytree(good, folder)
+    (forged / "task.npz").write_bytes((good / "task.npz").read_bytes() + b" ")
+    (torn / "certificate.json").unlink()
+    capsys.readouterr()
+    folders = [str(good), str(forged), str(torn)]
+    assert main(["check", *folders, "--json", *at_a_time]) == 1
+    held, other, lost = json.loads(capsys.readouterr().out)
+    assert [each["folder"] for each in (held, other, lost)] == folders
+    assert held["verdict"] == "PROVED" and other["kind"] == "FileFormatError" and "error" in lost
+    assert main(["check", str(good), str(good), *at_a_time]) == 0
+    assert capsys.readouterr().out.startswith(f"{good}: HELD, PROVED")

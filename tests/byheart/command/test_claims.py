@@ -1,0 +1,31 @@
+"""`byheart claims`: the claims of the literature and the verdict on each."""
+
+import json
+
+import pytest
+
+from byheart.command.main import main
+from constructions.claims import REGISTER
+from verify.claims.audit import NEEDED
+
+
+def test_claims_are_listed_with_their_verdicts(capsys):
+    assert main(["claims", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [claim["id"] for claim in listed] == list(REGISTER)
+    assert {claim["verdict"] for claim in listed} <= set(NEEDED)
+    assert main(["claims"]) == 0
+    assert "dana.lemma-2" in capsys.readouterr().out
+
+
+def test_a_claim_is_shown_in_full(capsys):
+    assert main(["claims", "dana.lemma-2"]) == 0
+    printed = capsys.readouterr().out
+    for phrase in ("printed", "verdict", "false", "true", "docs/claims/closed_forms.md", "--param"):
+        assert phrase in printed
+
+
+@pytest.mark.parametrize("command", ["claims", "audit"])
+def test_an_unknown_claim_is_refused_before_any_work(command, capsys):
+    assert main([command, "dana.lemma-2", "dana.lemma-99"]) == 2
+    assert "no claim 'dana.lemma-99'; did you mean 'dana.lemma-" in capsys.readouterr().err

@@ -1,0 +1,21 @@
+"""`byheart export`: write the weights for another program, load them there, and compare."""
+
+from byheart.command.main import main
+from tests.exports import task_of, written_for
+
+NAME = "layer normalization as in GPT-2"
+
+
+def test_the_command_exports(tmp_path, capsys):
+    task_of(NAME).save(tmp_path / "task.npz")
+    words = [
+        "certify",
+        str(written_for("transformer-lens", tmp_path / "in", NAME)),
+        "--task",
+        str(tmp_path / "task.npz"),
+    ]
+    assert main([*words, "--out", str(tmp_path / "a")]) == 0
+    assert main(["export", str(tmp_path / "a"), "--to", "safetensors", "--dtype", "float32"]) == 0
+    assert "20 of 20 argmaxes right, proved of the weights as written" in capsys.readouterr().out
+    assert (tmp_path / "a-safetensors" / "parity.json").is_file()
+    assert main(["export", str(tmp_path / "a"), "--to", "safetensors"]) == 2

@@ -1,0 +1,27 @@
+"""Folders and pages that a command reads or names."""
+
+from pathlib import Path
+
+import pytest
+
+from byheart.terminal.places import file_of_page, require_folder
+from constructions.errors import InputError
+
+
+def test_what_holds_no_weights_and_no_certificate_is_refused(tmp_path):
+    with pytest.raises(InputError, match="nothing is not a folder, expected one that `byheart memorize` wrote"):
+        require_folder(tmp_path / "nothing")
+    with pytest.raises(InputError, match=r"holds no certificate\.json"):
+        require_folder(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    require_folder(tmp_path)
+
+
+def test_a_page_is_named_where_it_lies(tmp_path, monkeypatch):
+    root = Path(__file__).parents[3]
+    monkeypatch.chdir(root)
+    assert file_of_page("docs/audit.md") == "docs/audit.md"
+    monkeypatch.chdir(tmp_path)
+    assert file_of_page("docs/audit.md") == str(root / "docs/audit.md")
+    assert file_of_page("docs/nothing.md") == "docs/nothing.md, of the source"
+    assert file_of_page("https://example.org/a.md") == "https://example.org/a.md"
