@@ -153,7 +153,8 @@ def _forward(network: Model, context: list[int]) -> tuple[list, list, list]:
     for head in range(network.n_heads):
         scores = (x * exact(network.W_K[head])) * (last * exact(network.W_Q[head])).T
         top = max(scores)
-        powers = [mpmath.exp(score - top) for score in scores]
+        # A weight below 2**(-90 precisions) is below every rounding here, whatever the others multiply it with.
+        powers = [mpmath.exp(score - top) if score - top > -64 * mpmath.mp.prec else mpmath.mpf(0) for score in scores]
         weights = mpmath.matrix([[power / mpmath.fsum(powers) for power in powers]])
         output = weights * x * exact(network.W_V[head])
         features += list(output)
