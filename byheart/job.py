@@ -452,8 +452,9 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
 
 
 def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask) -> str:
-    """What the run showed, in one line."""
-    word = "HELD" if summary["all_held"] else "NOT HELD"
+    """What the run showed, in one line, whose first words say what the exit code says."""
+    held = "HELD" if summary["all_held"] else "NOT HELD"
+    word = {True: held, False: "OUTSIDE THE PROVED BOUNDS", None: "NOT JUDGED"}[summary["within_bound"]]
     size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
     parts = [f"{summary['dtype']} on {summary['device']}, measured"]
     if summary["accuracy"] is not None:
@@ -462,8 +463,9 @@ def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask) -> str:
         parts.append(f"{size} contexts, largest distance from a value {summary['max_label_error']}")
     if not isinstance(task, VectorTask):
         parts.append(f"worst KL {summary['max_kl']} nats")
-    judged = {True: "within the proved bounds", False: "OUTSIDE THE PROVED BOUNDS", None: "not judged"}
-    return f"{word}: {'; '.join(parts)}; {judged[summary['within_bound']]}"
+    if summary["within_bound"]:
+        parts.append("within the proved bounds")
+    return f"{word}: {'; '.join(parts)}"
 
 
 @dataclass(frozen=True)
@@ -529,7 +531,8 @@ def _certified(
             model,
             task,
             criterion,
-            rank=classic,
+            # All features at once are T x H d_h numbers; a memory that does not rest on their rank can do without.
+            rank=classic and (needed is not None or isinstance(task, VectorTask) or size <= _LARGEST_WITNESS),
             saturation=DELTA if isinstance(task, VectorTask) else None,
             witness=size <= _LARGEST_WITNESS,
             keep_outputs=size * model.d_vocab_out <= _KEPT_LOGITS,

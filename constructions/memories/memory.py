@@ -268,7 +268,12 @@ def theorem_1_memory(
     return HeadsOfTheorem1(
         task=task,
         model=model,
-        summary=f"{_sizes(model, task)}{_what_the_rest_is_for(needed, n_heads, enough, built, tail)}",
+        summary=f"{_sizes(model, task)}{_what_the_rest_is_for(needed, n_heads, enough, built, tail)}"
+        + (
+            ""
+            if built.tail is None or built.tail.complete
+            else f"; interrupted at step {built.tail.iterations} of the tail"
+        ),
         built=built,
         needed=needed,
         tail=tail,
@@ -512,8 +517,9 @@ class _Builder:
         return _Drawn(attempt, front_end, inverse, right, output, residual)
 
     def with_tail(self, drawn: _Drawn) -> BuiltMemory:
-        def report(iteration: int, cross_entropy: float) -> None:
-            self.clock.progress("tail", None, f"step {iteration}: {cross_entropy:.4f} nats per token")
+        def report(step: int, most: int, cross_entropy: float) -> None:
+            detail = f"step {step} of at most {most}: {cross_entropy:.4f} nats per token"
+            self.clock.progress("tail", step / most, detail)
 
         with self.clock.stage("tail", f"{len(self.task.tail_contexts)} contexts"):
             fit = fit_tail(

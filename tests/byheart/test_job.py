@@ -212,7 +212,7 @@ def facts_of_three_columns() -> Task:
     return table_task("\n".join(rows) + "\n", target="labels")
 
 
-ONE_ATTENTION = ("newton", "one-head", "block-heads", "cross-heads", "rank-one-heads", "theorem-1")
+ONE_ATTENTION = ("newton", "one-head", "block-heads", "cross-heads", "rank-one-heads", "theorem-1", "last-token-heads")
 
 
 @pytest.mark.parametrize("memory", ["knots", "packed-words", "steps", *ONE_ATTENTION])

@@ -540,4 +540,15 @@ MUTANTS = [
         "if True:",
         "control characters are written as they are",
     ),
+    run("_surely_held(midpoint, up(limits), rows)", "_surely_held(midpoint, 0.0 * limits, rows)", "what runs is exact"),
+    run("self.task.modes(rows)) > 0.0", "self.task.modes(rows)) > -1.0", "what may lose is proved to win"),
+    run("labels[rows])) + limits)", "labels[rows])))", "values that may be missed are proved to be met"),
+    run("            held &= (quadratic", "            _ = (quadratic", "the divergence of laws is not looked at"),
+    run(
+        "quadratic_divergence_bound(reachable, laws)",
+        "quadratic_divergence_bound(Enclosure(midpoint), laws)",
+        "the divergence is that of the midpoints",
+    ),
+    run("divergence(reachable, laws).upper()", "divergence(reachable, laws).lower()", "the least divergence is enough"),
+    run("held_proved=None if self.rounding is None else self", "held_proved=self", "no bound proves that none is held"),
 ]

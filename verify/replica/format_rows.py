@@ -7,8 +7,9 @@ Page: docs/run.md
 """
 
 from constructions.models.blocks import Activation
+from verify.arithmetic.activations import ACTIVATION_UNITS
 from verify.arithmetic.rounding import UNIT, Floats
-from verify.forward.rows import ACTIVATION_UNITS, Elsewhere, InFloat64, growth
+from verify.forward.rows import Elsewhere, InFloat64, growth
 from verify.replica.formats import ERF_ULPS, FloatFormat
 
 

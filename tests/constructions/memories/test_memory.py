@@ -284,9 +284,22 @@ def test_stages_are_reported_and_timed():
         progress=lambda *values: seen.append(values),
     )
     assert [stage for stage, _, _ in seen if stage != "tail"] == ["targets", "features", "solve", "solve"]
-    assert any(detail.startswith("step 1: ") for stage, _, detail in seen if stage == "tail")
+    assert any(detail.startswith("step 1 of at most 50: ") for stage, _, detail in seen if stage == "tail")
     assert set(built.seconds) == {"targets", "features", "solve", "tail"}
     assert all(seconds >= 0 for seconds in built.seconds.values())
+
+
+def test_an_interrupt_of_the_tail_keeps_what_there_is_and_says_so():
+    def interrupted(stage, share, detail):
+        if stage == "tail" and share is not None and share >= 2 / 50:
+            raise KeyboardInterrupt
+
+    task = text_task(default_text()[:3000], context=2, vocabulary=6, facts=12, target="laws")
+    part = theorem_1_memory(task, tail="fit", progress=interrupted)
+    whole = theorem_1_memory(task, tail="fit")
+    assert part.built.tail.iterations == 2 and not part.built.tail.complete
+    assert part.summary.endswith("; interrupted at step 2 of the tail") and "interrupted" not in whole.summary
+    assert part.built.residual < 1e-9
 
 
 def test_an_interrupt_is_not_swallowed():
