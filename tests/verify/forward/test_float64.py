@@ -2,6 +2,7 @@
 
 import tracemalloc
 import warnings
+from fractions import Fraction
 from itertools import pairwise, product
 
 import flint
@@ -218,6 +219,22 @@ def test_contexts_are_grouped_only_where_most_heads_are_idle(monkeypatch):
     )
     assert (np.abs(grouped.midpoint - dense.midpoint) <= grouped.radius + dense.radius).all()
     assert grouped.radius.max() < 1e-12
+
+
+def test_idle_heads_that_nearly_cancel_leave_what_their_products_round():
+    rounded = 0.1 * 0.3
+    network = dana_network(
+        W_E=np.array([[1.0, 0.0]]), W_pos=np.zeros((2, 2)), W_Q=np.zeros((2, 2, 1)), W_K=np.ones((2, 2, 1)),
+        W_V=np.array([[[0.1], [0.0]], [[1.0], [0.0]]]), W_O=np.array([[[0.0, 0.3]], [[0.0, -rounded]]]), W_U=np.eye(2),
+    )  # fmt: skip
+    output = network.W_O.reshape(2, 2)
+    written = forward._multiplied(forward._values(network), output, forward._block_sizes(output))
+    idle = forward._idle_heads(network, np.array([[0, 0]]))
+    assert idle is not None and idle.all()
+    found = forward._grouped_residual(network, np.array([[0, 0]]), idle, written)
+    exact = Fraction(0.1) * Fraction(0.3) - Fraction(rounded)
+    assert exact != 0 and abs(exact - Fraction(float(found.midpoint[0, 1]))) <= Fraction(float(found.radius[0, 1]))
+    assert found.radius[0, 1] < 1e-15
 
 
 @pytest.mark.parametrize("tiny", [5e-324, 2.0**-1000, 1e-30])
