@@ -22,11 +22,12 @@ from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_tensors
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.task import make_task
+from constructions.tasks.task import Counts, make_task
 from tests.layers import changed_layer, layers_and_tasks, memory_layer, random_layer, random_layer_task, write_layer
 from tests.layers import truth as layer_truth
 from tests.memories import changed, memory, random_task, truth, write_memory
 from tests.verify.forward.plain_model import holds, plain_logits, random_model
+from verify.arithmetic.enclosure import Enclosure
 from verify.certificates import memorization
 from verify.certificates.certificate import (
     ANSWERS,
@@ -685,3 +686,12 @@ def test_a_tie_of_two_columns_stays_undecided():
     model = Model((neurons,), W_U=np.ones((2, 3)), W_E=np.ones((3, 2)), W_pos=np.zeros((1, 2)))
     task = array_task(np.array([[0]]), next_tokens=np.array([1]), vocabulary=3, target="labels")
     assert certify_memorization(model, task).certificate.verdict is Verdict.UNDECIDED
+
+
+def test_a_mean_divergence_is_weighted_with_the_occurrences_and_never_below_zero():
+    task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"))
+    lower, upper = memorization._mean_over_occurrences(task, Enclosure(np.zeros(2), np.full(2, 1e-3)))
+    assert lower == 0.0 and 1e-3 <= upper < 1.1e-3
+    first = float(task.counts.totals()[0])
+    lower, upper = memorization._mean_over_occurrences(task, Enclosure(np.array([1.0, 0.0])))
+    assert lower <= first / 4.0 <= upper and upper - lower < 1e-15
