@@ -443,6 +443,23 @@ def test_the_heads_of_theorem_1_ask_with_one_column_and_say_what_more_heads_are_
     assert fewest_parameters(task) <= exact.model.parameters < found.model.parameters
 
 
+def test_heads_are_built_alike_without_an_elimination_and_too_few_are_still_told_how_many_suffice(monkeypatch):
+    task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
+    exact = theorem_1_memory(task)
+    monkeypatch.setattr(memory, "QUICK_ELIMINATION", 0)
+    quick = theorem_1_memory(task)
+    assert quick.needed.fewest_heads is None and quick.needed.necessary_heads == exact.needed.fewest_heads
+    assert quick.model.sha256() == exact.model.sha256()
+    enough = exact.needed.fewest_heads
+    for heads in (enough - 1, 1):
+        with pytest.raises(CapacityError, match=f"{enough} heads suffice") as error:
+            theorem_1_memory(task, n_heads=heads)
+        assert error.value.fewest_heads == enough
+    monkeypatch.setattr(memory, "LARGEST_ELIMINATION", 0)
+    with pytest.raises(CapacityError, match=f"at least {enough} heads are needed"):
+        theorem_1_memory(task, n_heads=enough - 1)
+
+
 def test_a_family_that_is_badly_conditioned_is_not_taken_by_itself(monkeypatch):
     task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
     monkeypatch.setattr(memory, "_GOOD_CONDITION", 1.0)
