@@ -27,7 +27,7 @@ from constructions.tasks.arrays import enumerated_task  # noqa: E402
 from constructions.tasks.task import Task  # noqa: E402
 
 PAGE = Path(__file__).parent.parent / "docs" / "measurements.md"
-BEGIN, END = "<!-- bench_hosts -->\n\n", "\n<!-- /bench_hosts -->"
+BEGIN, END = "<!-- bench_hosts -->\n", "<!-- /bench_hosts -->\n"
 FLOAT64_ONLY = {"paired-heads"}  # differences of queries and keys that float32 does not hold
 
 
@@ -101,6 +101,15 @@ def table(found: list[list[str]], facts: int) -> str:
     return "\n".join(lines + (["", "Refused:", "", *said] if said else [])) + "\n"
 
 
+def write(shown: str) -> None:
+    """Put the table between its two marks on the page."""
+    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{PAGE} has no {BEGIN.strip()} and {END.strip()}, expected the marks of the table")
+    PAGE.write_text(f"{before}{BEGIN}\n{shown}\n{END}{after}", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -117,8 +126,7 @@ def main() -> None:
         return
     shown = table([row for to in HOSTS for row in rows(to, options.python, task)], task.n_contexts)
     if options.write:
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        PAGE.write_text(before + BEGIN + shown + END + rest.partition(END)[2], encoding="utf-8")
+        write(shown)
     else:
         print(shown, end="")
 

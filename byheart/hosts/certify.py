@@ -252,8 +252,8 @@ def read_facts(
     - ``task.npz`` of a folder of ours;
     - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are laws;
     - every other file is a table, read as `byheart.memorize` reads one: context tokens ..., next token[, weight]. A
-      cell is a token of the ``tokenizer.json`` beside the model, or its number; what follows is one of the
-      ``answers.json`` beside it, if there is one.
+      cell is a token of the ``tokenizer.json`` (or ``task.npz``) beside the model, or its number; what follows is one
+      of the ``answers.json`` beside it, if there is one.
 
     A model that reads and writes different numbers of tokens has a vocabulary of each.
 
@@ -297,6 +297,8 @@ def _tabled(path: Path, model: Model, folder: Path | None, form: Mapping[str, An
     found, _ = sniffed_task(read_table(path), **form)
     beside = None if folder is None else folder if folder.is_dir() else folder.parent
     vocabulary, answers = _stored_names(beside, TOKENIZER_FILE), _stored_names(beside, ANSWERS_FILE)
+    if not vocabulary and beside is not None and (beside / TASK_FILE).is_file():
+        vocabulary, answers = _names_of_task(beside / TASK_FILE)
     sizes = _sizes(model)
     tokens = _numbered(path, found.vocabulary, vocabulary, TOKENIZER_FILE)
     following = _numbered(path, found.answers, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE)
@@ -307,6 +309,16 @@ def _tabled(path: Path, model: Model, folder: Path | None, form: Mapping[str, An
     if [number for number, _ in names] == list(range(sizes["vocabulary"])):
         sizes["vocabulary"] = tuple(name for _, name in names)
     return array_task(tokens[found.contexts], next_tokens=following[found.labels], target="labels", **sizes)
+
+
+def _names_of_task(path: Path) -> tuple[dict[str, int], dict[str, int]]:
+    """The numbers of what is read and, where apart, of what is answered, in a folder that `memorize` wrote."""
+    stored = load_task(path)
+    if not isinstance(stored, Task):
+        return {}, {}
+    names = ({name: i for i, name in enumerate(each)} for each in (stored.vocabulary, stored.answers))
+    vocabulary, answers = names
+    return vocabulary, answers if stored.apart else {}
 
 
 def _require_columns(folder: Path | None, vocabulary: Mapping[str, int], answers: Mapping[str, int]) -> None:

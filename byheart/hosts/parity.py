@@ -26,7 +26,7 @@ from verify.replica.rounding import rounding_bound
 Float64Array = NDArray[np.float64]
 
 EXP_ULPS = 20.0
-"""Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/run.md`)."""
+"""Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""
 
 LARGEST_FLOAT64_DIFFERENCE = 1e-12
 """Of the largest logit: what a host may be off by in float64 where no rounding bound is known."""

@@ -37,7 +37,7 @@ class Elsewhere:
         square: What underflow adds to a mean of squares, for each entry.
         largest: Numbers up to this never overflow, nor do their sums of eight.
 
-    Page: docs/run.md
+    Page: docs/rigour/runs.md
     """
 
     conversion: float

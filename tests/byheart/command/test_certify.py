@@ -88,6 +88,8 @@ def test_a_table_is_read_however_it_is_written(tmp_path, capsys):
         (tmp_path / name).write_text(text)
         assert main([*words, str(tmp_path / name)]) == 0
         assert json.loads(capsys.readouterr().out)["held"] == 2
+    assert main(["certify", str(out), "--json", "--task", str(tmp_path / "facts.txt")]) == 0  # its own names
+    assert json.loads(capsys.readouterr().out)["held"] == 2
     (tmp_path / "strange.csv").write_text('q:a\n"Paris; France":yes\n')
     assert main([*words, str(tmp_path / "strange.csv")]) == 2
     capsys.readouterr()

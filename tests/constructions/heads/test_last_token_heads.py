@@ -143,6 +143,19 @@ def test_what_heads_read_more_than_uniform_attention_is_what_the_network_reads()
     assert np.abs(stream[:, : task.n_answers] - (np.log(task.laws) - np.log(task.laws).mean(1)[:, None])).max() < 1e-10
 
 
+def test_all_features_have_the_smallest_singular_value_that_their_blocks_promise() -> None:
+    task = enumerated_task(4, 3, seed=2)
+    built = last_token_heads_memory(task, d_head=2)
+    model, owner = built.model, built.owner
+    read = features(model, task.contexts)
+    blocks = []
+    for token in range(4):
+        rows, heads = task.contexts[:, -1] == token, np.repeat(owner == token, 2)
+        blocks.append(read[rows][:, heads] - np.tile(read[rows][:, -2:], (1, int(heads.sum()) // 2)))
+    smallest = min(np.linalg.svd(block, compute_uv=False)[-1] for block in blocks)
+    assert np.linalg.svd(read, compute_uv=False)[-1] >= smallest / np.sqrt(model.n_heads) > 0.0
+
+
 def test_large_tasks_are_worked_on_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     contexts, rng = all_contexts(3, 3), np.random.default_rng(0)
     keys, values = rng.standard_normal((4, 6)), (rng.standard_normal((3, 2)), rng.standard_normal((3, 2)))
