@@ -394,13 +394,14 @@ def capacity_summary(
     }
 
 
-def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
+def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = None) -> dict[str, Any]:
     """Run the weights in `folder` in torch, and judge every logit against its enclosure and a rounding bound.
 
     Args:
         folder: A folder that `memorize` or `build_claim` wrote.
         device: ``"cpu"`` or ``"cuda"``.
         dtype: ``"float64"``, ``"float32"`` or ``"bfloat16"``.
+        threads: Threads of torch on the CPU; by default as torch is set.
 
     Returns:
         The figures of `verify.replica.run.RunResult`, with the type.
@@ -408,7 +409,7 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
     Raises:
         FileFormatError: A file is missing or is not what it should be.
         TamperedError: The files are not those that the certificate names.
-        InputError: torch is not installed.
+        InputError: torch is not installed, or no threads.
         DeviceError: There is no such device.
 
     Page: docs/run.md
@@ -417,9 +418,11 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
         raise InputError("torch is not installed; `pip install byheart[torch]` to run the weights")
     certificate = Certificate.load(folder)
     model, task = load_subject(folder, certificate)
+    from verify.replica.device import on_threads
     from verify.replica.run import run
 
-    result = run(model, task, device=device, dtype=dtype, tolerance=certificate.criterion.tolerance)
+    with on_threads(threads):
+        result = run(model, task, device=device, dtype=dtype, tolerance=certificate.criterion.tolerance)
     summary: dict[str, Any] = {"dtype": result.dtype, **result.summary()}
     size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
     summary["all_held"] = result.held == size

@@ -5,7 +5,7 @@ import json
 import sys
 from typing import Any
 
-from byheart.terminal.argument_types import path
+from byheart.terminal.argument_types import count, path
 from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
 from byheart.terminal.options import add_json_option
 from byheart.terminal.places import require_folder
@@ -19,6 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
     parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     parser.add_argument("--dtype", default="float32", choices=("float64", "float32", "bfloat16"))
+    parser.add_argument(
+        "--threads", type=count, default=None, metavar="K", help="threads on the CPU (default: as torch is set)"
+    )
     add_json_option(parser)
 
 
@@ -32,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
             sys.stdout.write(json.dumps({"skipped": missing}) + "\n")
         sys.stderr.write(f"byheart: skipped: {missing}\n")
         return UNDECIDED
-    summary = run_summary(options.folder, device=options.device, dtype=options.dtype)
+    summary = run_summary(options.folder, device=options.device, dtype=options.dtype, threads=options.threads)
     print_summary(options, summary, _run_tables)
     if summary["within_bound"] is False:
         return REFUTED

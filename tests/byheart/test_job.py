@@ -200,6 +200,10 @@ def test_a_stored_folder_runs_within_its_bound(tmp_path):
     memorize_into(tmp_path / "out", small_text(), tail="none")
     result = run_summary(tmp_path / "out", device="cpu", dtype="float32")
     assert result["within_bound"] is True and result["accuracy"] == 1.0 and result["dtype"] == "float32"
+    again = run_summary(tmp_path / "out", device="cpu", dtype="float32", threads=1)
+    assert again["max_output_error"] <= again["largest_bound"] and again["within_bound"] is True
+    with pytest.raises(InputError, match="threads = 0"):
+        run_summary(tmp_path / "out", device="cpu", dtype="float32", threads=0)
 
 
 def test_progress_tells_every_stage_in_order(tmp_path):

@@ -276,6 +276,11 @@ MUTANTS = [
         "the first position asks",
     ),
     replica(
+        "(where[:, None] * heads + torch.arange(heads, device=where.device)[:, None])",
+        "(where[:, None] * heads + 0 * torch.arange(heads, device=where.device)[:, None])",
+        "all heads read the values of the first",
+    ),
+    replica(
         "y = rows[where[:, -1]] + y",
         "y = y",
         "no skip connection",

@@ -1,7 +1,8 @@
 """The device a replica runs on, and the probes that refuse one whose arithmetic does not obey the rounding bound."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -60,6 +61,25 @@ def _why_no_cuda() -> str:
     return f"this torch ({torch.__version__}) finds no usable one"
 
 
+@contextmanager
+def on_threads(count: int | None) -> Iterator[None]:
+    """Let torch work with so many threads of the CPU within the block; with none given as it is set.
+
+    Raises:
+        InputError: A number below 1.
+
+    Page: docs/run.md
+    """
+    if count is not None and count < 1:
+        raise InputError(f"threads = {count}, expected at least 1")
+    before = torch.get_num_threads()
+    torch.set_num_threads(before if count is None else count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def device_name(device: torch.device) -> str:
     """The device as its maker calls it, or ``"cpu"``."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
@@ -70,10 +90,11 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
     r"""Refuse a device whose products or elementary functions visibly break the hypotheses of the rounding bound.
 
     The products of two integer matrices, whose entries fill the significand and whose sizes spread over many orders of
-    magnitude, are compared with the exact ones of FLINT: they must be within $\gamma_n \sum_i |a_i||b_i|$. Half of the
-    columns meet the large entries of every row with zeros, so that an emulation in fixed point, relative to the largest
-    entry of a row, loses what is left; TF32 and bfloat16 lose the low bits everywhere. Half of the rows have but two
-    entries, so that hardly any error is allowed there. Exponentials, error functions and roots are compared with balls.
+    magnitude, are computed as matrix products and as weighted sums of rows, and compared with the exact ones of FLINT:
+    they must be within $\gamma_n \sum_i |a_i||b_i|$. Half of the columns meet the large entries of every row with
+    zeros, so that an emulation in fixed point, relative to the largest entry of a row, loses what is left; TF32 and
+    bfloat16 lose the low bits everywhere. Half of the rows have but two entries, so that hardly any error is allowed
+    there. Exponentials, error functions and roots are compared with balls.
     A probe proves nothing: it turns a hypothesis that fails here into an error.
 
     Args:
@@ -89,19 +110,21 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
         >>> from verify.replica.formats import FLOAT32
         >>> require_arithmetic(torch.device("cpu"), FLOAT32)
     """
-    from verify.replica.module import full_precision
+    from verify.replica.module import bag_sums, full_precision
 
     left, right = probe_matrices(number_format)
     dtype = getattr(torch, number_format.name)
     with full_precision(), torch.autocast(device.type, enabled=False):
-        product = torch.tensor(left).to(device, dtype) @ torch.tensor(right).to(device, dtype)
+        rows, columns = (torch.tensor(matrix).to(device, dtype) for matrix in (left, right))
+        everywhere = torch.arange(_INNER, device=device).expand(_OUTER, _INNER)
+        products = (rows @ columns, bag_sums(rows[None], everywhere, columns[None]))
         points = torch.linspace(-20.0, 20.0, _POINTS, dtype=torch.float64).to(dtype)
         # The error function is steep in the middle alone, and roots are of numbers that are not negative.
         given = {"exponential": points, "error function": points / 4.0, "root": points.abs()}
         functions = {"exponential": torch.exp, "error function": torch.erf, "root": torch.sqrt}
         values = {name: functions[name](x.to(device)).double().cpu().numpy() for name, x in given.items()}
-    product = product.double().cpu().numpy()
-    if not product_is_within_bound(left, right, product, number_format):
+    computed = [product.double().cpu().numpy() for product in products]
+    if not all(product_is_within_bound(left, right, product, number_format) for product in computed):
         raise DeviceError(
             f"{device_name(device)}: {number_format.name} matrix products are not sums of {number_format.name} "
             "products, so that no rounding bound holds there; is a reduced or emulated precision switched on?"

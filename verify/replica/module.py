@@ -7,13 +7,14 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from constructions.errors import InputError
 from constructions.models.model import Model, block_names
 
 Tensors = Mapping[str, Tensor]
 
-_DENSE = 8  # times as many scores, or weights, are worth a plain matrix product
+_DENSE = 8  # times as many scores are worth a plain matrix product
 
 
 class Replica(nn.Module):
@@ -202,12 +203,33 @@ def _softmax(scores: Tensor, root: int) -> Tensor:
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
+def bag_sums(weights: Tensor, where: Tensor, rows: Tensor) -> Tensor:
+    """Of each context b and each head h the sum of `weights[h, b, s] * rows[h, where[b, s]]` over s, without copies.
+
+    A sum of S products in the type of its arguments, as the rounding bound wants it.
+
+    Args:
+        weights: `[H, B, S]`.
+        where: Which rows each context has, `[B, S]`.
+        rows: `[H, P, n]`.
+
+    Returns:
+        The sums, `[B, H n]`.
+    """
+    heads, distinct, size = rows.shape
+    count, length = where.shape
+    bags = (where[:, None] * heads + torch.arange(heads, device=where.device)[:, None]).view(count * heads, length)
+    table = rows.transpose(0, 1).reshape(distinct * heads, size)
+    given = weights.transpose(0, 1).reshape(count * heads, length)
+    return functional.embedding_bag(bags, table, mode="sum", per_sample_weights=given).view(count, heads * size)
+
+
 def _attention_from_last(
     rows: Tensor, read: Tensor, where: Tensor, queries: Tensor | None, option: dict[str, Any], own: Tensors
 ) -> tuple[Tensor, Tensor]:
     """The stream after an attention that the last position alone asks, or the task; each row is projected once."""
     count, length = where.shape
-    heads, distinct = len(own["W_Q"]), len(read)
+    distinct = len(read)
     if option["queries"] == "task":
         assert queries is not None
         asking, asked = queries, torch.arange(count, device=where.device)
@@ -217,19 +239,15 @@ def _attention_from_last(
     keys, values = (_projected(read, own[f"W_{of}"], own.get(f"b_{of}")) for of in "KV")
     query = _projected(asking, own["W_Q"], own.get("b_Q"))
     if count > 1 and where.stride(0) == 0 and distinct == length:  # all contexts have the same rows, in their order
-        mixed = _softmax((query @ keys.transpose(1, 2))[:, asked], option["score_root"]) @ values
+        weights = _softmax((query @ keys.transpose(1, 2))[:, asked], option["score_root"])
+        mixed = (weights @ values).transpose(0, 1).flatten(1)
     else:
         if len(asking) * distinct <= _DENSE * count * length:
             scores = (query @ keys.transpose(1, 2))[:, asked[:, None], where]
         else:
             scores = torch.einsum("hbe,hbse->hbs", query[:, asked], _of_each(keys, where))
-        weights = _softmax(scores, option["score_root"])
-        if distinct <= _DENSE * length:
-            spread = weights.new_zeros((heads, count, distinct))
-            mixed = spread.scatter(2, where.expand(heads, -1, -1), weights) @ values
-        else:
-            mixed = torch.einsum("hbs,hbse->hbe", weights, _of_each(values, where))
-    y = _shifted(mixed.transpose(0, 1).flatten(1) @ own["W_O"].flatten(0, 1), own.get("b_O"))
+        mixed = bag_sums(_softmax(scores, option["score_root"]), where, values)
+    y = _shifted(mixed @ own["W_O"].flatten(0, 1), own.get("b_O"))
     if option["skip"]:
         y = rows[where[:, -1]] + y
     return y, torch.arange(count, device=where.device)[:, None]

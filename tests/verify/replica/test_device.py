@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from constructions.errors import ByheartError, InputError
+from verify.replica import module
 from verify.replica.device import (
     DeviceError,
     device_name,
+    on_threads,
     probe_matrices,
     product_is_within_bound,
     require_arithmetic,
@@ -35,6 +37,30 @@ def in_fixed_point(x: np.ndarray, bits: int, axis: int) -> np.ndarray:
     """Every entry rounded relative to the largest of its row or column, as emulations by integer products do."""
     _, exponent = np.frexp(np.abs(x).max(axis=axis, keepdims=True))
     return np.ldexp(np.round(np.ldexp(x, bits - exponent)), exponent - bits)
+
+
+def test_threads_are_those_that_are_asked_for_and_come_back() -> None:
+    before = torch.get_num_threads()
+    for count in (1, 2, None):
+        with on_threads(count):
+            assert torch.get_num_threads() == (before if count is None else count)
+        assert torch.get_num_threads() == before
+    with pytest.raises(ZeroDivisionError), on_threads(before + 1):
+        _ = 1 // 0
+    assert torch.get_num_threads() == before
+    with pytest.raises(InputError, match="threads = 0, expected at least 1"), on_threads(0):
+        pass
+
+
+def test_a_device_with_coarse_sums_of_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shortened(bags: torch.Tensor, table: torch.Tensor, **options: torch.Tensor) -> torch.Tensor:
+        return original(bags, table.bfloat16().to(table.dtype), **options)
+
+    original = module.functional.embedding_bag
+    monkeypatch.setattr(module.functional, "embedding_bag", shortened)
+    for number_format in FORMATS:
+        with pytest.raises(DeviceError, match="not sums of"):
+            require_arithmetic.__wrapped__(torch.device("cpu"), number_format)
 
 
 @pytest.mark.parametrize("name", ["cpu", "cpu:0"])

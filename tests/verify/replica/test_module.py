@@ -15,7 +15,7 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from tests.contract.test_blocks import case_of, rational_case
 from tests.layers import layers_and_tasks, random_layer, random_layer_task, truth
-from verify.replica.module import Replica, full_precision
+from verify.replica.module import Replica, bag_sums, full_precision
 
 
 def random_network(generator: np.random.Generator, *, scale: float = 1.0) -> Model:
@@ -258,6 +258,17 @@ def test_whatever_is_computed_once_or_for_each_context_gives_the_same(
     with torch.inference_mode():
         logits = Replica.from_model(network, dtype=torch.float64)(torch.tensor(contexts)).numpy()
     np.testing.assert_allclose(logits, reference_logits(network, contexts), rtol=1e-11, atol=1e-11)
+
+
+@given(st.integers(1, 4), st.integers(0, 5), st.integers(1, 4), st.integers(1, 6), st.integers(1, 3), st.integers(0, 9))
+def test_weighted_sums_of_rows_are_those_of_the_definition(heads, count, length, distinct, size, seed) -> None:
+    rng = np.random.default_rng(seed)
+    weights, rows = rng.integers(-9, 9, (heads, count, length)), rng.integers(-9, 9, (heads, distinct, size))
+    where = rng.integers(0, distinct, (count, length))
+    expected = np.einsum("hbs,hbse->bhe", weights, rows[:, where]).reshape(count, heads * size)
+    for dtype in (torch.float32, torch.float64):
+        given_tensors = torch.tensor(weights).to(dtype), torch.tensor(where), torch.tensor(rows).to(dtype)
+        assert bag_sums(*given_tensors).tolist() == expected.tolist()
 
 
 def test_the_state_is_what_the_file_of_the_model_holds(tmp_path) -> None:
