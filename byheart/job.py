@@ -203,6 +203,7 @@ def hold(
         source=source,
         device=device,
         clock=clock,
+        rests_on_rank=of_theorem_1,
         runs=chosen.run,
     )
 
@@ -499,6 +500,7 @@ def _certified(
     source: str,
     device: str,
     clock: _Clock,
+    rests_on_rank: bool = True,
     runs: Mapping[str, Any] | None = None,
 ) -> Memory:
     """Certify the model and run it; the figures of all of it."""
@@ -510,7 +512,7 @@ def _certified(
             task,
             criterion,
             # All features at once are T x H d_h numbers; a memory that does not rest on their rank can do without.
-            rank=classic and (needed is not None or isinstance(task, VectorTask) or size <= _LARGEST_WITNESS),
+            rank=classic and (rests_on_rank or size <= _LARGEST_WITNESS),
             saturation=DELTA if isinstance(task, VectorTask) else None,
             witness=size <= _LARGEST_WITNESS,
             keep_outputs=size * model.d_vocab_out <= _KEPT_LOGITS,

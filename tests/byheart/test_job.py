@@ -231,7 +231,7 @@ def facts_of_three_columns() -> Task:
 
 
 def test_the_rank_of_very_many_contexts_is_stated_only_where_a_memory_rests_on_it(monkeypatch):
-    for name, value in (("LARGEST_ELIMINATION", 8), ("_LARGEST_WITNESS", 8), ("_runs", lambda *_, **__: None)):
+    for name, value in (("_LARGEST_WITNESS", 8), ("_runs", lambda *_, **__: None)):
         monkeypatch.setattr(job, name, value)
     for name, stated in (("last-token-heads", False), ("theorem-1", True)):
         summary = hold(facts_of_three_columns(), memory=name).summary
