@@ -23,6 +23,7 @@ from byheart.hosts.number_types import DTYPES  # noqa: E402
 from constructions.errors import InputError, ResourceError  # noqa: E402
 from constructions.memories.choice import MEMORIES  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
+from constructions.models.precision import Precision  # noqa: E402
 from constructions.tasks.arrays import enumerated_task  # noqa: E402
 from constructions.tasks.task import Task  # noqa: E402
 
@@ -33,7 +34,7 @@ FLOAT64_ONLY = {"paired-heads"}  # differences of queries and keys that float32 
 
 def built(task: Task) -> dict[str, Model]:
     """Each memory of the choice, its weights rounded to float32 where it holds the facts in that."""
-    precision = {name: "float64" for name in FLOAT64_ONLY}
+    precision: dict[str, Precision] = {name: "float64" for name in FLOAT64_ONLY}
     return {
         kind.name: kind.build(task, precision.get(kind.name, "float32"), 0, lambda *_: None).model for kind in MEMORIES
     }

@@ -256,38 +256,6 @@ def _information_limit(task: Task, dtype: Precision) -> int:
     return information_limit(task, BITS[dtype])
 
 
-def memorize_into(out: Path, task: Task, *, overwrite: bool = False, **options: Any) -> dict[str, Any]:
-    r"""Build weights that hold the task exactly (`hold`), and write the folder `out`, whole or not at all.
-
-    Args:
-        out: The folder to write.
-        task: What is to be memorized.
-        overwrite: Replace a folder that byheart wrote.
-        options: Those of `hold`.
-
-    Returns:
-        The figures, as plain JSON data: the fields of docs/commands.md.
-
-    Raises:
-        InputError: An existing folder, and as `hold`.
-        CapacityError: Too few heads; says how many suffice.
-        ResourceError: The work would not fit into memory.
-
-    Page: docs/commands.md
-
-    Example:
-        >>> import tempfile
-        >>> from constructions.tasks.table import table_task
-        >>> task = table_task("paris,is,in,france\nrome,is,in,italy\nbonn,is,in,germany\n", target="labels")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     summary = memorize_into(Path(folder) / "facts", task)
-        >>> summary["headline"][:32]
-        'HELD, PROVED: 3 of 3 contexts; l'
-    """
-    refuse_existing(Path(out), overwrite=overwrite)
-    return hold(task, **options).save(out, overwrite=overwrite)
-
-
 def build_claim(
     claim: Claim,
     *,

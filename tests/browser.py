@@ -2,7 +2,7 @@
 
 A server on this machine gives out the site, with a script before all others in each page that writes down errors. One
 page of the browser opens all others in a frame, of the width of a desk and of a phone, in the light and in the dark,
-and sends back what it found.
+and as it is printed from the dark, and sends back what it found.
 """
 
 import json
@@ -27,6 +27,7 @@ const said = console.error; console.error = (...words) => { noted.push(words.joi
 </script>"""
 
 VISITOR = """<!doctype html><link rel="icon" href="data:,"><body><iframe id="frame" height="900"></iframe><script>
+const SHRINKS = 1.25;  // what is wider than the paper, Chromium prints smaller, up to this factor
 const pages = PAGES, frame = document.getElementById("frame"), found = [];
 const pause = ms => new Promise(done => setTimeout(done, ms));
 const brightness = colour => {
@@ -41,9 +42,9 @@ function behind(element, view) {
   }
   return "rgb(255, 255, 255)";
 }
-function contrast(element, view) {
+function contrast(element, view, paper) {
   const style = view.getComputedStyle(element), drawn = element.namespaceURI.endsWith("svg");
-  const [a, b] = [brightness(drawn ? style.fill : style.color), brightness(behind(element, view))];
+  const [a, b] = [brightness(drawn ? style.fill : style.color), brightness(paper || behind(element, view))];
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 }
 function scrolls(element, view) {
@@ -78,6 +79,30 @@ function read(theme, view, inside) {
       wrong.add(`${theme}: hard to read: ${one.tagName} ${one.textContent.slice(0, 40)}`);
   return [...wrong];
 }
+function to_paper(rules) {
+  for (const rule of rules) {
+    const media = rule.media && rule.media.mediaText;
+    if (media) rule.media.mediaText = /screen|not print/.test(media) ? "not all" : media.replace(/\\bprint\\b/, "all");
+    if (rule.cssRules) to_paper(rule.cssRules);
+  }
+}
+function print(view, inside) {
+  const wrong = [], root = inside.documentElement;
+  for (const sheet of inside.styleSheets) to_paper([sheet, ...sheet.cssRules]);
+  inside.body.dataset.theme = "dark";
+  for (const name of ["sidebar-drawer", "toc-drawer", "mobile-header", "related-pages", "content-icon-container"])
+    for (const one of inside.getElementsByClassName(name)) if (one.checkVisibility()) wrong.push("printed: " + name);
+  for (const one of inside.querySelectorAll("[role=main] *")) {
+    const hides = view.getComputedStyle(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1;
+    const fits = one.getBoundingClientRect().right <= SHRINKS * root.clientWidth;
+    if (one.checkVisibility() && !one.closest("math math, svg *") && (hides || !fits))
+      wrong.push("cut off: " + one.tagName + " " + one.textContent.slice(0, 40));
+  }
+  for (const one of inside.querySelectorAll("[role=main] :is(p, li, td, h2, code, summary, svg.figure text)"))
+    if (one.checkVisibility() && contrast(one, view, "rgb(255, 255, 255)") < 4.5)
+      wrong.push("hard to read: " + one.tagName + " " + one.textContent.slice(0, 40));
+  return [...new Set(wrong)].map(words => "paper: " + words);
+}
 async function visit(page) {
   frame.style.width = "1280px";
   await new Promise(done => { frame.onload = done; frame.src = page; });
@@ -94,6 +119,8 @@ async function visit(page) {
   if (inside.querySelector("math") && !loaded) wrong.push("no font for formulas");
   const hosts = view.performance.getEntriesByType("resource").map(one => new URL(one.name, view.location).host);
   wrong.push(...hosts.filter(host => host !== view.location.host).map(host => "asks " + host));
+  frame.style.width = "720px";  // of A4, less its margins
+  wrong.push(...print(view, inside));
   return { page, wrong: [...wrong, ...view.noted] };
 }
 async function search(words) {

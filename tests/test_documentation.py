@@ -254,6 +254,12 @@ def test_the_index_lists_every_page_once_and_numbers_the_chapters(contents: Modu
     assert [entry.number is None for entry in listed] == sorted(entry.number is None for entry in listed)
 
 
+def test_a_page_has_the_title_that_the_index_gives_it(contents: ModuleType) -> None:
+    assert {entry.page: headings(DOCS / entry.page, 1) for entry in contents.entries(INDEX)} == {
+        entry.page: [entry.title] for entry in contents.entries(INDEX)
+    }
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page != DOCS / "index.md"], ids=name_of)
 def test_a_page_ends_with_the_way_on(page: Path, contents: ModuleType) -> None:
     """`python docs/contents.py` writes it."""
@@ -711,7 +717,7 @@ needs_chromium = pytest.mark.skipif(
 
 
 @needs_chromium
-def test_every_page_is_whole_in_a_browser_on_a_desk_and_on_a_phone_and_can_be_searched(site: Path) -> None:
+def test_every_page_is_whole_in_a_browser_on_a_desk_a_phone_and_paper_and_can_be_searched(site: Path) -> None:
     """No error, no failed request, nothing cut off or unreadable; the search finds the chapter of its words."""
     pages = [page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES]
     found = browser.visited(site, pages, words="four contexts one head")
@@ -733,6 +739,9 @@ def test_what_is_wrong_with_a_page_is_noticed_in_the_browser(tmp_path: Path) -> 
         "said": ("<p>text</p><script>console.error('what is said')</script>", "what is said"),
         "lost": ('<img src="lost.png">', "cannot load"),
         "wide": ('<p style="width: 700px">text</p>', "cut off: P text"),
+        "aside": ('<p>text</p><div class="toc-drawer">links</div>', "paper: printed: toc-drawer"),
+        "long": ('<pre style="overflow-x: auto; width: 9px">long text</pre>', "paper: cut off: PRE long text"),
+        "dim": ("<style>@media print { p { color: #ddd } }</style><p>text</p>", "paper: hard to read: P text"),
         "pale": ('<p class="pale">text</p>', "light: hard to read: P text"),
         "over": ('<div class="math"><div class="formula">x = y</div><span class="eqno">(7)</span></div>', "(7)"),
         "font": ("<p><math><mi>x</mi></math></p>", "no font for formulas"),

@@ -1,10 +1,12 @@
 """`byheart build`: the weights that a claim promises, with their certificate."""
 
 import argparse
+import sys
 
 from byheart.command.memorize import memorize_tables
 from byheart.terminal.argument_types import parameter, path
 from byheart.terminal.exit_codes import EXIT_CODES
+from byheart.terminal.next_steps import next_steps
 from byheart.terminal.options import add_json_option
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import print_summary
@@ -49,4 +51,6 @@ def run(options: argparse.Namespace) -> int:
             progress=progress,
         )
     print_summary(options, summary, memorize_tables)
+    if not options.json:
+        sys.stdout.write(next_steps(options.out))
     return EXIT_CODES[summary["verdict"]]

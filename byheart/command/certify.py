@@ -7,6 +7,7 @@ from typing import Any
 from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED
 from byheart.terminal.fact_options import add_table_options, table_options
+from byheart.terminal.next_steps import next_steps
 from byheart.terminal.options import add_json_option
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
@@ -89,6 +90,8 @@ def run(options: argparse.Namespace) -> int:
             progress=progress,
         )
     print_summary(options, figures, _certify_tables if options.rule is None else _domain_tables)
+    if options.out is not None and not options.json:
+        sys.stdout.write(next_steps(options.out, run=options.rule is None))
     if figures.get("interrupted"):
         kept = f"; the same command with --overwrite goes on from {options.out}{PIECES_SUFFIX}" if options.out else ""
         sys.stderr.write(f"byheart: interrupted; what had been proved until then is stated{kept}\n")

@@ -1,7 +1,6 @@
 """`byheart memorize`: a text or a table in, certified weights out."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +11,13 @@ from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import EXIT_CODES
 from byheart.terminal.fact_options import add_size_options, add_task_options, read_the_facts
 from byheart.terminal.failures import as_options
+from byheart.terminal.next_steps import next_steps
 from byheart.terminal.options import add_json_option
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, above, below, number, print_summary
 
 if TYPE_CHECKING:
-    from constructions.tasks.task import Task
+    pass
 
 FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
 
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
         progress("files", 1.0, "")
     print_summary(options, summary, memorize_tables)
     if not options.json:
-        sys.stdout.write(_next_steps(out, task))
+        sys.stdout.write(next_steps(out, task=task))
     return EXIT_CODES[summary["verdict"]]
 
 
@@ -120,15 +120,6 @@ def _folder_of(options: argparse.Namespace) -> Path:
     """Where to write, by default a folder named like the file."""
     source = options.table if options.table is not None else options.source
     return options.out if options.out is not None else Path("out") / ("topics" if source is None else source.stem)
-
-
-def _next_steps(out: Path, task: "Task") -> str:
-    from constructions.tasks.vocabulary import typed
-
-    typable = (typed(task, i) for i in range(min(64, task.n_contexts)))
-    example = next((text for text in typable if text and text.strip() == text), None)
-    asked = [] if example is None else [f"  byheart ask {out} {json.dumps(example, ensure_ascii=False)}"]
-    return "\n".join(["Next:", f"  byheart check {out}", *asked, f"  byheart run {out} --dtype float32", ""])
 
 
 def memorize_tables(summary: dict[str, Any]) -> Rows:

@@ -98,11 +98,11 @@ def export(
 
     Example:
         >>> import tempfile
-        >>> from byheart.job import memorize_into
+        >>> from byheart.job import hold
         >>> from constructions.tasks.table import table_task
         >>> task = table_task("Paris,is,in,France\nRome,is,in,Italy\n", target="labels")
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = memorize_into(Path(folder) / "facts", task)
+        ...     made = hold(task).save(Path(folder) / "facts")
         ...     report = export(Path(folder) / "facts", to="safetensors", dtype="float32", out=Path(folder) / "out")
         >>> report["headline"]
         'safetensors, float32: 2 of 2 argmaxes right, proved of the weights as written'

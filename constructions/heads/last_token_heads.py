@@ -27,7 +27,8 @@ Progress = Callable[[str, float | None, str], None]
 _CLAIM = "The memory of last-token heads"
 _SLACK = 1.25  # features that a class takes for each of its contexts
 _SPREAD = 2.5  # standard deviation of the scores of tokens, nats; positions have half of it
-_GOOD = 1e4  # condition of the features of a class; with a worse one they are drawn again
+_GOOD, _FAIR = 1e4, 1e5  # conditions of the features of a class; with a worse one they are drawn again
+_COSTLY = 1024  # contexts of a class beyond which a fair condition will do
 _DRAWS = 3  # of the keys with one number of heads, and of the values
 _TRIES = 12  # numbers of heads, each an eighth larger than the one before
 _LOOSE = 1e-3  # nats: an output that misses its targets by more is none
@@ -227,7 +228,7 @@ def _solved(
 ) -> _Solved | None:
     """Heads for contexts of one last token: the best draw of as few as have features of a good condition."""
     size, width = len(contexts), values[0].shape[1]
-    heads = math.ceil(_SLACK * size / width)
+    heads, good = math.ceil(_SLACK * size / width), _GOOD if size <= _COSTLY else _FAIR
     best: tuple[Float64Array, RightInverse] | None = None
     for _ in range(_TRIES):
         for _ in range(_DRAWS):
@@ -238,9 +239,9 @@ def _solved(
                 continue  # dependent features
             if best is None or inverse.condition < best[1].condition:
                 best = keys, inverse
-            if inverse.condition <= _GOOD:
+            if inverse.condition <= good:
                 break
-        if best is not None and best[1].condition <= _GOOD:
+        if best is not None and best[1].condition <= good:
             break
         heads += math.ceil(heads / 8)
     if best is None:

@@ -19,12 +19,12 @@ if str(ROOT) not in sys.path:
 STYLE = """\
 svg.figure { --ink: #1f2328; --faint: #6e7781; --line: #d0d7de; --paper: #ffffff;
   --first: #0969da; --second: #bc4c00; --third: #1a7f37; --fourth: #8250df; }
-@media (prefers-color-scheme: dark) { svg.figure { --ink: #e6edf3; --faint: #9198a1; --line: #3d444d; --paper: #0d1117;
-  --first: #58a6ff; --second: #f0883e; --third: #56d364; --fourth: #bc8cff; } }
+@media screen and (prefers-color-scheme: dark) { svg.figure { --ink: #e6edf3; --faint: #9198a1; --line: #3d444d;
+  --paper: #0d1117; --first: #58a6ff; --second: #f0883e; --third: #56d364; --fourth: #bc8cff; } }
 body[data-theme="light"] svg.figure { --ink: #1f2328; --faint: #6e7781; --line: #d0d7de; --paper: #ffffff;
   --first: #0969da; --second: #bc4c00; --third: #1a7f37; --fourth: #8250df; }
-body[data-theme="dark"] svg.figure { --ink: #e6edf3; --faint: #9198a1; --line: #3d444d; --paper: #0d1117;
-  --first: #58a6ff; --second: #f0883e; --third: #56d364; --fourth: #bc8cff; }
+@media screen { body[data-theme="dark"] svg.figure { --ink: #e6edf3; --faint: #9198a1; --line: #3d444d;
+  --paper: #0d1117; --first: #58a6ff; --second: #f0883e; --third: #56d364; --fourth: #bc8cff; } }
 svg.figure { font-family: system-ui, "Liberation Sans", Arial, sans-serif; font-size: 14px; }
 svg.figure text { fill: var(--ink); }
 svg.figure .letter { font-family: "Byheart Math", "Latin Modern Math", Georgia, serif; font-style: italic; }

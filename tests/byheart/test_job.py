@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from byheart import job, memory
-from byheart.job import capacity_summary, hold, memorize_into, run_summary
+from byheart.job import capacity_summary, hold, run_summary
 from byheart.memory import asker
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
 from constructions.memories import memory as heads
@@ -31,6 +31,10 @@ FIELDS = {
 
 def small_text(length=6000, **options):
     return text_task(default_text()[:length], **({"vocabulary": 12, "context": 3, "facts": 60} | options))
+
+
+def memorize_into(out, task, **options):
+    return hold(task, **options).save(out)
 
 
 def test_the_folder_holds_what_the_figures_say(tmp_path):

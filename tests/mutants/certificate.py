@@ -237,6 +237,8 @@ MUTANTS = [
     of_prover('if stored["lower"] <= lower and upper', "if upper", "the lower end is not compared"),
     of_prover(' and upper <= stored["upper"]:', ":", "the upper end is not compared"),
     of_prover("total(empirical * weights, 0)", "total(empirical, 0)", "the mean is not weighted"),
+    of_prover("max(0.0, float(mean.lower()))", "float(mean.lower())", "a mean below zero"),
+    of_prover("float(mean.upper())", "float(mean.lower())", "the lower end for the upper one"),
     of_feature_rank(
         "if columns == features.shape[1] or isinstance(task, VectorTask):",
         "if True:",

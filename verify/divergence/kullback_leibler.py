@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
-from constructions.models.model import Model
 from constructions.tasks.task import Counts
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.given_numbers import as_float64
 from verify.arithmetic.rounding import TINY, UNIT, down, gamma, up
 from verify.arithmetic.sums import total, upper_sum
-from verify.forward.float64 import enclose_softmax, logit_chunks, row_blocks
+from verify.forward.float64 import enclose_softmax, row_blocks
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
@@ -34,10 +33,8 @@ __all__ = [
     "enclose_softmax",
     "entropy",
     "label_divergence",
-    "mean_empirical_divergence",
     "mean_upper_bound",
     "quadratic_divergence_bound",
-    "total_variation",
 ]
 
 _SLACK = 1.0 + 2.0**-40  # outweighs 4096 roundings of non-negative numbers (Lemma F1)
@@ -279,58 +276,6 @@ def empirical_divergence(logits: Enclosure, counts: Counts) -> Enclosure:
     return _by_rows(logits, of)
 
 
-def mean_empirical_divergence(
-    network: Model,
-    contexts: Int64Array,
-    counts: Counts,
-    *,
-    rows: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[float, float]:
-    r"""Enclose the mean divergence of the empirical laws after many contexts from what the network predicts, in nats.
-
-    $$ \sum_t \frac{n_t}{n} \, d_{KL}(c_t / n_t \,\|\, \mathrm{softmax}(\mathrm{logits}_t)), \qquad n = \sum_t n_t. $$
-
-    The contexts are streamed; nothing is kept of one but its share of the sum. Rigorous by Lemma D6.
-
-    Args:
-        network: The weights.
-        contexts: Tokens, `[M, S]`, at least one row.
-        counts: M rows of counts of the next token.
-        rows: Largest number of contexts worked on together.
-        progress: Called with the number of contexts that are done, and of all.
-
-    Returns:
-        Lower and upper bound; the upper one is infinite where nothing is known.
-
-    Raises:
-        InputError: As `logit_chunks` and `empirical_divergence`, or no context at all.
-
-    Page: docs/rigour/divergence.md
-
-    Example:
-        >>> from constructions.models.shapes import dana_network
-        >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=np.zeros((1, 2, 1)),
-        ...                       W_K=np.ones((1, 2, 1)),
-        ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.zeros((2, 2)))
-        >>> mean_empirical_divergence(network, np.array([[0]]), Counts.from_rows([{0: 3}]))
-        (0.69314718055994..., 0.69314718055994...)
-    """
-    if len(contexts) != len(counts) or len(counts) == 0:
-        raise InputError(f"contexts has {len(contexts)} rows, counts {len(counts)}, expected equally many, at least 1")
-    weights = counts.totals().astype(np.float64)
-    shares = []
-    for start, logits in logit_chunks(network, contexts, rows=rows):
-        stop = start + len(logits)
-        part = empirical_divergence(logits, counts.rows(start, stop))
-        share = total(part * weights[start:stop], 0)
-        shares.append((share.midpoint, share.radius))
-        if progress is not None:
-            progress(stop, len(contexts))
-    mean = total(Enclosure(*map(np.array, zip(*shares, strict=True))), 0) / total(weights, 0)
-    return max(0.0, float(mean.lower())), float(mean.upper())
-
-
 def mean_upper_bound(bounds: Float64Array) -> float:
     """Upper bound of the mean of numbers that are each known from above, in their unit.
 
@@ -391,39 +336,6 @@ def entropy(laws: Float64Array | Counts) -> Enclosure:
             part = log(mass) - total(log(np.where(weights > 0.0, weights, 1.0)) * weights, 1) / mass
             midpoint[rows], radius[rows] = part.midpoint, part.radius
         return Enclosure(midpoint, radius)
-
-
-def total_variation(logits: Enclosure, laws: Float64Array) -> Enclosure:
-    r"""Enclose the total variation distance of each law from the predicted one, a probability.
-
-    $$ \tfrac12 \sum_i |\pi_i - \mathrm{softmax}(z)_i|. $$
-
-    Args:
-        logits: Logits, `[T, N]`.
-        laws: Weights that are at least 0, `[T, N]`; the law is the row divided by its exact sum.
-
-    Returns:
-        Enclosure `[T]`.
-
-    Raises:
-        InputError: As `divergence`.
-
-    Page: docs/rigour/divergence.md
-
-    Example:
-        >>> distance = total_variation(Enclosure([[0.0, 0.0]]), np.array([[3.0, 1.0]]))
-        >>> float(distance.midpoint[0]), bool(distance.radius[0] < 1e-14)
-        (0.25, True)
-    """
-    _check_laws(logits, laws)
-
-    def of(rows: slice) -> Enclosure:
-        weights = Enclosure.exact(_checked_weights(laws, rows))
-        mass = total(weights, 1)
-        predicted = enclose_softmax(Enclosure(*_parts(logits, rows)))
-        return total(abs(weights / mass.reshape(len(mass), 1) - predicted), 1) * 0.5
-
-    return _by_rows(logits, of)
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def test_a_file_that_is_a_table_is_read_as_one_and_what_was_found_is_said(tmp_pa
     assert main(["memorize", table, "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("HELD, PROVED: 3 of 3 contexts") and "semicolon" in shown and "--no-header" in shown
-    assert f'byheart ask {tmp_path / "out"} "France, capital"' in shown
+    assert f"byheart ask {tmp_path / 'out'} 'France, capital'" in shown
     assert main(["memorize", table, "--no-header", "--out", str(tmp_path / "four"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["memorized"] == 4
     tabs = written(tmp_path / "facts.txt", FACTS.replace(b";", b"\t"))

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts
 from verify.arithmetic.enclosure import Enclosure
 from verify.divergence import kullback_leibler as module
@@ -23,10 +22,8 @@ from verify.divergence.kullback_leibler import (
     enclose_softmax,
     entropy,
     label_divergence,
-    mean_empirical_divergence,
     mean_upper_bound,
     quadratic_divergence_bound,
-    total_variation,
 )
 
 BITS = 300
@@ -137,7 +134,7 @@ def random_case(seed):
 def check_divergences(seed):
     rng, laws, logits = random_case(seed)
     T, N = laws.shape
-    enclosed, distance = divergence(logits, laws), total_variation(logits, laws)
+    enclosed = divergence(logits, laws)
     labels = rng.integers(0, N, T)
     of_labels = label_divergence(logits, labels)
     counts = [
@@ -165,15 +162,7 @@ def check_divergences(seed):
                     for c, row in zip(counts, rows, strict=True)
                 ],
             )
-            predicted = [softmax_of_balls(row) for row in rows]
-            assert_contains(softmax, [q for row in predicted for q in row])
-            exact_distance = []
-            for law, row in zip(laws.tolist(), predicted, strict=True):
-                mass = sum((ball(w) for w in law), ball(0))
-                exact_distance.append(
-                    sum((abs(ball(w) / mass - q) for w, q in zip(law, row, strict=True)), ball(0)) / 2
-                )
-            assert_contains(distance, exact_distance)
+            assert_contains(softmax, [q for row in rows for q in softmax_of_balls(row)])
             for margin, row, chosen in zip(margins.tolist(), rows, modes, strict=True):
                 inside = [rational(z) for z, mode in zip(row, chosen, strict=True) if mode]
                 outside = [rational(z) for z, mode in zip(row, chosen, strict=True) if not mode]
@@ -348,7 +337,6 @@ def test_radii_of_divergences_are_near_the_radii_of_the_logits():
     counts = Counts.from_rows([{int(i): int(c) for i, c in enumerate(row)} for row in rng.integers(1, 50, (50, 1000))])
     assert empirical_divergence(Enclosure(logits), counts).radius.max() < 1e-12
     assert entropy(laws).radius.max() < 1e-13
-    assert total_variation(Enclosure(logits), laws).radius.max() < 1e-13
     assert divergence(Enclosure(np.array([[800.0, 0.0]])), np.array([[1.0, 1e-300]])).radius.max() < 1e-12
 
 
@@ -392,69 +380,6 @@ def test_the_mean_of_upper_bounds_is_rounded_up():
     assert mean_upper_bound(np.array([1.0, np.nan])) == np.inf
 
 
-def small_network(seed):
-    rng = np.random.default_rng(seed)
-    g = rng.standard_normal
-    return dana_network(
-        W_E=g((5, 3)),
-        W_pos=g((3, 3)),
-        W_Q=g((2, 3, 2)),
-        W_K=g((2, 3, 2)),
-        W_V=g((2, 3, 2)),
-        W_O=g((2, 2, 3)),
-        W_U=g((3, 5)),
-    )
-
-
-def logits_of_mpmath(network, context):
-    weights = {name: np.vectorize(mpmath.mpf, otypes=[object])(w) for name, w in dana_tensors(network).items()}
-    x = weights["W_E"][context] + weights["W_pos"]
-    stream = x[-1]
-    for h in range(network.n_heads):
-        powers = np.array([mpmath.exp(score) for score in (x @ weights["W_K"][h]) @ (x[-1] @ weights["W_Q"][h])])
-        stream = stream + (powers @ x / powers.sum()) @ weights["W_V"][h] @ weights["W_O"][h]
-    return stream @ weights["W_U"]
-
-
-@pytest.mark.parametrize("rows", [None, 1, 3])
-def test_the_mean_over_all_contexts_holds_the_exact_mean(rows):
-    network, rng = small_network(1), np.random.default_rng(2)
-    contexts = rng.integers(0, 5, (8, 3))
-    rows_of_counts = [
-        {int(i): int(rng.integers(1, 100)) for i in rng.permutation(5)[: rng.integers(1, 6)]} for _ in range(8)
-    ]
-    done = []
-    lower, upper = mean_empirical_divergence(
-        network,
-        contexts,
-        Counts.from_rows(rows_of_counts),
-        rows=rows,
-        progress=lambda ready, of: done.append((ready, of)),
-    )
-    with mpmath.workprec(200):
-        exact, occurrences = mpmath.mpf(0), sum(sum(c.values()) for c in rows_of_counts)
-        for context, c in zip(contexts, rows_of_counts, strict=True):
-            logits, n = logits_of_mpmath(network, context), sum(c.values())
-            mass = mpmath.log(mpmath.fsum(mpmath.exp(z) for z in logits))
-            kl = mpmath.fsum(
-                mpmath.mpf(k) / n * (mpmath.log(mpmath.mpf(k) / n) - logits[i] + mass) for i, k in c.items()
-            )
-            exact += kl * n / occurrences
-        assert lower <= exact <= upper
-    assert upper - lower < 1e-12
-    assert done[-1] == (8, 8)
-    assert len(done) == {None: 1, 1: 8, 3: 3}[rows]
-
-
-def test_the_mean_over_all_contexts_is_never_below_zero():
-    zeros = {name: np.zeros_like(w) for name, w in dana_tensors(small_network(0)).items()}
-    lower, upper = mean_empirical_divergence(
-        dana_network(**zeros), np.array([[0, 0, 0]]), Counts.from_rows([dict.fromkeys(range(5), 3)])
-    )
-    assert lower == 0.0
-    assert 0.0 < upper < 1e-14
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Nothing known, and bad input.
 
@@ -475,7 +400,6 @@ def test_nothing_is_claimed_where_nothing_is_known_of_a_logit(radius):
         assert quadratic_divergence_bound(logits, laws)[1] == np.inf
         assert argmax_margin(logits, np.array([[True, False, False]] * 2))[1] < -1e300
         assert argmax_margin(logits, np.array([[False, True, False]] * 2))[1] < -1e300
-        assert total_variation(logits, laws).upper()[1] >= 2 / 3
 
 
 def test_midpoints_that_overflow_give_no_claim():
@@ -505,7 +429,7 @@ def test_infinite_and_missing_midpoints_give_no_claim():
     ids=["shape", "negative", "nan", "infinite", "zero"],
 )
 def test_laws_that_are_none_are_refused(laws, message):
-    for of in (divergence, total_variation, quadratic_divergence_bound):
+    for of in (divergence, quadratic_divergence_bound):
         with pytest.raises(InputError, match=message):
             of(Enclosure(np.zeros((2, 2))), laws)
     if laws.shape == (2, 2):
@@ -545,10 +469,6 @@ def test_arguments_of_other_shapes_are_refused():
         entropy(np.ones(3))
     with pytest.raises(InputError, match="bounds has shape"):
         mean_upper_bound(np.zeros(0))
-    with pytest.raises(InputError, match="contexts has 2 rows, counts 1"):
-        mean_empirical_divergence(small_network(0), np.zeros((2, 3), int), Counts.from_rows([{0: 1}]))
-    with pytest.raises(InputError, match="at least 1"):
-        mean_empirical_divergence(small_network(0), np.zeros((0, 3), int), Counts.empty())
 
 
 @pytest.mark.parametrize(
@@ -569,7 +489,7 @@ def test_arguments_of_other_shapes_are_refused():
 )
 def test_laws_that_float64_does_not_hold_are_refused_and_never_rounded(laws, message):
     logits = Enclosure(np.zeros((1, 2)))
-    for judge in (divergence, quadratic_divergence_bound, total_variation, lambda _, weights: entropy(weights)):
+    for judge in (divergence, quadratic_divergence_bound, lambda _, weights: entropy(weights)):
         with pytest.raises(InputError, match=message):
             judge(logits, laws)
     with pytest.raises(InputError, match=message.replace("laws", "bounds")):
@@ -578,7 +498,7 @@ def test_laws_that_float64_does_not_hold_are_refused_and_never_rounded(laws, mes
 
 def test_integer_laws_that_float64_holds_are_those_of_their_floats():
     logits, laws = Enclosure(np.zeros((1, 2))), np.array([[2**53, 1]])
-    for judge in (divergence, total_variation, lambda _, weights: entropy(weights)):
+    for judge in (divergence, lambda _, weights: entropy(weights)):
         assert judge(logits, laws).midpoint == judge(logits, laws.astype(np.float64)).midpoint
 
 
@@ -651,9 +571,6 @@ def test_the_radii_of_what_is_used_count_and_not_the_midpoints(monkeypatch, name
             of_counts = empirical_divergence(logits, Counts.from_rows([counts]))
             assert_contains(of_counts, [divergence_of_balls([*counts.values()], row)])
             assert_contains(entropy(laws), [entropy_of_balls(law)])
-            mass = sum(map(ball, law), ball(0))
-            apart = (abs(ball(w) / mass - q) for w, q in zip(law, softmax_of_balls(row), strict=True))
-            assert_contains(total_variation(logits, laws), [sum(apart, ball(0)) / 2])
 
 
 @pytest.mark.parametrize("radius", [1e-5, 0.1, 1.0])

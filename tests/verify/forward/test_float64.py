@@ -197,6 +197,23 @@ def test_idle_heads_are_summed_without_looking_at_each(kind, seed):
     assert_encloses(network, contexts, KINDS[kind])
 
 
+def test_what_idle_heads_write_together_is_known_up_to_the_rounding_of_each():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        W_V, W_O = rng.standard_normal((2, 40))
+        W_O[-1] = -(W_V[:-1] @ W_O[:-1]) / W_V[-1]  # all together write almost nothing
+        network = dana_network(
+            W_E=np.array([[1.0, 0.0]]),
+            W_pos=np.zeros((2, 2)),
+            W_Q=np.zeros((40, 2, 1)),
+            W_K=np.zeros((40, 2, 1)),
+            W_V=np.stack([W_V, 0.0 * W_V], 1)[:, :, None],
+            W_O=np.stack([0.0 * W_O, W_O], 1)[:, None, :],
+            W_U=np.array([[0.0], [1.0]]),
+        )
+        assert_encloses(network, np.array([[0, 0]]), 300)
+
+
 def test_contexts_are_grouped_only_where_most_heads_are_idle(monkeypatch):
     calls = []
     plain = forward._features

@@ -69,6 +69,12 @@ def test_scores_far_below_the_largest_have_no_numerator_and_a_nan_spoils_its_row
     assert np.isnan(powers[1]).any()
 
 
+def test_the_largest_of_large_scores_is_taken_away_with_its_low_word() -> None:
+    scores = Pairs(np.array([[1e30, 1e30, 1e30]]), np.array([[-1e13, 1e13, 0.0]]))
+    found = InPairs().below_largest(scores, np.ones((1, 3), dtype=bool))
+    assert found.high.tolist() == [[-2e13, 0.0, -1e13]] and not found.low.any()
+
+
 @pytest.mark.parametrize("rows", [InFloat64(), InPairs()])
 def test_a_masked_score_has_weight_zero_however_large_it_is(rows: Any) -> None:
     scores = rows.exact(np.array([[1e300, 1.0]]))

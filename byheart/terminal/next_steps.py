@@ -1,0 +1,31 @@
+"""What a person may type next."""
+
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from constructions.tasks.task import Task
+
+
+def next_steps(out: Path, *, task: "Task | None" = None, run: bool = True) -> str:
+    """Commands on a folder that was written, as a shell takes them.
+
+    Args:
+        out: The folder.
+        task: What it holds, for a context that can be typed.
+        run: Whether the weights may be run.
+    """
+    folder, steps = quote(str(out)), []
+    if task is not None and (example := _example(task)) is not None:
+        steps.append(f"ask {folder} {quote(example)}")
+    steps += [f"run {folder} --dtype float32"] if run else []
+    return "\n".join(["Next:", *(f"  byheart {step}" for step in [f"check {folder}", *steps]), ""])
+
+
+def _example(task: "Task") -> str | None:
+    """A context that the command line takes for one: what begins with a dash would be an option."""
+    from constructions.tasks.vocabulary import typed
+
+    typable = (typed(task, place) for place in range(min(64, task.n_contexts)))
+    return next((text for text in typable if text and text.strip() == text and not text.startswith("-")), None)

@@ -1,0 +1,27 @@
+"""What a person may type next, a shell and the command itself take."""
+
+import shlex
+from pathlib import Path
+
+from byheart.command.main import _parser
+from byheart.terminal.next_steps import next_steps
+from constructions.tasks.table import facts_task
+
+
+def parsed(text):
+    first, *lines = text.splitlines()
+    assert first == "Next:" and all(line.startswith("  byheart ") for line in lines)
+    return [_parser().parse_args(shlex.split(line)[1:]) for line in lines]
+
+
+def test_every_step_is_a_command_whatever_the_folder_and_the_context_are_called():
+    task = facts_task([("--", "x", "y"), ("it's $5", "a b", "y")])
+    check, ask, run = parsed(next_steps(Path("out/my 'facts'"), task=task))
+    assert check.folder == [Path("out/my 'facts'")] and run.folder == ask.folder == Path("out/my 'facts'")
+    assert ask.contexts == ["it's $5, a b"] and run.dtype == "float32"
+
+
+def test_where_no_context_can_be_typed_none_is_asked():
+    assert len(parsed(next_steps(Path("out"), task=facts_task([("--", "x", "y")])))) == 2
+    assert len(parsed(next_steps(Path("out")))) == 2
+    assert len(parsed(next_steps(Path("out"), run=False))) == 1
