@@ -1,0 +1,20 @@
+"""Mutants of the counts of dimensions: a cycle, a component, a size or a step forgotten."""
+
+from tests.mutants import Mutant
+
+
+def counted(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/constructions/capacity/test_sub_alphabet.py"
+    return Mutant("constructions/capacity/sub_alphabet.py", original, mutated, tests, why)
+
+
+MUTANTS = [
+    counted("return of_left - of_right + gain", "return 0", "no cycle has gains"),
+    counted("self.joined + len(self.basis)", "self.joined", "cycles add no difference"),
+    counted("for counted in (self.members, self.places, self.pairs):", "for counted in ():", "joined parts are lost"),
+    counted("variations.sizes[c] - 1, variations.free[c]", "variations.free[c]", "a class has no size"),
+    counted(
+        "if not 0 < count == occurrences[-token]:", "if not 0 < count:", "the rarest token is that of the first count"
+    ),
+    counted("(np.bincount(columns.ravel()) == 1)", "(np.bincount(columns.ravel()) <= 2)", "two rows share their key"),
+]
