@@ -17,6 +17,10 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
+# Pieces of a domain that are kept are signed with a key of the user; the tests have one of their own.
+_STATE = tempfile.TemporaryDirectory()
+os.environ["XDG_STATE_HOME"] = _STATE.name
+
 # Programs with their own entry points, the settings of Sphinx, and what runs in other programs hold no tests.
 collect_ignore_glob = ["benchmarks/*", "byheart/hosts/written/*", "docs/*.py", "docs/figures/*.py", "tests/mutants/*"]
 

@@ -12,6 +12,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before numpy is imported
 
 import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
 
 from constructions.capacity.head_counts import capacity  # noqa: E402
 from constructions.tasks.text import Unit, default_text, read_text, text_task  # noqa: E402
@@ -35,6 +36,12 @@ LARGE_TASKS: list[tuple[Unit, int, int, int, int, int]] = [
     ("char", 64, 4, 4096, 64, 16),
     ("char", 64, 4, 4096, 64, 64),
 ]
+LARGE_TABLES: dict[str, Callable[[np.random.Generator], NDArray[np.int64]]] = {
+    "10,000 rows, one key column": lambda rng: rng.permutation(10_000)[:, None],
+    "10,000 rows, a key and one relation": lambda rng: np.stack([rng.permutation(10_000), np.full(10_000, 10_000)], 1),
+    "5000 subjects, 2 relations": lambda rng: np.stack([np.arange(10_000) // 2, 10_000 + np.arange(10_000) % 2], 1),
+    "10,000 pairs of 50,000 words": lambda rng: np.stack([rng.permutation(50_000)[:10_000] for _ in range(2)], 1),
+}
 
 
 def timed(action: Callable[[], Result]) -> tuple[Result, float]:
@@ -54,11 +61,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("text", nargs="?", help="a text file; by default the text that comes with Python")
     parser.add_argument("--large", action="store_true", help="add the tasks of 2048 and 4096 contexts")
+    parser.add_argument("--tables", action="store_true", help="large tables instead, without an elimination")
     parser.add_argument("--quick", action="store_true", help="256 contexts in each task")
     options = parser.parse_args()
+    if options.tables:
+        tables()
+        return
     columns = (
         "unit, N", "S", "T", "d, d_h", "heads: paper", "rank then: paper", "certified", "U: contexts, tokens",
-        "fewest heads", "alone", "CPU s", "/ solve",
+        "fewest heads", "alone", "CPU s", "/ solve", "no elimination, ms",
     )  # fmt: skip
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
     for unit, vocabulary, context, facts, d_model, d_head in TASKS + (LARGE_TASKS if options.large else []):
@@ -66,6 +77,7 @@ def main() -> None:
         text = read_text(options.text, unit) if options.text else default_text()
         task = text_task(text, unit=unit, vocabulary=vocabulary, context=context, facts=facts, target="labels")
         result, seconds = timed(partial(capacity, task.contexts, d_model=d_model, d_head=d_head))
+        _, without = timed(partial(capacity, task.contexts, d_model=d_model, d_head=d_head, eliminate=False))
         rows = result.upper_witness.rows
         row = (
             f"{unit}, {task.vocabulary_size}",
@@ -80,8 +92,18 @@ def main() -> None:
             interval(result.heads_alone.necessary, result.fewest_heads_alone),
             f"{seconds:.1f}",
             f"{seconds / solve_seconds(facts):.1f}",
+            f"{1000 * without:.0f}",
         )
         print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
+def tables() -> None:
+    """What a job asks of tables that are too large for an elimination."""
+    print("| table | fewest heads, d = 64, d_h = 16 | CPU s |\n|---|---|---|")
+    for name, draw in LARGE_TABLES.items():
+        contexts = np.ascontiguousarray(draw(np.random.default_rng(0)), dtype=np.int64)
+        found, seconds = timed(partial(capacity, contexts, d_model=64, d_head=16, eliminate=False))
+        print(f"| {name} | {interval(found.necessary_heads, found.fewest_heads)} | {seconds:.2f} |", flush=True)
 
 
 def interval(low: int | None, high: int | None) -> str:

@@ -8,7 +8,7 @@ python benchmarks/bench_depth.py --gpt2        twelve layers of width 768 over 5
 import argparse
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before numpy is imported
@@ -165,12 +165,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", action="store_true", help="in pairs too")
     parser.add_argument("--gpt2", action="store_true", help="twelve layers of width 768 instead")
+    parser.add_argument("--contexts", type=int, default=100, help="contexts that are decided (default: 100)")
     arguments = parser.parse_args()
     if arguments.gpt2:
-        measure(GPT2, pairs=True, repetitions=2)
+        measure(replace(GPT2, contexts=arguments.contexts), pairs=True, repetitions=2)
         return
     for shape in (SMALL, MEDIUM):
-        measure(shape, pairs=arguments.pairs, repetitions=5)
+        measure(replace(shape, contexts=arguments.contexts), pairs=arguments.pairs, repetitions=5)
 
 
 if __name__ == "__main__":

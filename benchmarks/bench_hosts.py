@@ -1,9 +1,18 @@
-"""What other programs make of the weights: the largest difference from the exact logits, by host and type."""
+"""Every memory in every host and type: the largest difference from the exact logits, the facts held, or the refusal.
+
+python benchmarks/bench_hosts.py                          the hosts that are installed here
+python benchmarks/bench_hosts.py --python A/bin/python    those that are missing here by another environment
+python benchmarks/bench_hosts.py --write                  into docs/measurements.md instead of onto the screen
+"""
 
 import argparse
+import json
 import os
+import subprocess
+import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -11,38 +20,115 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from byheart.hosts.export import HOSTS, export, host_named  # noqa: E402
 from byheart.hosts.number_types import DTYPES  # noqa: E402
-from byheart.job import memorize_into  # noqa: E402
-from constructions.errors import InputError  # noqa: E402
-from constructions.tasks.text import default_text, text_task  # noqa: E402
+from constructions.errors import InputError, ResourceError  # noqa: E402
+from constructions.memories.choice import MEMORIES  # noqa: E402
+from constructions.models.model import Model  # noqa: E402
+from constructions.tasks.arrays import enumerated_task  # noqa: E402
+from constructions.tasks.task import Task  # noqa: E402
+
+PAGE = Path(__file__).parent.parent / "docs" / "measurements.md"
+BEGIN, END = "<!-- bench_hosts -->\n", "<!-- /bench_hosts -->\n"
+FLOAT64_ONLY = {"paired-heads"}  # differences of queries and keys that float32 does not hold
+
+
+def built(task: Task) -> dict[str, Model]:
+    """Each memory of the choice, its weights rounded to float32 where it holds the facts in that."""
+    precision = {name: "float64" for name in FLOAT64_ONLY}
+    return {
+        kind.name: kind.build(task, precision.get(kind.name, "float32"), 0, lambda *_: None).model for kind in MEMORIES
+    }
+
+
+def rows_of(to: str, models: dict[str, Model], task: Task) -> Iterator[list[str]]:
+    """The cells of each memory and each run of one host; what is proved of the weights beside it."""
+    for memory, model in models.items():
+        cells: dict[str, dict[str, str]] = {}
+        refused: dict[str, str] = {}
+        for dtype in DTYPES:
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    report = export(model, task=task, to=to, dtype=dtype, out=Path(folder) / "out")
+                except (InputError, ResourceError) as error:
+                    refused[dtype] = str(error)
+                    continue
+            for name, run in report["runs"].items():
+                difference = run["relative_difference"]
+                shown = "not finite" if difference is None else "< 1e-99" if difference < 1e-99 else f"{difference:.1e}"
+                outside = " OUTSIDE OF ROUNDING" if run["agrees"] is False else ""
+                cells.setdefault(name, {})[dtype] = f"{shown}, {run['held']}{outside}"
+            cells.setdefault("proved", {})[dtype] = str(report["proved"]["right"])
+        for name, found in cells.items() or [("refused", {})]:
+            yield [memory, to, name, *(found.get(dtype) or refused.get(dtype, "") for dtype in DTYPES)]
+
+
+def rows(to: str, pythons: list[str], task: Task) -> list[list[str]]:
+    """The rows of a host, by the first interpreter that has it; by none, the sentence that says what is missing."""
+    try:
+        host_named(to).versions()
+    except InputError as error:
+        for other in pythons:
+            done = subprocess.run(
+                [other, __file__, "--host", to, "--tokens", str(task.vocabulary_size)],
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+            if found := json.loads(done.stdout):
+                return found
+        sys.stderr.write(f"{to}: {error}\n")
+        return []
+    return list(rows_of(to, built(task), task))
+
+
+def table(found: list[list[str]], facts: int) -> str:
+    """Markdown: what is proved of the weights once for each memory, then the hosts; below it each refusal once."""
+    lines = [f"| memory, {facts} facts | where | {' | '.join(DTYPES)} |", "|---|---|" + "---|" * len(DTYPES)]
+    refusals: dict[str, dict[str, None]] = {}  # which memories, in order
+    for memory in dict.fromkeys(row[0] for row in found):
+        here = [row for row in found if row[0] == memory]
+        # Of safetensors, which come last, hold everything and convert nothing, if a type is not refused.
+        proved = [next(filter(str.isdigit, cells), "") for cells in zip(*(r[3:] for r in here[::-1]), strict=True)]
+        lines.append(f"| {memory} | the weights, proved | {' | '.join(proved)} |")
+        for _, to, name, *cells in here:
+            if name == "proved":
+                continue
+            for place, cell in enumerate(cells):
+                if not cell.startswith((*"0123456789<", "not finite")):
+                    cells[place] = "refused"
+                    refusals.setdefault(f"{to}: {cell}", {})[memory] = None
+            lines.append(f"| | {to} ({name}) | {' | '.join(cells)} |")
+    said = [f"- {sentence} ({', '.join(memories)})" for sentence, memories in refusals.items()]
+    return "\n".join(lines + (["", "Refused:", "", *said] if said else [])) + "\n"
+
+
+def write(shown: str) -> None:
+    """Put the table between its two marks on the page."""
+    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{PAGE} has no {BEGIN.strip()} and {END.strip()}, expected the marks of the table")
+    PAGE.write_text(f"{before}{BEGIN}\n{shown}\n{END}{after}", encoding="utf-8")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--facts", type=int, default=128, help="contexts to memorize (default: 128)")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--tokens", type=int, default=8, help="all bigrams of so many tokens are the facts (default: 8)"
+    )
+    parser.add_argument("--python", nargs="+", default=[], help="interpreters with hosts that are missing here")
+    parser.add_argument("--host", choices=HOSTS, help="print the rows of this one as JSON, none if it is missing")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    task = text_task(default_text(), context=4, facts=options.facts, vocabulary=32)
-    print("| host | type | difference / largest logit | held in the host | held, proved | mean KL, nats | agrees |")
-    print("|---|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        memory = Path(folder) / "memory"
-        memorize_into(memory, task)
-        for to in HOSTS:
-            for dtype in DTYPES:
-                if dtype not in host_named(to).dtypes:
-                    continue
-                try:
-                    report = export(memory, to=to, dtype=dtype, out=Path(folder) / "out", overwrite=True)
-                except InputError as error:
-                    print(f"| {to} | {dtype} | {error} | | | | |")
-                    continue
-                for name, run in report["runs"].items():
-                    judged = {True: "yes", False: "NO", None: "not judged"}[run["agrees"]]
-                    print(
-                        f"| {to} ({name}) | {dtype} | {run['relative_difference']:.1e} | {run['held']} | "
-                        f"{report['proved']['right']} | {run['mean_kl']:.1e} | {judged} |",
-                        flush=True,
-                    )
+    task = enumerated_task(options.tokens, 2)
+    if options.host is not None:
+        print(json.dumps(rows(options.host, [], task)))
+        return
+    shown = table([row for to in HOSTS for row in rows(to, options.python, task)], task.n_contexts)
+    if options.write:
+        write(shown)
+    else:
+        print(shown, end="")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from byheart.job import hold
 from byheart.memory import Memory
 from constructions.errors import InputError
 from constructions.tasks.arrays import array_task, read_arrays
-from constructions.tasks.table import facts_task, read_table, sniff_table, table_task
+from constructions.tasks.table import facts_task, read_table, sniffed_task
 from constructions.tasks.task import Target, Task
 from constructions.tasks.text import OTHER, Unit, default_text, read_text, text_task, units
 
@@ -172,16 +172,13 @@ def _path(facts: Any) -> Path | None:
 def _table(
     path: Path, delimiter: str | None, header: bool | None, weights: bool | None, target: Target, amount: dict[str, Any]
 ) -> Given:
-    text = read_table(path)
-    form = sniff_table(text)
-    separator = form.delimiter if delimiter is None else delimiter
-    named = form.header if header is None else header
-    task = table_task(text, header=named, weights=weights, delimiter=separator, target=target, **amount)
-    first = "the first row holds names" if named else "the first row is a fact"
+    given = {"delimiter": delimiter, "header": header, "weights": weights}
+    task, form = sniffed_task(read_table(path), **given, target=target, **amount)
+    first = "the first row holds names" if form.header else "the first row is a fact"
     override = (
-        "" if header is not None else " (header=False if it is a fact)" if named else " (header=True if it names)"
+        "" if header is not None else " (header=False if it is a fact)" if form.header else " (header=True if it names)"
     )
-    cells = _DELIMITERS.get(separator, repr(separator))
+    cells = _DELIMITERS.get(form.delimiter, repr(form.delimiter))
     return Given(task, path.stem, f"a table, {cells} between the cells, {first}{override}")
 
 

@@ -15,7 +15,14 @@ from constructions.claims.claim import Claim
 from constructions.errors import InputError
 from constructions.files import refuse_existing
 from constructions.memories.choice import MEMORIES, SMALLEST, Offer, information_limit, offers, smallest_of
-from constructions.memories.memory import LARGEST_ELIMINATION, HeadsOfTheorem1, dimensions, theorem_1_memory
+from constructions.memories.knots import most_parameters
+from constructions.memories.memory import (
+    LARGEST_ELIMINATION,
+    QUICK_ELIMINATION,
+    HeadsOfTheorem1,
+    dimensions,
+    theorem_1_memory,
+)
 from constructions.memories.memory import Progress as ConstructionProgress
 from constructions.models.construction import Construction
 from constructions.models.model import Model
@@ -173,7 +180,7 @@ def hold(
     model, needed = built.model, None
     if isinstance(built, HeadsOfTheorem1):
         needed = built.needed
-    elif is_dana_network(model) and model.n_heads and task.n_contexts <= LARGEST_ELIMINATION:
+    elif is_dana_network(model) and model.n_heads:
         with clock.stage("capacity"):
             needed = _capacity(task, model, progress=progress)
     of_theorem_1 = isinstance(built, HeadsOfTheorem1)
@@ -403,7 +410,7 @@ def capacity_summary(
             seed=seed,
             progress=lambda detail: progress("capacity", None, detail),
         )
-        most = smallest_of(offers(task, names=("knots",), dtype="float64", seed=seed)).parameters
+        most = most_parameters(task, seed=seed)
     answers, kept = task.n_answers, task.n_contexts
     return {
         **_task_figures(task),
@@ -452,8 +459,9 @@ def run_summary(folder: Path, *, device: str, dtype: str) -> dict[str, Any]:
 
 
 def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask) -> str:
-    """What the run showed, in one line."""
-    word = "HELD" if summary["all_held"] else "NOT HELD"
+    """What the run showed, in one line, whose first words say what the exit code says."""
+    held = "HELD" if summary["all_held"] else "NOT HELD"
+    word = {True: held, False: "OUTSIDE THE PROVED BOUNDS", None: "NOT JUDGED"}[summary["within_bound"]]
     size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
     parts = [f"{summary['dtype']} on {summary['device']}, measured"]
     if summary["accuracy"] is not None:
@@ -462,8 +470,9 @@ def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask) -> str:
         parts.append(f"{size} contexts, largest distance from a value {summary['max_label_error']}")
     if not isinstance(task, VectorTask):
         parts.append(f"worst KL {summary['max_kl']} nats")
-    judged = {True: "within the proved bounds", False: "OUTSIDE THE PROVED BOUNDS", None: "not judged"}
-    return f"{word}: {'; '.join(parts)}; {judged[summary['within_bound']]}"
+    if summary["within_bound"]:
+        parts.append("within the proved bounds")
+    return f"{word}: {'; '.join(parts)}"
 
 
 @dataclass(frozen=True)
@@ -504,7 +513,7 @@ def _capacity(task: Task, model: Model, *, progress: Progress) -> Capacity:
         d_model=model.d_model,
         d_head=min(model.d_head, model.d_model),
         n_heads=model.n_heads,
-        eliminate=task.n_contexts <= LARGEST_ELIMINATION,
+        eliminate=task.n_contexts <= QUICK_ELIMINATION,
         progress=lambda detail: progress("capacity", None, detail),
     )
 
@@ -529,7 +538,8 @@ def _certified(
             model,
             task,
             criterion,
-            rank=classic,
+            # All features at once are T x H d_h numbers; a memory that does not rest on their rank can do without.
+            rank=classic and (needed is not None or isinstance(task, VectorTask) or size <= _LARGEST_WITNESS),
             saturation=DELTA if isinstance(task, VectorTask) else None,
             witness=size <= _LARGEST_WITNESS,
             keep_outputs=size * model.d_vocab_out <= _KEPT_LOGITS,
@@ -612,17 +622,22 @@ def _capacity_figures(needed: Capacity, heads: int, certificate: Certificate | N
         ranks, limits = needed.heads.ranks, needed.ranks_upper
         lower = int(ranks[min(heads, len(ranks) - 1)])
         upper = int(limits[heads]) if heads < len(limits) else needed.n_contexts
-    if certificate is not None and certificate.statement(FEATURE_RANK) is not None:
-        lower = needed.n_contexts  # the weights are there
+    fewest, alone = needed.fewest_heads, needed.fewest_heads_alone
+    proved = None if certificate is None else certificate.statement(FEATURE_RANK)
+    if proved is not None:  # the weights are there
+        lower = needed.n_contexts
+        fewest = heads if fewest is None else fewest
+        if alone is None and proved.values["columns"] == heads * needed.d_head:
+            alone = heads
     return {
         "rank_heads": heads,
         "paper_rank": min(needed.n_contexts, heads * needed.d_head + needed.d_model),
         "rank_lower": lower,
         "rank_upper": upper,
         "paper_heads": needed.paper_heads,
-        "fewest_heads": needed.fewest_heads,
+        "fewest_heads": fewest,
         "necessary_heads": needed.necessary_heads,
-        "heads_alone": needed.fewest_heads_alone,
+        "heads_alone": alone,
     }
 
 

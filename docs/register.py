@@ -2,12 +2,13 @@
 
     python docs/register.py
 
-runs the audit of each claim up to the piece that shows its verdict, and writes docs/register.md and docs/errors.md. The
-site puts the records of a chapter below its title.
+runs the audit of each claim up to the piece that shows its verdict, and writes docs/register.md and docs/errors.md, and
+beside the records what a list says of them. The site puts the records of a chapter below its title.
 """
 
 import html
 import importlib
+import json
 import os
 import re
 import sys
@@ -21,7 +22,7 @@ sys.path[:0] = [path for path in (str(DOCS), str(ROOT)) if path not in sys.path]
 from contents import with_foot  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 
-from constructions.claims import REGISTER, claim, evidence_module  # noqa: E402
+from constructions.claims import LISTING, REGISTER, claim, evidence_module  # noqa: E402
 from constructions.claims.claim import Claim  # noqa: E402
 from verify.claims.evidence import Evidence  # noqa: E402
 
@@ -243,7 +244,13 @@ def setup(app: Sphinx) -> dict[str, bool]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
+def listing() -> str:
+    """What a list says of each claim of the literature."""
+    return json.dumps([claim(id).listed() for id in REGISTER], indent=1, ensure_ascii=False) + "\n"
+
+
 def main() -> None:
+    LISTING.write_text(listing(), encoding="utf-8")
     pieces = {id: shown_piece(claim(id)) for id in REGISTER}
     records = {id: entry(claim(id), piece) for id, piece in pieces.items()}
     errors = {id: piece for id, piece in pieces.items() if claim(id).judgement in ERRORS}

@@ -1,6 +1,7 @@
 """What the pages say is there: headings, links, places in the code, commands; and the site needs no network."""
 
 import ast
+import csv
 import html
 import importlib
 import importlib.util
@@ -406,6 +407,23 @@ def test_a_figure_is_what_its_program_draws(source: Path) -> None:
     root = ElementTree.fromstring(drawn)
     assert len("".join(root[0].itertext())) > 40 and root[0].tag.endswith("title")
     assert "prefers-color-scheme: dark" in drawn and 'data-theme="dark"' in drawn
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", [path for path in FIGURES if path.with_suffix(".csv").exists()], ids=name_of)
+def test_the_table_of_a_figure_is_what_its_program_measures(source: Path) -> None:
+    """`python docs/figures/NAME.py --measure` writes it."""
+    try:
+        found = program(source).measured()
+    except LookupError as error:
+        pytest.skip(str(error))
+    with source.with_suffix(".csv").open(encoding="utf-8", newline="") as file:
+        committed = list(csv.DictReader(file))
+    assert len(found) == len(committed) > 5
+    for row, other in zip(found, committed, strict=True):
+        assert list(row) == list(other)
+        for name, value in row.items():
+            assert differences(other[name], str(value)) == [], (name, row, other)
 
 
 def test_the_graph_joins_each_claim_with_the_theorems_that_its_evidence_names(pieces: dict[str, Evidence]) -> None:

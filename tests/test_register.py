@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from constructions.claims import REGISTER, claim, claims
+from constructions.claims import REGISTER, claim, claims, listing
 from constructions.claims.claim import Claim
 from constructions.errors import InputError
 from verify.claims import theorems
@@ -51,6 +51,13 @@ THEOREMS = {name: found for name, found in vars(theorems).items() if isinstance(
 
 def modules(folder: str) -> set[str]:
     return {path.stem for path in (ROOT / folder).glob("*.py") if path.stem != "__init__"}
+
+
+def test_the_list_says_what_the_records_say() -> None:
+    assert listing() == [found.listed() for found in claims()], "run python docs/register.py"
+    assert [listed["id"] for listed in listing(["dana.lemma-3", "dana.lemma-2"])] == ["dana.lemma-2", "dana.lemma-3"]
+    with pytest.raises(InputError, match=r"did you mean 'dana\.lemma-2'"):
+        listing(["dana.lemma2"])
 
 
 @pytest.mark.parametrize("id", REGISTER)

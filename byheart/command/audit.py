@@ -6,6 +6,7 @@ import os
 import sys
 from typing import Any
 
+from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import INTERRUPTED, PROVED, REFUTED, UNDECIDED
 from byheart.terminal.options import add_worker_options, workers
 from byheart.terminal.progress import progress_lines
@@ -19,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("claim", nargs="*", metavar="ID", help="only these claims, e.g. dana.lemma-2 (default: all)")
     parser.add_argument("--full", action="store_true", help="larger and more instances, for minutes instead of seconds")
     add_worker_options(parser)
+    parser.add_argument("--html", metavar="FILE", type=path, help="write all of it as one page, too")
     parser.add_argument("--json", action="store_true", help="a JSON list on standard output, nothing else")
 
 
@@ -27,8 +29,12 @@ def run(options: argparse.Namespace) -> int:
     # Its matrices are small: threads of the BLAS, which is loaded now, would wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from constructions.claims import claims
+    from constructions.errors import InputError
     from verify.claims.audit import audit_summaries
 
+    page = options.html
+    if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):  # before minutes of work, not after
+        raise InputError(f"--html is {str(page)!r}, expected a file in a folder that exists")
     ids = [claim.id for claim in claims(options.claim or None)]  # an unknown id is refused before any work
     summaries: list[dict[str, Any]] = []
     interrupted = False
@@ -40,6 +46,10 @@ def run(options: argparse.Namespace) -> int:
         interrupted = True
     order = {id: place for place, id in enumerate(ids)}
     summaries.sort(key=lambda summary: order.get(summary["id"], len(order)))
+    if page is not None:
+        from byheart.report.audit_page import write_audit
+
+        write_audit(page, summaries, asked=len(ids))
     if options.json:
         sys.stdout.write(json.dumps(summaries) + "\n")
     else:

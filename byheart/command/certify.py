@@ -6,6 +6,7 @@ from typing import Any
 
 from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED
+from byheart.terminal.fact_options import add_table_options, table_options
 from byheart.terminal.options import add_json_option
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument(
-        "--task", type=path, default=None, metavar="FILE", help="the facts: a table in CSV, or arrays in an .npz"
+        "--task", type=path, default=None, metavar="FILE", help="the facts: arrays in an .npz, or a table"
     )
     asked.add_argument(
         "--rule",
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="instead of facts, on all inputs: max, min, first, last or sum (modulo --modulus) of their tokens",
     )
+    add_table_options(parser)
     parser.add_argument(
         "--length", type=count, default=None, metavar="S", help="tokens that the rule reads (default: n_ctx)"
     )
@@ -59,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from byheart.hosts.certify import certify, certify_rule
+    from byheart.hosts.certify import PIECES_SUFFIX, certify, certify_rule
     from constructions.errors import InputError
     from constructions.tasks.criterion import TOLERANCE, Criterion
 
@@ -70,9 +72,11 @@ def run(options: argparse.Namespace) -> int:
         else Criterion.at_least(options.at_least, tolerance=tolerance)
     )
     of_rule = {name: getattr(options, name) for name in ("length", "tokens", "modulus", "before", "after", "climbs")}
-    given = {name: value for name, value in of_rule.items() if value is not None}
-    if given and options.rule is None:
-        raise InputError(f"--{next(iter(given))} is given, but no --rule")
+    kinds = {"rule": of_rule, "task": table_options(options)}
+    here, other = ("task", "rule") if options.rule is None else ("rule", "task")
+    if strange := [name for name, value in kinds[other].items() if value is not None]:
+        raise InputError(f"--{strange[0]} is given, but no --{other}")
+    given = {name: value for name, value in kinds[here].items() if value is not None}
     with progress_lines(not options.json) as progress:
         figures = (certify if options.rule is None else certify_rule)(
             options.model,
@@ -86,7 +90,8 @@ def run(options: argparse.Namespace) -> int:
         )
     print_summary(options, figures, _certify_tables if options.rule is None else _domain_tables)
     if figures.get("interrupted"):
-        sys.stderr.write("byheart: interrupted; what had been proved until then is stated\n")
+        kept = f"; the same command with --overwrite goes on from {options.out}{PIECES_SUFFIX}" if options.out else ""
+        sys.stderr.write(f"byheart: interrupted; what had been proved until then is stated{kept}\n")
         return INTERRUPTED
     return EXIT_CODES[figures["verdict"]]
 

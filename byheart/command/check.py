@@ -32,6 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with integers and balls alone, sharing no numerical code with the prover (slower)",
     )
     parser.add_argument(
+        "--full",
+        action="store_true",
+        help="with --independent: also the divergence over all contexts of a text where that takes long",
+    )
+    parser.add_argument(
         "--at-least", type=count, default=None, metavar="K", help="ask whether at least K contexts are held"
     )
     parser.add_argument(
@@ -46,6 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
+    from constructions.errors import InputError
+
+    if options.full and not options.independent:
+        raise InputError("--full is given, but not --independent; without it all is proved again anyway")
     for folder in options.folder:
         require_folder(folder)
     if len(options.folder) > 1 or options.workers is not None or options.scheduler is not None:
@@ -112,7 +121,7 @@ def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
     if options.independent:
         from verify.independent.checker import check_independently
 
-        return check_independently
+        return partial(check_independently, full=options.full)
     from verify.certificates.memorization import check_memorization
 
     return check_memorization

@@ -21,24 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from constructions.claims import claims
+    from constructions.claims import listing
 
-    found = claims(options.claim or None)
-    listed = [
-        {
-            "id": claim.id,
-            "title": claim.title,
-            "verdict": claim.judgement,
-            "reconstructed": claim.reconstructed or None,
-            "source": claim.source,
-            "printed": claim.printed,
-            "truth": claim.truth,
-            "hypotheses": [hypothesis.statement for hypothesis in claim.hypotheses],
-            "parameters": dict(claim.parameters) if claim.build else None,
-            "page": claim.page,
-        }
-        for claim in found
-    ]
+    listed = listing(options.claim or None)
     if options.json:
         sys.stdout.write(json.dumps(listed) + "\n")
         return PROVED

@@ -65,25 +65,30 @@ class _CommandHelp(argparse.HelpFormatter):
             self._action_max_length += self._indent_increment
 
 
+class _Version(argparse.Action):
+    """The version of what is installed, looked up when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            found = version("byheart")
+        except PackageNotFoundError:
+            found = "(not installed)"
+        sys.stdout.write(f"byheart {found}\n")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="byheart",
         description="Build, certify and check attention-only transformers that memorize a text or a table exactly.",
         formatter_class=_CommandHelp,
     )
-    parser.add_argument("--version", action="version", version=f"byheart {_version()}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
         words = commands.add_parser(command.__name__.rpartition(".")[2], help=command.HELP)
         command.add_arguments(words)
         words.set_defaults(command=command.run)
     return parser
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("byheart")
-    except PackageNotFoundError:
-        return "(not installed)"

@@ -21,7 +21,7 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask, rule_task
-from constructions.tasks.table import read_table, table_task
+from constructions.tasks.table import read_table, sniffed_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
 from verify.certificates.certificate import ANSWERS, MODEL_FILE, SUMMARY_FILE, TASK_FILE, plain_number
@@ -29,6 +29,9 @@ from verify.certificates.domain import DomainCertificate, certify_domain
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization
 from verify.domains.rule_answers import CLIMBS
 from verify.progress import Progress, silent
+
+PIECES_SUFFIX = ".pieces"
+"""What is appended to the name of a folder for the file that keeps the finished pieces of a domain."""
 
 _MOST_NAMED = 100  # contexts that the figures list; the certificate names all that are held
 
@@ -40,6 +43,9 @@ def certify(
     criterion: Criterion | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
     names: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    weights: bool | None = None,
     out: Path | str | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
@@ -57,6 +63,9 @@ def certify(
         criterion: What is asked; by default that every fact is held.
         config: What the tensors compute, where no ``config.json`` beside them says so.
         names: For a module or tensors, the name there of each tensor that the configuration names.
+        delimiter: What separates the cells of a table; by default found out, as by `byheart.memorize`.
+        header: Whether the first row of a table holds names; by default found out.
+        weights: Whether the last column of a table holds weights; by default as its header says.
         out: A folder to write: the weights, the facts, the certificate; nothing is written by default.
         overwrite: Replace a folder that byheart wrote.
         progress: Called with the stage, its finished share, and a detail.
@@ -85,7 +94,8 @@ def certify(
     progress("model", None, "")
     model = _model(source, config, names)
     folder = Path(source) if isinstance(source, Path | str) else None
-    facts = task if isinstance(task, Task | VectorTask) else read_facts(Path(task), model, folder)
+    form = {"delimiter": delimiter, "header": header, "weights": weights}
+    facts = task if isinstance(task, Task | VectorTask) else read_facts(Path(task), model, folder, **form)
     require_fit(model, facts)
     asked = criterion or Criterion()
     proved = certify_memorization(model, facts, asked, progress=progress)
@@ -146,13 +156,16 @@ def certify_rule(
         climbs: How many inputs may climb the ladder of arithmetics where tables do not decide them.
         config: As for `certify`.
         names: As for `certify`.
-        out: A folder to write: the weights, the rule, the certificate; nothing is written by default.
+        out: A folder to write: the weights, the rule, the certificate; nothing is written by default. Beside it, with
+            `PIECES_SUFFIX` behind its name, lies what is finished of the domain until all is: after an interrupt, or if
+            the process is killed, the same call goes on from there.
         overwrite: Replace a folder that byheart wrote.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
         The figures, as plain JSON data: ``verdict``, ``headline``, ``inputs``, ``right``, ``wrong``, ``undecided``, and
-        some inputs that are proved wrong (``wrong_inputs``) or that were left open (``open_inputs``), at most 100 each.
+        some inputs that are proved wrong (``wrong_inputs``) or that were left open (``open_inputs``), at most 100 each;
+        how many of those that are right or wrong were counted by ``earlier`` runs.
 
     Raises:
         InputError: A model of another kind, or a rule or domain that it cannot read.
@@ -179,7 +192,10 @@ def certify_rule(
         after=after,
     )
     asked = criterion or Criterion()
-    proved = certify_domain(model, task, asked, climbs=climbs, progress=progress)
+    keep = None if out is None else Path(f"{out}{PIECES_SUFFIX}")
+    if keep is not None:
+        keep.parent.mkdir(parents=True, exist_ok=True)
+    proved = certify_domain(model, task, asked, climbs=climbs, keep=keep, progress=progress)
     found = proved.answers
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
@@ -196,6 +212,7 @@ def certify_rule(
         "open_inputs": [list(each) for each in found.open_examples],
         "climbed": found.climbed,
         "interrupted": found.interrupted,
+        "earlier": found.earlier,
         "method": found.method,
     }
     if out is not None:
@@ -221,13 +238,22 @@ def _write(
         write_atomically(written / SUMMARY_FILE, (canonical_json(figures) + "\n").encode())
 
 
-def read_facts(path: Path, model: Model, folder: Path | None = None) -> Task | VectorTask:
+def read_facts(
+    path: Path,
+    model: Model,
+    folder: Path | None = None,
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    weights: bool | None = None,
+) -> Task | VectorTask:
     """The facts of a file, in the numbers of the tokens of a model.
 
     - ``task.npz`` of a folder of ours;
     - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are laws;
-    - a table in CSV: context tokens ..., next token. A cell is a token of the ``tokenizer.json`` beside the model, or
-      its number; what follows is one of the ``answers.json`` beside it, if there is one.
+    - every other file is a table, read as `byheart.memorize` reads one: context tokens ..., next token[, weight]. A
+      cell is a token of the ``tokenizer.json`` (or ``task.npz``) beside the model, or its number; what follows is one
+      of the ``answers.json`` beside it, if there is one.
 
     A model that reads and writes different numbers of tokens has a vocabulary of each.
 
@@ -235,15 +261,21 @@ def read_facts(path: Path, model: Model, folder: Path | None = None) -> Task | V
         path: The file.
         model: The model, for the number of its tokens.
         folder: Where the model lies.
+        delimiter: As for `certify`.
+        header: As for `certify`.
+        weights: As for `certify`.
 
     Raises:
         FileFormatError: The file is missing or holds something else.
-        InputError: A cell that is no token.
+        InputError: A cell that is no token, or a form of a table for arrays.
 
     Page: docs/hosts.md
     """
-    if path.suffix.lower() in (".csv", ".tsv"):
-        return _tabled(path, model, folder)
+    form = {"delimiter": delimiter, "header": header, "weights": weights}
+    if path.suffix.lower() != ".npz":
+        return _tabled(path, model, folder, form)
+    if said := [name for name, value in form.items() if value is not None]:
+        raise InputError(f"{said[0]} = {form[said[0]]!r} is given, but {path} holds arrays")
     try:
         return load_task(path)
     except FileFormatError as ours:
@@ -261,10 +293,12 @@ def _sizes(model: Model) -> dict[str, Any]:
     return {"vocabulary": model.d_vocab, "answers": model.d_vocab_out}
 
 
-def _tabled(path: Path, model: Model, folder: Path | None) -> Task:
-    found = table_task(read_table(path), delimiter="\t" if path.suffix.lower() == ".tsv" else ",", target="labels")
+def _tabled(path: Path, model: Model, folder: Path | None, form: Mapping[str, Any]) -> Task:
+    found, _ = sniffed_task(read_table(path), **form)
     beside = None if folder is None else folder if folder.is_dir() else folder.parent
     vocabulary, answers = _stored_names(beside, TOKENIZER_FILE), _stored_names(beside, ANSWERS_FILE)
+    if not vocabulary and beside is not None and (beside / TASK_FILE).is_file():
+        vocabulary, answers = _names_of_task(beside / TASK_FILE)
     sizes = _sizes(model)
     tokens = _numbered(path, found.vocabulary, vocabulary, TOKENIZER_FILE)
     following = _numbered(path, found.answers, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE)
@@ -275,6 +309,16 @@ def _tabled(path: Path, model: Model, folder: Path | None) -> Task:
     if [number for number, _ in names] == list(range(sizes["vocabulary"])):
         sizes["vocabulary"] = tuple(name for _, name in names)
     return array_task(tokens[found.contexts], next_tokens=following[found.labels], target="labels", **sizes)
+
+
+def _names_of_task(path: Path) -> tuple[dict[str, int], dict[str, int]]:
+    """The numbers of what is read and, where apart, of what is answered, in a folder that `memorize` wrote."""
+    stored = load_task(path)
+    if not isinstance(stored, Task):
+        return {}, {}
+    names = ({name: i for i, name in enumerate(each)} for each in (stored.vocabulary, stored.answers))
+    vocabulary, answers = names
+    return vocabulary, answers if stored.apart else {}
 
 
 def _require_columns(folder: Path | None, vocabulary: Mapping[str, int], answers: Mapping[str, int]) -> None:

@@ -19,19 +19,20 @@ from verify.arithmetic.rounding import down, up
 from verify.certificates.answers import margin_upper
 from verify.divergence.computed import argmax_hits, computed_losses
 from verify.divergence.kullback_leibler import argmax_margin
-from verify.forward.logits import enclose_logits, logit_chunks
+from verify.forward.logits import climb, enclose_logits, logit_chunks
 from verify.replica.formats import FLOAT32, FLOAT64
 from verify.replica.rounding import rounding_bound
 
 Float64Array = NDArray[np.float64]
 
 EXP_ULPS = 20.0
-"""Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/run.md`)."""
+"""Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""
 
 LARGEST_FLOAT64_DIFFERENCE = 1e-12
 """Of the largest logit: what a host may be off by in float64 where no rounding bound is known."""
 
 _AFFORDABLE, _BITS = 2**25, 128  # products of balls, about as many seconds as there are millions; and their precision
+_MOST_BITS = 512  # of the balls that decide an argmax; beyond, two logits are taken for a tie that stays open
 _FORMATS = {"float64": FLOAT64, "float32": FLOAT32}
 
 
@@ -146,6 +147,8 @@ class Answered:
 def proved_answers(model: Model, task: Task | VectorTask) -> Answered | None:
     r"""Prove in how many contexts the largest logit is where it should be, in exact real arithmetic.
 
+    What float64 leaves open climbs to pairs and to balls, as in a certificate: a deep model needs them.
+
     Args:
         model: Weights, as float64.
         task: The contexts and their targets.
@@ -164,12 +167,15 @@ def proved_answers(model: Model, task: Task | VectorTask) -> Answered | None:
     """
     if task.target == "values":
         return None
-    right = wrong = 0
-    for start, enclosed in logit_chunks(model, task if isinstance(task, VectorTask) else task.contexts):
-        modes = task.modes(slice(start, start + len(enclosed)))
-        right += int(np.count_nonzero(argmax_margin(enclosed, modes) > 0.0))
-        wrong += int(np.count_nonzero(margin_upper(enclosed, modes) <= 0.0))
-    return Answered(right, wrong)
+    vectors = isinstance(task, VectorTask)
+    is_open = np.ones(task.n_examples if vectors else task.n_contexts, dtype=bool)
+    found = Answered(0, 0)
+    for _, _, rows, enclosed in climb(model, task if vectors else task.contexts, is_open, most_bits=_MOST_BITS):
+        modes = task.modes(rows)
+        right, wrong = argmax_margin(enclosed, modes) > 0.0, margin_upper(enclosed, modes) <= 0.0
+        is_open[rows[right | wrong]] = False
+        found = Answered(found.right + int(right.sum()), found.wrong + int(wrong.sum()))
+    return found
 
 
 def _enclosed(model: Model, task: Task | VectorTask) -> Iterator[tuple[int, Enclosure]]:

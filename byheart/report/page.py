@@ -1,6 +1,5 @@
 """The page a person looks at: one HTML file that needs no network, no script and no other file."""
 
-import html
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byheart.report.chart import Line, histogram, line_chart
+from byheart.report.document import badge, document, escaped, section
 from constructions.files import write_atomically
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network
@@ -110,30 +110,25 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
     details = details or Details()
     shown = _shown_contexts(task.n_contexts)
     sections = [
-        _section("What is proved", _claims(details)),
-        _section("The memories that were tried", _memories(summary)),
-        _section("Capacity", _capacity(summary, network, task, details)),
-        _section("Singular values of the memorized features", _singular_values(summary, network, task, details)),
-        _section("Divergence and margins", _divergences(summary, task, details)),
-        _section("Where the heads look", _attention(network, task, shown)),
-        _section("Predicted beside true", _predictions(network, task, shown)),
-        _section("In PyTorch", _torch(summary, task)),
-        _section("All contexts", _rest(summary, task, details)),
-        _section("Files, and how to check them again", _files(summary, details)),
+        section("What is proved", _claims(details)),
+        section("The memories that were tried", _memories(summary)),
+        section("Capacity", _capacity(summary, network, task, details)),
+        section("Singular values of the memorized features", _singular_values(summary, network, task, details)),
+        section("Divergence and margins", _divergences(summary, task, details)),
+        section("Where the heads look", _attention(network, task, shown)),
+        section("Predicted beside true", _predictions(network, task, shown)),
+        section("In PyTorch", _torch(summary, task)),
+        section("All contexts", _rest(summary, task, details)),
+        section("Files, and how to check them again", _files(summary, details)),
     ]
     title = f"byheart: {str(summary.get('headline') or 'a memory').split(':')[0]}, {task.n_contexts} contexts"
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"{_headline(summary, network, task, details)}\n{''.join(sections)}</main>\n</body>\n</html>\n"
-    )
+    return document(title, f"{_headline(summary, network, task, details)}\n{''.join(sections)}")
 
 
 def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: Details) -> str:
     verdict = str(summary.get("verdict", ""))
     kind = "whole laws of the next token" if task.target == "laws" else "most frequent next tokens"
-    source = f" from <strong>{_text(details.source)}</strong>" if details.source else ""
+    source = f" from <strong>{escaped(details.source)}</strong>" if details.source else ""
     figures = [
         (
             "contexts memorized",
@@ -151,9 +146,9 @@ def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: D
         if value
     )
     title = str(summary.get("headline") or "").split(";")[0]
-    badge = f'<span class="verdict {_verdict_class(verdict)}">{_text(verdict)}</span>' if verdict else ""
+    shown = badge(verdict) if verdict else ""
     return (
-        f"<header><p class='brand'>byheart</p><h1>{_text(title)} {badge}</h1>"
+        f"<header><p class='brand'>byheart</p><h1>{escaped(title)} {shown}</h1>"
         f"<p>The {kind} after {_count(task.n_contexts)} contexts of {task.context_length} "
         f"{_plural('token', task.context_length)}{source}, in handcrafted weights: nothing was trained, and every "
         f"bound on this page marked ≤ or ≥ is proved about the very float64 numbers in "
@@ -166,8 +161,8 @@ def _size_cards(summary: Mapping[str, Any], network: Model) -> list[tuple[str, s
     if not is_dana_network(network):
         kinds = ", ".join(str(block.options()["kind"]) for block in network.blocks)
         return [
-            ("layers", _count(len(network.blocks)), _text(kinds)),
-            ("parameters", parameters, f"memory: {_text(str(summary.get('memory', '')))}"),
+            ("layers", _count(len(network.blocks)), escaped(kinds)),
+            ("parameters", parameters, f"memory: {escaped(str(summary.get('memory', '')))}"),
         ]
     return [
         (_plural("head", network.n_heads), _count(network.n_heads), _heads_note(summary)),
@@ -188,7 +183,7 @@ def _memories(summary: Mapping[str, Any]) -> str:
             f"<tr><th>information limit</th><td>{_count(limit)}</td><td colspan='6'>no weights hold them with "
             f"fewer {note}</td></tr>"
         )
-    built = f"<p>{_text(str(summary['built']))}.</p>" if "built" in summary else ""
+    built = f"<p>{escaped(str(summary['built']))}.</p>" if "built" in summary else ""
     return (
         f"{built}<div class='scroll'><table class='figures'><thead><tr><th>memory</th><th>parameters</th><th>not 0</th>"
         "<th>facts per parameter</th><th>bits per fact</th><th>least margin, run</th><th>smallest type that holds</th>"
@@ -197,16 +192,16 @@ def _memories(summary: Mapping[str, Any]) -> str:
 
 
 def _memory_row(offer: Mapping[str, Any]) -> str:
-    name = f"<th>{_text(str(offer['memory']))}</th>"
+    name = f"<th>{escaped(str(offer['memory']))}</th>"
     if "refused" in offer:
-        return f"<tr>{name}<td colspan='7'>{_text(str(offer['refused']))}</td></tr>"
+        return f"<tr>{name}<td colspan='7'>{escaped(str(offer['refused']))}</td></tr>"
     cells = [
         _count(offer["parameters"]),
         _count(offer["nonzero"]),
         _plain(offer["facts_per_parameter"]),
         _plain(offer["bits_per_fact"]),
         _plain(offer["least_margin"]),
-        _text(str(offer["smallest_dtype"] or "–")),
+        escaped(str(offer["smallest_dtype"] or "–")),
         _plain(offer["seconds"]),
     ]
     return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
@@ -214,8 +209,7 @@ def _memory_row(offer: Mapping[str, Any]) -> str:
 
 def _claims(details: Details) -> str:
     rows = "".join(
-        f'<tr><td><span class="verdict {_verdict_class("PROVED")}">PROVED</span></td><td>{_text(statement)}</td></tr>'
-        for statement in details.statements
+        f"<tr><td>{badge('PROVED')}</td><td>{escaped(statement)}</td></tr>" for statement in details.statements
     )
     return f"<table class='claims'><tbody>{rows}</tbody></table>" if rows else ""
 
@@ -436,10 +430,10 @@ def _torch(summary: Mapping[str, Any], task: Task) -> str:
     if not runs:
         return "<p>The weights were not run in PyTorch: it is not installed here.</p>" if "torch" in summary else ""
     rows = "".join(
-        f"<tr><th>{_text(dtype)}</th><td>{_judgement(run)}</td><td>{_share(run.get('accuracy'))}</td>"
+        f"<tr><th>{escaped(dtype)}</th><td>{_judgement(run)}</td><td>{_share(run.get('accuracy'))}</td>"
         f"<td>{_held(run, task)}</td><td>{_plain(run.get('mean_kl'))}</td>"
         f"<td>{_plain(run.get('max_output_error'))}</td>"
-        f"<td>{_plain(run.get('largest_bound'), bound='upper')}</td><td>{_text(str(run.get('device', '')))}</td></tr>"
+        f"<td>{_plain(run.get('largest_bound'), bound='upper')}</td><td>{escaped(str(run.get('device', '')))}</td></tr>"
         for dtype, run in runs
     )
     notes = {str(run["note"]) for _, run in runs if run.get("note")}
@@ -450,7 +444,7 @@ def _torch(summary: Mapping[str, Any], task: Task) -> str:
         "<th>type</th><th>within bound</th><th>accuracy</th><th>held; by every run, proved</th>"
         "<th>mean KL, nats</th><th>largest logit error</th>"
         f"<th>allowed</th><th>device</th></tr></thead><tbody>{rows}</tbody></table></div>"
-        + "".join(f"<p class='quiet'>{_text(note)}.</p>" for note in sorted(notes))
+        + "".join(f"<p class='quiet'>{escaped(note)}.</p>" for note in sorted(notes))
     )
 
 
@@ -475,7 +469,7 @@ def _judgement(run: Mapping[str, Any]) -> str:
     within = run.get("within_bound")
     if within is None:
         return "not judged"
-    return '<span class="verdict proved">yes</span>' if within else '<span class="verdict refuted">NO</span>'
+    return badge("PROVED", "yes") if within else badge("REFUTED", "NO")
 
 
 def _rest(summary: Mapping[str, Any], task: Task, details: Details) -> str:
@@ -514,7 +508,7 @@ def _files(summary: Mapping[str, Any], details: Details) -> str:
     parts = []
     if details.digests:
         rows = "".join(
-            f"<tr><th>{_text(name)}</th><td>{_text(digest)}</td></tr>" for name, digest in details.digests.items()
+            f"<tr><th>{escaped(name)}</th><td>{escaped(digest)}</td></tr>" for name, digest in details.digests.items()
         )
         parts.append(f"<div class='scroll'><table class='digests'><tbody>{rows}</tbody></table></div>")
     parts.append(
@@ -526,10 +520,10 @@ def _files(summary: Mapping[str, Any], details: Details) -> str:
     )
     seconds = summary.get("seconds")
     if seconds:
-        spent = ", ".join(f"{_text(stage)} {number(float(value))} s" for stage, value in seconds.items())
+        spent = ", ".join(f"{escaped(stage)} {number(float(value))} s" for stage, value in seconds.items())
         parts.append(f"<p class='quiet'>Time: {spent}.</p>")
     if details.provenance:
-        made = ", ".join(f"{_text(name)} {_text(version)}" for name, version in details.provenance.items())
+        made = ", ".join(f"{escaped(name)} {escaped(version)}" for name, version in details.provenance.items())
         parts.append(f"<p class='quiet'>Made by: {made}.</p>")
     return "".join(parts)
 
@@ -540,10 +534,6 @@ def _shown_contexts(size: int) -> Int64Array:
         return np.arange(size)
     half = _SHOWN_CONTEXTS // 2
     return np.concatenate([np.arange(half), np.linspace(half, size - 1, _SHOWN_CONTEXTS - half).astype(np.int64)])
-
-
-def _section(title: str, body: str) -> str:
-    return f"<section><h2>{title}</h2>{body}</section>\n" if body else ""
 
 
 def _figure(chart: str, caption: str = "") -> str:
@@ -570,15 +560,11 @@ def _heads_note(summary: Mapping[str, Any]) -> str:
     return ", ".join(notes + ([] if paper is None else [f"the paper counts {_count(paper)}"]))
 
 
-def _verdict_class(verdict: str) -> str:
-    return {"PROVED": "proved", "REFUTED": "refuted"}.get(verdict, "undecided")
-
-
 def _token(text: str) -> str:
     """A token with its whitespace and control characters visible, escaped, and kept from disturbing its neighbours."""
     visible = "".join(_visible(character) for character in text)
     short = visible if len(visible) <= _LARGEST_TOKEN else visible[: _LARGEST_TOKEN - 1] + "…"
-    return f"<bdi class='t' title='{_text(visible)}'>{_text(short)}</bdi>"
+    return f"<bdi class='t' title='{escaped(visible)}'>{escaped(short)}</bdi>"
 
 
 def _visible(character: str) -> str:
@@ -587,10 +573,6 @@ def _visible(character: str) -> str:
     if character.isprintable():
         return character
     return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"
-
-
-def _text(text: str) -> str:
-    return html.escape("".join(c if not "\ud800" <= c <= "\udfff" else f"\\u{ord(c):04x}" for c in text))
 
 
 def _count(value: Any) -> str:
@@ -614,83 +596,3 @@ def _share(value: Any) -> str:
     if value is None:
         return "–"
     return f"{math.floor(10000.0 * min(float(value), 1.0) + 1e-6) / 100.0:g} %"
-
-
-_STYLE = """
-:root{--ink:#1c2430;--soft:#5b6675;--line:#dfe4ea;--ground:#fff;--panel:#f6f8fa;--first:#2457a6;--second:#2a9d8f;
---paper:#d9822b;--good:#1a7f4b;--bad:#b3261e;--open:#9a6700}
-*{box-sizing:border-box}
-html{-webkit-text-size-adjust:100%}
-body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,
-"DejaVu Sans",sans-serif}
-main{max-width:60rem;margin:0 auto;padding:1.5rem 1.25rem 4rem}
-.brand{margin:0;color:var(--soft);letter-spacing:.08em;font-size:.85rem;text-transform:uppercase}
-h1{font-size:1.75rem;line-height:1.25;margin:.2rem 0 .6rem}
-h2{font-size:1.2rem;margin:2.6rem 0 .6rem;padding-top:1rem;border-top:1px solid var(--line)}
-h3{font-size:.95rem;margin:0 0 .5rem}
-p{margin:.4rem 0 .8rem;max-width:46rem}
-code,pre,.t,.digests td{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
-pre{background:var(--panel);border-radius:6px;padding:.8rem 1rem;overflow-x:auto;font-size:.85rem}
-.quiet,figcaption{color:var(--soft);font-size:.88rem}
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(15.5rem,1fr));gap:.75rem;margin:1.2rem 0 0}
-.card{background:var(--panel);border-radius:8px;padding:.8rem 1rem}
-.card dt{color:var(--soft);font-size:.85rem}
-.card dd{margin:.1rem 0;font-size:1.4rem;font-weight:600;white-space:nowrap}
-.card dd small{font-size:.9rem;font-weight:400;color:var(--soft)}
-.card p{margin:0;color:var(--soft);font-size:.82rem;line-height:1.35}
-.verdict{display:inline-block;padding:.1em .6em;border-radius:1em;font-size:.8rem;font-weight:600;color:#fff;
-vertical-align:.2em;white-space:nowrap}
-.proved{background:var(--good)}.refuted{background:var(--bad)}.undecided{background:var(--open)}
-table{border-collapse:collapse}
-.claims td{padding:.45rem .8rem .45rem 0;vertical-align:top;border-bottom:1px solid var(--line)}
-.scroll{overflow-x:auto;max-width:100%}
-.figures{width:100%;font-variant-numeric:tabular-nums}
-.figures th,.figures td{text-align:right;padding:.4rem .6rem;border-bottom:1px solid var(--line);white-space:nowrap}
-.figures thead th{color:var(--soft);font-weight:400;font-size:.85rem;white-space:normal}
-.figures tr>:first-child,.figures tr>:nth-child(2){text-align:left}
-.digests th{text-align:left;font-weight:400;padding:.15rem 1rem .15rem 0}
-.digests td{font-size:.78rem;color:var(--soft);word-break:break-all}
-.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:1rem 2rem;margin:.8rem 0 1.2rem}
-.count{font-size:.88rem;margin:.3rem 0}.count>span{color:var(--soft)}
-.row{display:flex;align-items:center;gap:.4rem;height:1.15rem}
-.fill{display:block;height:.8rem;min-width:1px;border-radius:2px;background:var(--soft)}
-.value{font-size:.8rem;font-variant-numeric:tabular-nums;white-space:nowrap}
-.fill.first{background:var(--first)}.fill.second{background:var(--second)}.fill.paper{background:var(--paper)}
-.fill.true{background:#a9b4c2}.fill.quiet{background:#a9b4c2}
-figure{margin:.8rem 0}
-.chart{width:100%;max-width:48rem;height:auto;display:block;overflow:visible}
-.chart text{font-family:inherit;fill:var(--soft)}
-.tick{font-size:11.5px}.label{font-size:12px}.end{text-anchor:end}.middle{text-anchor:middle}
-.grid{stroke:#e9edf1;fill:none}.axis{stroke:#9aa5b1;fill:none}
-.line{fill:none;stroke-width:2;stroke-linejoin:round;stroke:var(--first)}
-.line.second{stroke:var(--second)}.line.paper{stroke:var(--paper);stroke-dasharray:6 4}
-.legend{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.85rem;color:var(--soft);margin-bottom:.3rem}
-.key::before{content:"";display:inline-block;width:1.1rem;height:.3rem;border-radius:2px;margin-right:.45rem;
-vertical-align:.2em;background:var(--first)}
-.key.second::before{background:var(--second)}.key.paper::before{background:var(--paper)}
-.bar,.dot{fill:var(--first)}.bar.second,.dot.second{fill:var(--second)}.bar.paper,.dot.paper{fill:var(--paper);
-fill-opacity:.75}
-.blocks{display:grid;grid-template-columns:repeat(auto-fill,minmax(18rem,1fr));gap:1rem 1.25rem}
-.t{background:#eef1f5;border-radius:3px;padding:.05em .3em;margin:0 1px;white-space:pre;font-weight:400}
-.attention{font-size:.8rem;font-variant-numeric:tabular-nums}
-.attention th{font-weight:400;color:var(--soft);padding:.1rem .35rem .1rem 0;text-align:left;white-space:nowrap}
-.attention thead th{text-align:center;color:var(--ink);padding:.1rem .1rem .3rem}
-.attention td{min-width:2.4rem;text-align:center;padding:.12rem .3rem;border:1px solid #fff;
-background:color-mix(in srgb,var(--first) calc(var(--w)*100%),#f3f6fa)}
-.attention .strong{color:#fff}
-.prediction{border:1px solid var(--line);border-radius:8px;padding:.7rem .9rem;break-inside:avoid}
-.prediction h3{font-size:1.05rem;margin:0;overflow-wrap:anywhere;line-height:1.7}
-.prediction p{margin:.1rem 0 .5rem;color:var(--soft);font-size:.8rem}
-.law{display:grid;grid-template-columns:fit-content(42%) 1fr;gap:.2rem .6rem;align-items:center;font-size:.9rem}
-.law .row{height:.95rem}.law .fill{height:.65rem}
-.token{display:flex;justify-content:flex-end;align-items:center;gap:.3rem;min-width:0}
-.token .t{overflow:hidden;text-overflow:ellipsis}.attention .t{display:inline-block;max-width:9rem;overflow:hidden;
-text-overflow:ellipsis;vertical-align:bottom}.mark{color:var(--good);font-weight:600}
-@media print{body{font-size:11pt}main{max-width:none;padding:0}h2{break-after:avoid}
-figure,.card,.count{break-inside:avoid}
-*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
-@media (max-width:34rem){main{padding:1rem .9rem 3rem}h1{font-size:1.4rem}
-.cards{grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.5rem}.card{padding:.6rem .7rem}
-.card dd{font-size:1.05rem}.figures th,.figures td{padding:.35rem .4rem}.tick{font-size:19px}.label{font-size:20px}
-.blocks{grid-template-columns:1fr}}
-"""

@@ -1,7 +1,7 @@
 """The options that say which facts are meant and how large the weights may be."""
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.argument_types import count, path, share
 
@@ -29,25 +29,7 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
         metavar="CSV",
         help="a table whatever its name; rows: context tokens ..., next token[, weight]",
     )
-    parser.add_argument(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="the first row of the table holds names, or is a fact (default: what its cells look like)",
-    )
-    parser.add_argument(
-        "--delimiter",
-        default=None,
-        metavar="CHAR",
-        help="what separates the cells of the table: a character, or tab (default: what fits all rows)",
-    )
-    parser.add_argument(
-        "--weights",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="the last column of the table holds how often the fact occurs, or does not (default: it does where a "
-        "header names it 'weight')",
-    )
+    add_table_options(parser)
     parser.add_argument(
         "--unit", choices=("char", "byte", "word"), default=None, help="what a token of the text is (default: char)"
     )
@@ -82,6 +64,35 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """How a table is written, where that is not found out."""
+    parser.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="the first row of the table holds names, or is a fact (default: what its cells look like)",
+    )
+    parser.add_argument(
+        "--delimiter",
+        default=None,
+        metavar="CHAR",
+        help="what separates the cells of the table: a character, or tab (default: what fits all rows)",
+    )
+    parser.add_argument(
+        "--weights",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="the last column of the table holds how often the fact occurs, or does not (default: it does where a "
+        "header names it 'weight')",
+    )
+
+
+def table_options(options: argparse.Namespace) -> dict[str, Any]:
+    """What the line says about the form of a table."""
+    separator = None if options.delimiter is None else _DELIMITERS.get(options.delimiter, options.delimiter)
+    return {"delimiter": separator, "header": options.header, "weights": options.weights}
+
+
 def add_size_options(parser: argparse.ArgumentParser) -> None:
     """How large the weights may be, and the seed."""
     parser.add_argument(
@@ -106,9 +117,7 @@ def read_the_facts(options: argparse.Namespace, target: "Target | None") -> "Giv
     return read_facts(
         options.source if options.table is None else options.table,
         table=None if options.table is None else True,
-        delimiter=None if options.delimiter is None else _DELIMITERS.get(options.delimiter, options.delimiter),
-        header=options.header,
-        weights=options.weights,
+        **table_options(options),
         unit=options.unit,
         vocabulary=options.vocabulary,
         context=options.context,

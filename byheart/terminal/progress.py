@@ -6,20 +6,41 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress_lines(enabled: bool) -> Iterator[Callable[[str, float | None, str], None]]:
-    """A line per stage on standard error, with a bar where the stage can tell how far it is."""
+    """A line per stage on standard error; where it can tell how far it is, with its share and the time that is left."""
     from byheart.job import silent
 
     if not enabled:
         yield silent
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        SpinnerColumn,
+        Task,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.text import Text
+
+    class Left(ProgressColumn):
+        """How much of a stage is done, and how long the rest takes at its pace."""
+
+        def render(self, task: Task) -> Text:
+            left = task.time_remaining
+            if task.total is None or task.finished or left is None:
+                return Text("")
+            minutes, seconds = divmod(int(left), 60)
+            return Text(f"{task.percentage:.0f} %, {minutes}:{seconds:02d} left")
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description:<12}"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
+        Left(),
         TextColumn("{task.fields[detail]}", style="dim"),
     )
     with Progress(*columns, console=Console(stderr=True)) as bars:

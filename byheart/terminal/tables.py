@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from verify.arithmetic.decimals import decimal_above, decimal_below
-
 Table = tuple[str, Sequence[tuple[str, ...]]]
 """A title and rows of (what, value), or longer ones after the names of their columns."""
 
@@ -51,11 +49,15 @@ def print_tables(tables: Rows) -> None:
 
 def below(value: float | None) -> str:
     """A decimal at most the value."""
+    from verify.arithmetic.decimals import decimal_below
+
     return "unknown" if value is None else decimal_below(value)
 
 
 def above(value: float | None) -> str:
     """A decimal at least the value."""
+    from verify.arithmetic.decimals import decimal_above
+
     return "unknown" if value is None else decimal_above(value)
 
 

@@ -144,9 +144,9 @@ def capacity(
         d_model: Width of the residual stream, $d$.
         d_head: Width of a head, $d_h \le d$.
         n_heads: The number of heads to bracket the rank for; the paper's `paper_heads` by default.
-        eliminate: Whether to eliminate over the prime field; without it the lower bound is the universal
-            $\min(T, \min(d, j) + H)$, and no sufficient number of heads is found. An elimination takes about
-            $T^2 (d + H d_h)$ operations.
+        eliminate: Whether to eliminate over the prime field, which takes about $T^2 (d + H d_h)$ operations. Without
+            it the lower bounds are the universal $\min(T, \min(d, j) + H)$, and no sufficient number of heads is
+            found. Heads of width 1, contexts of one token, and of two with one last token need none.
         seed: Seed of the random points.
         progress: Called with a sentence before each part of the work.
 
@@ -178,6 +178,7 @@ def capacity(
 
     report(f"peeling sub-alphabets of {len(contexts)} contexts")
     peeling = peel(contexts)
+    known = _bounds_are_met(contexts, d_head)
     count = {}
     for with_skip in (True, False):
         count[with_skip] = _head_count(
@@ -186,7 +187,7 @@ def capacity(
     ranks = count[True].ranks
     # With more heads the rank is no smaller, so the last lower bound holds beyond the last number of heads too.
     rank_lower = int(ranks[min(n_heads, len(ranks) - 1)])
-    if not eliminate:
+    if not eliminate and not known:
         rank_lower = _without_elimination(contexts, d_model, d_head, n_heads)
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
     peeled = peeling.upper_bound(**sizes)
@@ -271,18 +272,23 @@ def _head_count(
     contexts = peeling.contexts
     name = "heads beside the skip connection" if with_skip else "heads alone"
     necessary = peeling.fewest_heads(d_model=d_model, d_head=d_head, with_skip=with_skip)
-    ranks = np.array([_without_elimination(contexts, d_model, d_head, 0) if with_skip else 0], dtype=np.int64)
-    if eliminate:
-        # Without a number of heads that suffices, as many as there are contexts reach what can be reached.
+    # Without a number of heads that suffices, as many as there are contexts reach what can be reached.
+    n_heads = len(contexts) if necessary is None else necessary
+    if _bounds_are_met(contexts, d_head):
+        ranks = peeling.rank_bounds(d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
+    elif eliminate:
         ranks = _ranks_up_to_full(
             peeling,
             d_model,
             d_head,
-            n_heads=len(contexts) if necessary is None else necessary,
+            n_heads=n_heads,
             with_skip=with_skip,
             seed=seed,
             report=lambda heads: report(f"rank of {len(contexts)} contexts with {heads} {name}"),
         )
+    else:
+        without_heads = _without_elimination(contexts, d_model, d_head, 0) if with_skip else 0
+        ranks = np.minimum(len(contexts), without_heads + np.arange(n_heads + 1))  # Theorem U
     full = np.flatnonzero(ranks == len(contexts))
     sufficient = int(full[0]) if len(full) else None
 
@@ -355,6 +361,12 @@ def _by_name(peeling: Peeling, rows: Int64Array, *, d_model: int, d_head: int, n
             peeling.upper_bound(**kind), upper_bound(peeling.contexts, rows, **kind), key=lambda bound: bound.rank
         )
     return found
+
+
+def _bounds_are_met(contexts: Int64Array, d_head: int) -> bool:
+    """Whether the bounds of all contexts together are the generic rank: by Theorem S1, U, or S2 for one last token."""
+    length = contexts.shape[1]
+    return length == 1 or d_head == 1 or (length == 2 and len(np.unique(contexts[:, -1])) == 1)
 
 
 def _without_elimination(contexts: Int64Array, d_model: int, d_head: int, n_heads: int) -> int:

@@ -3,13 +3,13 @@ r"""Certified upper bounds of the rank that attention features can reach, from c
 Page: docs/claims/capacity.md
 """
 
-from dataclasses import astuple, dataclass
+import heapq
+from dataclasses import astuple, dataclass, replace
+from functools import lru_cache, reduce
 
 import numpy as np
 from flint import fmpz_mat, nmod_mat
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from constructions.capacity.generic_rank import PRIME, check_sizes, checked_contexts
 from constructions.errors import InputError
@@ -101,8 +101,13 @@ class Peeling:
 
     def rank_bounds(self, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True) -> Int64Array:
         """`rank_bound` for 0 .. `n_heads` heads, `[n_heads + 1]`."""
-        sizes = {"d_model": d_model, "d_head": d_head, "with_skip": with_skip}
-        return np.array([self.rank_bound(n_heads=heads, **sizes) for heads in range(n_heads + 1)], dtype=np.int64)
+        check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
+        heads = np.arange(n_heads + 1)[:, None]
+        inside = _rank_bounds(
+            self.table, d_model=d_model, d_head=d_head, n_heads=heads, with_skip=with_skip, name=LEAST
+        )
+        outside = len(self.contexts) - self.table[:, 0]
+        return (outside + inside).min(axis=1, initial=len(self.contexts))
 
     def upper_bound(
         self, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, name: str = LEAST
@@ -193,20 +198,29 @@ def dimensions(contexts: Int64Array, *, exact: bool = True) -> Dimensions:
         >>> dimensions(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]))
         Dimensions(contexts=4, last_tokens=1, inputs=4, differences=3, variations=2)
     """
-    if len(contexts) == 0:
+    contexts = np.ascontiguousarray(contexts, dtype=np.int64)
+    return _dimensions(contexts.shape, contexts.tobytes(), exact)
+
+
+@lru_cache(maxsize=8)  # the bounds of each kind ask for the same few sets
+def _dimensions(shape: tuple[int, ...], entries: bytes, exact: bool) -> Dimensions:
+    if shape[0] == 0:
         return Dimensions(0, 0, 0, 0, 0)
-    used, tokens = np.unique(contexts, return_inverse=True)
-    tokens = tokens.reshape(contexts.shape)
-    length = contexts.shape[1]
-    pairs = np.unique(tokens + len(used) * np.arange(length))
-    inputs = len(used) + length - _components(pairs % len(used), len(used) + pairs // len(used), len(used) + length)
-    return Dimensions(
-        contexts=len(contexts),
-        last_tokens=len(np.unique(tokens[:, -1])),
-        inputs=inputs,
-        differences=_differences(tokens, len(used)),
-        variations=_variations(tokens, len(used), exact=exact),
-    )
+    used, tokens = np.unique(np.frombuffer(entries, dtype=np.int64), return_inverse=True)
+    tokens = tokens.reshape(shape)
+    table, kappa = _table(tokens, len(used), np.zeros(len(tokens), dtype=np.int64))
+    counted = Dimensions(*table[0].tolist())
+    if not exact or shape[1] == 1:
+        return counted
+    # Two different contexts have independent indicators, so that only larger kappa can shrink.
+    by_class = np.argsort(tokens[:, -1], kind="stable")
+    starts = np.searchsorted(tokens[by_class, -1], np.arange(len(used) + 1)).tolist()
+    shrunk = 0
+    for c, most in enumerate(kappa):
+        if most >= 2:
+            members = tokens[by_class[starts[c] : starts[c + 1]], :-1]
+            shrunk += most - min(most, _indicator_rank(members, enough=most + 1) - 1)
+    return replace(counted, variations=counted.variations - shrunk)
 
 
 def peel(contexts: Int64Array) -> Peeling:
@@ -234,23 +248,9 @@ def peel(contexts: Int64Array) -> Peeling:
     contexts = checked_contexts(contexts)
     used, tokens = np.unique(contexts, return_inverse=True)
     tokens = tokens.reshape(contexts.shape)
-    at_a_time = -(-len(used) // _MOST_STEPS)
-    lifetime = np.zeros(len(contexts), dtype=np.int64)
-    alive = np.arange(len(contexts))
-    occurrences = _contexts_with(tokens, len(used))
-    table = []
-    while len(alive):
-        table.append(astuple(dimensions(tokens[alive], exact=False)))
-        lifetime[alive] = len(table) - 1
-        for _ in range(at_a_time):
-            if not len(alive):
-                break
-            fewest = occurrences[occurrences > 0].min()
-            rarest = int(np.flatnonzero(occurrences == fewest)[-1])
-            gone = (tokens[alive] == rarest).any(axis=1)
-            occurrences -= _contexts_with(tokens[alive[gone]], len(used))
-            alive = alive[~gone]
-    return Peeling(contexts=contexts, lifetime=lifetime, table=np.array(table, dtype=np.int64))
+    lifetime = _lifetimes(tokens, len(used), at_a_time=-(-len(used) // _MOST_STEPS))
+    table, _ = _table(tokens, len(used), lifetime)
+    return Peeling(contexts=contexts, lifetime=lifetime, table=table)
 
 
 def upper_bound(
@@ -345,106 +345,235 @@ def verify_upper_bound(contexts: Int64Array, bound: UpperBound) -> bool:
 
 
 def _rank_bounds(
-    table: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool, name: str
+    table: Int64Array, *, d_model: int, d_head: int, n_heads: int | Int64Array, with_skip: bool, name: str
 ) -> Int64Array:
+    """The bound of each row, `[rows]`; for a column of numbers of heads `[heads, rows]`."""
     contexts, last_tokens, inputs, differences, variations = table.T
     # No bound is above |U|, so that larger sizes change none; their products could wrap around.
     most = int(contexts.max(initial=1))
-    d_model, d_head, n_heads = min(d_model, most), min(d_head, most), min(n_heads, most)
+    d_model, d_head = min(d_model, most), min(d_head, most)
+    heads = min(n_heads, most) if isinstance(n_heads, int) else np.minimum(n_heads, most)
     per_head = np.minimum(d_head, differences)
-    bounds = {"U1": np.minimum(d_model, last_tokens) + n_heads * per_head, "U2": last_tokens + n_heads * variations}
+    bounds = {"U1": np.minimum(d_model, last_tokens) + heads * per_head, "U2": last_tokens + heads * variations}
     if not with_skip:
-        bounds["columns"] = np.full_like(contexts, n_heads * d_head)
-        if n_heads > 0:
-            bounds["U1'"] = (n_heads - 1) * per_head + np.minimum(d_model, inputs)
+        bounds["columns"] = heads * d_head + np.zeros_like(contexts)
+        if np.max(heads) > 0:  # without heads it is at least 0, which is what the columns say, since l <= q
+            bounds["U1'"] = (heads - 1) * per_head + np.minimum(d_model, inputs)
     if name == LEAST:
-        return np.min([contexts, *bounds.values()], axis=0)
+        return reduce(np.minimum, bounds.values(), contexts)
     if name not in bounds:
         raise InputError(f"name = {name!r}, expected {LEAST!r} or one of {', '.join(bounds)}")
     return np.minimum(contexts, bounds[name])
 
 
-def _contexts_with(tokens: Int64Array, n_tokens: int) -> Int64Array:
-    """In how many contexts each token occurs."""
-    rows = np.arange(len(tokens))[:, None]
-    return np.bincount(np.unique(rows * n_tokens + tokens) % n_tokens, minlength=n_tokens)
+def _lifetimes(tokens: Int64Array, n_tokens: int, *, at_a_time: int) -> Int64Array:
+    """Up to which step each context lives if the rarest tokens are removed, so many at each step."""
+    pairs = np.unique(tokens * len(tokens) + np.arange(len(tokens))[:, None])  # each token of a context once
+    starts = np.searchsorted(pairs // len(tokens), np.arange(n_tokens + 1)).tolist()
+    contexts_with = (pairs % len(tokens)).tolist()
+    occurrences = np.diff(starts).tolist()
+    rows = [set(row) for row in tokens.tolist()]
+    rarest = [(count, -token) for token, count in enumerate(occurrences)]
+    heapq.heapify(rarest)
+    lifetime, left, step, removed = [-1] * len(tokens), len(tokens), 0, 0
+    while left:
+        count, token = heapq.heappop(rarest)
+        if not 0 < count == occurrences[-token]:
+            continue  # it has changed since, or went with the others
+        for context in contexts_with[starts[-token] : starts[1 - token]]:
+            if lifetime[context] < 0:
+                lifetime[context], left = step, left - 1
+                for other in rows[context]:
+                    occurrences[other] -= 1
+                    heapq.heappush(rarest, (occurrences[other], -other))
+        removed += 1
+        if removed == at_a_time:
+            step, removed = step + 1, 0
+    return np.array(lifetime, dtype=np.int64)
 
 
-def _components(left: Int64Array, right: Int64Array, nodes: int) -> int:
-    graph = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(nodes, nodes))
-    return int(connected_components(graph, directed=False, return_labels=False))
+class _Forest:
+    """Joins nodes along edges with gains in the integers: each node has a height above the root of its tree."""
+
+    def __init__(self, nodes: int) -> None:
+        self.parent = list(range(nodes))
+        self.above = [0] * nodes  # height over the parent
+
+    def root(self, node: int) -> tuple[int, int]:
+        """The root, and the height of the node over it."""
+        parent, above = self.parent, self.above
+        path = []
+        while parent[node] != node:
+            path.append(node)
+            node = parent[node]
+        height = 0
+        for other in reversed(path):
+            height += above[other]
+            parent[other], above[other] = node, height
+        return node, height
+
+    def join(self, left: int, right: int, gain: int = 0) -> tuple[int, int] | int:
+        """Join two trees, left `gain` below right: the root that is lost and the one kept; or the sum of a cycle."""
+        (lost, of_left), (kept, of_right) = self.root(left), self.root(right)
+        if lost == kept:
+            return of_left - of_right + gain
+        self.parent[lost], self.above[lost] = kept, of_right - of_left - gain
+        return lost, kept
 
 
-def _differences(tokens: Int64Array, n_tokens: int) -> int:
-    """Rank of e_n - e_c + f_s - f_S over the token n at a position s before the last and the last token c."""
-    length = tokens.shape[1]
-    last = np.repeat(tokens[:, -1], length - 1)
-    position = np.tile(np.arange(length - 1), len(tokens))
-    code = np.unique((position * n_tokens + tokens[:, :-1].ravel()) * n_tokens + last)
-    position, token, last = code // n_tokens**2, code // n_tokens % n_tokens, code % n_tokens
-    steps = np.eye(length - 1, dtype=np.int64)[position]
+def _table(tokens: Int64Array, n_tokens: int, lifetime: Int64Array) -> tuple[Int64Array, list[int]]:
+    """`Dimensions` of the contexts that live at each step, `[steps, 5]`, and kappa of each last token at step 0.
 
-    # A spanning tree of each component gives every token a potential; what is left of the other vectors are sums
-    # around cycles. One more node, joined with one token of each component, makes it one search.
-    potential = np.zeros((n_tokens, length - 1), dtype=np.int64)
-    edge_between = dict(zip(zip(token.tolist(), last.tolist(), strict=True), steps, strict=True))
-    graph = coo_array((np.ones(len(token), dtype=np.int8), (token, last)), shape=(n_tokens, n_tokens))
-    _, component = connected_components(graph, directed=False)
-    _, roots = np.unique(component, return_index=True)
-    left, right = np.append(token, roots), np.append(last, np.full(len(roots), n_tokens))
-    joined = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n_tokens + 1, n_tokens + 1))
-    order, parents = breadth_first_order(joined.tocsr(), n_tokens, directed=False)
-    below_roots = order[parents[order] != n_tokens][1:]  # without the additional node
-    for node, parent in zip(below_roots.tolist(), parents[below_roots].tolist(), strict=True):
-        if (node, parent) in edge_between:
-            potential[node] = potential[parent] - edge_between[node, parent]
-        else:
-            potential[node] = potential[parent] + edge_between[parent, node]
-    cycles = np.unique(potential[token] - potential[last] + steps, axis=0)
-    gains = 0 if cycles.size == 0 else fmpz_mat(cycles.tolist()).rank()
-    return n_tokens - len(roots) + gains
+    Contexts are added, those that live longest first: components only merge then, so that all steps together take
+    hardly longer than one.
+    """
+    count, length = tokens.shape
+    order = np.argsort(-lifetime, kind="stable")
+    tokens, times = tokens[order], lifetime[order]
+    last = tokens[:, -1]
+    # What is new in each step; summed up below.
+    new = np.zeros((int(times[0]) + 1, 5), dtype=np.int64)
+    np.add.at(new[:, 0], times, 1)
+    np.add.at(new[:, 1], times[np.unique(last, return_index=True)[1]], 1)
 
-
-def _variations(tokens: Int64Array, n_tokens: int, *, exact: bool) -> int:
-    """The sum of kappa over the last tokens."""
-    length = tokens.shape[1]
-    classes, class_of, sizes = np.unique(tokens[:, -1], return_inverse=True, return_counts=True)
+    # Tokens and positions: the rank of a graph is the number of edges that join two of its components.
+    graph = _Forest(n_tokens + length)
+    places, first = np.unique(tokens + n_tokens * np.arange(length), return_index=True)
+    for i in np.argsort(first, kind="stable").tolist():
+        if isinstance(graph.join(int(places[i]) % n_tokens, n_tokens + int(places[i]) // n_tokens), tuple):
+            new[times[first[i] // length], 2] += 1
     if length == 1:
-        return 0
-    # One node for each position and each token of each class, one edge for each pair that occurs.
-    nodes_per_class = length - 1 + n_tokens
-    position = class_of[:, None] * nodes_per_class + np.arange(length - 1)
-    token = class_of[:, None] * nodes_per_class + length - 1 + tokens[:, :-1]
-    edges = np.unique(np.stack([position.ravel(), token.ravel()]), axis=1)
-    nodes, ends = np.unique(edges, return_inverse=True)
-    left, right = ends.reshape(edges.shape)
-    graph = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(len(nodes), len(nodes)))
-    count, component = connected_components(graph, directed=False)
+        return new[::-1].cumsum(axis=0)[::-1], [0] * n_tokens
 
-    is_position = nodes % nodes_per_class < length - 1
-    positions = np.bincount(component[is_position], minlength=count)
-    members = np.bincount(component, minlength=count)
-    pairs = np.bincount(component[left], minlength=count)
-    class_of_component = np.zeros(count, dtype=np.int64)
-    class_of_component[component] = nodes // nodes_per_class
-    kappa = np.zeros(len(classes), dtype=np.int64)
-    np.add.at(kappa, class_of_component, np.minimum(members - 2, pairs - positions))
-    kappa = np.minimum(sizes - 1, kappa)
-    if exact:
-        # Two different contexts have independent indicators, so that only larger kappa can shrink.
-        for c in np.flatnonzero(kappa >= 2).tolist():
-            kappa[c] = min(int(kappa[c]), _indicator_rank(tokens[class_of == c, :-1], enough=int(kappa[c]) + 1) - 1)
-    return int(kappa.sum())
+    before = tokens[:, :-1] + n_tokens * np.arange(length - 1)
+    first = np.unique(before * n_tokens + last[:, None], return_index=True)[1]
+    first.sort()
+    differences, new[:, 4], kappa = _Differences(n_tokens, length), 0, [0] * n_tokens
+    variations = _Variations(last, before, n_tokens)
+    at = 0
+    for row, (time, c) in enumerate(zip(times.tolist(), last.tolist(), strict=True)):
+        while at < len(first) and first[at] // (length - 1) == row:
+            position = int(first[at]) % (length - 1)
+            differences.add(int(tokens[row, position]), c, position)
+            variations.add(c, int(variations.positions[row, position]), int(variations.tokens[row, position]))
+            at += 1
+        variations.sizes[c] += 1
+        now = min(variations.sizes[c] - 1, variations.free[c])
+        new[time, 4] += now - kappa[c]
+        kappa[c] = now
+        if row + 1 == count or times[row + 1] < time:
+            new[time, 3] += differences.grown()
+    return new[::-1].cumsum(axis=0)[::-1], kappa
+
+
+class _Differences:
+    """The rank of e_n - e_c + f_s - f_S over the token n at a position s before the last and the last token c.
+
+    Edges n c with gains f_s: the edges that join two components, and the rank of the sums of gains around the cycles.
+    A vector of positions is one integer, whose coordinates are far smaller than the base.
+    """
+
+    _BITS = 64
+
+    def __init__(self, n_tokens: int, length: int) -> None:
+        self.graph, self.length = _Forest(n_tokens), length
+        self.joined, self.known = 0, 0
+        self.cycles: set[int] = set()
+        self.basis: list[list[int]] = []
+
+    def add(self, token: int, last: int, position: int) -> None:
+        sum_of_gains = self.graph.join(token, last, 1 << self._BITS * position)
+        if isinstance(sum_of_gains, tuple):
+            self.joined += 1
+        elif len(self.basis) < self.length - 1:
+            self.cycles.add(abs(sum_of_gains))
+
+    def grown(self) -> int:
+        """By how much the rank has grown since it was asked last."""
+        self.cycles.discard(0)
+        if self.cycles:
+            rows = self.basis + [self._vector(cycle) for cycle in sorted(self.cycles)]
+            reduced, _, rank = fmpz_mat(rows).rref()
+            self.basis = [[int(entry) for entry in row] for row in reduced.tolist()[:rank]]
+            self.cycles = set()
+        before, self.known = self.known, self.joined + len(self.basis)
+        return self.known - before
+
+    def _vector(self, cycle: int) -> list[int]:
+        half, base = 1 << self._BITS - 1, 1 << self._BITS
+        entries = []
+        for _ in range(self.length - 1):
+            entry = (cycle + half) % base - half
+            entries.append(entry)
+            cycle = (cycle - entry) // base
+        return entries
+
+
+class _Variations:
+    """For each last token c the sum in kappa(U_c), over the components of its tokens and positions.
+
+    Args:
+        last: The last token of each context.
+        before: Token plus `n_tokens` times position of all others, `[T, S - 1]`.
+        n_tokens: Number of tokens.
+    """
+
+    def __init__(self, last: Int64Array, before: Int64Array, n_tokens: int) -> None:
+        # One node for each position and each token of each last token.
+        length = before.shape[1]
+        position, token = np.broadcast_to(np.arange(length), before.shape), before % n_tokens
+        keys = np.stack([n_tokens + position, token]) + last[:, None] * (n_tokens + length)
+        nodes, ends = np.unique(keys, return_inverse=True)
+        self.positions, self.tokens = ends.reshape(keys.shape)
+        self.graph = _Forest(len(nodes))
+        # Of each component: its nodes, its positions and its edges.
+        self.members = [1] * len(nodes)
+        self.places = (nodes % (n_tokens + length) >= n_tokens).astype(int).tolist()
+        self.pairs = [0] * len(nodes)
+        self.free, self.sizes = [0] * n_tokens, [0] * n_tokens
+
+    def add(self, c: int, position: int, token: int) -> None:
+        """Add an edge of the last token c."""
+        ends = self.graph.join(position, token)
+        lost, kept = ends if isinstance(ends, tuple) else (None, self.graph.root(token)[0])
+        before = self._free(kept)
+        if lost is not None:
+            before += self._free(lost)
+            for counted in (self.members, self.places, self.pairs):
+                counted[kept] += counted[lost]
+        self.pairs[kept] += 1
+        self.free[c] += self._free(kept) - before
+
+    def _free(self, root: int) -> int:
+        return max(0, min(self.members[root] - 2, self.pairs[root] - self.places[root]))
 
 
 def _indicator_rank(tokens: Int64Array, *, enough: int) -> int:
-    """Rank of the indicator vectors of the pairs (position, token) in each row, or `enough` if it is no smaller."""
+    """Rank of the indicator vectors of the pairs (position, token) in each row, or `enough` if it is no smaller.
+
+    A row with a pair that no other row has is independent of the others, and goes with it; what is left is eliminated.
+    """
     span = int(tokens.max()) + 1
-    pairs, columns = np.unique(tokens + span * np.arange(tokens.shape[1]), return_inverse=True)
-    if len(tokens) * len(pairs) > _LARGEST_INDICATORS:
+    _, columns = np.unique(tokens + span * np.arange(tokens.shape[1]), return_inverse=True)
+    columns, alone = columns.reshape(tokens.shape), 0
+    while alone < enough:
+        own = (np.bincount(columns.ravel()) == 1)[columns].any(axis=1)
+        if not own.any():
+            break
+        alone, columns = alone + int(own.sum()), columns[~own]
+        if not len(columns):
+            break
+    if alone >= enough or not len(columns):
+        return min(alone, enough)
+    pairs, columns = np.unique(columns, return_inverse=True)
+    columns = columns.reshape(-1, tokens.shape[1])
+    if columns.shape[1] == 2:
+        graph = _Forest(len(pairs))
+        return min(enough, alone + sum(isinstance(graph.join(*row), tuple) for row in columns.tolist()))
+    if columns.shape[0] * len(pairs) > _LARGEST_INDICATORS:
         return enough
-    indicators = np.zeros((len(tokens), len(pairs)), dtype=np.int64)
-    indicators[np.arange(len(tokens))[:, None], columns.reshape(tokens.shape)] = 1
+    indicators = np.zeros((len(columns), len(pairs)), dtype=np.int64)
+    indicators[np.arange(len(columns))[:, None], columns] = 1
     entries = indicators.tolist()
     # The rank modulo a prime is quicker, and no larger.
-    return enough if nmod_mat(entries, PRIME).rank() >= enough else fmpz_mat(entries).rank()
+    return enough if alone + nmod_mat(entries, PRIME).rank() >= enough else alone + fmpz_mat(entries).rank()

@@ -4,10 +4,12 @@ A package brings a claim by an entry point of the group ``byheart.claims``: its 
 module with the record ``CLAIM`` and the function ``evidence(*, full)``, as those of the claims here.
 """
 
-import difflib
 import importlib
+import json
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
 
 from constructions.claims.claim import Claim
 from constructions.errors import InputError
@@ -82,6 +84,9 @@ REGISTER = (
 """The ids of all claims, in the order in which they are audited."""
 
 
+LISTING = Path(__file__).with_name("listing.json")
+"""What a list says of the claims of the literature, as `python docs/register.py` wrote it from their records."""
+
 GROUP = "byheart.claims"
 """The entry points by which other packages bring claims."""
 
@@ -138,6 +143,8 @@ def claim(id: str) -> Claim:
         return importlib.import_module("constructions.claims." + id.replace(".", "_").replace("-", "_")).CLAIM
     brought = _brought()
     if id not in brought:
+        import difflib
+
         near = difflib.get_close_matches(id, (*REGISTER, *brought), n=1)
         hint = f"did you mean {near[0]!r}?" if near else "`byheart claims` lists them"
         raise InputError(f"no claim {id!r}; {hint}")
@@ -148,6 +155,30 @@ def claim(id: str) -> Claim:
             f"{brought[id].value}: expected a module with CLAIM, the record of {id!r}, and evidence(*, full)"
         )
     return record
+
+
+def listing(ids: Iterable[str] | None = None) -> list[dict[str, Any]]:
+    """What `claims` has to say of each, as plain JSON data, without loading what the claims of the literature build.
+
+    Args:
+        ids: Ids of claims.
+
+    Returns:
+        `Claim.listed` of each, in the order of the register; of the literature as `python docs/register.py` wrote it.
+
+    Raises:
+        InputError: There is no claim with one of the ids.
+
+    Page: docs/audit.md
+
+    Example:
+        >>> [listed["verdict"] for listed in listing(["dana.lemma-2"])]
+        ['false']
+    """
+    written = {listed["id"]: listed for listed in json.loads(LISTING.read_text(encoding="utf-8"))}
+    everything = register()
+    found = {id: written[id] if id in REGISTER else claim(id).listed() for id in (everything if ids is None else ids)}
+    return [found[id] for id in everything if id in found]
 
 
 def claims(ids: Iterable[str] | None = None) -> tuple[Claim, ...]:

@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from constructions.errors import HypothesisError, InputError
-from constructions.models.construction import Construction
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
+    from constructions.tasks.vectors import VectorTask
 
 Judgement = Literal[
     "holds", "slip", "hypothesis", "false", "invalid-proof", "redundant", "answered", "measured", "open"
@@ -87,7 +89,7 @@ class Claim:
     page: str
     hypotheses: tuple[Hypothesis, ...] = ()
     parameters: Mapping[str, int] = field(default_factory=dict)
-    build: Callable[..., Construction[Task] | Construction[VectorTask]] | None = None
+    build: "Callable[..., Construction[Task] | Construction[VectorTask]] | None" = None
     reconstructed: str = ""
     formulas: Mapping[str, str] = field(init=False)
 
@@ -110,6 +112,24 @@ class Claim:
     def module(self) -> str:
         """The name of the modules that belong to this claim."""
         return self.id.replace(".", "_").replace("-", "_")
+
+    def listed(self) -> dict[str, Any]:
+        """What a list of claims says of this one, as plain JSON data: the fields of `byheart claims --json`.
+
+        Page: docs/audit.md
+        """
+        return {
+            "id": self.id,
+            "title": self.title,
+            "verdict": self.judgement,
+            "reconstructed": self.reconstructed or None,
+            "source": self.source,
+            "printed": self.printed,
+            "truth": self.truth,
+            "hypotheses": [hypothesis.statement for hypothesis in self.hypotheses],
+            "parameters": dict(self.parameters) if self.build else None,
+            "page": self.page,
+        }
 
     def require(self, **values: object) -> None:
         """Refuse values for which a hypothesis of the claim does not hold.

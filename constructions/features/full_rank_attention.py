@@ -147,10 +147,10 @@ def _generic(
     # of tokens condition the features best.
     side = np.sqrt(3)
     return (
-        _rounded(generator.uniform(-side, side, (shape.d_vocab, shape.d_model))),
-        _rounded(generator.uniform(-side, side, (shape.n_ctx, shape.d_model)) / 2),
-        _rounded(size * generator.standard_normal(maps)),
-        _rounded(size * generator.standard_normal(maps)),
+        bfloat16_rounded(generator.uniform(-side, side, (shape.d_vocab, shape.d_model))),
+        bfloat16_rounded(generator.uniform(-side, side, (shape.n_ctx, shape.d_model)) / 2),
+        bfloat16_rounded(size * generator.standard_normal(maps)),
+        bfloat16_rounded(size * generator.standard_normal(maps)),
         _orthonormal_values(shape, generator),
     )
 
@@ -210,7 +210,13 @@ def _shared_rank_one(shape: _Shape, generator: np.random.Generator, scale: float
     W_Q[:, 0, 0] = temperatures
     W_K = np.zeros((n_heads, d_model, 1))
     W_K[:, min(1, d_model - 1), 0] = 1
-    return _rounded(W_E), _rounded(W_pos), _rounded(W_Q), W_K, _orthonormal_values(shape, generator)
+    return (
+        bfloat16_rounded(W_E),
+        bfloat16_rounded(W_pos),
+        bfloat16_rounded(W_Q),
+        W_K,
+        _orthonormal_values(shape, generator),
+    )
 
 
 def _hardness(shape: _Shape, scale: float | None) -> float:
@@ -223,11 +229,18 @@ def _signs(generator: np.random.Generator, shape: tuple[int, ...]) -> Float64Arr
 
 def _orthonormal_values(shape: _Shape, generator: np.random.Generator) -> Float64Array:
     gaussian = generator.standard_normal((shape.n_heads, shape.d_model, shape.d_head))
-    return _rounded(np.linalg.qr(gaussian)[0])
+    return bfloat16_rounded(np.linalg.qr(gaussian)[0])
 
 
-def _rounded(values: Float64Array) -> Float64Array:
-    """The nearest numbers of as many significant bits as bfloat16 has."""
+def bfloat16_rounded(values: Float64Array) -> Float64Array:
+    """The nearest numbers of as many significant bits as bfloat16 has.
+
+    Page: docs/claims/full_rank_attention.md
+
+    Example:
+        >>> bfloat16_rounded(np.array([0.1, 3.0])).tolist()
+        [0.10009765625, 3.0]
+    """
     significand, exponent = np.frexp(values)
     integers = np.rint(np.ldexp(significand, _SIGNIFICAND_BITS))
     return np.ldexp(integers, exponent - _SIGNIFICAND_BITS).astype(np.float64, copy=False)

@@ -9,10 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.encoders.scalar_label_code import scalar_label_code
-from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.features.minimum_norm import right_inverse
-from constructions.models.attention import logits
+from constructions.errors import CapacityError, InputError
+from constructions.heads.label_system import ENOUGH, embeddings, least_lead, readout, require_labels_after_two, solved
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
@@ -21,12 +19,9 @@ from constructions.tasks.task import Task
 Float64Array = NDArray[np.float64]
 
 _CLAIM = "The memory of paired heads"
-_ENOUGH = 0.1  # margin, in float64 arithmetic, of weights that count; a half is what exact ones have
-_WORST = 1e9  # condition of the derivatives; beyond it the solution means little
 _MORE = (1.05, 1.1, 1.2, 1.35)  # pairs that are tried, in multiples of those that the rank asks for
 _DRAWS = 2
 _STEPS = (2.0**-12, 2.0**-16, 2.0**-20, 2.0**-8)  # the first that leaves the margin is taken
-_AWAY = 2.0**-7  # by which the number y may miss, where the skip connection would otherwise carry nothing of it
 
 
 class _Base(NamedTuple):
@@ -76,23 +71,20 @@ def paired_heads_memory(task: Task, *, d_model: int = 6, d_qk: int = 2, seed: in
     """
     if d_model < 2 or not 1 <= d_qk <= d_model:
         raise InputError(f"d_model = {d_model} and d_qk = {d_qk}, expected at least 2, and from 1 to d_model")
-    if task.target != "labels":
-        raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
-    if task.context_length < 2:
-        raise HypothesisError(_CLAIM, "contexts of two tokens or more", f"they have {task.context_length}")
+    require_labels_after_two(task, _CLAIM)
     each = d_model + 2 * d_model * d_qk - d_qk**2
     best = -math.inf
     tried = sorted({max(1, math.ceil((more * task.n_contexts - d_model) / each)) for more in _MORE})
     for pairs in tried:
         for draw in range(_DRAWS):
             base = _drawn(task, d_model, d_qk, pairs, (seed, draw))
-            numbers = _solved(task, base)
+            numbers = solved(_derivatives(task, base), task)
             if numbers is None:
                 continue
             for step in _STEPS:
                 model = _paired(task, base, numbers, step)
-                best = max(best, _margin(model, task))
-                if best >= _ENOUGH:
+                best = max(best, least_lead(model, task))
+                if best >= ENOUGH:
                     summary = f"{task.n_contexts} contexts by {pairs} pairs of heads, d = {d_model}, d_qk = {d_qk}"
                     return Construction(task, model, f"{summary}, {model.parameters} parameters")
     reached = "no draw has" if best == -math.inf else f"the best draw leaves a margin of {best:.2g} with"
@@ -103,9 +95,7 @@ def paired_heads_memory(task: Task, *, d_model: int = 6, d_qk: int = 2, seed: in
 def _drawn(task: Task, width: int, rank: int, pairs: int, seed: tuple[int, int]) -> _Base:
     """Random embeddings, with the coordinate that the label code needs, and random heads."""
     rng = np.random.default_rng(seed)
-    W_E = rng.standard_normal((task.vocabulary_size, width))
-    W_pos = rng.standard_normal((task.context_length, width))
-    W_E[:, 0], W_pos[:, 0], W_pos[-1, 0] = 0.0, -1.0, 1.0
+    W_E, W_pos = embeddings(task, width, rng)
     size = (2.0 / (width * math.sqrt(rank))) ** 0.5
     U, V = size * rng.standard_normal((2, pairs, width, rank))
     return _Base(W_E, W_pos, U, V, rng.standard_normal((pairs, width)) / math.sqrt(width))
@@ -130,30 +120,12 @@ def _derivatives(task: Task, base: _Base) -> Float64Array:
     return np.concatenate(columns, axis=1)
 
 
-def _solved(task: Task, base: _Base) -> Float64Array | None:
-    """The dotted numbers, in the order of the columns; none where the derivatives do not have full rank."""
-    matrix = _derivatives(task, base)
-    if matrix.shape[1] < task.n_contexts:
-        return None
-    answers, labels = np.unique(task.labels, return_inverse=True)
-    try:
-        inverse = right_inverse(matrix)
-    except HypothesisError:
-        return None
-    if not inverse.condition <= _WORST:
-        return None
-    return inverse.solve(scalar_label_code(len(answers)).points[labels][:, None])[:, 0]
-
-
 def _paired(task: Task, base: _Base, numbers: Float64Array, step: float) -> Model:
     """The network whose number y is the point of each label, up to the square of the step."""
     pairs, width, rank = base.U.shape
-    along, rest = numbers[:width].copy(), numbers[width:].reshape(pairs, width * (1 + 2 * rank))
     reach = float(np.abs(base.W_E[:, 1:]).max() + np.abs(base.W_pos[:, 1:]).max())
-    if np.linalg.norm(along[1:]) * reach < _AWAY:  # then y would not be seen through the skip connection
-        along[1] += _AWAY / max(1.0, reach)
-    output = np.zeros(width)
-    output[1:] = along[1:] / (along[1:] @ along[1:])
+    output, W_U = readout(task, numbers[:width], reach)
+    rest = numbers[width:].reshape(pairs, width * (1 + 2 * rank))
     v, U, V = rest[:, :width], rest[:, width : width * (1 + rank)], rest[:, width * (1 + rank) :]
     moved = (U.reshape(base.U.shape), V.reshape(base.V.shape), v)
     heads = [
@@ -161,12 +133,6 @@ def _paired(task: Task, base: _Base, numbers: Float64Array, step: float) -> Mode
         for middle, change in zip((base.U, base.V, base.v), moved, strict=True)
     ]
     signs = np.repeat([1.0, -1.0], pairs) / step
-    answers = np.unique(task.labels)
-    code = scalar_label_code(len(answers))
-    W_U = np.zeros((width, task.n_answers))
-    W_U[0] = -1.0  # tokens that are never answers; a label that y is within a half of has the logit -1/8 or more
-    W_U[:, answers] = np.outer(along, code.points)
-    W_U[0, answers] += code.columns[0]
     return dana_network(
         W_E=base.W_E,
         W_pos=base.W_pos,
@@ -176,11 +142,3 @@ def _paired(task: Task, base: _Base, numbers: Float64Array, step: float) -> Mode
         W_O=signs[:, None, None] * output,
         W_U=W_U,
     )
-
-
-def _margin(model: Model, task: Task) -> float:
-    found = logits(model, task.contexts)
-    at_label = np.arange(task.n_contexts), task.labels
-    right = found[at_label]
-    found[at_label] = -np.inf
-    return float((right - found.max(axis=1)).min())

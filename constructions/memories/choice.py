@@ -15,6 +15,7 @@ from constructions.bigrams.cross_heads import cross_heads_memory
 from constructions.bigrams.one_head import one_head_memory
 from constructions.bigrams.packed_words import packed_words_memory
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
+from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
 from constructions.heads.paired_heads import paired_heads_memory
 from constructions.heads.steps import steps_memory
 from constructions.memories.knots import knots_memory
@@ -391,6 +392,15 @@ MEMORIES: tuple[Kind, ...] = (
         "docs/claims/theorem_1.md",
         lambda task, dtype, seed, progress: theorem_1_memory(task, dtype=dtype, seed=seed, progress=progress),
         fewest_parameters,
+    ),
+    Kind(
+        "last-token-heads",
+        "any distinct contexts of two tokens or more; labels or laws",
+        "2 d + 2 d / d_h a fact and a quarter more, d = N + S; found in nearly linear time",
+        True,
+        "docs/claims/last_token_heads.md",
+        lambda task, dtype, seed, progress: last_token_heads_memory(task, dtype=dtype, seed=seed, progress=progress),
+        fewest_parameters_by_last_tokens,
     ),
 )
 """All memories that are tried, the fastest first; one that takes more than others at least is not built."""

@@ -29,6 +29,7 @@ _ROOM = {"labels": 2.0**-2, "laws": 2.0**-3}  # what roundings may move an outpu
 _STEEP, _MANY = 4.0, 2.0**-7  # measured: what the steepest slope, and what the jumps of T neurons do
 _MISS = 2.0**-3  # by which an output may miss its label where that saves a neuron
 _GUARD = 64  # bits of an output beyond those of a code
+_FRONT_END = 7  # entries of the attention: queries, keys and values of two coordinates, an output of one
 
 
 class _Wanted(NamedTuple):
@@ -95,18 +96,89 @@ def knots_memory(
     return Construction(task, model, summary)
 
 
+def knots_parameters(*, tokens: int, length: int, answers: int, digits: int, neurons: int) -> int:
+    r"""Count the entries of all tensors of `knots_memory`.
+
+    Args:
+        tokens: N.
+        length: S.
+        answers: K, the columns of the unembedding.
+        digits: D, the coordinates of an output.
+        neurons: M.
+
+    Returns:
+        $2 N + (1 + D) K + 2 S + 7 + D + (2 + D) M$.
+
+    Page: docs/claims/knots.md
+
+    Example:
+        >>> knots_parameters(tokens=2, length=2, answers=2, digits=1, neurons=2)
+        26
+    """
+    return 2 * (tokens + length) + _FRONT_END + (1 + digits) * answers + digits + (2 + digits) * neurons
+
+
+def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> int:
+    """What `knots_memory` takes at most for these contexts, whichever of the labels that occur each of them has.
+
+    T - 1 neurons, and as many digits as leave room for the steepest slopes that there are between labels.
+
+    Args:
+        task: What is to be memorized; its laws do not matter.
+        dtype: The precision of the weights.
+        seed: Seed of the codes.
+
+    Returns:
+        The number of entries.
+
+    Raises:
+        CapacityError: The codes are too long for the precision.
+
+    Page: docs/claims/knots.md
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> xor = enumerated_task(2, 2, labels=np.array([0, 1, 1, 0]))
+        >>> most_parameters(xor), knots_memory(xor).model.parameters
+        (29, 26)
+    """
+    code = positional_code(task.contexts, task.vocabulary_size, seed=seed)
+    for digits in _digits(kinds := len(np.unique(task.labels))):
+        steepest = float(np.ptp(mixed_radix_code(kinds, digits).points, axis=0).max())
+        moved = _moved(steepest, 2.0 * steepest, task.n_contexts)
+        if moved * 2.0 ** (code.bits - SIGNIFICAND[dtype]) <= _ROOM["labels"]:
+            return knots_parameters(
+                tokens=task.vocabulary_size,
+                length=task.context_length,
+                answers=task.n_answers,
+                digits=digits,
+                neurons=max(1, task.n_contexts - 1),
+            )
+    raise _too_long(code, dtype)
+
+
+def _digits(kinds: int) -> range:
+    """Numbers of coordinates that may name one of so many labels."""
+    return range(1 if kinds <= MOST else 2, max(1, (kinds - 1).bit_length()) + 1)
+
+
+def _moved(steepest: float, jump: float, n_contexts: int) -> float:
+    """What roundings move an output by, in units of those of a code."""
+    # Roundings of the attention move a code by a few units, and those of sums over the neurons move an output by
+    # more the more neurons there are. The two factors are measured: they choose the digits and prove nothing.
+    return _STEEP * steepest + _MANY * jump * n_contexts
+
+
 def _wanted(
     task: Task, code: PositionalCode, order: Int64Array, precision: int, digits: int | None, dtype: Precision
 ) -> _Wanted:
     gaps = np.diff(code.codes[order])[:, None]
 
     def fits(wanted: _Wanted) -> bool:
-        # Roundings of the attention move a code by a few units, and those of sums over the neurons move an output by
-        # more the more neurons there are. The two factors are measured: they choose the digits and prove nothing.
         slopes = np.diff(wanted.outputs[order], axis=0) / gaps
         jumps = np.diff(slopes, axis=0)
         typical = math.sqrt(float((jumps**2).mean(axis=0).max(initial=0.0))) if jumps.size else 0.0
-        moved = _STEEP * float(np.abs(slopes).max(initial=0.0)) + _MANY * typical * task.n_contexts
+        moved = _moved(float(np.abs(slopes).max(initial=0.0)), typical, task.n_contexts)
         return moved * 2.0 ** (code.bits - precision) <= wanted.room
 
     if task.laws is not None:
@@ -119,11 +191,9 @@ def _wanted(
         choices = [_Wanted(outputs, W_U, np.zeros(size), _ROOM["laws"], 0.0)]
     else:
         answers, labels = np.unique(task.labels, return_inverse=True)
-        fewest = 1 if len(answers) <= MOST else 2
-        most = max(1, (len(answers) - 1).bit_length())
         if digits is not None:
             return _named(task, answers, labels, digits)
-        choices = (_named(task, answers, labels, count) for count in range(fewest, most + 1))
+        choices = (_named(task, answers, labels, count) for count in _digits(len(answers)))
     for wanted in choices:
         if fits(wanted):
             return wanted

@@ -33,6 +33,7 @@ TAILS = ("none", "fit")
 _GOOD_CONDITION = 1e5
 _ATTEMPTS = ((512, 8), (2048, 3))  # up to so many contexts, so many front ends are tried
 LARGEST_ELIMINATION = 4096  # contexts; beyond it the number of heads is bounded from below only
+QUICK_ELIMINATION = 512  # contexts; beyond it that heads suffice is left to the certificate of those that are built
 _LOOSE = 1e-3  # nats: an output that misses its targets by more is none
 _FEATURE_ENTRIES = 2**27  # default_heads asks for no more features than make T x P entries: 1 GiB
 
@@ -203,7 +204,8 @@ def theorem_1_memory(
         task: What is to be memorized.
         d_model: $d$, see `dimensions`.
         d_head: $d_h$, see `dimensions`.
-        n_heads: $H$; by default those that are certified to suffice and a quarter more (`default_heads`).
+        n_heads: $H$; by default those that are certified to suffice (of more than 512 contexts those that are
+            necessary) and a quarter more (`default_heads`).
         front_end: The family of attention patterns.
         tail: ``"fit"`` or ``"none"``, the default.
         dtype: The precision that every weight is rounded to.
@@ -235,44 +237,60 @@ def theorem_1_memory(
         raise InputError(f"n_heads = {n_heads}, expected at least 1")
     d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
     tail, show = tail or "none", progress or silent
-    needed = capacity(
-        task.contexts,
-        d_model=d_model,
-        d_head=d_head,
-        n_heads=n_heads,
-        eliminate=task.n_contexts <= LARGEST_ELIMINATION,
-        seed=seed,
-        progress=lambda detail: show("capacity", None, detail),
-    )
-    alone = needed.heads_alone
-    enough = alone.necessary if alone.sufficient is None else alone.sufficient
-    if n_heads is None:
-        n_heads = default_heads(enough, task.n_contexts, d_head, tail)
-    else:
-        _require_heads(needed, task, n_heads)
-    sizes: dict[str, Any] = dict(d_model=d_model, d_head=d_head, n_heads=n_heads, tail=tail)
-    if require is not None:
-        need = estimate_bytes(task, front_end=front_end, **sizes)
-        require(need, f"{task.n_contexts} facts with {n_heads} {_heads_of(n_heads)} of dimension {d_head}")
-    built = None
-    if front_end == "auto":
-        try:
-            built = build_memory(task, front_end="rank-one", seed=seed, progress=progress, **sizes)
-        except CapacityError:
-            built = None
-    if built is None or not built.condition <= _GOOD_CONDITION:
-        built = build_memory(
-            task, front_end=front_end, seed=seed, fewest_heads=needed.fewest_heads, progress=progress, **sizes
+
+    def attempt(eliminate: bool) -> HeadsOfTheorem1:
+        needed = capacity(
+            task.contexts,
+            d_model=d_model,
+            d_head=d_head,
+            n_heads=n_heads,
+            eliminate=eliminate,
+            seed=seed,
+            progress=lambda detail: show("capacity", None, detail),
         )
-    model = rounded_model(built.model, dtype)
-    return HeadsOfTheorem1(
-        task=task,
-        model=model,
-        summary=f"{_sizes(model, task)}{_what_the_rest_is_for(needed, n_heads, enough, built, tail)}",
-        built=built,
-        needed=needed,
-        tail=tail,
-    )
+        alone = needed.heads_alone
+        enough = alone.necessary if alone.sufficient is None else alone.sufficient
+        if n_heads is None:
+            heads = default_heads(enough, task.n_contexts, d_head, tail)
+        else:
+            heads = n_heads
+            _require_heads(needed, task, heads)
+        sizes: dict[str, Any] = dict(d_model=d_model, d_head=d_head, n_heads=heads, tail=tail)
+        if require is not None:
+            need = estimate_bytes(task, front_end=front_end, **sizes)
+            require(need, f"{task.n_contexts} facts with {heads} {_heads_of(heads)} of dimension {d_head}")
+        built = None
+        if front_end == "auto":
+            try:
+                built = build_memory(task, front_end="rank-one", seed=seed, progress=progress, **sizes)
+            except CapacityError:
+                built = None
+        if built is None or not built.condition <= _GOOD_CONDITION:
+            built = build_memory(
+                task, front_end=front_end, seed=seed, fewest_heads=needed.fewest_heads, progress=progress, **sizes
+            )
+        model = rounded_model(built.model, dtype)
+        return HeadsOfTheorem1(
+            task=task,
+            model=model,
+            summary=f"{_sizes(model, task)}{_what_the_rest_is_for(needed, heads, enough, built, tail)}"
+            + (
+                ""
+                if built.tail is None or built.tail.complete
+                else f"; interrupted at step {built.tail.iterations} of the tail"
+            ),
+            built=built,
+            needed=needed,
+            tail=tail,
+        )
+
+    quick = task.n_contexts <= QUICK_ELIMINATION
+    try:
+        return attempt(quick)
+    except CapacityError:
+        if quick or task.n_contexts > LARGEST_ELIMINATION:
+            raise
+        return attempt(True)  # more heads, or the error says how many suffice
 
 
 def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[int, int]:
@@ -512,8 +530,9 @@ class _Builder:
         return _Drawn(attempt, front_end, inverse, right, output, residual)
 
     def with_tail(self, drawn: _Drawn) -> BuiltMemory:
-        def report(iteration: int, cross_entropy: float) -> None:
-            self.clock.progress("tail", None, f"step {iteration}: {cross_entropy:.4f} nats per token")
+        def report(step: int, most: int, cross_entropy: float) -> None:
+            detail = f"step {step} of at most {most}: {cross_entropy:.4f} nats per token"
+            self.clock.progress("tail", step / most, detail)
 
         with self.clock.stage("tail", f"{len(self.task.tail_contexts)} contexts"):
             fit = fit_tail(

@@ -8,10 +8,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.encoders.scalar_label_code import scalar_label_code
-from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.features.minimum_norm import right_inverse
-from constructions.models.attention import features, last, logits
+from constructions.errors import CapacityError, InputError
+from constructions.heads.label_system import ENOUGH, embeddings, least_lead, readout, require_labels_after_two, solved
+from constructions.models.attention import features, last
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import Precision, rounded_model
@@ -21,11 +20,8 @@ from constructions.tasks.task import Task
 Float64Array = NDArray[np.float64]
 
 _CLAIM = "The memory of heads of rank one"
-_ENOUGH = 0.1  # margin, in float64 arithmetic, of weights that count; a half is what exact ones have
-_WORST = 1e9  # condition of the features; beyond it the solution means little
 _MORE = (1.0, 1.05, 1.1, 1.25)  # heads that are tried, in multiples of those that the rank asks for
 _DRAWS = 3
-_AWAY = 2.0**-7  # by which the number y may miss, where the skip connection would otherwise carry nothing of it
 
 
 def rank_one_heads_memory(
@@ -65,24 +61,17 @@ def rank_one_heads_memory(
     """
     if d_model < 2:
         raise InputError(f"d_model = {d_model}, expected at least 2")
-    if task.target != "labels":
-        raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
-    if task.context_length < 2:
-        raise HypothesisError(_CLAIM, "contexts of two tokens or more", f"they have {task.context_length}")
+    require_labels_after_two(task, _CLAIM)
     fewest = max(1, -(-task.n_contexts // d_model) - 1)
     tried = sorted({math.ceil(more * fewest) for more in _MORE}) if n_heads is None else [n_heads]
     best = -math.inf
     for heads in tried:
         for draw in range(_DRAWS):
-            model = _solved(task, _front_end(task, d_model, heads, dtype, (seed, draw)), dtype)
+            model = _network(task, _front_end(task, d_model, heads, dtype, (seed, draw)), dtype)
             if model is None:
                 continue
-            found = logits(model, task.contexts)
-            at_label = np.arange(task.n_contexts), task.labels
-            right = found[at_label]
-            found[at_label] = -np.inf
-            best = max(best, float((right - found.max(axis=1)).min()))
-            if best >= _ENOUGH:
+            best = max(best, least_lead(model, task))
+            if best >= ENOUGH:
                 summary = f"{task.n_contexts} contexts by {heads} heads of rank one, d = {d_model}, "
                 return Construction(task, model, f"{summary}{model.parameters} parameters")
     reached = "no draw has" if best == -math.inf else f"the best draw leaves a margin of {best:.2g} with"
@@ -94,9 +83,7 @@ def rank_one_heads_memory(
 def _front_end(task: Task, width: int, heads: int, dtype: Precision, seed: tuple[int, int]) -> Model:
     """Random embeddings and attention, with heads that read all there is and write nothing."""
     rng = np.random.default_rng(seed)
-    size, length = task.vocabulary_size, task.context_length
-    W_E, W_pos = rng.standard_normal((size, width)), rng.standard_normal((length, width))
-    W_E[:, 0], W_pos[:, 0], W_pos[-1, 0] = 0.0, -1.0, 1.0
+    W_E, W_pos = embeddings(task, width, rng)
     network = dana_network(
         W_E=W_E,
         W_pos=W_pos,
@@ -109,31 +96,14 @@ def _front_end(task: Task, width: int, heads: int, dtype: Precision, seed: tuple
     return rounded_model(network, dtype)
 
 
-def _solved(task: Task, front_end: Model, dtype: Precision) -> Model | None:
+def _network(task: Task, front_end: Model, dtype: Precision) -> Model | None:
     """The network whose number y is the point of each label; none where the features do not have full rank."""
     width, heads = front_end.d_model, front_end.n_heads
     inputs = last(front_end, task.contexts)
-    read = np.concatenate([inputs, features(front_end, task.contexts)], axis=1)
-    if read.shape[1] < task.n_contexts:
+    numbers = solved(np.concatenate([inputs, features(front_end, task.contexts)], axis=1), task)
+    if numbers is None:
         return None
-    answers, labels = np.unique(task.labels, return_inverse=True)
-    code = scalar_label_code(len(answers))
-    try:
-        inverse = right_inverse(read)
-    except HypothesisError:
-        return None
-    if not inverse.condition <= _WORST:
-        return None
-    numbers = inverse.solve(code.points[labels][:, None])[:, 0]
-    along, values = numbers[:width].copy(), numbers[width:].reshape(heads, width, 1)
-    reach = float(np.abs(inputs[:, 1:]).max())
-    if np.linalg.norm(along[1:]) * reach < _AWAY:  # then y would not be seen through the skip connection
-        along[1] += _AWAY / max(1.0, reach)
-    output = np.zeros(width)
-    output[1:] = along[1:] / (along[1:] @ along[1:])
-    W_U = np.zeros((width, task.n_answers))
-    W_U[0] = -1.0  # tokens that are never answers; a label that y is within a half of has the logit -1/8 or more
-    W_U[:, answers] = np.outer(along, code.points)
-    W_U[0, answers] += code.columns[0]
+    output, W_U = readout(task, numbers[:width], float(np.abs(inputs[:, 1:]).max()))
+    values = numbers[width:].reshape(heads, width, 1)
     W_O = np.broadcast_to(output, (heads, 1, width)).copy()
     return rounded_model(dana_network(**dana_tensors(front_end) | {"W_V": values, "W_O": W_O, "W_U": W_U}), dtype)

@@ -40,12 +40,14 @@ class TailFit:
         iterations: Steps of the descent.
         cross_entropy: Nats per token of the fitted contexts, before and after.
         contexts: How many contexts of the tail took part, the most frequent ones.
+        complete: Whether the descent ended by itself, and nobody interrupted it.
     """
 
     output: Float64Array
     iterations: int
     cross_entropy: tuple[float, float]
     contexts: int
+    complete: bool
 
 
 def fit_tail(
@@ -57,7 +59,7 @@ def fit_tail(
     inverse: RightInverse,
     regularization: float = 1.0,
     iterations: int = _ITERATIONS,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Callable[[int, int, float], None] | None = None,
 ) -> TailFit:
     r"""Lower the cross-entropy of the tail without touching a memorized context.
 
@@ -85,10 +87,11 @@ def fit_tail(
         inverse: The factored features of the memorized contexts.
         regularization: $\ell$, in counts.
         iterations: Steps at most; fewer if the gain per step falls below 1e-5 nats per token, or if the work is large.
-        progress: Called after every step with its number and the cross-entropy in nats per token.
+        progress: Called after every step with its number, the largest there can be, and the cross-entropy in nats per
+            token.
 
     Returns:
-        The output $W_0 + Q$ and the cross-entropies.
+        The output $W_0 + Q$ and the cross-entropies; after an interrupt from the keyboard those of the last step.
 
     Raises:
         InputError: The task has no tail, or `regularization` is not positive.
@@ -118,31 +121,35 @@ def fit_tail(
     objective = _Objective(weights, task, W_U, output, inverse, regularization)
     size = output.size
     steps = max(1, min(iterations, _WORK // (objective.features.size * output.shape[1])))
-    taken = 0
+    taken, complete, reached = 0, True, np.zeros(size)
 
     def report(intermediate_result: scipy.optimize.OptimizeResult) -> None:
-        nonlocal taken
-        taken += 1
+        nonlocal taken, reached
+        taken, reached = taken + 1, np.array(intermediate_result.x)
         if progress is not None:
-            progress(taken, objective.cross_entropy)
+            progress(taken, steps, objective.cross_entropy)
 
-    objective(np.zeros(size))
+    objective(reached)
     before = objective.cross_entropy
-    found = scipy.optimize.minimize(
-        objective,
-        np.zeros(size),
-        jac=True,
-        method="L-BFGS-B",
-        callback=report,
-        options={
-            "maxiter": steps,
-            "maxcor": _pairs(size),
-            "ftol": _PRECISION,
-            "gtol": 0.0,
-        },
-    )
-    objective(found.x)
-    return TailFit(output + objective.addition(found.x), taken, (before, objective.cross_entropy), len(objective.base))
+    try:
+        reached = scipy.optimize.minimize(
+            objective,
+            reached,
+            jac=True,
+            method="L-BFGS-B",
+            callback=report,
+            options={
+                "maxiter": steps,
+                "maxcor": _pairs(size),
+                "ftol": _PRECISION,
+                "gtol": 0.0,
+            },
+        ).x
+    except KeyboardInterrupt:
+        complete = False
+    objective(reached)
+    added = objective.addition(reached)
+    return TailFit(output + added, taken, (before, objective.cross_entropy), len(objective.base), complete)
 
 
 def tail_bytes(n_tail: int, *, n_features: int, coordinates: int) -> int:

@@ -17,30 +17,6 @@ _LARGEST = 2**31  # of a coordinate or label
 _DRAWS = 200
 
 
-def examples_within_reach(*, width: int, neurons: int) -> int:
-    r"""How many labels of points in general position m ReLU neurons hold at least, by slabs.
-
-    Args:
-        width: d.
-        neurons: m.
-
-    Returns:
-        $\lceil m / 2 \rceil (d + 1)$, and one more if m is even.
-
-    Raises:
-        InputError: A number out of range.
-
-    Page: docs/claims/relu_barrier.md
-
-    Example:
-        >>> [examples_within_reach(width=3, neurons=m) for m in range(4)]
-        [1, 4, 5, 8]
-    """
-    if width < 1 or neurons < 0:
-        raise InputError(f"width = {width}, neurons = {neurons}, expected at least 1 and 0")
-    return -(-neurons // 2) * (width + 1) + (neurons % 2 == 0)
-
-
 def slab_network(points: Int64Array, labels: Int64Array, *, seed: int = 0) -> FeedForward:
     r"""One layer of ReLU neurons whose outputs at distinct points are any labels, exactly.
 

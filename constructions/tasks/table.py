@@ -99,6 +99,48 @@ def sniff_table(table: str) -> TableForm:
     return TableForm(delimiter, bool(rows) and (named or weighted))
 
 
+def sniffed_task(
+    table: str,
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    weights: bool | None = None,
+    target: Target = "labels",
+    facts: int | None = None,
+    mass: Fraction | float | None = None,
+) -> tuple[Task, TableForm]:
+    """Read a table whose form is found out where it is not said.
+
+    Args:
+        table: The rows.
+        delimiter: As for `table_task`; by default what `sniff_table` finds.
+        header: Likewise.
+        weights: As for `table_task`.
+        target: As for `table_task`.
+        facts: As for `table_task`.
+        mass: As for `table_task`.
+
+    Returns:
+        The task, and the form in which the table was read.
+
+    Raises:
+        InputError: As `table_task`.
+
+    Page: docs/task.md
+
+    Example:
+        >>> task, form = sniffed_task("subject;answer\nFrance;Paris\n")
+        >>> task.n_contexts, form.delimiter, form.header
+        (1, ';', True)
+    """
+    found = sniff_table(table)
+    form = TableForm(found.delimiter if delimiter is None else delimiter, found.header if header is None else header)
+    task = table_task(
+        table, header=form.header, weights=weights, delimiter=form.delimiter, target=target, facts=facts, mass=mass
+    )
+    return task, form
+
+
 def _width(table: str, delimiter: str) -> int:
     """The number of cells that all rows have with this delimiter, or 0."""
     try:

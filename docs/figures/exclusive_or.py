@@ -7,7 +7,6 @@ writes, and the crossing is the average with the denominators as weights.
 """
 
 from fractions import Fraction
-from pathlib import Path
 
 import svg
 
@@ -67,4 +66,4 @@ def drawing() -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_suffix(".svg").write_text(drawing(), encoding="utf-8")
+    svg.run(__file__, drawing)

@@ -9,18 +9,13 @@ claim, as docs/formal.md lists it.
 
 import importlib
 import re
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [path for path in (str(ROOT), str(Path(__file__).parent)) if path not in sys.path]
+import svg
 
-import svg  # noqa: E402
-
-from constructions.claims import REGISTER, claim, evidence_module  # noqa: E402
-from verify.claims import theorems  # noqa: E402
-from verify.claims.quantifier import UNIVERSAL  # noqa: E402
-from verify.claims.theorem import Theorem  # noqa: E402
+from constructions.claims import REGISTER, claim, evidence_module
+from verify.claims import theorems
+from verify.claims.quantifier import UNIVERSAL
+from verify.claims.theorem import Theorem
 
 HEIGHT, TOP, SIZE = 22, 92, 12
 LEFT, CLAIMS, RIGHT = 0, 215, 560
@@ -45,7 +40,7 @@ def theorems_of(id: str) -> list[Theorem]:
 def proofs() -> dict[str, list[str]]:
     """The claims that each file of proofs in Coq answers."""
     found: dict[str, list[str]] = {}
-    text = (ROOT / "docs/formal.md").read_text(encoding="utf-8")
+    text = (svg.ROOT / "docs/formal.md").read_text(encoding="utf-8")
     for file, rest in re.findall(r"^\| `formal/(\w+\.v):\w+` \|(.*)$", text, re.MULTILINE):
         for id in re.findall(r"`([\w.-]+)`", rest):
             if id in REGISTER and id not in found.setdefault(file, []):
@@ -119,4 +114,4 @@ def drawing() -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_suffix(".svg").write_text(drawing(), encoding="utf-8")
+    svg.run(__file__, drawing)

@@ -1,7 +1,20 @@
-"""Drawings as SVG that are read in the light and in the dark: on GitHub as images, in the site as part of the page."""
+"""Drawings as SVG that are read in the light and in the dark: on GitHub as images, in the site as part of the page.
 
+A program of a figure has `drawing`, which returns it. What takes more than a second to compute is in a table beside it,
+which `measured` returns. `run` writes the drawing, and `python docs/figures/NAME.py --measure` the table before it.
+"""
+
+import csv
 import html
-from collections.abc import Iterable
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))  # what a program imports after this module is what is beside it
 
 STYLE = """\
 svg.figure { --ink: #1f2328; --faint: #6e7781; --line: #d0d7de; --paper: #ffffff;
@@ -16,6 +29,7 @@ svg.figure { font-family: system-ui, "Liberation Sans", Arial, sans-serif; font-
 svg.figure text { fill: var(--ink); }
 svg.figure .letter { font-family: "Byheart Math", "Latin Modern Math", Georgia, serif; font-style: italic; }
 svg.figure .faint { fill: var(--faint); }
+svg.figure .on-ink { fill: var(--ink); }
 svg.figure .line { stroke: var(--line); fill: none; stroke-width: 1.5; }
 svg.figure .ink { stroke: var(--ink); fill: none; stroke-width: 1.5; }
 svg.figure .box { stroke: var(--line); fill: var(--paper); stroke-width: 1.5; }
@@ -54,6 +68,12 @@ def words(x: float, y: float, text: str, kind: str = "", anchor: str = "middle",
     )
 
 
+def turned(x: float, y: float, text: str, size: float = 13) -> str:
+    """Words from below to above, with their middle in a place."""
+    place = f"{number(x)} {number(y)}"
+    return f'<g transform="translate({place}) rotate(-90)">{words(0, 0, text, size=size)}</g>'
+
+
 def line(start: tuple[float, float], end: tuple[float, float], kind: str, dashes: str = "") -> str:
     (x, y), (u, v) = start, end
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
@@ -71,6 +91,12 @@ def box(x: float, y: float, width: float, height: float, kind: str = "box", radi
     )
 
 
+def cell(x: float, y: float, width: float, height: float, kind: str, strength: float) -> str:
+    """A cell of a heat map, from 0 for the paper's colour to 1 for that of its kind."""
+    size = f'width="{number(width)}" height="{number(height)}"'
+    return f'<rect x="{number(x)}" y="{number(y)}" {size} class="{kind}" fill-opacity="{number(strength)}"/>'
+
+
 def curve(start: tuple[float, float], end: tuple[float, float], kind: str) -> str:
     """A line that leaves and arrives level."""
     (x, y), (u, v) = start, end
@@ -82,3 +108,88 @@ def curve(start: tuple[float, float], end: tuple[float, float], kind: str) -> st
 def linked(address: str, part: str) -> str:
     """A part that leads to a page of the site; in an image that is no part of a page it leads nowhere."""
     return f'<a href="{html.escape(address)}">{part}</a>'
+
+
+def path(points: Iterable[tuple[float, float]], kind: str, dashes: str = "") -> str:
+    """Straight lines from point to point."""
+    places = " L".join(f"{number(x)} {number(y)}" for x, y in points)
+    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+    return f'<path d="M{places}" class="{kind}"{dashed}/>'
+
+
+def arrow(start: tuple[float, float], end: tuple[float, float], kind: str, head: float = 9) -> str:
+    """A line with a head at its end."""
+    (x, y), (u, v) = start, end
+    length = math.hypot(u - x, v - y)
+    a, b = (u - x) / length * head, (v - y) / length * head
+    sides = [(u - a - b / 2, v - b + a / 2), (u, v), (u - a + b / 2, v - b - a / 2)]
+    return path([start, end], kind) + path(sides, kind)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """A rectangle of a drawing in which numbers have their places; a scale may be logarithmic."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    x: tuple[float, float]
+    y: tuple[float, float]
+    log_x: bool = False
+    log_y: bool = False
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        across, up = _share(x, self.x, self.log_x), _share(y, self.y, self.log_y)
+        return self.left + across * self.width, self.top + (1 - up) * self.height
+
+    def curve(self, points: Iterable[tuple[float, float]], kind: str, dashes: str = "") -> str:
+        return path((self.at(x, y) for x, y in points), kind, dashes)
+
+    def scales(
+        self, across: Mapping[float, str], up: Mapping[float, str], x_label: str, y_label: str, size: float = 14
+    ) -> list[str]:
+        """The two scales with their ticks, what is counted to the right below and above on the left."""
+        right, bottom = self.left + self.width, self.top + self.height
+        parts = [line((self.left, bottom), (right, bottom), "ink")]
+        for place, label in up.items():
+            y = self.at(self.x[0], place)[1]
+            parts += [line((self.left, y), (right, y), "line"), words(self.left - 7, y + 5, label, "", "end", size)]
+        for place, label in across.items():
+            x = self.at(place, self.y[0])[0]
+            parts += [line((x, bottom), (x, bottom + 5), "ink"), words(x, bottom + 21, label, "", "middle", size)]
+        parts.append(words(right, bottom + 41, x_label, "faint", "end", size))
+        parts.append(words(self.left - 30, self.top - 12, y_label, "faint", "start", size))
+        return parts
+
+
+def ticks(*places: float) -> dict[float, str]:
+    """Places of a scale, labelled by themselves."""
+    return {place: f"{place:,g}" for place in places}
+
+
+def _share(value: float, ends: tuple[float, float], log: bool) -> float:
+    low, high = (math.log(end) for end in ends) if log else ends
+    return ((math.log(value) if log else value) - low) / (high - low)
+
+
+Table = list[dict[str, str]]
+
+
+def table(program: str) -> Table:
+    """The table beside a program."""
+    with Path(program).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def run(
+    program: str, drawing: Callable[[], str], measured: Callable[[], Sequence[Mapping[str, object]]] | None = None
+) -> None:
+    """Write the drawing beside its program; with the option ``--measure`` the table that it is drawn from before it."""
+    if measured is not None and "--measure" in sys.argv[1:]:
+        rows = measured()
+        with Path(program).with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    Path(program).with_suffix(".svg").write_text(drawing(), encoding="utf-8")

@@ -1,7 +1,9 @@
 """A memory answers what its weights compute, and says what of it is proved."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from constructions.models.attention import logits
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Task
 from constructions.tasks.text import text_task
+from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.certificate import ANSWERS, MODEL_FILE, WITNESS_FILE, Certificate, Statement, mask_text
 from verify.certificates.memorization import certify_memorization, subject_of
 from verify.independent.checker import check_independently
@@ -95,6 +98,35 @@ def test_a_law_of_two_modes_is_held_though_neither_leads() -> None:
     for i in tied:
         answer = memory.ask([memory.task.vocabulary[t] for t in memory.task.contexts[i]])
         assert answer.memorized and answer.held
+
+
+def test_what_the_certificate_does_not_say_is_held_is_not_said_to_be() -> None:
+    memory = memorize(PAIRS, memory="theorem-1")
+    assert isinstance(memory.task, Task)
+    tensors, labels = dana_tensors(memory.model), memory.task.labels
+    swapped = tensors["W_U"].copy()
+    swapped[:, [labels[0], labels[1]]] = swapped[:, [labels[1], labels[0]]]
+    of_another = certify_memorization(dana_network(**{**tensors, "W_U": swapped}), memory.task).certificate
+    answers = [ask(memory.model, memory.task, of_another, context) for context in PAIRS]
+    assert [answer.token for answer in answers] == list(PAIRS.values())
+    assert [answer.held for answer in answers] == [False, False, True]
+
+
+def test_the_ladder_is_climbed_until_an_answer_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memorize(PAIRS, memory="theorem-1")
+    assert isinstance(memory.task, Task) and isinstance(memory.certificate, Certificate)
+    middle = 0.5 * (np.arange(memory.task.n_answers) == memory.task.labels[0])
+    for radii, token in (([0.5, 0.25], None), ([0.5, 0.125], "Paris"), ([0.125, 9.0], "Paris")):
+
+        def rungs(model: object, tokens: object, is_open: np.ndarray, radii: list[float] = radii) -> Iterator[Any]:
+            for radius in radii:
+                if is_open[0]:
+                    yield None, None, None, Enclosure(middle[None], radius)
+
+        monkeypatch.setattr("byheart.memory.climb", rungs)
+        answer = ask(memory.model, memory.task, memory.certificate, ("France", "capital"))
+        assert answer.token == token and answer.held is (token is not None)
+        assert answer.margin_lower <= (0.25 if token else 0.0)
 
 
 def test_a_tie_is_no_answer() -> None:

@@ -162,6 +162,6 @@ def test_a_model_of_one_vocabulary_does_not_hold_a_task_of_two():
 def test_memories_of_bigrams_refuse_laws_over_answers_as_over_tokens():
     counts = np.full((4, 3), 1 / 3)
     task = array_task(bigrams(2, 1).contexts, laws=counts, vocabulary=2, answers=("x", "y", "z"))
-    for name in set(ATTENTION_ONLY) - {"theorem-1"}:
+    for name in set(ATTENTION_ONLY) - {"theorem-1", "last-token-heads"}:
         with pytest.raises((HypothesisError, InputError), match="laws"):
             BY_NAME[name].build(task, DTYPES.get(name, "float32"), 0, lambda stage, share, detail: None)

@@ -4,15 +4,20 @@ A host that is not installed is skipped, with the line that installs it.
 """
 
 import json
+from functools import cache
 from importlib.metadata import PackageNotFoundError
 
 import pytest
 
 from byheart.hosts.export import ANSWERS_FILE, HOSTS, PARITY_FILE, TOKENIZER_FILE, export, host_named
+from byheart.hosts.parity import proved_answers
+from byheart.hosts.reading import read_model
 from constructions.errors import ByheartError, InputError
 from constructions.files import canonical_json
+from constructions.memories.choice import BY_NAME
 from constructions.memories.memory import build_memory
 from constructions.models.model import Model
+from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.table import facts_task
 from constructions.tasks.vectors import VectorTask
 from tests.exports import MODELS, TASKS, installed, neurons, of_tokens, task_of
@@ -53,6 +58,32 @@ def test_a_host_computes_what_it_holds_and_refuses_the_rest_in_one_sentence(to, 
         assert run["held"] == (None if name == "layer of values" else report["facts"])
     if report["proved"] is not None and name not in VECTORS:
         assert report["proved"] == {"right": report["facts"], "wrong": 0}
+
+
+@cache
+def memory_of_bigrams(name):
+    """All bigrams of 3 tokens, and weights that hold them."""
+    task = enumerated_task(3, 2)
+    dtype = "float64" if name == "paired-heads" else "float32"
+    return task, BY_NAME[name].build(task, dtype, 0, lambda *_: None).model
+
+
+@pytest.mark.parametrize("to", ["safetensors", "huggingface", "transformer-lens"])
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_memory_comes_back_from_a_host_bit_by_bit_and_holds_its_facts(name, to, tmp_path):
+    """Without the host: what is written for it is read again. The other hosts' files are not read by byheart."""
+    task, model = memory_of_bigrams(name)
+    host = host_named(to)
+    converted = host.convert(model)
+    host.write(converted, tmp_path, "float64")
+    back = read_model(tmp_path)
+    assert back.options() == converted.options()
+    assert {key: tensor.tobytes() for key, tensor in back.tensors().items()} == {
+        key: tensor.tobytes() for key, tensor in converted.tensors().items()
+    }
+    if to == "safetensors":
+        assert back.sha256() == model.sha256()
+    assert vars(proved_answers(back, task)) == {"right": 9, "wrong": 0}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])

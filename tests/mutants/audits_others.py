@@ -40,7 +40,7 @@ MUTANTS = [
     of_record(NEURON, "[[near: exp(-b)]]", "[[near: exp(-2 b)]]", "gates that are nearer to ReLU"),
     of_record(LAYERS, "[[heads: 18]]", "[[heads: 15]]", "heads of fewer entries"),
     of_record(LAYERS, "[[width: 3]]", "[[width: 2]]", "a narrower stream"),
-    of_record(FOUR, "[[printed: 4 ceil(n / d)]]", "[[printed: 3 ceil(n / d)]]", "three neurons for d points"),
+    of_record(FOUR, "[[slabs: 2 ceil(n / (d + 1)) - 1]]", "[[slabs: 2 ceil(n / (d + 1)) - 2]]", "one neuron fewer"),
     of_record(
         FOUR, "[[printed: 4 ceil(n / d)]]", "[[printed: 4 floor(n / d)]]", "groups that are not full are left out"
     ),
@@ -79,13 +79,6 @@ MUTANTS = [
         "W_E = exact([[value, 0, 0] for value in values]",
         test_of(LAYERS),
         "the last token is counted like the one before it",
-    ),
-    Mutant(
-        f"constructions/claims/{FOUR}.py",
-        "h = tau / (2 * (largest + 1))",
-        "h = 8 * tau",
-        test_of(FOUR),
-        "tilted hyperplanes that reach other points",
     ),
     # Judges.
     Mutant(

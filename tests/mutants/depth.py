@@ -4,6 +4,7 @@ from tests.mutants import Mutant
 
 BALLS = "verify/forward/token_balls.py"
 ROWS = "verify/forward/rows.py"
+ACTIVATIONS = "verify/arithmetic/activations.py"
 NORMS = "verify/forward/map_norms.py"
 PAIRS = "verify/arithmetic/pairs.py"
 PAIR_ROWS = "verify/forward/pair_rows.py"
@@ -13,6 +14,10 @@ TESTS = "tests/verify/forward/test_token_balls.py tests/verify/forward/test_rows
 
 def balls(original: str, mutated: str, why: str) -> Mutant:
     return Mutant(BALLS, original, mutated, TESTS, why)
+
+
+def activations(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant(ACTIVATIONS, original, mutated, TESTS, why)
 
 
 def pairs(original: str, mutated: str, why: str) -> Mutant:
@@ -110,9 +115,9 @@ MUTANTS = [
         "the hull of values forgets their radii",
     ),
     balls("_LOWEST_POWER = 2.0**-865", "_LOWEST_POWER = 0.0", "scores far below the largest are as good as masked"),
-    Mutant(ROWS, '"gelu-tanh": 6.0, "silu": 4.0', '"gelu-tanh": 0.5, "silu": 0.5', TESTS, "activations hardly round"),
-    Mutant(ROWS, "_COEFFICIENT = 0.044715", "_COEFFICIENT = 0.0447149", TESTS, "another tanh form"),
-    Mutant(ROWS, "exp(np.clip(t, -700.0, 700.0))", "exp(np.minimum(t, 700.0))", TESTS, "large arguments are halved"),
+    activations('"gelu-tanh": 6.0, "silu": 4.0', '"gelu-tanh": 0.5, "silu": 0.5', "activations hardly round"),
+    activations("_COEFFICIENT = 0.044715", "_COEFFICIENT = 0.0447149", "another tanh form"),
+    activations("exp(np.clip(t, -700.0, 700.0))", "exp(np.minimum(t, 700.0))", "large arguments are halved"),
     Mutant(
         ROWS, "np.where(scores < LOWEST_SCORE, 0.0, np.nan))", "0.0)", TESTS, "a score that is no number has weight 0"
     ),

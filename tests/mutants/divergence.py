@@ -22,6 +22,27 @@ def divergence(original: str, mutated: str, why: str) -> Mutant:
 
 
 MUTANTS = [
+    # Idle heads.
+    forward("(x.midpoint != 0.0) | (x.radius != 0.0)", "x.midpoint != 0.0", "what overflows counts as 0"),
+    forward("(network.W_Q != 0.0).any(axis=2)", "(network.W_Q != 0.0).all(axis=2)", "one column of 0 is enough"),
+    forward("(network.W_Q != 0.0).any(axis=2)", "(abs(network.W_Q) > 1e-9).any(axis=2)", "small queries count as 0"),
+    forward(
+        "at_rest = written - _multiplied(", "at_rest = written + 0.0 * _multiplied(", "busy heads are idle as well"
+    ),
+    forward(
+        "stream = enclose_last(network, part) + matmul(_mean_input(network, part), at_rest)",
+        "stream = matmul(_mean_input(network, part), at_rest)",
+        "contexts of one group have no skip connection",
+    ),
+    forward(
+        "matmul(_mean_input(network, part), at_rest)",
+        "matmul(_mean_input(network, part), at_rest.midpoint)",
+        "what idle heads write is exact",
+    ),
+    forward("return total(whole, 1) / float(length)", "return total(whole, 1)", "the sum for the mean"),
+    forward("whole = Enclosure(np.stack([x.midpoint", "whole = Enclosure(np.stack([0.5 * x.midpoint", "half the mean"),
+    forward("contexts[:, -1]], axis=1), axis=0", "contexts[:, 0]], axis=1), axis=0", "groups by the first token"),
+    forward("_with_heads(network, ~idle[", "_with_heads(network, idle[", "idle heads and busy ones exchanged"),
     # Another network than the convention says.
     forward(
         "_projected(lookup.queries, network.W_Q[heads])",

@@ -6,7 +6,12 @@ SEPARABLE = "verify/domains/separable.py"
 SUMS = "tests/verify/domains/test_separable.py"
 COUNTS = "verify/certificates/counts.py"
 READER = "verify/independent/rule_counts.py"
+KEPT = "verify/domains/kept_pieces.py"
 READ = "tests/verify/independent/test_rule_counts.py tests/verify/certificates/test_domain.py"
+
+
+def kept(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant(KEPT, original, mutated, "tests/verify/domains/test_kept_pieces.py", why)
 
 
 def sums(original: str, mutated: str, why: str) -> Mutant:
@@ -69,6 +74,20 @@ MUTANTS = [
         "tests/verify/domains/test_rule_answers.py",
         "an input is counted on every rung",
     ),
+    Mutant(
+        "verify/domains/rule_answers.py",
+        "if whole and self.kept is not None",
+        "if self.kept is not None",
+        "tests/verify/domains/test_kept_pieces.py",
+        "a piece that a budget cut off is kept as finished",
+    ),
+    kept("if not hmac.compare_digest(code, self._code(record)):", "if not code:", "any code is believed"),
+    kept("[self._about, record]", "[record]", "kept counts are those of any model"),
+    kept("[model.sha256(), task.sha256(), ", "[model.sha256(), ", "kept counts are those of any rule"),
+    kept("task.sha256(), _program_sha256(), ", "task.sha256(), ", "kept counts are those of any program"),
+    kept("_program_sha256(), dict(provenance)]", "_program_sha256()]", "kept counts are those of any arithmetic"),
+    kept("stat.S_IRWXG | stat.S_IRWXO", "stat.S_IRWXO", "others of the group can read the key"),
+    kept("or len(key) != _KEY_BYTES", "", "an empty key signs"),
     Mutant(
         COUNTS,
         "right >= held and wrong >= others",

@@ -122,13 +122,6 @@ MUTANTS = [
         "a tensor may belong to no block",
     ),
     Mutant(
-        "byheart/memory.py",
-        "right = bool(modes.any() and lower[modes].min() > upper[~modes].max(initial=-np.inf))",
-        "right = bool(modes.any())",
-        "tests/byheart/test_memory.py",
-        "an answer that is proved wrong is called held",
-    ),
-    Mutant(
         "byheart/hosts/certify.py",
         "tensors[theirs].T if theirs in linear else tensors[theirs]",
         "tensors[theirs]",

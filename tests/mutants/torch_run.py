@@ -37,8 +37,16 @@ def chart(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("byheart/report/chart.py", original, mutated, "tests/byheart/report/test_chart.py", why)
 
 
+def document(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("byheart/report/document.py", original, mutated, "tests/byheart/report/test_document.py", why)
+
+
 def report(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("byheart/report/page.py", original, mutated, "tests/byheart/report/test_page.py", why)
+
+
+def audit_page(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("byheart/report/audit_page.py", original, mutated, "tests/byheart/report/test_audit_page.py", why)
 
 
 MUTANTS = [
@@ -467,20 +475,40 @@ MUTANTS = [
         "low, high = low,",
         "a linear axis does not begin at zero",
     ),
-    report(
+    document(
         "return html.escape(",
         "return str(",
         "texts are not escaped",
     ),
     report(
-        'class="verdict {_verdict_class(verdict)}">{_text(verdict)}</span>\' if verdict',
-        'class="verdict proved">{_text(verdict)}</span>\' if verdict',
+        'shown = badge(verdict) if verdict else ""',
+        'shown = badge("PROVED", verdict) if verdict else ""',
         "every verdict looks proved",
     ),
-    report(
+    document(
         'get(verdict, "undecided")',
         'get(verdict, "proved")',
         "an unknown verdict looks proved",
+    ),
+    audit_page(
+        '"confirmed") if confirmed == asked',
+        '"confirmed") if confirmed == len(summaries)',
+        "an interrupted audit looks confirmed",
+    ),
+    audit_page(
+        'if summary["confirmed"]:\n        return badge',
+        "if True:\n        return badge",
+        "every claim looks confirmed",
+    ),
+    audit_page(
+        "{badge(piece['verdict'])} ",
+        "{badge('PROVED')} ",
+        "every piece of evidence looks proved",
+    ),
+    audit_page(
+        'data[:_LONGEST_DATA]} … cut; --json has all"',
+        'data[:_LONGEST_DATA]}"',
+        "an instance is cut without a word",
     ),
     report(
         "f\"≤ {number(float(value), digits=digits, bound='upper')}\"",
@@ -512,4 +540,15 @@ MUTANTS = [
         "if True:",
         "control characters are written as they are",
     ),
+    run("_surely_held(midpoint, up(limits), rows)", "_surely_held(midpoint, 0.0 * limits, rows)", "what runs is exact"),
+    run("self.task.modes(rows)) > 0.0", "self.task.modes(rows)) > -1.0", "what may lose is proved to win"),
+    run("labels[rows])) + limits)", "labels[rows])))", "values that may be missed are proved to be met"),
+    run("            held &= (quadratic", "            _ = (quadratic", "the divergence of laws is not looked at"),
+    run(
+        "quadratic_divergence_bound(reachable, laws)",
+        "quadratic_divergence_bound(Enclosure(midpoint), laws)",
+        "the divergence is that of the midpoints",
+    ),
+    run("divergence(reachable, laws).upper()", "divergence(reachable, laws).lower()", "the least divergence is enough"),
+    run("held_proved=None if self.rounding is None else self", "held_proved=self", "no bound proves that none is held"),
 ]

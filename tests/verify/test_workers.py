@@ -2,7 +2,7 @@
 
 import os
 import pickle
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -42,6 +42,22 @@ def test_a_worker_that_dies_costs_only_the_piece_that_kills_it(tmp_path):
     assert isinstance(lost, WorkerError) and "died twice" in str(lost)
     assert found == {number: number * number for number in (0, 1, 2, 4, 5, 6, 7)}
     assert (tmp_path / "3").read_text() == "xx"
+
+
+class TakesOne(ThreadPoolExecutor):
+    """Broken as soon as it has one piece."""
+
+    sent = 0
+
+    def submit(self, *call):
+        self.sent += 1
+        if self.sent > 1:
+            raise BrokenExecutor("a worker died")
+        return super().submit(*call)
+
+
+def test_what_a_broken_executor_does_not_take_is_done_alone():
+    assert dict(completed(squared, range(5), TakesOne)) == {0: 0, 1: 1, 2: 4, 3: 9, 4: 16}
 
 
 def test_who_stops_listening_stops_what_has_not_begun(tmp_path):

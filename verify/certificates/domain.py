@@ -19,6 +19,7 @@ from verify.certificates.certificate import (
 from verify.certificates.counts import check_counts
 from verify.certificates.loading import load_certified
 from verify.certificates.provenance import provenance
+from verify.domains.kept_pieces import KeptPieces
 from verify.domains.rule_answers import CLIMBS, VISITS, RuleAnswers, judge_rule
 from verify.progress import Progress, silent
 
@@ -47,6 +48,7 @@ def certify_domain(
     *,
     visits: int = VISITS,
     climbs: int = CLIMBS,
+    keep: Path | None = None,
     progress: Progress | None = None,
 ) -> DomainCertificate:
     r"""Prove on how many inputs of the domain of a rule a model answers as the rule says, in real arithmetic.
@@ -60,6 +62,9 @@ def certify_domain(
         criterion: What is asked: by default that every input is right; or that at least so many are.
         visits: How many beginnings of inputs, or inputs, may be looked at one by one.
         climbs: How many inputs may climb the ladder of arithmetics.
+        keep: A file where every finished piece of the domain is kept until all are, so that a run that was interrupted,
+            or killed, goes on where it stopped (`verify/domains/kept_pieces.py`); by default nothing is kept. How many
+            inputs earlier runs counted stands in the certificate; who checks it counts all of them anew.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -82,13 +87,22 @@ def certify_domain(
     require_fit(model, task)
     asked = _checked(criterion or Criterion())
     blas.probe()
-    found = judge_rule(model, task, visits=visits, climbs=climbs, progress=progress or silent)
+    made_by = provenance()
+    show, kept = progress or silent, None
+    if keep is not None:
+        try:
+            kept = KeptPieces(keep, model, task, made_by)
+        except InputError as error:  # of the key: the work can be done all the same
+            show("domain", None, f"nothing is kept for a later run: {error}")
+    found = judge_rule(model, task, visits=visits, climbs=climbs, kept=kept, progress=show)
+    if kept is not None and not found.interrupted:
+        kept.remove()
     values = {"contexts": found.inputs, "held": found.right, "wrong": found.wrong}
     certificate = Certificate(
         subject=subject_of_rule(model, task),
         criterion=asked,
         statements=(Statement(DOMAIN, found.method, values),),
-        provenance=provenance(),
+        provenance=made_by,
     )
     return DomainCertificate(certificate, found)
 

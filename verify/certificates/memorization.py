@@ -144,10 +144,10 @@ def certify_memorization(
         raise InputError(f"saturation = {saturation}, expected a number in (0, 1), for a task of vectors")
     if (rank or limit is not None) and not _is_one_attention(model):
         raise InputError("rank and saturation are those of a model of one attention, this one has other blocks")
-    require_memory(_estimated_bytes(model, task), purpose=f"a certificate for {_size(task)} contexts")
+    require_memory(_estimated_bytes(model, task, ranked=rank), purpose=f"a certificate for {_size(task)} contexts")
     blas.probe()
     show = progress or silent
-    seen = _see(model, task, show)
+    seen = _see(model, task, show, ranked=rank)
     answers = judge_answers(model, task, asked, features=seen.features, keep_outputs=keep_outputs, progress=show)
     subject = subject_of(model, task)
     statements = [_state_answers(subject, asked, answers, task)]
@@ -204,11 +204,12 @@ def check_memorization(
     if certificate.subject.is_of_a_rule:
         return check_domain(folder, certificate, criterion, progress=progress or silent)
     model, task = load_subject(folder, certificate)
-    require_memory(_estimated_bytes(model, task), purpose=f"checking {_size(task)} contexts")
+    ranked = certificate.statement(FEATURE_RANK) is not None
+    require_memory(_estimated_bytes(model, task, ranked=ranked), purpose=f"checking {_size(task)} contexts")
     blas.probe()
     show = progress or silent
     asked = criterion or certificate.criterion
-    seen = _see(model, task, show)
+    seen = _see(model, task, show, ranked=ranked)
     # Bounds from below are wanted for a question about the mean, whichever of the two asks it.
     either = asked if asked.asked == "at-most" else certificate.criterion
     answers = judge_answers(model, task, either, features=seen.features, progress=show)
@@ -271,12 +272,14 @@ class _Seen:
     heads: AttendedVectors | None
 
 
-def _see(model: Model, task: Task | VectorTask, progress: Progress) -> _Seen:
+def _see(model: Model, task: Task | VectorTask, progress: Progress, *, ranked: bool) -> _Seen:
     if not _is_one_attention(model):
         return _Seen(None, None)
     if isinstance(task, VectorTask):
         heads = enclose_layer(model, task, progress=progress)
         return _Seen(heads.mixed, heads)
+    if not ranked:
+        return _Seen(None, None)  # the logits are enclosed a few contexts at a time
     progress("features", None, f"{task.n_contexts} x {model.n_heads * model.d_head}")
     return _Seen(enclose_features(model, task.contexts), None)
 
@@ -289,10 +292,10 @@ def _size(task: Task | VectorTask) -> int:
     return task.n_examples if isinstance(task, VectorTask) else task.n_contexts
 
 
-def _estimated_bytes(model: Model, task: Task | VectorTask) -> int:
+def _estimated_bytes(model: Model, task: Task | VectorTask, *, ranked: bool) -> int:
     """Estimated peak: copies of the features, five square matrices, and what is done in chunks."""
     size = _size(task)
-    if not _is_one_attention(model):
+    if not _is_one_attention(model) or (isinstance(task, Task) and not ranked):
         return 8 * (6 * model.parameters + 2**25) + 2**28
     if isinstance(task, VectorTask):
         columns = model.n_heads * model.d_model

@@ -3,8 +3,8 @@ r"""What a model answers on the whole domain of a rule: how many inputs are prov
 Page: docs/rigour/domains.md
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.rule import RuleTask
 from verify.domains.attention_tables import AttentionTables, is_one_attention
+from verify.domains.kept_pieces import KeptPieces
 from verify.domains.separable import Budget, judge_last_token
 from verify.domains.sweep import sweep_last_token
 from verify.domains.tally import MOST_NAMED, Tally
@@ -44,6 +45,7 @@ class RuleAnswers:
         open_examples: Some of the inputs that were looked at and left open, likewise.
         climbed: Inputs that float64 tables did not decide.
         interrupted: Whether the rest was not looked at because somebody interrupted.
+        earlier: How many of the inputs that are right or wrong were counted by earlier runs.
         method: What was done, in a few words.
     """
 
@@ -54,6 +56,7 @@ class RuleAnswers:
     open_examples: tuple[tuple[int, ...], ...]
     climbed: int
     interrupted: bool
+    earlier: int
     method: str
 
     @property
@@ -63,20 +66,29 @@ class RuleAnswers:
 
 
 def judge_rule(
-    model: Model, task: RuleTask, *, visits: int = VISITS, climbs: int = CLIMBS, progress: Progress = silent
+    model: Model,
+    task: RuleTask,
+    *,
+    visits: int = VISITS,
+    climbs: int = CLIMBS,
+    kept: KeptPieces | None = None,
+    progress: Progress = silent,
 ) -> RuleAnswers:
     """Prove of as many inputs of the domain as possible that they are answered right, or wrong.
 
     One attention with one head is judged by sums of minima over the positions (`verify/domains/separable.py`), one with
     several heads input by input in float64 (`verify/domains/sweep.py`). What these leave open, and every input of any
     other model, climbs the ladder (`verify/forward/logits.py:climb`). An interrupt from the keyboard ends the work, and
-    what was proved until then is returned.
+    what was proved until then is returned. The pieces of the work are the last tokens, or for other models some
+    thousands of inputs each.
 
     Args:
         model: The weights: any model that reads tokens and fits the task.
         task: The rule and its domain.
         visits: How many beginnings of inputs, or inputs, may be looked at one by one; the rest is left undecided.
         climbs: How many inputs may climb; the rest is left undecided.
+        kept: What earlier runs have proved of the same model and rule, which is not looked at again, and where what
+            this run proves is kept; by default nothing is.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -98,32 +110,35 @@ def judge_rule(
     for name, value in (("visits", visits), ("climbs", climbs)):
         if value < 0:
             raise InputError(f"{name} = {value}, expected at least 0")
-    work = _Work(model, task, Budget(visits), Budget(climbs), progress)
+    work = _Work(model, task, Budget(visits), Budget(climbs), kept, progress)
     try:
         work.done()
         interrupted = False
     except KeyboardInterrupt:
         interrupted = True
-    tally = work.tally
     return RuleAnswers(
         inputs=task.n_contexts,
-        right=tally.right,
-        wrong=tally.wrong,
-        wrong_examples=tuple(sorted(tally.examples)),
-        open_examples=tuple(sorted(work.left_open)),
-        climbed=work.climbed,
+        right=work.count("right"),
+        wrong=work.count("wrong"),
+        wrong_examples=work.named("examples"),
+        open_examples=work.named("left_open"),
+        climbed=work.count("climbed"),
         interrupted=interrupted,
-        method=work.method,
+        earlier=work.earlier,
+        method=work.method + (f"; {work.earlier} counted by earlier runs of this machine" if work.earlier else ""),
     )
 
 
 class _Work:
-    """The work on one domain, whose counts are true at every moment."""
+    """The work on one domain, piece by piece; the counts of every piece are true at every moment."""
 
-    def __init__(self, model: Model, task: RuleTask, visits: Budget, climbs: Budget, progress: Progress) -> None:
+    def __init__(
+        self, model: Model, task: RuleTask, visits: Budget, climbs: Budget, kept: KeptPieces | None, progress: Progress
+    ) -> None:
         self.model, self.task, self.progress = model, task, progress
-        self.visits, self.climbs = visits, climbs
-        self.tally, self.climbed, self.left_open = Tally(), 0, list[tuple[int, ...]]()
+        self.visits, self.climbs, self.kept = visits, climbs, kept
+        self.tallies = dict[int, Tally]()
+        self.earlier = 0  # inputs whose counts were kept
         self.one_attention = is_one_attention(model)
         heads = model.attention.n_heads if self.one_attention else 0
         self.method = (
@@ -137,45 +152,70 @@ class _Work:
 
     def done(self) -> None:
         """Look at everything, as far as the budgets go."""
-        waiting: list[Int64Array] = []
-        for contexts in self._open():
+        task, size = self.task, self.task.n_contexts
+        tables = AttentionTables.of(self.model, task.tokens) if self.one_attention else None
+        pieces = len(task.tokens[-1]) if tables is not None else -(-min(size, self.climbs.left) // _TOGETHER)
+        for piece in range(pieces):
+            known = None if self.kept is None else self.kept.get(piece)
+            if known is not None:
+                self.tallies[piece] = known
+                self.earlier += known.right + known.wrong
+                self.visits.left -= known.visited
+                self.climbs.left -= known.climbed
+            else:
+                tally = self.tallies[piece] = Tally()  # in its place before anything is counted: never counted twice
+                whole = self._chunk(piece, tally) if tables is None else self._last_token(tables, piece, tally)
+                if whole and self.kept is not None:
+                    self.kept.add(piece, tally)
+            share = (piece + 1) / pieces if tables is not None else min(1.0, (piece + 1) * _TOGETHER / size)
+            right, wrong = self.count("right"), self.count("wrong")
+            self.progress("domain", share, f"{right} right, {wrong} wrong of {size} inputs")
+
+    def count(self, name: str) -> int:
+        """A number of all pieces together."""
+        return sum(getattr(tally, name) for tally in list(self.tallies.values()))
+
+    def named(self, name: str) -> tuple[tuple[int, ...], ...]:
+        """The first inputs that the pieces name, in order."""
+        every = (each for tally in self.tallies.values() for each in getattr(tally, name))
+        return tuple(sorted(islice(every, MOST_NAMED)))
+
+    def _last_token(self, tables: AttentionTables, place: int, tally: Tally) -> bool:
+        """Judge the inputs that end with one token; whether nothing was left out."""
+        before, several = self.visits.left, self.task.n_contexts // len(self.task.tokens[-1])
+        if self.model.attention.n_heads == 1:
+            parts = judge_last_token(tables, self.task, place, tally, self.visits)
+        elif before >= several:
+            self.visits.left -= several
+            parts = sweep_last_token(tables, self.task, place, tally)
+        else:
+            return False
+        whole, waiting = True, list[Int64Array]()
+        for contexts in parts:
             waiting.append(contexts)
             if sum(map(len, waiting)) >= _TOGETHER:
-                self._climb(np.concatenate(waiting))
+                whole &= self._climb(np.concatenate(waiting), tally)
                 waiting = []
         if waiting:
-            self._climb(np.concatenate(waiting))
+            whole &= self._climb(np.concatenate(waiting), tally)
+        tally.visited = before - self.visits.left
+        return whole and (self.visits.left > 0 or self.model.attention.n_heads > 1)
 
-    def _open(self) -> Iterator[Int64Array]:
-        """Inputs that the tables leave open, a few at a time; for other models all inputs."""
-        task, size = self.task, self.task.n_contexts
-        if not self.one_attention:
-            most = min(size, self.climbs.left)
-            for start in range(0, most, _TOGETHER):
-                yield task.contexts_at(np.arange(start, min(start + _TOGETHER, most)))
-                self._show(start / size)
-            return
-        tables, lasts = AttentionTables.of(self.model, task.tokens), len(task.tokens[-1])
-        for place in range(lasts):
-            if self.model.attention.n_heads == 1:
-                yield from judge_last_token(tables, task, place, self.tally, self.visits)
-            elif self.visits.left >= size // lasts:
-                self.visits.left -= size // lasts
-                yield from sweep_last_token(tables, task, place, self.tally)
-            self._show((place + 1) / lasts)
+    def _chunk(self, piece: int, tally: Tally) -> bool:
+        """Judge some of the inputs of any other model; whether nothing was left out."""
+        rows = np.arange(piece * _TOGETHER, min((piece + 1) * _TOGETHER, self.task.n_contexts))
+        return self._climb(self.task.contexts_at(rows), tally)
 
-    def _climb(self, contexts: Int64Array) -> None:
-        contexts = contexts[: self.climbs.left]
+    def _climb(self, contexts: Int64Array, tally: Tally) -> bool:
+        """Judge inputs in the ladder, as many as the budget allows; whether these were all."""
+        whole, contexts = len(contexts) <= self.climbs.left, contexts[: max(0, self.climbs.left)]
         self.climbs.left -= len(contexts)
-        self.climbed += len(contexts)
+        tally.climbed += len(contexts)
         is_open, labels = np.ones(len(contexts), dtype=bool), self.task.labels_of(contexts)
         self._norms = self._norms or Norms(self.model)
         for _, _, rows, logits in climb(self.model, contexts, is_open, most_bits=_MOST_BITS, norms=self._norms):
-            left = self.tally.count(logits, labels[rows], contexts[rows])
+            left = tally.count(logits, labels[rows], contexts[rows])
             is_open[np.delete(rows, left)] = False
-        room = max(0, MOST_NAMED - len(self.left_open))
-        self.left_open += [tuple(map(int, row)) for row in contexts[is_open][:room]]
-
-    def _show(self, share: float) -> None:
-        tally = self.tally
-        self.progress("domain", share, f"{tally.right} right, {tally.wrong} wrong of {self.task.n_contexts} inputs")
+        room = max(0, MOST_NAMED - len(tally.left_open))
+        tally.left_open += [tuple(map(int, row)) for row in contexts[is_open][:room]]
+        return whole

@@ -15,17 +15,23 @@ MOST_NAMED = 100
 
 @dataclass
 class Tally:
-    """How many inputs are proved to be answered right, and wrong, and which of the wrong ones are named.
+    """How many inputs are proved to be answered right, and wrong, which of the others are named, and what that took.
 
     Args:
         right: Inputs whose label is proved to have the strictly largest logit.
         wrong: Inputs where another logit is proved to be at least as large.
         examples: Some inputs of the second kind, at most `MOST_NAMED`.
+        left_open: Some inputs that were looked at and not decided, likewise.
+        visited: Beginnings of inputs, or inputs, that were looked at one by one.
+        climbed: Inputs that climbed the ladder of arithmetics.
     """
 
     right: int = 0
     wrong: int = 0
     examples: list[tuple[int, ...]] = field(default_factory=list)
+    left_open: list[tuple[int, ...]] = field(default_factory=list)
+    visited: int = 0
+    climbed: int = 0
 
     def count(self, logits: Enclosure, labels: Int64Array, contexts: Int64Array) -> Int64Array:
         """Count the inputs that enclosed logits decide, and tell which they leave open.

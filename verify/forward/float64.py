@@ -19,10 +19,10 @@ from scipy.sparse import csr_array
 
 from constructions.errors import InputError
 from constructions.models.model import Model
-from constructions.models.shapes import require_dana_network
+from constructions.models.shapes import dana_network, dana_tensors, require_dana_network
 from verify.arithmetic import blas
 from verify.arithmetic.elementary import exp
-from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.arithmetic.rounding import gamma
 from verify.arithmetic.sums import total
 from verify.forward.in_balls import (
@@ -490,13 +490,82 @@ def _logit_chunks(
     columns = network.n_heads * network.d_head
     output = network.W_O.reshape(columns, network.d_model)
     output_sizes, unembedding_sizes = _block_sizes(output), _block_sizes(network.W_U)
-    many = max(rows, _rows_within(_FEATURE_BYTES, columns))
+    idle = _idle_heads(network, contexts) if features is None else None
+    many = max(rows, _rows_within(_FEATURE_BYTES, columns if idle is None else 2 * network.d_model))
+    written = None if idle is None else _multiplied(_values(network), output, output_sizes)
     for start in range(0, len(contexts), many):
         part = contexts[start : start + many]
-        read = _features(network, part) if features is None else features[start : start + many]
-        residual = enclose_last(network, part) + _multiplied(read, output, output_sizes)
+        if idle is None or written is None:
+            read = _features(network, part) if features is None else features[start : start + many]
+            residual = enclose_last(network, part) + _multiplied(read, output, output_sizes)
+        else:
+            residual = _grouped_residual(network, part, idle, written)
         for first in range(0, len(part), rows):
             yield start + first, _multiplied(residual[first : first + rows], network.W_U, unembedding_sizes)
+
+
+def _idle_heads(network: Model, contexts: Int64Array) -> NDArray[np.bool_] | None:
+    """Which heads have the query 0 after each token, `[N, H]`; none unless most have, context by context (Lemma F10).
+
+    Rigorous because a product in which one factor of each term is 0 is exactly 0, and F2 tells which entries of x are.
+    """
+    tokens, counts = np.unique(contexts[:, -1], return_counts=True)
+    x = _embedded(network, tokens, contexts.shape[1] - 1)
+    entries = ((x.midpoint != 0.0) | (x.radius != 0.0)).astype(np.float32)
+    read = (network.W_Q != 0.0).any(axis=2).astype(np.float32)
+    idle = entries @ read.T == 0.0  # sums of ones, exact up to 2^24
+    if not 2 * (counts @ idle).sum() > counts.sum() * network.n_heads:
+        return None
+    of_token = np.zeros((network.d_vocab, network.n_heads), dtype=bool)
+    of_token[tokens] = idle
+    return of_token
+
+
+def _values(network: Model) -> Enclosure:
+    """The maps W_V of all heads side by side, `[d_model, H * n]`."""
+    return Enclosure.exact(network.W_V.transpose(1, 0, 2).reshape(network.d_model, -1))
+
+
+def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.bool_], written: Enclosure) -> Enclosure:
+    """x_S + Y W_O, `[T, d_model]`, the contexts with the same idle heads together (Lemma F10).
+
+    Args:
+        network: The weights.
+        contexts: Tokens, `[T, S]`.
+        idle: Which heads have the query 0 after each token, `[N, H]`.
+        written: The sum of W_V W_O over all heads, `[d_model, d_model]`.
+    """
+    midpoint, radius = np.empty((2, len(contexts), network.d_model))
+    patterns, group = np.unique(np.packbits(idle[contexts[:, -1]], axis=1), axis=0, return_inverse=True)
+    for number in range(len(patterns)):
+        rows = np.flatnonzero(group.reshape(-1) == number)
+        busy = _with_heads(network, ~idle[contexts[rows[0], -1]])
+        columns = busy.n_heads * busy.d_head
+        output = busy.W_O.reshape(columns, busy.d_model)
+        sizes = _block_sizes(output)
+        at_rest = written - _multiplied(_values(busy), output, sizes)
+        step = _rows_within(_FEATURE_BYTES, max(columns, contexts.shape[1] * busy.d_model))
+        for start in range(0, len(rows), step):
+            chosen = rows[start : start + step]
+            part = contexts[chosen]
+            stream = enclose_last(network, part) + matmul(_mean_input(network, part), at_rest)
+            stream = stream + _multiplied(_features(busy, part), output, sizes)
+            midpoint[chosen], radius[chosen] = stream.midpoint, stream.radius
+    return Enclosure(midpoint, radius)
+
+
+def _with_heads(network: Model, heads: NDArray[np.bool_]) -> Model:
+    """The network with some of its heads."""
+    tensors = dana_tensors(network)
+    return dana_network(**tensors | {name: tensors[name][heads] for name in ("W_Q", "W_K", "W_V", "W_O")})
+
+
+def _mean_input(network: Model, contexts: Int64Array) -> Enclosure:
+    """What uniform attention sees, the mean of x_s over the positions, `[T, d_model]`."""
+    length = contexts.shape[1]
+    inputs = [_embedded(network, contexts[:, s], s) for s in range(length)]
+    whole = Enclosure(np.stack([x.midpoint for x in inputs], 1), np.stack([x.radius for x in inputs], 1))
+    return total(whole, 1) / float(length)
 
 
 def _multiplied(a: Enclosure, b: Float64Array, sizes: list[tuple[Float64Array, _Norms]]) -> Enclosure:

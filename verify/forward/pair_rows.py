@@ -12,10 +12,11 @@ import numpy as np
 
 from constructions.models.blocks import Activation, Normalization
 from verify.arithmetic import pairs
+from verify.arithmetic.activations import ACTIVATION_UNITS
 from verify.arithmetic.error_function import coefficients, pieces
 from verify.arithmetic.pairs import Pairs
 from verify.arithmetic.rounding import Floats
-from verify.forward.rows import ACTIVATION_UNITS, LOWEST_SCORE
+from verify.forward.rows import LOWEST_SCORE
 
 _END, _DEGREE = 12, 18
 

@@ -9,7 +9,6 @@ Page: docs/rigour/depth.md
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,8 +16,8 @@ import numpy as np
 
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Normalization
+from verify.arithmetic.activations import ACTIVATION_UNITS, activated
 from verify.arithmetic.elementary import exp
-from verify.arithmetic.error_function import normal_distribution
 from verify.arithmetic.rounding import UNIT, Floats
 
 Values = Any
@@ -26,9 +25,6 @@ Values = Any
 
 LOWEST_SCORE = -600.0  # below the largest score; what lies lower has a numerator of 0, and the bound knows of it
 _BLOCK_TERMS = 256  # products summed by one call of the BLAS
-_CACHED = 2**14  # entries that are worked on while they stay in the cache
-_COEFFICIENT = 0.044715
-_ROOT = 0.7978845608028654  # the square root of 2 / pi
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class Elsewhere:
         square: What underflow adds to a mean of squares, for each entry.
         largest: Numbers up to this never overflow, nor do their sums of eight.
 
-    Page: docs/run.md
+    Page: docs/rigour/runs.md
     """
 
     conversion: float
@@ -200,7 +196,7 @@ class InFloat64:
         return _product(numerators, values) / mass[..., None], mass
 
     def activated(self, x: Floats, activation: Activation) -> Floats:
-        return np.maximum(x, 0.0) if activation == "relu" else blockwise(_ACTIVATIONS[activation], x)
+        return activated(x, activation)
 
 
 def growth(unit: float, count: float) -> float:
@@ -224,40 +220,3 @@ def _product(a: Floats, b: Floats) -> Floats:
     for start in range(_BLOCK_TERMS, b.shape[-2], _BLOCK_TERMS):
         y += np.matmul(a[..., start : start + _BLOCK_TERMS], b[..., start : start + _BLOCK_TERMS, :])
     return y
-
-
-def blockwise(function: Callable[[Floats], Floats], x: Floats) -> Floats:
-    """A function of each entry, on blocks that stay in the cache."""
-    flat = np.ascontiguousarray(x).reshape(-1)
-    result = np.empty_like(flat)
-    for start in range(0, flat.size, _CACHED):
-        result[start : start + _CACHED] = function(flat[start : start + _CACHED])
-    return result.reshape(x.shape)
-
-
-def _gelu_tanh(x: Floats) -> Floats:
-    t = x * x
-    t *= x
-    t *= _COEFFICIENT
-    t += x
-    t *= -2.0 * _ROOT
-    return _over_one_plus_exp(x, t)
-
-
-def _silu(x: Floats) -> Floats:
-    return _over_one_plus_exp(x, -x)
-
-
-def _over_one_plus_exp(x: Floats, t: Floats) -> Floats:
-    # Beyond, the quotient is x or 0 but for much less than a unit of x (Lemma D4).
-    powers = exp(np.clip(t, -700.0, 700.0)).midpoint + 1.0
-    return x / powers
-
-
-def _gelu(x: Floats) -> Floats:
-    return x * normal_distribution(x)
-
-
-_ACTIVATIONS = {"gelu": _gelu, "gelu-tanh": _gelu_tanh, "silu": _silu}
-ACTIVATION_UNITS: dict[Activation, float] = {"relu": 0.0, "gelu": 8.0, "gelu-tanh": 6.0, "silu": 4.0}
-"""Lemma D4: how many units times the argument each activation may be off, in either arithmetic."""

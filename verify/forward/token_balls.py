@@ -22,6 +22,7 @@ from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
+from verify.arithmetic.activations import SLOPES
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.rounding import Floats
 from verify.forward.in_balls import checked_contexts
@@ -314,7 +315,7 @@ class _Walk:
         hidden, _, radius = self._mapped(self._before(stream, block.norm), block.W_in[None], block.b_in)
         hidden, radius = hidden[..., 0, :], radius[..., 0]
         largest = np.abs(rows.high(hidden)).max(axis=-1, initial=0.0) * (1.0 + 2.0**-40) + radius
-        steep, curved = _SLOPES[block.activation]
+        steep, curved = SLOPES[block.activation]
         # Lemma D4: g'(0) = 1/2, and the second derivative is at most `curved`.
         slope = 1.0 if block.activation == "relu" else np.minimum(steep, 0.5 + curved * largest)
         units = growth(rows.unit, rows.activation_units(block.activation))
@@ -421,10 +422,6 @@ class _Heads:
     value: Values
     size: Floats
     radius: Floats
-
-
-_SLOPES = {"relu": (1.0, 0.0), "gelu": (1.13, 0.8), "gelu-tanh": (1.13, 0.8), "silu": (1.1, 0.5)}
-"""Lemma D4: upper bounds of the first and second derivatives of the activations."""
 
 
 def _quotient(radius: Floats, least: Floats, width: int) -> Floats:

@@ -220,7 +220,7 @@ class _Checker:
         if stored["occurrences"] != occurrences:
             reason = f"the text has {occurrences} occurrences of contexts, not {stored['occurrences']}"
             return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, {})
-        reason = f"not attempted: {len(task.tail_contexts)} more contexts take long; ask for the full check"
+        reason = f"not attempted: {len(task.tail_contexts)} more contexts take long; --full (full=True) proves them"
         check = StatementCheck(TEXT_DIVERGENCE, Verdict.UNDECIDED, reason, {})
         memorized = range(len(task.contexts))
         tail = range(len(memorized), len(memorized) + len(task.tail_contexts))

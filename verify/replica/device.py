@@ -83,7 +83,7 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
     Raises:
         DeviceError: A product, an exponential, an error function or a root is further off than the bound allows.
 
-    Page: docs/run.md
+    Page: docs/rigour/runs.md
 
     Example:
         >>> from verify.replica.formats import FLOAT32

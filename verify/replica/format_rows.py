@@ -3,12 +3,13 @@ r"""The arithmetic of rows for an evaluation that is not seen: in a floating-poi
 The values are those of float64. The radii of `verify/forward/token_balls.py` then hold what every evaluation in the
 format computes, in any order of summation, before one is done.
 
-Page: docs/run.md
+Page: docs/rigour/runs.md
 """
 
 from constructions.models.blocks import Activation
+from verify.arithmetic.activations import ACTIVATION_UNITS
 from verify.arithmetic.rounding import UNIT, Floats
-from verify.forward.rows import ACTIVATION_UNITS, Elsewhere, InFloat64, growth
+from verify.forward.rows import Elsewhere, InFloat64, growth
 from verify.replica.formats import ERF_ULPS, FloatFormat
 
 
@@ -19,7 +20,7 @@ class InFormat(InFloat64):
         number_format: The format, of a unit roundoff from $2^{-53}$ to $2^{-11}$.
         exp_ulps: Assumed accuracy of the exponential, in units in the last place.
 
-    Page: docs/run.md
+    Page: docs/rigour/runs.md
 
     Example:
         >>> from verify.replica.formats import FLOAT32

@@ -1,6 +1,6 @@
 """Floating-point formats, and how accurate their elementary functions are assumed to be.
 
-Page: docs/run.md
+Page: docs/rigour/runs.md
 """
 
 from dataclasses import dataclass

@@ -64,7 +64,7 @@ def rounding_bound(
         InputError: Inputs that the model cannot read, an accuracy that is not positive, or too fine a format.
         BlasError: The arithmetic of this machine does not keep what the bound rests on.
 
-    Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, Sections 3.1 and 3.5. Page: docs/run.md
+    Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, 3.1 and 3.5. Page: docs/rigour/runs.md
 
     Example:
         >>> from constructions.models.shapes import dana_network

@@ -1,4 +1,7 @@
-"""How far one attention from one position can be from its exact outputs in a format, entry by entry (docs/run.md)."""
+"""How far one attention from one position can be from its exact outputs in a format, entry by entry.
+
+Page: docs/rigour/runs.md
+"""
 
 import math
 from dataclasses import dataclass
@@ -33,7 +36,7 @@ def single_attention_bound(
     Returns:
         Upper bounds, `[T]`; infinite where nothing is claimed.
 
-    Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, Sections 3.1 and 3.5. Page: docs/run.md
+    Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, 3.1 and 3.5. Page: docs/rigour/runs.md
     """
     count, length = (inputs.n_examples, inputs.n_tokens) if isinstance(inputs, VectorTask) else inputs.shape
     rows = max(1, _BLOCK_ENTRIES // (length * max(model.d_model, model.d_qk, 2 * model.d_head)))

@@ -61,6 +61,25 @@ def test_an_audit_on_workers_says_what_one_without_them_says(capsys):
     assert printed[0] == printed[1] and [each["id"] for each in printed[0]] == ids
 
 
+def test_the_page_is_written_beside_the_list_and_after_an_interruption(monkeypatch, capsys, tmp_path):
+    def audits(*_, **__):
+        yield Audit(claim=STAND_IN, evidence=evidence_of(Verdict.PROVED), seconds=0.0)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("verify.claims.audit.audit_claims", audits)
+    page = tmp_path / "audit.html"
+    assert main(["audit", "--json", "--html", str(page)]) == 130
+    assert len(json.loads(capsys.readouterr().out)) == 1
+    assert f"1 of {len(REGISTER)} verdicts confirmed" in page.read_text(encoding="utf-8")
+
+
+def test_a_page_that_has_no_place_is_refused_before_the_work(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("verify.claims.audit.audit_claims", lambda *_, **__: pytest.fail("it worked first"))
+    for place in (tmp_path / "nowhere" / "audit.html", tmp_path):
+        assert main(["audit", "--html", str(place)]) == 2
+        assert f"--html is {str(place)!r}, expected a file in a folder that exists" in capsys.readouterr().err
+
+
 def test_full_is_passed_on(monkeypatch, capsys):
     asked = []
 

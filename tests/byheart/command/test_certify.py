@@ -62,3 +62,41 @@ def test_an_interrupt_writes_what_was_proved_and_says_so(tmp_path, capsys, monke
     assert figures["interrupted"] and 0 < figures["right"] < 8**4
     report = check_memorization(tmp_path / "out")
     assert report.checks[0].verdict.value == "PROVED" and report.verdict.value == "PROVED"
+    assert (tmp_path / "out.pieces").is_file()
+    monkeypatch.undo()
+    assert main([*words, "--overwrite", "--json"]) == 0
+    finished = json.loads(capsys.readouterr().out)
+    assert (finished["right"], finished["earlier"], finished["interrupted"]) == (8**4, figures["right"], False)
+    assert not (tmp_path / "out.pieces").exists()
+    assert check_memorization(tmp_path / "out").checks[0].verdict.value == "PROVED"
+
+
+def test_a_table_is_read_however_it_is_written(tmp_path, capsys):
+    """As by `memorize`: delimiter, quotes and header are found out, or said."""
+    facts = 'question;answer\n"Paris; France";yes\n"Lima, Peru";no\n'
+    (tmp_path / "facts.txt").write_text(facts)
+    out = tmp_path / "made"
+    assert main(["memorize", "--table", str(tmp_path / "facts.txt"), "--out", str(out)]) == 0
+    assert main(["export", str(out), "--to", "safetensors", "--out", str(tmp_path / "in")]) == 0
+    words = ["certify", str(tmp_path / "in"), "--json", "--task"]
+    tables = {"facts.txt": facts}
+    tables["tabs.csv"] = facts.replace('";', '"\t').replace("question;", "question\t")
+    tables["no header.csv"] = '"Paris; France",yes\n"Lima, Peru",no\n'
+    tables["weights.csv"] = 'question,answer,weight\n"Paris; France",yes,2\n"Paris; France",no,1\n"Lima, Peru",no,1\n'
+    capsys.readouterr()
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text)
+        assert main([*words, str(tmp_path / name)]) == 0
+        assert json.loads(capsys.readouterr().out)["held"] == 2
+    assert main(["certify", str(out), "--json", "--task", str(tmp_path / "facts.txt")]) == 0  # its own names
+    assert json.loads(capsys.readouterr().out)["held"] == 2
+    (tmp_path / "strange.csv").write_text('q:a\n"Paris; France":yes\n')
+    assert main([*words, str(tmp_path / "strange.csv")]) == 2
+    capsys.readouterr()
+    assert main([*words, str(tmp_path / "strange.csv"), "--delimiter", ":", "--header"]) == 0
+    assert json.loads(capsys.readouterr().out)["facts"] == 1
+    assert main(["certify", str(tmp_path / "in"), "--rule", "max", "--header"]) == 2
+    assert "--header is given, but no --task" in capsys.readouterr().err
+    task = tmp_path / "made" / "task.npz"
+    assert main([*words, str(task), "--no-header"]) == 2
+    assert "--no-header is given" in capsys.readouterr().err

@@ -27,6 +27,24 @@ def test_the_first_line_is_the_answer(folder, capsys):
         assert capsys.readouterr().out.startswith("HELD")
 
 
+def test_what_the_independent_reader_left_out_is_asked_for(folder, capsys, monkeypatch):
+    from verify.independent import checker
+
+    asked, original = [], checker.check_independently
+
+    def judged(*given, full, **options):
+        asked.append(full)
+        return original(*given, full=False, **options)  # all of it takes seconds
+
+    monkeypatch.setattr(checker, "check_independently", judged)
+    monkeypatch.setattr(checker, "_AFFORDABLE", 0)
+    assert main(["check", str(folder), "--independent", "--full"]) == 3
+    assert "--full (full=True) proves them" in " ".join(capsys.readouterr().out.split())
+    assert asked == [True]
+    assert main(["check", str(folder), "--full"]) == 2
+    assert "--full is given, but not --independent" in capsys.readouterr().err
+
+
 def spoiled(folder, target, scale):
     """The folder with its unembedding scaled and an honest certificate of that."""
     target.mkdir()

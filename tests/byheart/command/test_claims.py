@@ -1,6 +1,8 @@
 """`byheart claims`: the claims of the literature and the verdict on each."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -29,3 +31,22 @@ def test_a_claim_is_shown_in_full(capsys):
 def test_an_unknown_claim_is_refused_before_any_work(command, capsys):
     assert main([command, "dana.lemma-2", "dana.lemma-99"]) == 2
     assert "no claim 'dana.lemma-99'; did you mean 'dana.lemma-" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["claims"], ["claims", "dana.lemma-2"], ["--help"], ["--version"]])
+def test_what_only_tells_loads_nothing_that_computes(words):
+    program = f"""
+import sys
+from byheart.command.main import main
+try:
+    code = main({words!r})
+except SystemExit as end:
+    code = end.code
+heavy = {{"numpy", "scipy", "flint", "torch", "sklearn"}}
+sys.stderr.write(repr((code, sorted(heavy & set(sys.modules)), len(sys.modules))))
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    code, loaded, modules = eval(told.stderr)
+    assert (code, loaded) == (0, []) and told.stdout
+    # Modules of our own and of the standard library, and for tables those of rich: 300 on the day this was written.
+    assert modules < 600

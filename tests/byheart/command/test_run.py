@@ -1,6 +1,7 @@
 """`byheart run`: the weights in torch, judged against the certificate."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,35 @@ from byheart.command.main import main
 def test_run_judges_the_folder(folder, capsys):
     for dtype, within, code in (("float64", True, 0), ("float32", True, 0), ("bfloat16", None, 3)):
         assert main(["run", str(folder), "--dtype", dtype, "--json"]) == code
-        assert json.loads(capsys.readouterr().out)["within_bound"] is within
+        shown = json.loads(capsys.readouterr().out)
+        assert shown["within_bound"] is within
+        assert shown["headline"].startswith({0: f"HELD: {dtype}", 3: f"NOT JUDGED: {dtype}"}[code])
+
+
+@pytest.mark.parametrize(
+    ("within", "all_held", "code", "words"),
+    [
+        (True, True, 0, "HELD: "),
+        (True, False, 1, "NOT HELD: "),
+        (False, True, 1, "OUTSIDE THE PROVED BOUNDS: "),
+        (False, False, 1, "OUTSIDE THE PROVED BOUNDS: "),
+        (None, True, 3, "NOT JUDGED: "),
+        (None, False, 3, "NOT JUDGED: "),
+    ],
+)
+def test_the_first_words_say_what_the_exit_code_says(folder, within, all_held, code, words, monkeypatch, capsys):
+    pytest.importorskip("torch")
+    from verify.replica import run as module
+
+    original = module.run
+
+    def changed(model, task, **options):
+        found = original(model, task, **options)
+        return replace(found, within_bound=within, held=task.n_contexts - (not all_held))
+
+    monkeypatch.setattr(module, "run", changed)
+    assert main(["run", str(folder)]) == code
+    assert capsys.readouterr().out.startswith(words)
 
 
 def test_run_on_a_missing_device_is_skipped_with_the_reason(folder, capsys):

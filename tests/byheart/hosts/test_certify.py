@@ -265,3 +265,35 @@ def test_a_rule_is_certified_on_all_inputs_and_both_readers_check_it(tmp_path, c
     assert printed.startswith(f"AS ASKED, PROVED: at least {count} of 4096 inputs") and "wrong, proved" in printed
     assert main(["check", str(tmp_path / "out"), "--independent"]) == 1
     assert "HELD IN PART, PROVED" in capsys.readouterr().out
+
+
+def test_an_edited_piece_makes_no_false_proof(tmp_path, capsys, monkeypatch):
+    """The worst that can be: counts of a model that is wrong, made right in the file that is kept."""
+    from byheart.hosts import certify as module
+
+    def interrupted(stage, share, detail):
+        if share is not None and share >= 0.5:
+            raise KeyboardInterrupt
+
+    model, out = max_of_four(sharpness=0.8), tmp_path / "out"
+    begun = module.certify_rule(model, "max", out=out, progress=interrupted)
+    assert begun["interrupted"] and begun["wrong"] > 0
+    records = [json.loads(line) for line in (tmp_path / "out.pieces").read_text().splitlines()]
+    for record in records:
+        record.update(right=8**3, wrong=0, examples=[])
+    (tmp_path / "out.pieces").write_text("".join(json.dumps(record) + "\n" for record in records))
+    figures = module.certify_rule(model, "max", out=out, overwrite=True)
+    honest = module.certify_rule(model, "max")
+    assert figures["verdict"] == "REFUTED" and figures["earlier"] == 0
+    assert (figures["right"], figures["wrong"]) == (honest["right"], honest["wrong"])
+
+
+def test_where_no_key_can_be_made_the_domain_is_certified_and_nothing_kept(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    shown = []
+    figures = certify_rule(
+        max_of_four(), "max", length=2, out=tmp_path / "out", progress=lambda *given: shown.append(given[2])
+    )
+    assert figures["verdict"] == "PROVED" and not (tmp_path / "out.pieces").exists()
+    assert any("nothing is kept for a later run" in detail for detail in shown)

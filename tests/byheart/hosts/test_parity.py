@@ -7,11 +7,14 @@ import pytest
 
 from byheart.hosts.conversion import rounded_model
 from byheart.hosts.parity import parity, proved_answers
+from constructions.memories.choice import BY_NAME
 from constructions.models.model import Model
+from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Counts, make_task
 from tests.exports import MODELS, TASKS, task_of
 from tests.memories import changed, hidden
-from verify.forward.logits import enclose_logits
+from verify.divergence.kullback_leibler import argmax_margin
+from verify.forward.logits import enclose_logits, logit_chunks
 
 DANA = "network of one attention"
 
@@ -90,6 +93,14 @@ def test_an_argmax_is_proved_or_refuted():
     )
     assert vars(proved_answers(model, other)) == {"right": task.n_contexts - 3, "wrong": 3}
     assert proved_answers(MODELS["layer of values"], TASKS["layer of values"]) is None
+
+
+def test_what_float64_leaves_open_is_proved_on_a_higher_rung():
+    task = enumerated_task(8, 2)
+    deep = BY_NAME["packed-words"].build(task, "float32", 0, lambda *_: None).model
+    margins = [argmax_margin(part, task.modes(slice(64))) for _, part in logit_chunks(deep, task.contexts, rows=64)]
+    assert not (np.concatenate(margins) > 0.0).any()
+    assert vars(proved_answers(deep, task)) == {"right": 64, "wrong": 0}
 
 
 def test_values_and_classes_of_vectors_are_compared():

@@ -12,6 +12,26 @@ def test_stages_are_named_on_standard_error_with_the_last_that_was_said(capsys):
     assert printed.out == "" and "reading" in printed.err and "all of it" in printed.err
 
 
+def test_a_stage_that_tells_how_far_it_is_shows_the_time_that_is_left(monkeypatch):
+    from rich.progress import Progress
+
+    bars = []
+    original = Progress.__enter__
+    monkeypatch.setattr(Progress, "__enter__", lambda self: bars.append(self) or original(self))
+    now = iter(range(0, 10**6, 30)).__next__
+    with progress_lines(True) as progress:
+        bars[0].get_time = now
+        for quarter in (0.0, 0.25, 0.5):
+            progress("proving", quarter, "")
+        bars[0].tasks[0].get_time = now
+        shown = bars[0].columns[4].render(bars[0].tasks[0]).plain
+        progress("reading", None, "")
+        assert bars[0].columns[4].render(bars[0].tasks[1]).plain == ""
+    share, left = shown.removesuffix(" left").split(" %, ")
+    minutes, seconds = map(int, left.split(":"))
+    assert share == "50" and 30 <= 60 * minutes + seconds <= 240
+
+
 def test_a_program_that_reads_json_sees_none(capsys):
     with progress_lines(False) as progress:
         progress("reading", None, "")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.capacity.generic_rank import generic_rank
+from constructions.capacity.generic_rank import generic_rank, generic_ranks
 from constructions.capacity.head_counts import capacity, fewest_heads
 from constructions.capacity.sub_alphabet import Peeling, peel, verify_upper_bound
 from constructions.errors import InputError
@@ -157,6 +157,47 @@ def test_without_elimination_the_bounds_are_the_universal_ones():
     assert "fewer than 2 heads" in result.explanation
     single = capacity(np.arange(4)[:, None], d_model=2, d_head=2, n_heads=9, eliminate=False)
     assert (single.rank_lower, single.rank_upper) == (2, 2)
+
+
+@given(
+    st.integers(1, 9),
+    st.integers(1, 12).flatmap(lambda token: st.sets(st.integers(0, 12), min_size=1).map(lambda f: (sorted(f), token))),
+    st.tuples(st.integers(1, 6), st.integers(1, 6)).map(lambda pair: (max(pair), min(pair))),
+    context_sets(lengths=(2, 4), largest=8),
+    st.booleans(),
+)
+def test_what_theorems_know_is_the_rank_of_an_elimination_without_one(keys, star, widths, others, with_skip):
+    firsts, last = star
+    star_of_pairs = np.array([[first, last] for first in firsts])
+    d_model, d_head = widths
+    for contexts, width in ((np.arange(keys)[:, None], d_head), (star_of_pairs, d_head), (others, 1)):
+        options = dict(d_model=d_model, d_head=width, with_skip=with_skip)
+        found = fewest_heads(contexts, **options, eliminate=False)
+        eliminated = generic_ranks(contexts, **options, n_heads=len(found.ranks) - 1)
+        assert found.ranks.tolist() == eliminated.tolist()
+        assert fewest_heads(contexts, **options).ranks.tolist() == eliminated.tolist()
+        assert found.sufficient == found.necessary
+
+
+def test_two_last_tokens_are_not_taken_for_one():
+    loops = np.array([[n, n] for n in range(9)])  # Theorem S2: all differences are one vector
+    found = fewest_heads(loops, d_model=3, d_head=3, with_skip=False, eliminate=False)
+    assert (
+        found.sufficient is None
+        and (
+            found.ranks <= generic_ranks(loops, d_model=3, d_head=3, n_heads=len(found.ranks) - 1, with_skip=False)
+        ).all()
+    )
+
+
+@given(context_sets(lengths=(1, 4), largest=10), st.integers(1, 5), st.booleans())
+def test_the_necessary_number_of_heads_takes_no_elimination_where_the_bounds_meet(contexts, d_model, with_skip):
+    options = dict(d_model=d_model, d_head=max(1, d_model // 2), with_skip=with_skip)
+    quick, full = fewest_heads(contexts, **options, eliminate=False), fewest_heads(contexts, **options)
+    assert quick.necessary == full.necessary or full.necessary > quick.necessary
+    assert quick.sufficient in (None, full.sufficient)
+    shared = min(len(quick.ranks), len(full.ranks))
+    assert (quick.ranks[:shared] <= full.ranks[:shared]).all()
 
 
 def test_progress_is_told_in_sentences():

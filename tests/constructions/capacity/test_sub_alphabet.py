@@ -1,5 +1,6 @@
 """Upper bounds of the rank: true for all weights, counted right, and proved again only if they are right."""
 
+from collections import Counter
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -8,6 +9,7 @@ from flint import fmpz_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.capacity import sub_alphabet
 from constructions.capacity.closed_forms import long_contexts_rank
 from constructions.capacity.generic_rank import generic_rank, generic_ranks
 from constructions.capacity.sub_alphabet import Dimensions, dimensions, peel, upper_bound, verify_upper_bound
@@ -141,6 +143,45 @@ def test_peeling_removes_the_rarest_token_first_and_keeps_the_rest_in_order():
     assert peeling.lifetime.tolist() == [3, 2, 2, 2, 0, 1, 1]
     left = [dimensions(contexts[peeling.lifetime >= step], exact=False) for step in range(4)]
     assert [list(astuple(part)) for part in left] == peeling.table.tolist()
+
+
+@given(context_sets(lengths=(1, 5), largest=12), st.integers(1, 5))
+def test_every_step_of_the_peeling_counts_what_is_counted_of_its_contexts_alone(contexts, most_steps):
+    # The rarest of the tokens that are left goes, of equally rare ones the last; found by counting afresh each time.
+    at_a_time = -(-len(np.unique(contexts)) // most_steps)
+    expected, alive, step = np.zeros(len(contexts), dtype=int), set(range(len(contexts))), 0
+    while alive:
+        for _ in range(at_a_time):
+            counts = Counter(token for row in alive for token in set(contexts[row].tolist()))
+            rarest = min(counts, key=lambda token: (counts[token], -token), default=None)
+            gone = {row for row in alive if rarest in contexts[row]}
+            expected[sorted(gone)] = step
+            alive -= gone
+        step += 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sub_alphabet, "_MOST_STEPS", most_steps)
+        peeling = peel(contexts)
+    assert peeling.lifetime.tolist() == expected.tolist()
+    for step, row in enumerate(peeling.table.tolist()):
+        left = contexts[peeling.lifetime >= step]
+        assert row == list(astuple(dimensions(left, exact=False)))
+        assert row[2:4] == [span_of_inputs(left), span_of_differences(left)]
+        assert row[4] == variations(left, exact=False)
+
+
+@given(context_sets(lengths=(1, 4), largest=12), sizes, st.integers(0, 6), st.booleans())
+def test_the_bounds_of_all_numbers_of_heads_are_those_of_each(contexts, widths, n_heads, with_skip):
+    options = {"d_model": widths[0], "d_head": widths[1], "with_skip": with_skip}
+    peeling = peel(contexts)
+    each = [peeling.rank_bound(n_heads=heads, **options) for heads in range(n_heads + 1)]
+    assert peeling.rank_bounds(n_heads=n_heads, **options).tolist() == each
+
+
+def test_indicators_that_are_too_many_to_eliminate_are_counted_where_keys_tell_them_apart():
+    rows = np.column_stack([np.arange(3000), np.arange(3000) % 7, np.arange(3000) % 11, np.zeros(3000, dtype=int)])
+    assert sub_alphabet._indicator_rank(rows, enough=3000) == 3000
+    pairs = rows[:, 1:3] + [0, 7]  # 77 pairs of 7 and 11 tokens: one component
+    assert sub_alphabet._indicator_rank(np.unique(pairs, axis=0), enough=77) == 17
 
 
 def test_tokens_that_went_with_others_take_no_step():

@@ -40,6 +40,20 @@ def test_256_sequences_of_8_of_50_tokens_have_codes_of_12_bits() -> None:
         assert positional_code(contexts, 50).bits <= 12
 
 
+def test_numbers_to_a_base_are_not_taken_where_shorter_codes_are_found() -> None:
+    # To the base 3 the last one is the number 8, of four bits.
+    assert positional_code(np.array([[0, 0], [1, 1], [2, 2]]), 3).bits == 3
+
+
+def test_the_first_values_that_are_chosen_tell_the_contexts_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A second choice would hide that a value was taken by which two contexts become the same number.
+    monkeypatch.setattr(module, "_TRIES", 1)
+    monkeypatch.setattr(module, "_MOST_DRAWS", 0)
+    for seed in range(1, 4):
+        contexts = np.unique(np.random.default_rng(seed).integers(0, 12, (120, 4)), axis=0)
+        assert positional_code(contexts, 12, seed=seed).bits <= 11
+
+
 @pytest.mark.parametrize("count", [2, 3, 20, 1000])
 def test_values_are_chosen_so_that_codes_are_four_times_as_many_as_contexts(count: int) -> None:
     # As in a text: few tokens are in most contexts. Drawn codes would take the square of the number of contexts.

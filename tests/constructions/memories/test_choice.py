@@ -88,11 +88,11 @@ def test_without_neurons_only_attention_is_offered() -> None:
     assert [offer.refused for offer in offers(task, names=("knots",), attention_only=True)] == ["it has neurons"]
 
 
-def test_laws_are_for_knots_and_for_the_heads_of_theorem_1() -> None:
+def test_laws_are_for_knots_and_for_heads_of_full_rank() -> None:
     task = enumerated_task(3, 2, target="laws")
     found = {offer.kind.name: offer for offer in offers(task, names=tuple(BY_NAME))}
-    assert [name for name, offer in found.items() if offer.built] == ["knots", "theorem-1"]
-    assert all("laws" in offer.refused for name, offer in found.items() if name not in ("knots", "theorem-1"))
+    assert [name for name, offer in found.items() if offer.built] == ["knots", "theorem-1", "last-token-heads"]
+    assert all("laws" in offer.refused for offer in found.values() if not offer.built)
     with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*one-head: .*'laws'"):
         smallest_of(offers(task, names=("one-head", "cross-heads")))
 

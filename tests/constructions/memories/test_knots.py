@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, InputError
-from constructions.memories.knots import _jumps, knots_memory
+from constructions.memories.knots import _jumps, knots_memory, knots_parameters, most_parameters
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from constructions.models.precision import Precision
@@ -166,7 +166,27 @@ def test_the_parameters_are_those_that_are_counted() -> None:
         size, length = task.vocabulary_size, task.context_length
         assert neurons.d_mlp <= task.n_contexts - 1
         assert model.parameters == (3 + digits) * size + 2 * length + 7 + digits + (2 + digits) * neurons.d_mlp
+        sizes = dict(tokens=size, length=length, answers=task.n_answers, digits=digits)
+        assert model.parameters == knots_parameters(**sizes, neurons=neurons.d_mlp)
         assert all(np.count_nonzero(x) == x.size for x in (neurons.W_in, neurons.W_out))
+
+
+@given(st.integers(1, 40), st.integers(2, 3), st.integers(2, 7), st.integers(0, 9), st.sampled_from(PRECISIONS))
+def test_no_labels_take_more_than_what_is_enough_for_all(
+    count: int, length: int, tokens: int, seed: int, dtype: Precision
+) -> None:
+    task = random_facts(min(count, tokens**length), length, tokens, seed=seed)
+    most = most_parameters(task, dtype=dtype)
+    assert knots_memory(task, dtype=dtype).model.parameters <= most
+    mixed = np.random.default_rng(seed).permutation(task.labels)
+    assert knots_memory(facts(task.contexts, mixed, tokens), dtype=dtype).model.parameters <= most
+
+
+def test_what_is_enough_for_all_labels_counts_a_neuron_for_each_context_but_one_and_the_digits_of_float32() -> None:
+    task = random_facts(1500, 3, 900, seed=0)
+    sizes = dict(tokens=900, length=3, answers=900, neurons=1499)
+    assert most_parameters(task) == knots_parameters(**sizes, digits=1)
+    assert most_parameters(task, dtype="float32") >= knots_parameters(**sizes, digits=2)
 
 
 def test_all_bigrams_of_50_tokens_take_three_parameters_a_fact() -> None:

@@ -284,9 +284,22 @@ def test_stages_are_reported_and_timed():
         progress=lambda *values: seen.append(values),
     )
     assert [stage for stage, _, _ in seen if stage != "tail"] == ["targets", "features", "solve", "solve"]
-    assert any(detail.startswith("step 1: ") for stage, _, detail in seen if stage == "tail")
+    assert any(detail.startswith("step 1 of at most 50: ") for stage, _, detail in seen if stage == "tail")
     assert set(built.seconds) == {"targets", "features", "solve", "tail"}
     assert all(seconds >= 0 for seconds in built.seconds.values())
+
+
+def test_an_interrupt_of_the_tail_keeps_what_there_is_and_says_so():
+    def interrupted(stage, share, detail):
+        if stage == "tail" and share is not None and share >= 2 / 50:
+            raise KeyboardInterrupt
+
+    task = text_task(default_text()[:3000], context=2, vocabulary=6, facts=12, target="laws")
+    part = theorem_1_memory(task, tail="fit", progress=interrupted)
+    whole = theorem_1_memory(task, tail="fit")
+    assert part.built.tail.iterations == 2 and not part.built.tail.complete
+    assert part.summary.endswith("; interrupted at step 2 of the tail") and "interrupted" not in whole.summary
+    assert part.built.residual < 1e-9
 
 
 def test_an_interrupt_is_not_swallowed():
@@ -428,6 +441,23 @@ def test_the_heads_of_theorem_1_ask_with_one_column_and_say_what_more_heads_are_
     exact = theorem_1_memory(task, n_heads=enough)
     assert "the others" not in exact.summary
     assert fewest_parameters(task) <= exact.model.parameters < found.model.parameters
+
+
+def test_heads_are_built_alike_without_an_elimination_and_too_few_are_still_told_how_many_suffice(monkeypatch):
+    task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
+    exact = theorem_1_memory(task)
+    monkeypatch.setattr(memory, "QUICK_ELIMINATION", 0)
+    quick = theorem_1_memory(task)
+    assert quick.needed.fewest_heads is None and quick.needed.necessary_heads == exact.needed.fewest_heads
+    assert quick.model.sha256() == exact.model.sha256()
+    enough = exact.needed.fewest_heads
+    for heads in (enough - 1, 1):
+        with pytest.raises(CapacityError, match=f"{enough} heads suffice") as error:
+            theorem_1_memory(task, n_heads=heads)
+        assert error.value.fewest_heads == enough
+    monkeypatch.setattr(memory, "LARGEST_ELIMINATION", 0)
+    with pytest.raises(CapacityError, match=f"at least {enough} heads are needed"):
+        theorem_1_memory(task, n_heads=enough - 1)
 
 
 def test_a_family_that_is_badly_conditioned_is_not_taken_by_itself(monkeypatch):

@@ -485,7 +485,7 @@ def test_a_compressed_task_or_one_that_asks_for_too_much_memory_is_refused(tmp_p
 def test_a_check_that_would_not_fit_into_memory_is_refused_before_it_starts(tmp_path, monkeypatch):
     task = random_task()
     write_memory(tmp_path, memory(task), task)
-    monkeypatch.setattr(memorization, "_estimated_bytes", lambda *_: 2**70)
+    monkeypatch.setattr(memorization, "_estimated_bytes", lambda *_, **__: 2**70)
     monkeypatch.setattr(memorization, "enclose_features", lambda *_: pytest.fail("the work has started"))
     with pytest.raises(ResourceError, match="checking 12 contexts"):
         check_memorization(tmp_path)

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.claims.bubeck_2020_four import CLAIM, four_neurons_a_group
+from constructions.claims.bubeck_2020_four import CLAIM
 from constructions.saturated.relu_barrier import moment_curve
+from constructions.saturated.slabs import slab_network
 from verify.claims import bubeck_2020_four as audit
 from verify.claims.audit import Audit
 from verify.claims.quantifier import Quantifier
@@ -23,26 +24,16 @@ def test_the_verdict_is_confirmed_at_full_length():
 
 
 @pytest.mark.parametrize("tensor", ["W_in", "b_in", "W_out"])
-def test_a_network_with_one_entry_changed_is_refuted(monkeypatch, tensor):
+def test_a_network_with_one_entry_changed_is_refuted(tensor):
     points = moment_curve(8, 2)
     labels = audit.labels_of(points)
-    assert audit._fits(points, labels, "the moment curve", Quantifier.THESE).verdict is Verdict.PROVED
-
-    def spoiled(*given):
-        model = four_neurons_a_group(*given)
-        changed = getattr(model.blocks[0], tensor).copy()
-        changed.flat[0] += 1
-        return replace(model, blocks=(replace(model.blocks[0], **{tensor: changed}),))
-
-    monkeypatch.setattr(audit, "four_neurons_a_group", spoiled)
-    assert audit._fits(points, labels, "the moment curve", Quantifier.THESE).verdict is Verdict.REFUTED
-
-
-def test_other_points_are_not_those_of_the_statement(monkeypatch):
-    points = moment_curve(8, 2)
-    labels = audit.labels_of(points)
-    monkeypatch.setattr(audit, "four_neurons_a_group", lambda p, y: four_neurons_a_group(p + 1, y))
-    assert audit._fits(points, labels, "the moment curve", Quantifier.THESE).verdict is Verdict.REFUTED
+    network = slab_network(points, labels)
+    given = "the moment curve", Quantifier.THESE
+    assert audit._fits(points, labels, network, *given).verdict is Verdict.PROVED
+    changed = getattr(network, tensor).copy()
+    changed.flat[0] += 1
+    assert audit._fits(points, labels, replace(network, **{tensor: changed}), *given).verdict is Verdict.REFUTED
+    assert audit._fits(points + 1, labels, network, *given).verdict is Verdict.REFUTED
 
 
 def test_labels_that_a_neuron_puts_out_need_no_more(monkeypatch):

@@ -97,6 +97,23 @@ def random_network(kind, seed, *, sizes=None):
     return dana_network(**tensors), contexts
 
 
+def with_idle_heads(kind, seed):
+    """A network most of whose heads have the query 0 after most tokens, with sizes that vary."""
+    rng = np.random.default_rng([seed, 1])
+    d_vocab, n_ctx, n_heads = (int(rng.integers(1, n)) for n in (5, 5, 9))
+    sizes = [d_vocab, n_ctx, d_vocab + n_ctx, n_heads, int(rng.integers(1, 3)), int(rng.integers(1, 4)), 3]
+    network, contexts = random_network(kind, seed, sizes=sizes)
+    tensors = dict(dana_tensors(network))
+    # One-hot tokens beside coordinates that positions fill; a head asks after one token, or after none.
+    tensors["W_E"], tensors["W_pos"] = np.eye(d_vocab, sizes[2]), tensors["W_pos"].copy()
+    tensors["W_pos"][:, :d_vocab] = 0.0
+    owner = rng.integers(0, d_vocab + 1, n_heads)
+    tensors["W_Q"] = tensors["W_Q"] * (owner[:, None] == np.arange(sizes[2]))[:, :, None]
+    if d_vocab < sizes[2]:
+        tensors["W_Q"][:, d_vocab:] = 0.0
+    return dana_network(**tensors), contexts
+
+
 def balls(array):
     return flint.arb_mat(array.tolist())
 
@@ -170,6 +187,54 @@ def test_enclosures_contain_what_the_weights_compute_in_exact_arithmetic(kind, s
     network, contexts = random_network(kind, seed)
     for enclosure in assert_encloses(network, contexts, KINDS[kind])[2:]:
         assert np.isfinite(enclosure.radius).all()
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "cancelling", "graded"])
+@settings(max_examples=6)
+@given(seed=st.integers(0, 2**32))
+def test_idle_heads_are_summed_without_looking_at_each(kind, seed):
+    network, contexts = with_idle_heads(kind, seed)
+    assert_encloses(network, contexts, KINDS[kind])
+
+
+def test_contexts_are_grouped_only_where_most_heads_are_idle(monkeypatch):
+    calls = []
+    plain = forward._features
+    monkeypatch.setattr(forward, "_features", lambda *given: calls.append(given[0].n_heads) or plain(*given))
+    network, contexts = random_network("one-hot", 3, sizes=(3, 3, 6, 4, 2, 2, 3))
+    contexts = np.array([[0, 1, 0], [2, 2, 1], [1, 0, 2], [2, 1, 0]])
+    enclose_logits(network, contexts)
+    assert calls == [4]
+    calls.clear()
+    tensors = dict(dana_tensors(network))
+    asks = np.zeros((4, 6, 2))
+    asks[[0, 1, 2], [0, 1, 1]], asks[3, 4] = 1.0, 1.0
+    grouped = enclose_logits(dana_network(**tensors | {"W_Q": asks}), contexts)
+    assert sorted(calls) == [0, 1, 2]  # after the tokens 2, 0 and 1; the head that asks a token coordinate 4 never does
+    dense = enclose_logits(
+        dana_network(**tensors | {"W_Q": asks}),
+        contexts,
+        features=enclose_features(dana_network(**tensors | {"W_Q": asks}), contexts),
+    )
+    assert (np.abs(grouped.midpoint - dense.midpoint) <= grouped.radius + dense.radius).all()
+    assert grouped.radius.max() < 1e-12
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 2.0**-1000, 1e-30])
+def test_a_query_that_is_not_exactly_zero_is_not_idle(tiny):
+    def idle(contexts):
+        found = forward._idle_heads(dana_network(**tensors), np.array(contexts))
+        return None if found is None else found.tolist()
+
+    network, _ = random_network("one-hot", 3, sizes=(2, 2, 4, 3, 2, 2, 2))
+    tensors = dict(dana_tensors(network)) | {"W_E": np.eye(2, 4), "W_pos": np.zeros((2, 4)), "W_Q": np.zeros((3, 4, 2))}
+    assert idle([[0, 0], [0, 1]]) == [[True] * 3] * 2
+    tensors["W_Q"][1, 0, 1] = tiny
+    assert idle([[0, 0], [0, 1]]) == [[True, False, True], [True] * 3]
+    # After token 0 the stream is not 0 there but beyond float64: nothing is known of the query.
+    tensors["W_E"][0, 2], tensors["W_pos"][1, 2], tensors["W_Q"][2, 2] = 1.7e308, 1.7e308, 1.0
+    assert idle([[0, 0], [0, 1], [1, 1], [1, 1]]) == [[True, False, False], [True, True, False]]
+    assert idle([[0, 0]]) is None
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from verify.replica.device import DeviceError
 from verify.replica.formats import FLOAT32
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
-from verify.replica.run import DTYPES, RunResult, run, run_all
+from verify.replica.run import DTYPES, RunResult, _Judge, run, run_all
 
 N, S, T = 7, 3, 40
 
@@ -561,6 +561,15 @@ def test_what_every_run_holds_is_proved_only_beyond_twice_radius_and_bound() -> 
         midpoint = np.eye(2)[task.contexts[:, 0]]
         found = run(network, task, logits=[(0, Enclosure(midpoint, np.full((2, 2), radius)))])
         assert (found.held, found.held_proved, found.least_margin) == (2, proved, 1.0)
+
+
+def test_a_law_is_proved_to_be_held_only_where_all_that_may_be_computed_is_near_it() -> None:
+    laws = np.array([[0.75, 0.25]])
+    task = make_task(np.array([[0]]), Counts.from_rows([{0: 3, 1: 1}]), vocabulary=("a", "b"), laws=laws)
+    judge = object.__new__(_Judge)
+    judge.task, judge.tolerance = task, 1e-3
+    for limit, proved in ((0.0, True), (0.01, True), (0.2, False), (2.0, False)):
+        assert judge._surely_held(np.log(laws), np.full((1, 2), limit), slice(0, 1)).tolist() == [proved]
 
 
 def test_a_law_that_is_off_by_more_than_the_tolerance_is_neither_held_nor_proved_to_be() -> None:

@@ -1,0 +1,133 @@
+"""The audit as a page for a person: each claim with what is printed, the verdict, and the evidence of this run.
+
+Page: docs/audit.md
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from byheart.report.document import badge, document, escaped, section
+from constructions.files import write_atomically
+
+_LONGEST_DATA = 1000  # characters of an instance; --json has all
+_INDEX = re.compile(r"(?<![\w&;])([A-Za-z])_(\w+)")
+
+
+def write_audit(path: Path, summaries: Sequence[Mapping[str, Any]], *, asked: int) -> None:
+    """Write `audit_html` to `path`, atomically.
+
+    Args:
+        path: Where the page shall be.
+        summaries: The objects of ``byheart audit --json``.
+        asked: How many claims were to be audited.
+
+    Page: docs/audit.md
+    """
+    write_atomically(Path(path), audit_html(summaries, asked=asked).encode("utf-8"))
+
+
+def audit_html(summaries: Sequence[Mapping[str, Any]], *, asked: int) -> str:
+    """The page: how many verdicts are confirmed, a table of all claims, and a record with the evidence of each.
+
+    Every text is escaped; instances are cut after 1000 characters, and say so.
+
+    Args:
+        summaries: The objects of ``byheart audit --json``.
+        asked: How many claims were to be audited; more than there are summaries where the audit was interrupted.
+
+    Returns:
+        A whole HTML document.
+
+    Page: docs/audit.md
+
+    Example:
+        >>> from verify.claims.audit import audit_summaries
+        >>> page = audit_html(list(audit_summaries(["mahdavi.one-token"])), asked=1)
+        >>> "1 of 1 verdicts confirmed" in page, '<details id="mahdavi.one-token">' in page
+        (True, True)
+    """
+    confirmed = sum(bool(summary["confirmed"]) for summary in summaries)
+    title = f"{confirmed} of {asked} verdicts confirmed"
+    shown = badge(*(("PROVED", "confirmed") if confirmed == asked else ("UNDECIDED", "not all confirmed")))
+    stopped = "" if len(summaries) == asked else f"<p>Interrupted after {len(summaries)} of {asked} claims.</p>"
+    head = (
+        f"<header><p class='brand'>byheart audit</p><h1>{title} {shown}</h1><p>A verdict is confirmed if, in the run "
+        "that wrote this page, there was evidence of each kind that it needs, and all of it was proved.</p>"
+        f"{stopped}{_cards(summaries)}</header>\n"
+    )
+    records = section("The claims, and the evidence", "".join(_record(summary) for summary in summaries))
+    return document(f"byheart: {title}", head + section("All claims", _list(summaries)) + records)
+
+
+def _cards(summaries: Sequence[Mapping[str, Any]]) -> str:
+    pieces = [piece for summary in summaries for piece in summary["evidence"]]
+    proved = sum(piece["verdict"] == "PROVED" for piece in pieces)
+    universal = sum(bool(piece["theorems"]) for piece in pieces)
+    words = Counter(summary["verdict"] for summary in summaries)
+    cards = [
+        ("pieces of evidence proved", f"{proved} <small>of {len(pieces)}</small>"),
+        ("pieces that rest on a theorem", str(universal)),
+        ("time", f"{sum(summary['seconds'] for summary in summaries):.0f} s"),
+        *((f"verdict: {escaped(word)}", str(count)) for word, count in words.most_common()),
+    ]
+    return "<dl class='cards'>" + "".join(
+        f"<div class='card'><dt>{name}</dt><dd>{value}</dd></div>" for name, value in cards
+    ) + "</dl>"  # fmt: skip
+
+
+def _list(summaries: Sequence[Mapping[str, Any]]) -> str:
+    if not summaries:
+        return ""
+    rows = "".join(
+        f"<tr><td><a href='#{escaped(summary['id'])}'>{escaped(summary['id'])}</a></td><td>{_words(summary['title'])}"
+        f"</td><td>{escaped(summary['verdict'])}</td><td>{_confirmed(summary)}</td></tr>"
+        for summary in summaries
+    )
+    return f"<div class='scroll'><table class='claims'><tbody>{rows}</tbody></table></div>"
+
+
+def _record(summary: Mapping[str, Any]) -> str:
+    terms = [("source", _words(summary["source"])), ("printed", _words(summary["printed"]))]
+    if summary["reconstructed"]:
+        terms.append(("reconstructed", _words(summary["reconstructed"])))
+    terms += [("true", _words(summary["truth"])), ("proofs", f"<code>{escaped(summary['page'])}</code>")]
+    terms += [("missing", _words(reason)) for reason in summary["missing"]]
+    listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in terms)
+    return (
+        f'<details id="{escaped(summary["id"])}"><summary><strong>{escaped(summary["id"])}</strong> '
+        f"<em>{escaped(summary['verdict'])}</em> {_words(summary['title'])} {_confirmed(summary)}</summary>"
+        f"<dl class='terms'>{listed}</dl>{''.join(map(_piece, summary['evidence']))}"
+        f"<p class='quiet'>{summary['seconds']:.1f} s. Again: <code>byheart audit {escaped(summary['id'])}</code></p>"
+        "</details>\n"
+    )
+
+
+def _piece(piece: Mapping[str, Any]) -> str:
+    data = json.dumps(piece["data"])
+    cut = f"{data[:_LONGEST_DATA]} … cut; --json has all" if len(data) > _LONGEST_DATA else data
+    instance = f"<details><summary>instance</summary><pre>{escaped(cut)}</pre></details>" if piece["data"] else ""
+    compared = "".join(
+        f"<p><code>{escaped(one['relation'])}</code> {badge(one['verdict'])}</p>" for one in piece["compared"]
+    )
+    return (
+        f"<div class='piece'><p><em>{escaped(piece['role'])}</em> {badge(piece['verdict'])} "
+        f"{_words(piece['statement'])}</p>"
+        f"<p>Promised: {_words(piece['promised'])}. Certified: <strong>{_words(piece['certified'])}</strong>, "
+        f"{_words(piece['speaks_of'])}.</p>{compared}<p class='quiet'>{_words(piece['method'])}</p>{instance}</div>"
+    )
+
+
+def _confirmed(summary: Mapping[str, Any]) -> str:
+    if summary["confirmed"]:
+        return badge("PROVED", "confirmed")
+    refuted = any(piece["verdict"] == "REFUTED" for piece in summary["evidence"])
+    return badge("REFUTED" if refuted else "UNDECIDED", "not confirmed")
+
+
+def _words(text: str) -> str:
+    """A text of the register, with the index of a letter set as one."""
+    return _INDEX.sub(r"<i>\1</i><sub>\2</sub>", escaped(text))

@@ -1,0 +1,80 @@
+r"""What memories of one linear system share: a number y of each context that is its label's point on a line.
+
+The stream's coordinate 0 is 1 at the last position, -1 before it and 0 at tokens, for the shifts of the label code;
+y is read through a vector `along`, and what heads write along `output` moves it by itself.
+
+Page: docs/claims/rank_one_heads.md
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.encoders.scalar_label_code import scalar_label_code
+from constructions.errors import HypothesisError
+from constructions.features.minimum_norm import right_inverse
+from constructions.models.attention import logits
+from constructions.models.model import Model
+from constructions.tasks.task import Task
+
+Float64Array = NDArray[np.float64]
+
+ENOUGH = 0.1  # margin, in float64 arithmetic, of weights that count; a half is what exact ones have
+_WORST = 1e9  # condition of the system; beyond it the solution means little
+_AWAY = 2.0**-7  # by which the number y may miss, where the skip connection would otherwise carry nothing of it
+
+
+def require_labels_after_two(task: Task, claim: str) -> None:
+    """Refuse laws and contexts of one token in the name of a claim.
+
+    Raises:
+        HypothesisError: A task of laws, or contexts of one token.
+    """
+    if task.target != "labels":
+        raise HypothesisError(claim, "labels", f"the target is {task.target!r}")
+    if task.context_length < 2:
+        raise HypothesisError(claim, "contexts of two tokens or more", f"they have {task.context_length}")
+
+
+def embeddings(task: Task, width: int, rng: np.random.Generator) -> tuple[Float64Array, Float64Array]:
+    """Random `W_E` and `W_pos`, but for the coordinate 0."""
+    W_E, W_pos = rng.standard_normal((task.vocabulary_size, width)), rng.standard_normal((task.context_length, width))
+    W_E[:, 0], W_pos[:, 0], W_pos[-1, 0] = 0.0, -1.0, 1.0
+    return W_E, W_pos
+
+
+def solved(matrix: Float64Array, task: Task) -> Float64Array | None:
+    """z of least norm with `matrix` z the points of the labels; none where the rows are not safely independent."""
+    if matrix.shape[1] < task.n_contexts:
+        return None
+    answers, labels = np.unique(task.labels, return_inverse=True)
+    try:
+        inverse = right_inverse(matrix)
+    except HypothesisError:
+        return None
+    if not inverse.condition <= _WORST:
+        return None
+    return inverse.solve(scalar_label_code(len(answers)).points[labels][:, None])[:, 0]
+
+
+def readout(task: Task, along: Float64Array, reach: float) -> tuple[Float64Array, Float64Array]:
+    """What heads write along, and `W_U`; `reach` is the largest entry of an input but for its coordinate 0."""
+    along, output = along.copy(), np.zeros(len(along))
+    if np.linalg.norm(along[1:]) * reach < _AWAY:  # then y would not be seen through the skip connection
+        along[1] += _AWAY / max(1.0, reach)
+    output[1:] = along[1:] / (along[1:] @ along[1:])
+    answers = np.unique(task.labels)
+    code = scalar_label_code(len(answers))
+    W_U = np.zeros((len(along), task.n_answers))
+    W_U[0] = -1.0  # tokens that are never answers; a label that y is within a half of has the logit -1/8 or more
+    W_U[:, answers] = np.outer(along, code.points)
+    W_U[0, answers] += code.columns[0]
+    return output, W_U
+
+
+def least_lead(model: Model, task: Task) -> float:
+    """By how much the labels are in front in float64 arithmetic, at least; nats."""
+    found = logits(model, task.contexts)
+    at_label = np.arange(task.n_contexts), task.labels
+    right = found[at_label]
+    found[at_label] = -np.inf
+    return float((right - found.max(axis=1)).min())

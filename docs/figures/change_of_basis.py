@@ -1,0 +1,63 @@
+"""The change of basis that the skip connection needs, for two contexts, and the target for which there is none.
+
+    python docs/figures/change_of_basis.py
+
+writes the drawing beside this file.
+"""
+
+import numpy as np
+import svg
+from flint import fmpq_mat
+
+from constructions.claims.dana_skip_head import integer_front_end
+from constructions.errors import HypothesisError
+from constructions.features.exact_skip_connection import basis_condition, exact_change_of_basis
+from verify.forward.rationals import exact_outputs
+
+CONTEXTS = np.array([[0, 1], [1, 0]])
+TARGETS = {"a target off the range of Y": (1, 3), "a target in the range of Y": (2, 2)}  # one number for each context
+W_U = fmpq_mat(1, 2, [1, -1])
+
+
+def floats(matrix: fmpq_mat) -> np.ndarray:
+    return np.array([[float(entry.p) / float(entry.q) for entry in row] for row in matrix.tolist()])
+
+
+def panel(axes: svg.Axes, wanted: tuple[int, int]) -> list[str]:
+    """Each axis is a context; a column of a matrix is an arrow."""
+    front_end = integer_front_end(tokens=2, length=2, width=1, head_width=1, heads=1, seed=3)
+    target = fmpq_mat(2, 1, list(wanted))
+    last, features = floats(exact_outputs(front_end, CONTEXTS)).T
+    parts = [axes.curve([(-4, 0), (4, 0)], "line"), axes.curve([(0, -3), (0, 4)], "line")]
+    steep = features[1] / features[0]
+    parts.append(axes.curve([(-2.8, -2.8 * steep), (3.8, 3.8 * steep)], "third", "3 5"))
+    try:
+        made = exact_change_of_basis(front_end, CONTEXTS, target, W_U)
+    except HypothesisError:
+        found = basis_condition(front_end, CONTEXTS, target, W_U)
+        text = f"rank [E, Y] = {found.with_targets} < {found.contexts}: no M"
+    else:
+        text = f"E = {floats(made.change)[0, 0]:g} X + Y B"
+        part = floats(made.change)[0, 0] * last
+        parts += [axes.curve([part, wanted], "ink", "5 4"), axes.curve([np.array(wanted) - part, wanted], "ink", "5 4")]
+    for end, name, colour in ((last, "X", "first"), (features, "Y", "third"), (wanted, "E", "second")):
+        parts.append(svg.arrow(axes.at(0, 0), axes.at(*end), colour))
+        parts.append(svg.words(*axes.at(end[0] * 1.12 - 0.2, end[1] * 1.12 + 0.25), name, f"on-{colour}", size=15))
+    return [*parts, svg.words(*axes.at(0, -3.9), text)]
+
+
+def drawing() -> str:
+    parts = []
+    for left, (name, wanted) in zip((20, 320), TARGETS.items(), strict=True):
+        parts.append(svg.words(left + 120, 22, name, "faint"))
+        parts += panel(svg.Axes(left, 40, 240, 210, (-4, 4), (-3, 4)), wanted)
+    title = (
+        "The plane of two contexts, twice, with arrows for the columns X, Y and the target E. Left, the target is a "
+        "multiple of X plus a multiple of Y, the sides of a dashed parallelogram. Right, the target lies on the line "
+        "of Y: the multiple of X would be 0, and there is no invertible M."
+    )
+    return svg.figure(title, 580, 300, parts)
+
+
+if __name__ == "__main__":
+    svg.run(__file__, drawing)

@@ -1,0 +1,74 @@
+"""The page of an audit says what the audit said, of every claim, and nothing looks better than it is."""
+
+from typing import Any
+
+import pytest
+
+from byheart.report.audit_page import audit_html, write_audit
+from constructions.claims.claim import Claim
+from tests.byheart.report.test_page import HOSTILE, Page
+from verify.claims.audit import Audit, audit_summaries
+from verify.claims.evidence import Evidence, Means
+from verify.verdict import Verdict
+
+
+def summary(
+    verdict: Verdict = Verdict.PROVED, text: str = "words", data: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    claim = Claim("source.lemma", text, "Source", f"printed {text}", "holds", f"true {text}", "docs/audit.md")
+    piece = Evidence("claim", text, text, text, verdict, text, data=data or {}, means=(Means.EXACT,))
+    return Audit(claim, (piece,), seconds=0.25).summary()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kinds"),
+    [
+        (Verdict.PROVED, ["proved", "proved", "proved", "proved"]),
+        (Verdict.UNDECIDED, ["undecided", "undecided", "undecided", "undecided"]),
+        (Verdict.REFUTED, ["undecided", "refuted", "refuted", "refuted"]),
+    ],
+)
+def test_a_verdict_looks_like_what_it_is(verdict: Verdict, kinds: list[str]) -> None:
+    """In the head, in the list of claims, in the record, and at the piece of evidence."""
+    page = Page(audit_html([summary(verdict)], asked=1))
+    shown = [
+        attributes["class"] for tag, attributes in page.tags if (attributes.get("class") or "").startswith("verdict ")
+    ]
+    assert shown == [f"verdict {kind}" for kind in kinds]
+    assert ("1 of 1 verdicts confirmed" in page.text) is (verdict is Verdict.PROVED)
+
+
+def test_an_interrupted_audit_is_not_confirmed() -> None:
+    page = Page(audit_html([summary()], asked=3))
+    assert "1 of 3 verdicts confirmed" in page.text and "Interrupted after 1 of 3 claims" in page.text
+    assert "not all confirmed" in page.text
+    assert "0 of 3 verdicts" in Page(audit_html([], asked=3)).text
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_claim_says_stays_a_text(text: str) -> None:
+    page = Page(audit_html([summary(text=text, data={"what": text})], asked=1))
+    assert not page.names() & {"script", "img", "link", "iframe"} and f"printed {text}" in page.text
+
+
+def test_a_long_instance_is_cut_and_says_so() -> None:
+    short, long = (audit_html([summary(data={"contexts": [0] * count})], asked=1) for count in (10, 10_000))
+    assert "cut; --json has all" not in short and "cut; --json has all" in long and len(long) < len(short) + 2000
+
+
+def test_an_index_is_set_as_one_and_a_name_is_not() -> None:
+    page = audit_html([summary(text="min(T_0, H d_h) of max_loss, x_S < y")], asked=1)
+    assert "min(<i>T</i><sub>0</sub>, H <i>d</i><sub>h</sub>) of max_loss, <i>x</i><sub>S</sub> &lt; y" in page
+
+
+def test_the_page_of_a_claim_of_the_register_has_all_of_its_evidence(tmp_path) -> None:
+    [found] = audit_summaries(["mahdavi.one-token"])
+    write_audit(tmp_path / "audit.html", [found], asked=1)
+    page = Page((tmp_path / "audit.html").read_text(encoding="utf-8"))
+    assert page.texts("details") == 1 + sum(bool(piece["data"]) for piece in found["evidence"])
+    for piece in found["evidence"]:
+        for text in ("statement", "promised", "certified", "speaks_of", "method"):
+            assert piece[text].replace("_", "") in page.text.replace("_", "")
+        assert all(one["relation"] in page.text for one in piece["compared"])
+    assert ("details", {"id": "mahdavi.one-token"}) in page.tags and ("a", {"href": "#mahdavi.one-token"}) in page.tags
+    assert not page.names() & {"script", "img", "link", "iframe", "form", "object", "base"}

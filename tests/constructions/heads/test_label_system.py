@@ -1,0 +1,59 @@
+"""Labels by one linear system: what is solved, what is refused, and how the number is read."""
+
+import numpy as np
+import pytest
+
+from constructions.errors import HypothesisError
+from constructions.heads.label_system import embeddings, least_lead, readout, require_labels_after_two, solved
+from constructions.models.shapes import dana_network
+from constructions.tasks.arrays import array_task, enumerated_task
+
+SPARSE = array_task(np.array([[0, 1], [1, 0], [2, 2]]), next_tokens=np.array([5, 1, 5]), vocabulary=7, target="labels")
+
+
+def test_laws_and_contexts_of_one_token_are_refused() -> None:
+    with pytest.raises(HypothesisError, match="Mine needs labels, but the target is 'laws'"):
+        require_labels_after_two(enumerated_task(2, 2, target="laws"), "Mine")
+    with pytest.raises(HypothesisError, match="contexts of two tokens or more"):
+        require_labels_after_two(enumerated_task(2, 1), "Mine")
+    require_labels_after_two(SPARSE, "Mine")
+
+
+def test_the_solution_has_the_points_of_the_labels_or_is_none() -> None:
+    matrix = np.random.default_rng(0).standard_normal((3, 5))
+    numbers = solved(matrix, SPARSE)
+    assert numbers is not None and np.ptp(matrix @ numbers - [1.0, 0.0, 1.0]) < 1e-12
+    assert solved(matrix[:, :2], SPARSE) is None
+    assert solved(np.ones((3, 5)), SPARSE) is None
+    assert solved(np.vstack([matrix[0], matrix[0] + 1e-12 * matrix[1], matrix[2]]), SPARSE) is None
+
+
+@pytest.mark.parametrize("along", [np.array([0.3, 2.0, -1.0]), np.array([0.3, 0.0, 1e-9])])
+def test_the_number_is_read_and_moved_by_what_heads_write(along: np.ndarray) -> None:
+    output, W_U = readout(SPARSE, along, reach=4.0)
+    seen = np.array([along[0], along[1] + 2.0**-9 * (abs(along[1]) < 1.0), along[2]])
+    assert output[0] == 0.0 and abs(seen @ output - 1.0) < 1e-12
+    numbers = solved(np.eye(3), SPARSE)
+    assert numbers is not None
+    for label, number in zip(SPARSE.labels.tolist(), numbers.tolist(), strict=True):
+        x = np.array([1.0, 0.0, 0.0]) + (number - seen[0]) * output  # the coordinate 0 is 1 at the last position
+        lead = x @ W_U
+        assert lead.argmax() == label and np.sort(lead)[-1] - np.sort(lead)[-2] > 0.49
+        assert np.delete(lead, [1, 5]).max() == -1.0
+
+
+def test_the_coordinate_of_the_code_tells_the_last_position_from_the_others() -> None:
+    W_E, W_pos = embeddings(SPARSE, 4, np.random.default_rng(0))
+    inputs = W_E[SPARSE.contexts] + W_pos
+    assert inputs[:, -1, 0].tolist() == [1.0] * 3 and not (inputs[:, 0, 0] + 1.0).any()
+    assert np.linalg.matrix_rank(W_E[:, 1:]) == 3
+
+
+def test_the_least_lead_is_that_of_the_context_that_is_the_nearest_to_a_mistake() -> None:
+    W_E = np.zeros((7, 7))
+    W_E[[1, 0, 2], [5, 1, 5]] = [3.0, 2.0, 0.5]
+    network = dana_network(
+        W_E=W_E, W_pos=np.zeros((2, 7)), W_Q=np.zeros((1, 7, 1)), W_K=np.zeros((1, 7, 1)), W_V=np.zeros((1, 7, 1)),
+        W_O=np.zeros((1, 1, 7)), W_U=np.eye(7),
+    )  # fmt: skip
+    assert least_lead(network, SPARSE) == 0.5

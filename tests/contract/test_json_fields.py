@@ -1,0 +1,138 @@
+"""What every command prints with `--json` are the fields that the pages list under its name, no more and no fewer."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from byheart.command.main import COMMANDS, main
+from tests.domains import max_of_four
+from tests.layers import random_examples
+
+PAGES = ("docs/commands.md", "docs/audit.md")
+FREE = {"files", "seconds", "versions", "construction", "values", "parameters"}
+"""Fields whose names are those of files, stages, packages or numbers of the case itself."""
+
+
+@cache
+def documented():
+    """The rows of the tables of each command, by the names of the fields."""
+    found = {}
+    for page in PAGES:
+        _, _, text = (
+            Path(__file__).parents[2].joinpath(page).read_text(encoding="utf-8").partition("fields of `--json`\n")
+        )
+        for heading, body in re.findall(r"^### ([^\n]*)\n(.*?)(?=^#|\Z)", text.split("\n## ")[0], re.M | re.S):
+            rows = re.findall(r"^\| (`.*?) \|(.*)$", body, re.M)
+            fields = {name: row for names, row in rows for name in re.findall(r"`(\w+)`", names)}
+            found |= {command: fields for command in re.findall(r"`(\w+)`", heading)}
+    return found
+
+
+def records(value):
+    """The objects that a list, or an object of objects, holds."""
+    inside = value if isinstance(value, list) else value.values() if isinstance(value, dict) else []
+    inside = [each for each in inside if each is not None]
+    if inside and all(isinstance(each, dict) for each in inside):
+        return inside
+    return [value] if isinstance(value, dict) else []
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with a table, and in `out/facts` what `memorize` makes of it."""
+    folder = tmp_path_factory.mktemp("fields")
+    (folder / "facts.csv").write_text("France,capital,Paris\nFrance,river,Seine\nPeru,capital,Lima\n")
+    assert main(["memorize", str(folder / "facts.csv"), "--out", str(folder / "out" / "facts")]) == 0
+    return folder
+
+
+@pytest.fixture
+def printed(place, capsys, monkeypatch):
+    """What a command prints as JSON: its objects."""
+    monkeypatch.chdir(place)
+    capsys.readouterr()
+
+    def run(*words):
+        main([*words, "--json"])
+        shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        return [each for line in shown for each in (line if isinstance(line, list) else [line])]
+
+    return run
+
+
+def of_memorize(printed):
+    blocks = printed("memorize", "facts.csv", "--out", "out/a")
+    heads = printed("memorize", "facts.csv", "--dim", "4", "--out", "out/b")
+    made = printed("build", "dana.lemma-3", "--out", "out/c")
+    from constructions.claims import claim
+
+    few = [f"{name}={min(value, 3)}" for name, value in claim("mahdavi.theorem-1").parameters.items()]
+    return [*blocks, *heads, *made, *printed("build", "mahdavi.theorem-1", "--out", "out/d", "--param", *few)]
+
+
+def of_folder(command, *words):
+    return lambda printed: printed(command, "out/facts", *words)
+
+
+def of_check(printed):
+    return of_folder("check")(printed) + printed("check", "out/facts", "out/facts")
+
+
+def of_certify(printed):
+    printed("export", "out/facts", "--to", "safetensors", "--out", "in")
+    facts = printed("certify", "in", "--task", "facts.csv", "--out", "theirs")
+    max_of_four(tokens=3).save(Path("max.safetensors"))
+    return facts + printed("certify", "max.safetensors", "--rule", "max", "--length", "2")
+
+
+def of_assumptions(printed):
+    contexts, queries = random_examples()
+    np.savez("data.npz", contexts=contexts, queries=queries)
+    return printed("assumptions", "data.npz")
+
+
+CASES = {
+    "memorize": of_memorize,
+    "capacity": lambda printed: printed("capacity", "facts.csv"),
+    "check": of_check,
+    "run": of_folder("run"),
+    "export": of_folder("export", "--to", "safetensors"),
+    "certify": of_certify,
+    "ask": of_folder("ask", "France, capital"),
+    "explain": of_folder("explain", "--fact", "France, capital"),
+    "memories": lambda printed: printed("memories"),
+    "assumptions": of_assumptions,
+    "claims": lambda printed: printed("claims", "dana.lemma-2"),
+    "audit": lambda printed: printed("audit", "dana.definition-1"),
+}
+
+
+@pytest.mark.parametrize("command", CASES)
+def test_the_fields_that_are_printed_are_those_that_are_documented(command, printed):
+    pytest.importorskip("torch")
+    rows, found = documented()[command], CASES[command](printed)
+    assert found and {name for each in found for name in each} == set(rows)
+    for each in found:
+        for name, value in each.items():
+            inner = {field for record in records(value) for field in record} if name not in FREE else set()
+            assert inner <= set(re.findall(r"`(\w+)`", rows[name])), f"{name} has {sorted(inner)}"
+
+
+def test_every_command_has_its_fields_documented_and_its_case():
+    names = {each.__name__.rsplit(".", 1)[-1] for each in COMMANDS}
+    assert set(documented()) == names == {*CASES, "build"}
+
+
+def test_an_error_is_an_object_of_two_fields(printed):
+    assert [set(each) for each in printed("check", "nothing")] == [{"error", "kind"}]
+
+
+def test_a_missing_device_is_one_field(printed):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device here")
+    assert [set(each) for each in of_folder("run", "--device", "cuda")(printed)] == [{"skipped"}]

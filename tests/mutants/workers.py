@@ -1,0 +1,28 @@
+"""Mutants of pieces of work on executors: pieces that vanish, errors of one that are those of all."""
+
+from tests.mutants import Mutant
+
+
+def workers(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/workers.py", original, mutated, "tests/verify/test_workers.py", why)
+
+
+MUTANTS = [
+    workers("            left.append(piece)\n", "            pass\n", "what a dead worker had not finished vanishes"),
+    workers(
+        "if isinstance(result, BrokenExecutor):\n            left",
+        "if False:\n            left",
+        "one dead worker costs all pieces",
+    ),
+    workers("if lost else result", "if False else result", "who died twice is an executor, and no piece"),
+    workers("yield from ((unsent, error) for unsent in pieces[place:])", "pass", "what was not sent vanishes"),
+    workers(
+        "            for future in futures:\n                future.cancel()\n", "            pass\n", "nobody stops"
+    ),
+    workers(
+        "    except Exception as error:\n        return error",
+        "    except OSError as error:\n        return error",
+        "one error ends all",
+    ),
+    workers("if count < 1:", "if count < 0:", "no processes are some"),
+]
