@@ -100,7 +100,7 @@ def main() -> None:
         if not found.complete and options.work is None:
             raise KeyboardInterrupt  # a search that was cut off is no measurement
         judged = certify_memorization(found.network, task, rank=False)
-        proved = int((judged.margin_lower > 0).sum())
+        proved = int((judged.answers.margin_lower > 0).sum())
         row = (
             name,
             task.n_contexts,
@@ -112,7 +112,7 @@ def main() -> None:
             ", ".join(f"{a.parameters}: {a.solved} of {a.seeds}" for a in found.attempts),
             "" if clock.reached is None else f"{clock.reached - start:.0f}",
             f"{seconds:.0f}",
-            f"{judged.margin_lower.min():.3f}",
+            f"{judged.answers.margin_lower.min():.3f}",
             f"{proved} of {task.n_contexts}",
         )
         print(f"| {' | '.join(map(str, row))} |", flush=True)
