@@ -1,6 +1,7 @@
 """The Newton memory on tables of several kinds: facts per entry, starts that succeed, and how many facts are proved."""
 
 import argparse
+import math
 import os
 import time
 
@@ -72,6 +73,8 @@ def main() -> None:
     parser.add_argument("--table-seed", type=int, default=0, help="seed of what is drawn in the tables")
     parser.add_argument("--seeds", type=int, default=4, help="starts for each shape")
     parser.add_argument("--iterations", type=int, default=1000, help="steps in each stage")
+    parser.add_argument("--work", type=float, help="steps of all starts, times T (T + 150)")
+    parser.add_argument("--at-most", type=int, help="entries of the model; by default those of a safe shape")
     parser.add_argument("--seed", type=int, default=0, help="the first start")
     options = parser.parse_args()
     columns = (
@@ -83,14 +86,21 @@ def main() -> None:
         task = table(name, options.table_seed)
         clock = Clock(task.n_contexts)
         start = time.process_time()
+        scale = task.n_contexts * (task.n_contexts + 150)
         found = newton_memory(
-            task, seeds=options.seeds, iterations=options.iterations, seed=options.seed, progress=clock
+            task,
+            at_most=options.at_most,
+            seeds=options.seeds,
+            iterations=options.iterations,
+            steps=None if options.work is None else math.ceil(options.work / scale),
+            seed=options.seed,
+            progress=clock,
         )
         seconds = time.process_time() - start
-        if not found.complete:
+        if not found.complete and options.work is None:
             raise KeyboardInterrupt  # a search that was cut off is no measurement
         judged = certify_memorization(found.network, task, rank=False)
-        proved = int((judged.margin_lower > 0).sum())
+        proved = int((judged.answers.margin_lower > 0).sum())
         row = (
             name,
             task.n_contexts,
@@ -102,7 +112,7 @@ def main() -> None:
             ", ".join(f"{a.parameters}: {a.solved} of {a.seeds}" for a in found.attempts),
             "" if clock.reached is None else f"{clock.reached - start:.0f}",
             f"{seconds:.0f}",
-            f"{judged.margin_lower.min():.3f}",
+            f"{judged.answers.margin_lower.min():.3f}",
             f"{proved} of {task.n_contexts}",
         )
         print(f"| {' | '.join(map(str, row))} |", flush=True)

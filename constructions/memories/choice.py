@@ -33,8 +33,14 @@ SMALLEST = "smallest"
 
 _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
-_MOST = {"newton": 100, "paired-heads": 1024, "rank-one-heads": 1024, "steps": 4096}
+_MOST = {"newton": 400, "paired-heads": 1024, "rank-one-heads": 1024, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
+_UNASKED = 300_000_000
+"""Work of a search that is not asked for, in steps times T (T + 150): a step takes some 0.1 microseconds times that."""
+
+
+Build = Callable[[Task, Precision, int, Progress], Construction[Task]]
+"""From a task, the precision of the weights, a seed and a progress callback to the weights."""
 
 
 class Kind(NamedTuple):
@@ -46,9 +52,10 @@ class Kind(NamedTuple):
         cost: Its parameters, roughly.
         attention_only: Whether its model has no neurons.
         page: The page that proves it.
-        build: From a task, the precision of the weights, a seed and a progress callback to the weights.
+        build: Builds the weights.
         fewest: Parameters that it takes at least for a task, known before it is built; 0 where nothing is known. It is
             not built where another memory that holds the task takes fewer.
+        unasked: What is built where the memory is not named, if that shall take less time than `build`.
     """
 
     name: str
@@ -56,8 +63,9 @@ class Kind(NamedTuple):
     cost: str
     attention_only: bool
     page: str
-    build: Callable[[Task, Precision, int, Progress], Construction[Task]]
+    build: Build
     fewest: Callable[[Task], int] = lambda task: 0
+    unasked: Build | None = None
 
 
 class Limits(NamedTuple):
@@ -144,7 +152,8 @@ def offers(
 ) -> tuple[Offer, ...]:
     """Build every memory that could hold the task.
 
-    Nothing is certified here. What takes long for many facts is tried for few only, unless it is named.
+    Nothing is certified here. What takes long for many facts is tried for few only, and a search goes on for about half
+    a minute, unless it is named.
 
     Args:
         task: What is to be memorized.
@@ -190,7 +199,8 @@ def offers(
         refused = "" if names is not None else _not_tried(kind, task, least)
         if limits.attention_only and not kind.attention_only:
             refused = _NEURONS
-        offer = Offer(kind, None, refused) if refused else _offer(task, kind, dtype, seed, show, limits)
+        build = kind.build if names is not None or kind.unasked is None else kind.unasked
+        offer = Offer(kind, None, refused) if refused else _offer(task, kind, build, dtype, seed, show, limits)
         found.append(offer if offer.built is None or ran is None else _run(offer, offer.built, ran))
     return tuple(sorted(found, key=lambda offer: offer.parameters))
 
@@ -245,10 +255,12 @@ def _not_tried(kind: Kind, task: Task, least: float) -> str:
     return f"it would take {fewest} parameters at least, and is not built" if fewest > least else ""
 
 
-def _offer(task: Task, kind: Kind, dtype: Precision, seed: int, progress: Progress, limits: Limits) -> Offer:
+def _offer(
+    task: Task, kind: Kind, build: Build, dtype: Precision, seed: int, progress: Progress, limits: Limits
+) -> Offer:
     start = time.perf_counter()
     try:
-        built = kind.build(task, dtype, seed, progress)
+        built = build(task, dtype, seed, progress)
     except (HypothesisError, InputError, ResourceError) as error:
         return Offer(kind, None, str(error), error)
     seconds = round(time.perf_counter() - start, 3)
@@ -278,16 +290,24 @@ def _paired_heads(task: Task, dtype: Precision, seed: int, progress: Progress) -
     return paired_heads_memory(task, seed=seed)
 
 
-def _newton(task: Task, dtype: Precision, seed: int, progress: Progress) -> Construction[Task]:
-    found = newton_memory(task, seed=seed, progress=progress)
+def _newton(
+    task: Task, dtype: Precision, seed: int, progress: Progress, steps: int | None = None
+) -> Construction[Task]:
+    found = newton_memory(task, steps=steps, seed=seed, progress=progress)
     width, query_width, heads = found.shape
     tried = ", ".join(f"{a.parameters}: {a.solved} of {a.seeds}" for a in found.attempts)
     return Construction(
         task,
         found.network,
         f"{task.n_contexts} contexts by {heads} heads found by search, d = {width}, d_qk = {query_width}, "
-        f"{found.parameters} parameters; starts that succeeded, by parameters: {tried}",
+        f"{found.parameters} parameters; starts that succeeded, by parameters: {tried}"
+        + ("" if found.complete else "; the search was stopped before its end"),
     )
+
+
+def _newton_unasked(task: Task, dtype: Precision, seed: int, progress: Progress) -> Construction[Task]:
+    steps = -(-_UNASKED // (task.n_contexts * (task.n_contexts + 150)))
+    return _newton(task, dtype, seed, progress, steps)
 
 
 MEMORIES: tuple[Kind, ...] = (
@@ -362,6 +382,7 @@ MEMORIES: tuple[Kind, ...] = (
         True,
         "docs/claims/newton_memory.md",
         _newton,
+        unasked=_newton_unasked,
     ),
     Kind(
         "theorem-1",

@@ -5,7 +5,7 @@ Page: docs/claims/newton_memory.md
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import scipy.linalg
@@ -18,6 +18,8 @@ _LEAST_DAMPING = 1e-10
 _ATTEMPTS = 40  # dampings tried in a row before a point counts as a minimum
 _TINY = 2.0**-1000  # what a promise of nothing counts as
 _EASING = 5.0  # at most so much less damping after a step that kept its promise
+_REACH = 0.1  # share of a step at which the bend of the path is measured
+_BEND = 0.75  # how long twice the correction for it may be, beside the step
 
 _factor: Any
 _solve: Any
@@ -62,6 +64,10 @@ class Point(Protocol):
         """Their derivative."""
         ...
 
+    def at_other(self, other: Self) -> Float64Array:
+        """What the rows that are violated here are at another point, smooth in it: not cut off at 0, `[R]`."""
+        ...
+
 
 PointType = TypeVar("PointType", bound=Point)
 
@@ -96,9 +102,12 @@ def levenberg_marquardt(
 
     A step solves $(J^T J + \mu) \, \delta = -J^T \rho$ over the violated rows alone, in the dual form
     $\delta = -J^T (J J^T + \mu)^{-1} \rho$ where these are fewer than the variables. The linear model promises to lower
-    $|\rho|^2$ by $\mu |\delta|^2 - \delta \cdot J^T \rho$. A step that raises the cost is taken back and tried again
-    with more damping; after one that is kept, the damping follows the share r of the promise that was kept, by the
-    factor $\max(1/5, 1 - (2 r - 1)^3)$.
+    $|\rho|^2$ by $\mu |\delta|^2 - \delta \cdot J^T \rho$.
+
+    Half of what the same equations give for the second derivative of $\rho$ along $\delta$, in place of $\rho$, is
+    added: so the step bends with a curved valley. Where that is not short beside $\delta$, the step is too long. A step
+    that is too long or raises the cost is tried again with more damping; after one that is kept, the damping follows
+    the share r of the promise that was kept, by the factor $\max(1/5, 1 - (2 r - 1)^3)$.
 
     Args:
         at: What is known at given variables.
@@ -111,7 +120,8 @@ def levenberg_marquardt(
     Returns:
         The last point, which is the best.
 
-    Source: Levenberg (1944), Marquardt (1963); the damping rule is Nielsen's (1999). Page: docs/claims/newton_memory.md
+    Source: Levenberg (1944), Marquardt (1963); the damping rule is Nielsen's (1999), the bend that of Transtrum and
+    Sethna, arXiv:1201.5885. Page: docs/claims/newton_memory.md
     """
     variables, point = start, at(start)
     damping, growth = _FIRST_DAMPING, 2.0
@@ -124,14 +134,15 @@ def levenberg_marquardt(
             report(len(costs) - 1, point)
         linear = _Linear.of(point, len(variables))
         for _ in range(_ATTEMPTS):
-            step = linear.step(damping)
+            with np.errstate(over="ignore", invalid="ignore"):
+                step = linear.step(damping, at, variables)
             if step is not None:
-                moved = variables + step
+                moved = variables + step.bent
                 with np.errstate(over="ignore", invalid="ignore"):
                     reached = at(moved)
                     better = reached.cost < point.cost  # not so where it is NaN
                 if better:
-                    kept = (point.cost - reached.cost) / max(linear.promise(step, damping), _TINY)
+                    kept = (point.cost - reached.cost) / max(linear.promise(step.straight, damping), _TINY)
                     ease = 1.0 - (2.0 * min(kept, 2.0) - 1.0) ** 3
                     damping, growth = max(damping * max(1.0 / _EASING, ease), _LEAST_DAMPING), 2.0
                     variables, point = moved, reached
@@ -142,10 +153,16 @@ def levenberg_marquardt(
     return Descent(variables, point.done, len(costs), point.cost)
 
 
+class _Step(NamedTuple):
+    straight: Float64Array
+    bent: Float64Array
+
+
 @dataclass(frozen=True, eq=False)
-class _Linear:
+class _Linear(Generic[PointType]):
     """The linear model at one point."""
 
+    point: PointType
     rows: Rows
     violations: Float64Array
     gradient: Float64Array
@@ -153,19 +170,30 @@ class _Linear:
     dual: bool
 
     @classmethod
-    def of(cls, point: Point, variables: int) -> "_Linear":
+    def of(cls, point: PointType, variables: int) -> "_Linear[PointType]":
         rows, violations = point.rows(), point.violations()
         dual = len(violations) < variables
-        return cls(rows, violations, rows.pulled_back(violations), rows.gram() if dual else rows.normal(), dual)
+        return cls(point, rows, violations, rows.pulled_back(violations), rows.gram() if dual else rows.normal(), dual)
 
-    def step(self, damping: float) -> Float64Array | None:
-        """The step, or `None` where the damping is too little for a matrix that is singular but for rounding."""
+    def step(self, damping: float, at: Callable[[Float64Array], PointType], variables: Float64Array) -> _Step | None:
+        """The step; `None` where it is too long, or the damping too little for a matrix singular but for rounding."""
         matrix = self.matrix.copy(order="F")
         matrix.ravel(order="K")[:: len(matrix) + 1] += damping
         factor, failed = _factor(matrix, lower=1, overwrite_a=1, clean=0)
         if failed:
             return None
-        right = self.violations if self.dual else self.gradient
+        straight = self._towards(self.violations, factor)
+        ahead, behind = (self.point.at_other(at(variables + reach * straight)) for reach in (_REACH, -_REACH))
+        second = (ahead - 2.0 * self.violations + behind) / _REACH**2
+        if not np.isfinite(second).all():
+            return None
+        bend = 0.5 * self._towards(second, factor)
+        if not 2.0 * np.linalg.norm(bend) <= _BEND * np.linalg.norm(straight):
+            return None
+        return _Step(straight, straight + bend)
+
+    def _towards(self, violations: Float64Array, factor: Float64Array) -> Float64Array:
+        right = violations if self.dual else self.rows.pulled_back(violations)
         solved, _ = _solve(factor, right, lower=1)
         return -(self.rows.pulled_back(solved) if self.dual else solved)
 

@@ -35,13 +35,15 @@ _TOLERANCE = 0.35  # of the number that names a label: leaves the margin 1/2 - 0
 _STRETCH = 10.0  # K: how far the heads are from the coincidence that they start near
 _JITTER = 0.05  # how far the two heads of a pair start from each other
 _SAFE = (1.1, 1.0)  # degrees of freedom per fact of the shape to begin with: for one stage, and for two
+_SAFE_WIDTH = 4
 _WIDER = 1.25  # by which factor they are raised where no start succeeds
 _WIDENINGS = 5  # how often
 _WANTED = 0.5  # margin that the second stage asks for
 _ENOUGH = 0.08  # margin at which either stage ends
 _STEP = 0.08  # by which share of its entries a shape is made smaller
-_PATIENCE = (40, 150)  # steps in which the sums of squares of the two stages have to fall
-_FALL = (0.8, 0.9)  # to this share
+_PATIENCE = (20, 100)  # steps in which the sums of squares of the two stages have to fall
+_ALONE = 40  # in which that of the first has to where there is no second
+_FALL = 0.8  # to this share
 _REPORTED = 10  # steps between two reports
 _ROWS = 2048  # of a derivative that are formed at a time
 _LARGEST_GRAM = 2**14  # facts: 2 GiB for T x T numbers
@@ -91,7 +93,8 @@ class NewtonMemory:
         margin: By how much the label is ahead of every other token in the worst fact, in float64 arithmetic, nats.
         attempts: The shapes that were tried, in order.
         seed: The seed that led to the network.
-        complete: Whether the search came to its end; otherwise it was interrupted, and this is the best so far.
+        complete: Whether the search came to its end; otherwise it was interrupted or had no steps left, and this is
+            the best so far.
 
     Page: docs/claims/newton_memory.md
     """
@@ -112,6 +115,7 @@ def newton_memory(
     at_most: int | None = None,
     seeds: int = 4,
     iterations: int = 1000,
+    steps: int | None = None,
     seed: int = 0,
     resume: NewtonMemory | None = None,
     progress: Progress | None = None,
@@ -131,6 +135,7 @@ def newton_memory(
         at_most: Entries of all tensors that the model may have; by default as many as the safe shape has.
         seeds: Starts for each shape, at most; the first that succeeds ends the trial.
         iterations: Steps of each start, at most, in each of its stages.
+        steps: Steps of all starts together, at most; by default as many as it takes.
         seed: The first seed; on one machine equal arguments give equal bits.
         resume: A model that an earlier search found for this task: the search goes on below its size.
         progress: Called during the search.
@@ -140,7 +145,8 @@ def newton_memory(
 
     Raises:
         InputError: A task of laws, a number out of range, or a model to resume that does not hold the task.
-        CapacityError: No network was found, or there is none of so few entries among those that are tried.
+        CapacityError: No network was found, or not in so many steps, or there is none of so few entries among those
+            that are tried.
         ResourceError: More facts than a matrix of their products has room for.
 
     Page: docs/claims/newton_memory.md
@@ -154,11 +160,11 @@ def newton_memory(
         >>> bool((logits(found.network, task.contexts).argmax(axis=1) == task.labels).all())
         True
     """
-    for name, value in (("seeds", seeds), ("iterations", iterations)):
-        if value < 1:
+    for name, value in (("seeds", seeds), ("iterations", iterations), ("steps", steps)):
+        if value is not None and value < 1:
             raise InputError(f"{name} = {value}, expected at least 1")
     table = Table.of(task)
-    search = _Search(table, seeds, iterations, seed, progress or silent)
+    search = _Search(table, seeds, iterations, math.inf if steps is None else steps, seed, progress or silent)
     if resume is not None:
         search.take_up(resume)
     complete = True
@@ -168,6 +174,10 @@ def newton_memory(
     except KeyboardInterrupt:
         if search.best is None:
             raise
+        complete = False
+    except _StepsSpentError:
+        if search.best is None:
+            raise search.spent() from None
         complete = False
     assert search.best is not None
     network, shape, margin, by = search.best
@@ -290,12 +300,13 @@ def freedom(shape: Shape, *, tokens: int, length: int) -> int:
     return max(0, tokens * (d - 1) + (length - 2) * d - d * (d - 2) + heads * (d + 2 * d * r - r * r))
 
 
-def best_shape(table: Table, entries: int, *, besides: int | None = None) -> Shape | None:
+def best_shape(table: Table, entries: int, *, narrowest: int = 3, besides: int | None = None) -> Shape | None:
     """The shape within so many used entries that has the most degrees of freedom in the two stages together.
 
     Args:
         table: The facts.
         entries: How many used entries it may have.
+        narrowest: The width below which it is only where no other fits: in narrow ones the steps seldom arrive.
         besides: A width that it shall not have.
 
     Returns:
@@ -316,14 +327,14 @@ def best_shape(table: Table, entries: int, *, besides: int | None = None) -> Sha
             if len(table.labels) <= _MOST_FREE:
                 # What the second stage frees, less the changes of basis that leave the logits as they are.
                 score += table.used(shape) - heads * (query_width**2 + 1) - width * (width + 2)
-            rank = (width > 2, score)  # with two coordinates the steps seldom arrive
+            rank = (width >= narrowest, score)
             if best is None or rank > best[0]:
                 best = (rank, shape)
     return None if best is None else best[1]
 
 
 def safe_shape(table: Table, per_fact: float) -> Shape:
-    """The smallest shape of `best_shape` with so many degrees of freedom per fact.
+    """The smallest shape of `best_shape`, of four coordinates or more, with so many degrees of freedom per fact.
 
     Args:
         table: The facts.
@@ -340,7 +351,7 @@ def safe_shape(table: Table, per_fact: float) -> Shape:
     low, high = 0, 64
 
     def enough(entries: int) -> bool:
-        shape = best_shape(table, entries)
+        shape = best_shape(table, entries, narrowest=_SAFE_WIDTH)
         return shape is not None and (freedom(shape, tokens=len(table.read), length=table.contexts.shape[1]) >= needed)
 
     while not enough(high):
@@ -348,7 +359,7 @@ def safe_shape(table: Table, per_fact: float) -> Shape:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    shape = best_shape(table, high)
+    shape = best_shape(table, high, narrowest=_SAFE_WIDTH)
     assert shape is not None
     return shape
 
@@ -367,11 +378,16 @@ class _Found(NamedTuple):
     seed: int
 
 
+class _StepsSpentError(Exception):
+    """No steps are left."""
+
+
 class _Search:
     """The shapes tried so far, and the smallest model found."""
 
-    def __init__(self, table: Table, seeds: int, iterations: int, seed: int, progress: Progress) -> None:
+    def __init__(self, table: Table, seeds: int, iterations: int, left: float, seed: int, progress: Progress) -> None:
         self.table, self.seeds, self.iterations, self.seed, self.progress = table, seeds, iterations, seed, progress
+        self.left = left
         self.attempts: list[Attempt] = []
         self.failed: set[Shape] = set()  # in this search: one that is taken up may have had fewer starts
         self.best: _Found | None = None
@@ -423,22 +439,34 @@ class _Search:
         """Whether a start leads to a model of one of these shapes: first one start of each, then another of each."""
         steps: dict[Shape, list[int]] = {shape: [] for shape in shapes if shape not in self.failed}
         solved: Shape | None = None
-        for k, shape in itertools.product(range(self.seed, self.seed + self.seeds), steps):
-            weights, taken = solve(
-                self.table, shape, iterations=self.iterations, seed=k, report=self._reported(shape, k)
-            )
-            steps[shape].append(taken)
-            if weights is not None:
-                network = self.table.network(shape, weights)
-                margin = self.table.margin(network)
-                if margin >= LEAST_MARGIN:
-                    self.best = _Found(network, shape, margin, k)
-                    solved = shape
-                    break
-        for shape, taken in steps.items():
-            if taken:
-                stored = self.table.stored(shape)
-                self.attempts.append(Attempt(shape, stored, int(shape == solved), len(taken), tuple(taken)))
+        try:
+            for k, shape in itertools.product(range(self.seed, self.seed + self.seeds), steps):
+                if self.left < 1:
+                    raise _StepsSpentError
+                weights, taken = solve(
+                    self.table,
+                    shape,
+                    iterations=self.iterations,
+                    steps=self.left,
+                    seed=k,
+                    report=self._reported(shape, k),
+                )
+                self.left -= taken
+                steps[shape].append(taken)
+                if weights is not None:
+                    network = self.table.network(shape, weights)
+                    margin = self.table.margin(network)
+                    if margin >= LEAST_MARGIN:
+                        self.best = _Found(network, shape, margin, k)
+                        solved = shape
+                        break
+                if self.left < 1:
+                    raise _StepsSpentError  # the start may have been cut off
+        finally:
+            for shape, taken in steps.items():
+                if taken:
+                    stored = self.table.stored(shape)
+                    self.attempts.append(Attempt(shape, stored, int(shape == solved), len(taken), tuple(taken)))
         if solved is None:
             self.failed.update(steps)
             return False
@@ -463,6 +491,14 @@ class _Search:
             raise CapacityError(_CLAIM, f"at least {least} entries, two for each token", f"at_most = {at_most}")
         return max(fitting, key=table.used)
 
+    def spent(self) -> CapacityError:
+        """What is raised where the steps end before a model is found."""
+        facts = len(self.table.labels)
+        starts = sum(attempt.seeds for attempt in self.attempts)
+        return CapacityError(
+            _CLAIM, f"more steps for {facts} facts", f"none of {starts} starts reached them in so many"
+        )
+
     def _none_found(self, at_most: int | None) -> CapacityError:
         tried = self.attempts[-1]
         allowed = "" if at_most is None else f"at_most = {at_most}, and "
@@ -480,6 +516,7 @@ def solve(
     *,
     iterations: int,
     seed: int,
+    steps: float = math.inf,
     report: Report | None = None,
 ) -> tuple[Float64Array | None, int]:
     r"""From one random start to weights that hold the table, in two stages.
@@ -496,6 +533,7 @@ def solve(
         shape: The shape.
         iterations: Steps at most, in each stage.
         seed: Seed of the start.
+        steps: Steps at most, in both.
         report: Called now and then with the stage, the steps done, and the share of facts that are right.
 
     Returns:
@@ -516,9 +554,9 @@ def solve(
     first = levenberg_marquardt(
         at_first,
         whole[free],
-        iterations=iterations,
-        patience=_PATIENCE[0],
-        fall=_FALL[0],
+        iterations=int(min(iterations, steps)),
+        patience=_ALONE if len(table.labels) > _MOST_FREE else _PATIENCE[0],
+        fall=_FALL,
         report=_heard(report, "first stage"),
     )
     whole[free] = first.variables
@@ -527,9 +565,9 @@ def solve(
     second = levenberg_marquardt(
         lambda weights: _Pairs(heads.run(weights), table.labels),
         whole,
-        iterations=iterations,
+        iterations=int(min(iterations, steps - first.iterations)),
         patience=_PATIENCE[1],
-        fall=_FALL[1],
+        fall=_FALL,
         report=_heard(report, "second stage"),
     )
     return (second.variables if second.done else None), first.iterations + second.iterations
@@ -604,6 +642,10 @@ class _Numbers:
     def violations(self) -> Float64Array:
         return self.excess[np.flatnonzero(self.excess)]
 
+    def at_other(self, other: "_Numbers") -> Float64Array:
+        facts = np.flatnonzero(self.excess)
+        return self.excess[facts] + (other.run.stream[facts, 1] - self.run.stream[facts, 1])
+
     def rows(self) -> "_NumberRows":
         facts = np.flatnonzero(self.excess)
         along = np.zeros((len(facts), self.run.shape.width))
@@ -666,6 +708,11 @@ class _Pairs:
 
     def violations(self) -> Float64Array:
         return self.lacking[np.nonzero(self.lacking)]
+
+    def at_other(self, other: "_Pairs") -> Float64Array:
+        facts, others = np.nonzero(self.lacking)
+        found = other.run.logits
+        return _WANTED - (found[facts, self.labels[facts]] - found[facts, others])
 
     def rows(self) -> "_PairRows":
         facts, others = np.nonzero(self.lacking)

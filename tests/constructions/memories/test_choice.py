@@ -9,6 +9,7 @@ import pytest
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.memories import choice
 from constructions.memories.choice import BY_NAME, MEMORIES, information_limit, offers, smallest_of
+from constructions.memories.newton_memory import newton_memory
 from constructions.models.blocks import Attention
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.table import table_task
@@ -51,7 +52,7 @@ def test_what_does_not_fit_the_task_refuses_and_says_why() -> None:
     assert "expected 2" in found["one-head"].refused
     for name in ("block-heads", "cross-heads", "packed-words"):
         assert "contexts of two tokens, but they have 5" in found[name].refused
-    assert "facts are more than 100: it is tried where it is named" in found["newton"].refused
+    assert "facts are more than 400: it is tried where it is named" in found["newton"].refused
     assert all(math.isinf(offer.parameters) == (offer.refused != "") for offer in found.values())
 
 
@@ -60,6 +61,22 @@ def test_what_is_named_is_tried_whatever_the_number_of_facts(monkeypatch: pytest
     task = enumerated_task(3, 2)
     assert "more than 3" in next(offer for offer in offers(task) if offer.kind.name == "knots").refused
     assert offers(task, names=("knots",))[0].built is not None
+
+
+def test_a_search_that_is_not_named_ends_after_so_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = (BY_NAME["knots"], BY_NAME["newton"])
+    task = enumerated_task(3, 2, seed=3)
+    whole = sum(sum(attempt.iterations) for attempt in newton_memory(task).attempts)
+    monkeypatch.setattr(choice, "_UNASKED", 9 * 159 * (whole - 10))  # enough for a model, but not to the end
+    found = offers(task, kinds=kinds[1:])[0].built
+    named = offers(task, names=("newton",))[0].built
+    assert found is not None and found.summary.endswith("; the search was stopped before its end")
+    assert named is not None and "stopped" not in named.summary
+
+    monkeypatch.setattr(choice, "_UNASKED", 1)
+    found, refused = offers(task, kinds=kinds)
+    assert found.kind.name == "knots" and refused.built is None
+    assert "needs more steps for 9 facts, but none of 1 starts reached them in so many" in refused.refused
 
 
 def test_without_neurons_only_attention_is_offered() -> None:

@@ -42,6 +42,9 @@ class At:
     def violations(self) -> np.ndarray:
         return self.residual[self.violated]
 
+    def at_other(self, other: "At") -> np.ndarray:
+        return other.residual[self.violated]
+
     def rows(self) -> Dense:
         return Dense(self.derivative[self.violated])
 
@@ -71,6 +74,37 @@ def test_a_curved_valley_is_followed_to_its_end() -> None:
     found = descend(rosenbrock, [-1.2, 1.0])
     assert found.done and found.cost < 1e-17
     assert np.abs(found.variables - 1.0).max() < 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Equal(At):
+    """Residuals that are to be 0: all of them count."""
+
+    @property
+    def violated(self) -> np.ndarray:
+        return np.ones(len(self.residual), dtype=bool)
+
+    @property
+    def cost(self) -> float:
+        return float(self.residual @ self.residual)
+
+
+def valley(bend: float):
+    """10 (y - bend x^2) and 1 - x, both to be 0."""
+    return lambda x: Equal(
+        np.array([10.0 * (x[1] - bend * x[0] ** 2), 1.0 - x[0]]),
+        np.array([[-20.0 * bend * x[0], 10.0, *x[2:] * 0.0], [-1.0, 0.0, *x[2:] * 0.0]]),
+    )
+
+
+@pytest.mark.parametrize("variables", [2, 3], ids=["in the variables", "in the rows"])
+@pytest.mark.parametrize(("bend", "damping"), [(1.0, 100.0), (-20.0, 100.0), (100.0, 200.0)])
+def test_a_step_bends_with_the_valley_and_is_damped_where_it_bends_too_much(bend, damping, variables) -> None:
+    # By hand, at 0: J^T J + mu = diag(1 + mu, 100 + mu); the second derivative along the step is (-20 bend x^2, 0).
+    # With mu = 100 the last bends by .99 of its length, twice counted, and is refused.
+    found = descend(valley(bend), np.zeros(variables), iterations=1)
+    x = 1.0 / (1.0 + damping)
+    assert found.variables[:2] == pytest.approx([x, 100.0 * bend * x**2 / (100.0 + damping)], rel=1e-9)
 
 
 def test_the_cost_never_rises_and_is_that_of_the_last_point() -> None:
