@@ -8,7 +8,7 @@ from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED
 from byheart.terminal.fact_options import add_table_options, table_options
 from byheart.terminal.next_steps import next_steps
-from byheart.terminal.options import add_json_option
+from byheart.terminal.options import add_json_option, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
 
@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", type=path, default=None, metavar="FOLDER", help="where to write (default: nowhere)")
     parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    add_worker_options(parser)
     add_json_option(parser)
 
 
@@ -73,11 +74,14 @@ def run(options: argparse.Namespace) -> int:
         else Criterion.at_least(options.at_least, tolerance=tolerance)
     )
     of_rule = {name: getattr(options, name) for name in ("length", "tokens", "modulus", "before", "after", "climbs")}
+    of_rule |= {"workers": options.workers, "scheduler": options.scheduler}
     kinds = {"rule": of_rule, "task": table_options(options)}
     here, other = ("task", "rule") if options.rule is None else ("rule", "task")
     if strange := [name for name, value in kinds[other].items() if value is not None]:
         raise InputError(f"--{strange[0]} is given, but no --{other}")
-    given = {name: value for name, value in kinds[here].items() if value is not None}
+    given = {name: value for name, value in kinds[here].items() if value is not None and name != "scheduler"}
+    if (makes := workers(options)) is not None:
+        given["workers"] = makes
     with progress_lines(not options.json) as progress:
         figures = (certify if options.rule is None else certify_rule)(
             options.model,

@@ -29,6 +29,7 @@ from verify.certificates.domain import DomainCertificate, certify_domain
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization
 from verify.domains.rule_answers import CLIMBS
 from verify.progress import Progress, silent
+from verify.workers import Workers
 
 PIECES_SUFFIX = ".pieces"
 """What is appended to the name of a folder for the file that keeps the finished pieces of a domain."""
@@ -136,6 +137,7 @@ def certify_rule(
     after: Sequence[int] = (),
     criterion: Criterion | None = None,
     climbs: int = CLIMBS,
+    workers: Workers | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
     names: Mapping[str, str] | None = None,
     out: Path | str | None = None,
@@ -154,6 +156,7 @@ def certify_rule(
         after: Tokens that stand after them in every input.
         criterion: What is asked; by default that every input is answered right.
         climbs: How many inputs may climb the ladder of arithmetics where tables do not decide them.
+        workers: As for `verify.domains.rule_answers.judge_rule`.
         config: As for `certify`.
         names: As for `certify`.
         out: A folder to write: the weights, the rule, the certificate; nothing is written by default. Beside it, with
@@ -195,7 +198,7 @@ def certify_rule(
     keep = None if out is None else Path(f"{out}{PIECES_SUFFIX}")
     if keep is not None:
         keep.parent.mkdir(parents=True, exist_ok=True)
-    proved = certify_domain(model, task, asked, climbs=climbs, keep=keep, progress=progress)
+    proved = certify_domain(model, task, asked, climbs=climbs, keep=keep, workers=workers, progress=progress)
     found = proved.answers
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,

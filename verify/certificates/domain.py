@@ -22,6 +22,7 @@ from verify.certificates.provenance import provenance
 from verify.domains.kept_pieces import KeptPieces
 from verify.domains.rule_answers import CLIMBS, VISITS, RuleAnswers, judge_rule
 from verify.progress import Progress, silent
+from verify.workers import Workers
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def certify_domain(
     visits: int = VISITS,
     climbs: int = CLIMBS,
     keep: Path | None = None,
+    workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> DomainCertificate:
     r"""Prove on how many inputs of the domain of a rule a model answers as the rule says, in real arithmetic.
@@ -65,6 +67,7 @@ def certify_domain(
         keep: A file where every finished piece of the domain is kept until all are, so that a run that was interrupted,
             or killed, goes on where it stopped (`verify/domains/kept_pieces.py`); by default nothing is kept. How many
             inputs earlier runs counted stands in the certificate; who checks it counts all of them anew.
+        workers: Makes an executor for the pieces, with the same answer; by default all work is done here.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -94,7 +97,7 @@ def certify_domain(
             kept = KeptPieces(keep, model, task, made_by)
         except InputError as error:  # of the key: the work can be done all the same
             show("domain", None, f"nothing is kept for a later run: {error}")
-    found = judge_rule(model, task, visits=visits, climbs=climbs, kept=kept, progress=show)
+    found = judge_rule(model, task, visits=visits, climbs=climbs, kept=kept, workers=workers, progress=show)
     if kept is not None and not found.interrupted:
         kept.remove()
     values = {"contexts": found.inputs, "held": found.right, "wrong": found.wrong}

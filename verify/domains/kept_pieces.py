@@ -46,7 +46,7 @@ class KeptPieces:
 
     def __init__(self, path: Path, model: Model, task: RuleTask, provenance: Mapping[str, str]) -> None:
         self._path = Path(path)
-        self._about = canonical_json([model.sha256(), task.sha256(), _program_sha256(), dict(provenance)])
+        self._about = canonical_json([model.sha256(), task.sha256(), program_sha256(), dict(provenance)])
         self._key = _own_key()
         lines = _lines(self._path)
         believed = [found for line in lines if (found := self._believed(line)) is not None]
@@ -101,8 +101,11 @@ def _lines(path: Path) -> list[bytes]:
 
 
 @cache
-def _program_sha256() -> str:
-    """A hash of all that judges: the text of every module of `constructions` and `verify`."""
+def program_sha256() -> str:
+    """A hash of all that judges: the text of every module of `constructions` and `verify`.
+
+    Page: docs/rigour/domains.md
+    """
     digest = hashlib.sha256()
     for module in (__file__, inspect.getfile(RuleTask)):
         root = Path(module).parents[1]

@@ -3,7 +3,9 @@ r"""What a model answers on the whole domain of a rule: how many inputs are prov
 Page: docs/rigour/domains.md
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -12,14 +14,16 @@ from numpy.typing import NDArray
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.rule import RuleTask
+from verify.arithmetic import blas
 from verify.domains.attention_tables import AttentionTables, is_one_attention
-from verify.domains.kept_pieces import KeptPieces
+from verify.domains.kept_pieces import KeptPieces, program_sha256
 from verify.domains.separable import Budget, judge_last_token
 from verify.domains.sweep import sweep_last_token
 from verify.domains.tally import MOST_NAMED, Tally
 from verify.forward.logits import climb
 from verify.forward.map_norms import Norms
 from verify.progress import Progress, silent
+from verify.workers import Workers, completed
 
 Int64Array = NDArray[np.int64]
 
@@ -31,6 +35,7 @@ CLIMBS = 2**20
 
 _TOGETHER = 4096  # inputs that climb at the same time
 _MOST_BITS = 512  # of the balls; two logits that these do not tell apart are taken for a tie that stays open
+_ERRANDS = 32  # of workers, a few pieces each: the tables are made once for each errand
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ def judge_rule(
     visits: int = VISITS,
     climbs: int = CLIMBS,
     kept: KeptPieces | None = None,
+    workers: Workers | None = None,
     progress: Progress = silent,
 ) -> RuleAnswers:
     """Prove of as many inputs of the domain as possible that they are answered right, or wrong.
@@ -89,6 +95,8 @@ def judge_rule(
         climbs: How many inputs may climb; the rest is left undecided.
         kept: What earlier runs have proved of the same model and rule, which is not looked at again, and where what
             this run proves is kept; by default nothing is.
+        workers: Makes an executor for the pieces; by default all work is done here. The answer is the same: a piece
+            whose worker died, or that took more of `visits` or `climbs` than those before it leave, is judged here.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -112,6 +120,8 @@ def judge_rule(
             raise InputError(f"{name} = {value}, expected at least 0")
     work = _Work(model, task, Budget(visits), Budget(climbs), kept, progress)
     try:
+        if workers is not None:
+            work.sent_out(workers)
         work.done()
         interrupted = False
     except KeyboardInterrupt:
@@ -129,6 +139,21 @@ def judge_rule(
     )
 
 
+def _errand(
+    model: Model, task: RuleTask, visits: int, climbs: int, pieces: Sequence[int]
+) -> tuple[str, list[tuple[int, Tally]]]:
+    """Judge some pieces, each with all of the budgets: by which program, and those of which nothing was left out."""
+    blas.probe()
+    tables = AttentionTables.of(model, task.tokens) if is_one_attention(model) else None
+    work, found = _Work(model, task, Budget(visits), Budget(climbs), None, silent), []
+    for piece in pieces:
+        work.visits, work.climbs = Budget(visits), Budget(climbs)
+        tally, whole = work.judged(piece, tables)
+        if whole:
+            found.append((piece, tally))
+    return program_sha256(), found
+
+
 class _Work:
     """The work on one domain, piece by piece; the counts of every piece are true at every moment."""
 
@@ -140,6 +165,7 @@ class _Work:
         self.tallies = dict[int, Tally]()
         self.earlier = 0  # inputs whose counts were kept
         self.one_attention = is_one_attention(model)
+        self.pieces = len(task.tokens[-1]) if self.one_attention else -(-min(task.n_contexts, climbs.left) // _TOGETHER)
         heads = model.attention.n_heads if self.one_attention else 0
         self.method = (
             "every input by itself, in the ladder of arithmetics"
@@ -152,24 +178,51 @@ class _Work:
 
     def done(self) -> None:
         """Look at everything, as far as the budgets go."""
-        task, size = self.task, self.task.n_contexts
-        tables = AttentionTables.of(self.model, task.tokens) if self.one_attention else None
-        pieces = len(task.tokens[-1]) if tables is not None else -(-min(size, self.climbs.left) // _TOGETHER)
-        for piece in range(pieces):
-            known = None if self.kept is None else self.kept.get(piece)
-            if known is not None:
-                self.tallies[piece] = known
+        tables: AttentionTables | None = None
+        for piece in range(self.pieces):
+            known, sent = None if self.kept is None else self.kept.get(piece), self.tallies.get(piece)
+            if sent is not None and sent.visited < self.visits.left and sent.climbed <= self.climbs.left:
+                self._take(piece, sent)
+            elif sent is None and known is not None:
+                self._take(piece, known)
                 self.earlier += known.right + known.wrong
-                self.visits.left -= known.visited
-                self.climbs.left -= known.climbed
             else:
-                tally = self.tallies[piece] = Tally()  # in its place before anything is counted: never counted twice
-                whole = self._chunk(piece, tally) if tables is None else self._last_token(tables, piece, tally)
+                if self.one_attention and tables is None:
+                    tables = AttentionTables.of(self.model, self.task.tokens)
+                tally, whole = self.judged(piece, tables)
                 if whole and self.kept is not None:
                     self.kept.add(piece, tally)
-            share = (piece + 1) / pieces if tables is not None else min(1.0, (piece + 1) * _TOGETHER / size)
-            right, wrong = self.count("right"), self.count("wrong")
-            self.progress("domain", share, f"{right} right, {wrong} wrong of {size} inputs")
+            self._show(piece + 1)
+
+    def sent_out(self, workers: Workers) -> None:
+        """Have the pieces judged that nobody has judged, each as if it were the only one."""
+        left = [piece for piece in range(self.pieces) if self.kept is None or self.kept.get(piece) is None]
+        size = -(-len(left) // _ERRANDS) or 1
+        errands = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
+        work = partial(_errand, self.model, self.task, self.visits.left, self.climbs.left)
+        for _, result in completed(work, errands, workers):
+            # What died, and what another version of this program counted, maybe of other inputs, is judged here.
+            found = [] if isinstance(result, Exception) or result[0] != program_sha256() else result[1]
+            for piece, tally in found:
+                self.tallies[piece] = tally
+                if self.kept is not None:
+                    self.kept.add(piece, tally)
+            self._show(len(self.tallies))
+
+    def judged(self, piece: int, tables: AttentionTables | None) -> tuple[Tally, bool]:
+        """Judge a piece here; whether nothing was left out."""
+        tally = self.tallies[piece] = Tally()  # in its place before anything is counted: never counted twice
+        return tally, self._chunk(piece, tally) if tables is None else self._last_token(tables, piece, tally)
+
+    def _take(self, piece: int, tally: Tally) -> None:
+        self.tallies[piece] = tally
+        self.visits.left -= tally.visited
+        self.climbs.left -= tally.climbed
+
+    def _show(self, pieces: int) -> None:
+        size, right, wrong = self.task.n_contexts, self.count("right"), self.count("wrong")
+        share = pieces / self.pieces if self.one_attention else min(1.0, pieces * _TOGETHER / size)
+        self.progress("domain", share, f"{right} right, {wrong} wrong of {size} inputs")
 
     def count(self, name: str) -> int:
         """A number of all pieces together."""
@@ -177,7 +230,7 @@ class _Work:
 
     def named(self, name: str) -> tuple[tuple[int, ...], ...]:
         """The first inputs that the pieces name, in order."""
-        every = (each for tally in self.tallies.values() for each in getattr(tally, name))
+        every = (each for _, tally in sorted(self.tallies.items()) for each in getattr(tally, name))
         return tuple(sorted(islice(every, MOST_NAMED)))
 
     def _last_token(self, tables: AttentionTables, place: int, tally: Tally) -> bool:

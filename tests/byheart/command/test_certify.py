@@ -1,6 +1,7 @@
 """`byheart certify`: which facts, or which rule, a model of somebody else's holds."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 from byheart.command.main import main
 from tests.domains import max_of_four
@@ -100,3 +101,15 @@ def test_a_table_is_read_however_it_is_written(tmp_path, capsys):
     task = tmp_path / "made" / "task.npz"
     assert main([*words, str(task), "--no-header"]) == 2
     assert "--no-header is given" in capsys.readouterr().err
+
+
+def test_a_domain_is_shared_out_among_workers_and_facts_are_not(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("verify.workers.processes", ThreadPoolExecutor)
+    max_of_four().save(tmp_path / "model.safetensors")
+    words, found = ["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--json"], []
+    for more in ([], ["--workers", "1"]):
+        assert main([*words, *more]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1]
+    assert main([*words[:2], "--task", "facts.csv", "--workers", "2"]) == 2
+    assert "--workers is given, but no --rule" in capsys.readouterr().err

@@ -157,7 +157,7 @@ def test_counts_of_another_model_rule_program_or_user_are_not_believed(tmp_path,
     assert KeptPieces(path, model, rule_task("max", tokens=5, length=3), ABOUT).refused == 2
     assert KeptPieces(path, model, TASK, {"program": "another"}).refused == 2
     with monkeypatch.context() as patched:
-        patched.setattr(kept_pieces, "_program_sha256", lambda: "another")
+        patched.setattr(kept_pieces, "program_sha256", lambda: "another")
         assert KeptPieces(path, model, TASK, ABOUT).refused == 2
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of another user"))
     foreign = KeptPieces(path, model, TASK, ABOUT)
@@ -202,8 +202,8 @@ def test_a_key_that_others_can_read_or_that_is_none_signs_nothing(tmp_path, monk
 
 
 def test_the_program_is_known_by_the_text_of_both_wings(tmp_path):
-    found = kept_pieces._program_sha256()
-    assert len(found) == 64 and found == kept_pieces._program_sha256.__wrapped__()
+    found = kept_pieces.program_sha256()
+    assert len(found) == 64 and found == kept_pieces.program_sha256.__wrapped__()
 
 
 def test_a_certificate_says_what_earlier_runs_counted_and_leaves_no_file(tmp_path, monkeypatch):

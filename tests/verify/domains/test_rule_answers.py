@@ -1,5 +1,10 @@
 """Whole domains: the counts are those of every single input, whatever the model, the budgets and an interrupt."""
 
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +16,9 @@ from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet, truth
 from verify import strategies
 from verify.domains import rule_answers
+from verify.domains.kept_pieces import KeptPieces
 from verify.domains.rule_answers import judge_rule
+from verify.workers import processes
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -83,3 +90,76 @@ def test_a_long_domain_that_nobody_could_enumerate_is_decided():
     wide = Model(blocks=model.blocks, W_U=model.W_U, W_E=model.W_E, W_pos=np.zeros((20, model.d_model)))
     found = judge_rule(wide, rule_task("max", tokens=6, length=20), progress=quiet)
     assert found.inputs == found.right == 6**20
+
+
+def in_one_thread():
+    return ThreadPoolExecutor(1)
+
+
+class DeadAt:
+    """An executor of which the worker dies over every errand but the first."""
+
+    def __init__(self):
+        self.pieces = ThreadPoolExecutor(1)
+        self.sent = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.pieces.shutdown()
+
+    def submit(self, work, errand):
+        self.sent += 1
+        if self.sent > 1:
+            raise BrokenProcessPool("it died")
+        return self.pieces.submit(work, errand)
+
+
+@pytest.mark.parametrize(
+    ("executor", "blocks"),
+    [(in_one_thread, 1), (in_one_thread, 2), (DeadAt, 1), (DeadAt, 2), (partial(processes, 2), 1)],
+    ids=["thread", "thread, two blocks", "dead", "dead, two blocks", "processes"],
+)
+def test_workers_find_what_is_found_here(executor, blocks, tmp_path, monkeypatch):
+    one, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=6, length=4)
+    model = Model(blocks=one.blocks * blocks, W_U=one.W_U, W_E=one.W_E, W_pos=one.W_pos)
+    monkeypatch.setattr(rule_answers, "_TOGETHER", 500)
+    here = judge_rule(model, task, progress=quiet)
+    kept = KeptPieces(tmp_path / "pieces", model, task, {})
+    assert judge_rule(model, task, workers=executor, kept=kept, progress=quiet) == here
+    again = judge_rule(model, task, kept=KeptPieces(tmp_path / "pieces", model, task, {}), progress=quiet)
+    assert (again.right, again.wrong, again.earlier) == (here.right, here.wrong, here.right + here.wrong)
+
+
+@pytest.mark.parametrize("budgets", [(0, 0), (40, 2**20), (400, 3), (2**28, 2), (2**28, 60)])
+@pytest.mark.parametrize("heads", [1, 2])
+def test_workers_spend_no_more_than_the_budgets(budgets, heads):
+    model, task = one_attention(np.random.default_rng(8), heads=heads, largest_tokens=5, largest_length=4)
+    limits = dict(zip(("visits", "climbs"), budgets, strict=True))
+    assert judge_rule(model, task, **limits, workers=in_one_thread) == judge_rule(model, task, **limits)
+
+
+def test_an_interrupt_keeps_what_workers_have_proved(monkeypatch):
+    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=6, length=4)
+    all_of_it = judge_rule(model, task, progress=quiet)
+
+    def impatient(stage, share, detail):
+        if share >= 0.5:
+            raise KeyboardInterrupt
+
+    found = judge_rule(model, task, workers=in_one_thread, progress=impatient)
+    assert found.interrupted and 0 < found.right + found.wrong < found.inputs
+    assert found.right <= all_of_it.right and found.wrong <= all_of_it.wrong
+
+
+def test_what_another_version_of_the_program_counted_is_not_believed(monkeypatch):
+    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=6, length=4)
+    here, judged = judge_rule(model, task), rule_answers._errand
+
+    def elsewhere(*arguments):
+        _, found = judged(*arguments)
+        return "another", [(piece, replace(tally, right=tally.right + 1)) for piece, tally in found]
+
+    monkeypatch.setattr(rule_answers, "_errand", elsewhere)
+    assert judge_rule(model, task, workers=in_one_thread) == here
