@@ -109,7 +109,7 @@ def sniffed_task(
     facts: int | None = None,
     mass: Fraction | float | None = None,
 ) -> tuple[Task, TableForm]:
-    """Read a table whose form is found out where it is not said.
+    r"""Read a table whose form is found out where it is not said.
 
     Args:
         table: The rows.

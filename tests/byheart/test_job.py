@@ -192,7 +192,7 @@ def test_laws_that_fit_have_nothing_unavoidable_and_labels_have_no_laws(tmp_path
     laws = memorize_into(tmp_path / "laws", small_text(), d_model=11, tail="none")
     assert laws["unavoidable_kl"] == [0.0, 0.0] and 0 <= laws["encoder_kl"][0] <= laws["encoder_kl"][1] < 1e-18
     assert "cannot hold every law" not in (tmp_path / "laws" / "report.html").read_text()
-    labels = memorize_into(tmp_path / "labels", small_text(target="labels"))
+    labels = memorize_into(tmp_path / "labels", small_text(target="labels"), memory="knots")
     assert labels["unavoidable_kl"] is None and labels["encoder_kl"] is None
 
 

@@ -65,7 +65,7 @@ def printed(place, capsys, monkeypatch):
 
 
 def of_memorize(printed):
-    blocks = printed("memorize", "facts.csv", "--out", "out/a")
+    blocks = printed("memorize", "facts.csv", "--memory", "knots", "--out", "out/a")
     heads = printed("memorize", "facts.csv", "--dim", "4", "--out", "out/b")
     made = printed("build", "dana.lemma-3", "--out", "out/c")
     from constructions.claims import claim
