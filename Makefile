@@ -11,14 +11,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 # Its notice of newer releases is no finding.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: run test lint docs formal slow gpu mutants bench clean
+.PHONY: run test lint proofs docs formal slow gpu mutants bench clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/installed
 	@$(BIN)/byheart memorize --overwrite
 
-# The tests build the site too, each warning an error.
-test: lint
+# The tests build the site too, each warning an error. The proofs in Coq compile while the types are looked at.
+test: $(VENV)/installed-dev
+	@$(MAKE) --no-print-directory --jobs 2 lint proofs
 	@$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
 
 lint: $(VENV)/installed-dev
@@ -26,6 +27,9 @@ lint: $(VENV)/installed-dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright --pythonpath $(BIN)/python
 	@$(BIN)/lint-imports --no-cache
+
+proofs: $(VENV)/installed-dev
+	@$(BIN)/pytest --quiet -rs -m slow tests/test_formal.py
 
 docs: $(VENV)/installed-dev
 	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going --fresh-env --builder html docs site

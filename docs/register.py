@@ -189,9 +189,11 @@ def errors_page(pieces: dict[str, Evidence]) -> str:
         A verdict is about the version that the record names (arXiv 2411.10115, the slides of June 2024, the
         paper at ICLR). Claims marked † were read in a copy without its inline formulas: the verdict is about
         our reconstruction, and the paper itself may say it right. Whoever finds a verdict unfair should look
-        at the instance first: `byheart audit ID` computes it again, and the chapter of the claim says how the
-        printed words were read. Lemma 2, Theorem 1, both corollaries and section 6 of Dana et al. fail on the
-        same four contexts, which take [two minutes](exclusive_or.md).
+        at the instance first: `byheart audit ID`, with the ID that the link of the row leads to
+        (`dana.lemma-2`), computes it again, and the chapter of the claim says how the printed words were read.
+        The letters are in [chapter 2](conventions.md#letters-and-units); in KL(pi, T) the T is the transformer.
+        Lemma 2, Theorem 1, both corollaries and section 6 of Dana et al. fail on the same four contexts, which
+        take [two minutes](exclusive_or.md).
     """)
     for source, title_ in sources().items():
         if not any(id.startswith(f"{source}.") for id in pieces):

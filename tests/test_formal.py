@@ -37,6 +37,7 @@ def folder_with(folder: Path, source: str) -> Path:
 
 
 @coqc
+@pytest.mark.slow
 def test_every_theorem_is_proved_from_the_axioms_that_the_page_lists() -> None:
     text = PAGE.read_text(encoding="utf-8")
     names = dict(LETTER.findall(text))

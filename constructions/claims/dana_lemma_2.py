@@ -257,8 +257,9 @@ CLAIM = Claim(
         "directions (Theorem G). For S = 2 it is a minimum over sets of contexts with the rank of a lift matroid "
         "(S2); for all N^S contexts, S >= 2 and d_h <= min(d, N), it is [[all_contexts: min(N^S, min(d, N) + H d_h)]] "
         "with the skip connection (F); a partition of the contexts over the heads proves it in general (P), "
-        "multiplicities of the last tokens are enough for S > d_h (D), and [[universal: min(T, min(d, j) + H)]] is "
-        "reached for every set with j last tokens (U)."
+        "multiplicities of the last tokens are enough for S > d_h (D), and for S >= 2 "
+        "[[universal: min(T, min(d, j) + H)]] is reached for every set with j last tokens (U). For S = 1 it is "
+        "min(d, T)."
     ),
     page="docs/claims/closed_forms.md",
     hypotheses=(

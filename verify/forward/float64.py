@@ -511,9 +511,9 @@ def _idle_heads(network: Model, contexts: Int64Array) -> NDArray[np.bool_] | Non
     """
     tokens, counts = np.unique(contexts[:, -1], return_counts=True)
     x = _embedded(network, tokens, contexts.shape[1] - 1)
-    entries = ((x.midpoint != 0.0) | (x.radius != 0.0)).astype(np.float32)
-    read = (network.W_Q != 0.0).any(axis=2).astype(np.float32)
-    idle = entries @ read.T == 0.0  # sums of ones, exact up to 2^24
+    entries = ((x.midpoint != 0.0) | (x.radius != 0.0)).astype(np.float64)
+    read = (network.W_Q != 0.0).any(axis=2).astype(np.float64)
+    idle = entries @ read.T == 0.0  # sums of ones, exact
     if not 2 * (counts @ idle).sum() > counts.sum() * network.n_heads:
         return None
     of_token = np.zeros((network.d_vocab, network.n_heads), dtype=bool)
