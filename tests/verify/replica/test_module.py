@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from constructions.errors import InputError
+from constructions.models.blocks import Attention, Normalization
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from tests.contract.test_blocks import case_of, rational_case
 from tests.layers import layers_and_tasks, random_layer, random_layer_task, truth
+from verify.forward.in_balls import logits_in_balls
 from verify.replica.module import Replica, bag_sums, full_precision
 
 
@@ -240,6 +242,28 @@ def test_a_rational_model_is_refused() -> None:
     model, _ = rational_case(4)
     with pytest.raises(InputError, match="rational"):
         Replica.from_model(model)
+
+
+def test_a_stack_reads_no_later_position_and_normalizes_small_rows_with_its_epsilon() -> None:
+    normal = np.random.default_rng(15).standard_normal
+    heads = {"W_Q": (2, 4, 3), "W_K": (2, 4, 3), "W_V": (2, 4, 3), "W_O": (2, 3, 4)}
+    norm = Normalization("layer", w=np.ones(4), b=np.zeros(4), epsilon=2.0**-10)
+
+    def attention() -> Attention:
+        return Attention(**{name: normal(shape) for name, shape in heads.items()}, norm=norm, attends="causal")
+
+    model = Model(
+        blocks=(attention(), attention(), norm),
+        W_U=normal((4, 5)),
+        W_E=normal((6, 4)) / 64,
+        W_pos=normal((3, 4)) / 64,
+    )
+    contexts = np.random.default_rng(16).integers(0, 6, (9, 3))
+    balls = logits_in_balls(model, contexts, 128)
+    exact = np.array([[float(z.mid()) for z in row] for row in balls.table()])
+    with torch.inference_mode():
+        logits = Replica.from_model(model, dtype=torch.float64)(torch.tensor(contexts)).numpy()
+    np.testing.assert_allclose(logits, exact, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("dense", [0, 1, 10**6])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
+from verify.replica import single_attention
 from verify.replica.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
@@ -460,3 +461,12 @@ def test_contexts_in_many_blocks_have_the_bound_of_one_block(monkeypatch: pytest
 def test_no_contexts_have_no_bounds() -> None:
     network = random_network(np.random.default_rng(0))
     assert rounding_bound(network, np.zeros((0, 3), np.int64), number_format=FLOAT32).shape == (0,)
+
+
+@pytest.mark.parametrize(("number_format", "dtype"), [(FLOAT32, np.float32), (FLOAT64, np.float64)])
+def test_given_vectors_are_off_by_their_conversion(number_format: FloatFormat, dtype: type) -> None:
+    values = np.append(np.random.default_rng(0).standard_normal(1000) * 10.0 ** np.arange(-20.0, 20.0, 0.04), 0.0)
+    found = single_attention._converted(values, number_format)
+    moved = np.abs(values.astype(dtype).astype(np.float64) - values)
+    assert (moved <= found.error).all() and found.error[-1] == 0.0
+    assert (found.error <= 4.0 * number_format.unit_roundoff * np.abs(values) + 1e-36).all()
