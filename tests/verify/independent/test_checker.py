@@ -1347,6 +1347,18 @@ def test_forged_numbers_about_a_layer_are_not_proved(layer_folder):
         honest.save(layer_folder)
 
 
+def test_a_forged_rank_of_more_examples_than_a_layer_has_features_is_refuted(tmp_path):
+    task = random_layer_task(examples=6, tokens=4, d_model=4, d_out=1, shared=False)
+    layer = memory_layer(task, heads=3)
+    block = layer.attention
+    one = dataclasses.replace(block, **{name: getattr(block, name)[:1] for name in ("W_Q", "W_K", "W_V", "W_O")})
+    certified = write_layer(tmp_path, dataclasses.replace(layer, blocks=(one,)), task, rank=False).certificate
+    forged = Statement(FEATURE_RANK, "forged", {"rows": 6, "columns": 4})
+    dataclasses.replace(certified, statements=(certified.answers, forged)).save(tmp_path)
+    check = rank_check(tmp_path)
+    assert check.verdict is REFUTED and "at most 4" in check.reason
+
+
 def test_statements_that_the_kind_of_task_cannot_have_are_refuted(layer_folder, tmp_path):
     honest = Certificate.load(layer_folder)
     with pytest.raises(InputError, match="values have not"):
