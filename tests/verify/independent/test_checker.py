@@ -1368,9 +1368,11 @@ def test_statements_that_the_kind_of_task_cannot_have_are_refuted(layer_folder, 
     certified = write_layer(tmp_path / "classes", memory_layer(task, heads=3), task, rank=False).certificate
     text = Statement(TEXT_DIVERGENCE, "", {"contexts": 3, "occurrences": 3, "lower": 0.0, "upper": 9.0})
     dataclasses.replace(certified, statements=(certified.answers, text)).save(tmp_path / "classes")
-    saturated = Statement(SATURATION, "", {"pairs": 12, "saturated_lower": 0, "delta": 0.5})
     words = random_task()
-    tokens = write_memory(tmp_path / "tokens", memory(words), words, rank=False).certificate
+    model = memory(words)
+    tokens = write_memory(tmp_path / "tokens", model, words, rank=False).certificate
+    pairs = words.n_contexts * model.attention.n_heads
+    saturated = Statement(SATURATION, "", {"pairs": pairs, "saturated_lower": 0, "delta": 0.5})
     dataclasses.replace(tokens, statements=(*tokens.statements, saturated)).save(tmp_path / "tokens")
     for check in (check_memorization, check_independently):
         assert verdicts(check(tmp_path / "classes"))[TEXT_DIVERGENCE] is REFUTED
