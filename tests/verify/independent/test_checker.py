@@ -1359,6 +1359,21 @@ def test_a_forged_rank_of_more_examples_than_a_layer_has_features_is_refuted(tmp
     assert check.verdict is REFUTED and "at most 4" in check.reason
 
 
+def test_shares_and_losses_that_may_be_on_either_side_prove_nothing():
+    values = {"pairs": 2, "saturated_lower": 2, "delta": Fraction(1, 4)}
+    statement = SimpleNamespace(values=values)
+    open_share = [arb(0.9), arb(0.75, 1e-9)]
+    assert checker._check_shares(statement, open_share).verdict is UNDECIDED
+    assert checker._check_shares(statement, [arb(0.9), arb(0.8, 1e-9)]).verdict is PROVED
+    assert checker._check_shares(statement, [arb(0.9), arb(0.7, 1e-9)]).verdict is REFUTED
+    values = {"contexts": 2, "held": 0, "wrong": 0, "max_upper": Fraction(1, 2), "mean_upper": Fraction(1, 2)}
+    for second, expected in ((0.25, PROVED), (0.5, UNDECIDED), (0.75, REFUTED)):
+        answers = [Answer(None, arb(0.25)), Answer(None, arb(second, 1e-9))]
+        stated = answers_statement(values, "")
+        check = checker._check_answers(stated, certified_question("values", 2), Criterion(), answers, None)
+        assert check.verdict is expected, (second, check.reason)
+
+
 def test_statements_that_the_kind_of_task_cannot_have_are_refuted(layer_folder, tmp_path):
     honest = Certificate.load(layer_folder)
     with pytest.raises(InputError, match="values have not"):
