@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.capacity.gain_forest import GainForest
 from constructions.capacity.generic_rank import check_sizes, checked_contexts, relations
 from constructions.errors import HypothesisError
 
@@ -143,31 +144,15 @@ def lift_rank(contexts: Int64Array) -> int:
         3
     """
     _require_bigrams(contexts)
-    parent: dict[int, int] = {}
-    height: dict[int, int] = {}  # potential above that of the parent
-
-    def root(token: int) -> tuple[int, int]:
-        path, here = [], token
-        while parent[here] != here:
-            path.append(here)
-            here = parent[here]
-        above = 0
-        for node in reversed(path):
-            above += height[node]
-            parent[node], height[node] = here, above
-        return here, above
-
+    tokens, arcs = np.unique(contexts, return_inverse=True)
+    forest = GainForest(len(tokens))
     rank, balanced = 0, True
-    for head, tail in np.asarray(contexts).tolist():
-        for token in (head, tail):
-            parent.setdefault(token, token)
-            height.setdefault(token, 0)
-        (top, above_top), (base, above_base) = root(head), root(tail)
-        if top == base:
-            balanced = balanced and above_top == above_base + 1
-        else:
-            parent[top], height[top] = base, above_base + 1 - above_top
+    for head, tail in arcs.reshape(-1, 2).tolist():
+        joined = forest.join(tail, head, 1)
+        if isinstance(joined, tuple):
             rank += 1
+        else:
+            balanced = balanced and joined == 0
     return rank + (not balanced)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from flint import fmpz_mat, nmod_mat
 from numpy.typing import NDArray
 
+from constructions.capacity.gain_forest import GainForest
 from constructions.capacity.generic_rank import PRIME, check_sizes, checked_contexts
 from constructions.errors import InputError
 
@@ -392,35 +393,6 @@ def _lifetimes(tokens: Int64Array, n_tokens: int, *, at_a_time: int) -> Int64Arr
     return np.array(lifetime, dtype=np.int64)
 
 
-class _Forest:
-    """Joins nodes along edges with gains in the integers: each node has a height above the root of its tree."""
-
-    def __init__(self, nodes: int) -> None:
-        self.parent = list(range(nodes))
-        self.above = [0] * nodes  # height over the parent
-
-    def root(self, node: int) -> tuple[int, int]:
-        """The root, and the height of the node over it."""
-        parent, above = self.parent, self.above
-        path = []
-        while parent[node] != node:
-            path.append(node)
-            node = parent[node]
-        height = 0
-        for other in reversed(path):
-            height += above[other]
-            parent[other], above[other] = node, height
-        return node, height
-
-    def join(self, left: int, right: int, gain: int = 0) -> tuple[int, int] | int:
-        """Join two trees, left `gain` below right: the root that is lost and the one kept; or the sum of a cycle."""
-        (lost, of_left), (kept, of_right) = self.root(left), self.root(right)
-        if lost == kept:
-            return of_left - of_right + gain
-        self.parent[lost], self.above[lost] = kept, of_right - of_left - gain
-        return lost, kept
-
-
 def _table(tokens: Int64Array, n_tokens: int, lifetime: Int64Array) -> tuple[Int64Array, list[int]]:
     """`Dimensions` of the contexts that live at each step, `[steps, 5]`, and kappa of each last token at step 0.
 
@@ -437,7 +409,7 @@ def _table(tokens: Int64Array, n_tokens: int, lifetime: Int64Array) -> tuple[Int
     np.add.at(new[:, 1], times[np.unique(last, return_index=True)[1]], 1)
 
     # Tokens and positions: the rank of a graph is the number of edges that join two of its components.
-    graph = _Forest(n_tokens + length)
+    graph = GainForest(n_tokens + length)
     places, first = np.unique(tokens + n_tokens * np.arange(length), return_index=True)
     for i in np.argsort(first, kind="stable").tolist():
         if isinstance(graph.join(int(places[i]) % n_tokens, n_tokens + int(places[i]) // n_tokens), tuple):
@@ -476,7 +448,7 @@ class _Differences:
     _BITS = 64
 
     def __init__(self, n_tokens: int, length: int) -> None:
-        self.graph, self.length = _Forest(n_tokens), length
+        self.graph, self.length = GainForest(n_tokens), length
         self.joined, self.known = 0, 0
         self.cycles: set[int] = set()
         self.basis: list[list[int]] = []
@@ -525,7 +497,7 @@ class _Variations:
         keys = np.stack([n_tokens + position, token]) + last[:, None] * (n_tokens + length)
         nodes, ends = np.unique(keys, return_inverse=True)
         self.positions, self.tokens = ends.reshape(keys.shape)
-        self.graph = _Forest(len(nodes))
+        self.graph = GainForest(len(nodes))
         # Of each component: its nodes, its positions and its edges.
         self.members = [1] * len(nodes)
         self.places = (nodes % (n_tokens + length) >= n_tokens).astype(int).tolist()
@@ -568,7 +540,7 @@ def _indicator_rank(tokens: Int64Array, *, enough: int) -> int:
     pairs, columns = np.unique(columns, return_inverse=True)
     columns = columns.reshape(-1, tokens.shape[1])
     if columns.shape[1] == 2:
-        graph = _Forest(len(pairs))
+        graph = GainForest(len(pairs))
         return min(enough, alone + sum(isinstance(graph.join(*row), tuple) for row in columns.tolist()))
     if columns.shape[0] * len(pairs) > _LARGEST_INDICATORS:
         return enough
