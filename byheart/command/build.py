@@ -4,10 +4,10 @@ import argparse
 import sys
 
 from byheart.command.memorize import memorize_tables
-from byheart.terminal.argument_types import parameter, path
+from byheart.terminal.argument_types import parameter
 from byheart.terminal.exit_codes import EXIT_CODES
 from byheart.terminal.next_steps import next_steps
-from byheart.terminal.options import add_json_option
+from byheart.terminal.options import add_json_option, add_out_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import print_summary
 
@@ -26,8 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="parameters of the construction",
     )
-    parser.add_argument("--out", type=path, required=True, metavar="FOLDER", help="where to write")
-    parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    add_out_options(parser)
     parser.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
     add_json_option(parser)
 

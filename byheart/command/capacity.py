@@ -24,9 +24,7 @@ def run(options: argparse.Namespace) -> int:
     from byheart.job import capacity_summary
 
     with progress_lines(not options.json) as progress:
-        progress("task", None, "")
-        task = read_the_facts(options, "labels").task
-        progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
+        task = read_the_facts(options, "labels", progress).task
         summary = capacity_summary(
             task,
             d_model=options.dim,

@@ -8,7 +8,7 @@ from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED
 from byheart.terminal.fact_options import add_table_options, table_options
 from byheart.terminal.next_steps import next_steps
-from byheart.terminal.options import add_json_option, add_worker_options, workers
+from byheart.terminal.options import add_json_option, add_out_options, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
 
@@ -55,8 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance", type=bound, default=None, metavar="NATS", help="what the divergence of a held law may be"
     )
-    parser.add_argument("--out", type=path, default=None, metavar="FOLDER", help="where to write (default: nowhere)")
-    parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    add_out_options(parser, "nowhere")
     add_worker_options(parser)
     add_json_option(parser)
 
@@ -117,10 +116,7 @@ def _certify_tables(summary: dict[str, Any]) -> Rows:
     if summary["mean_loss_upper"] is not None:
         rows.append(("KL, mean", f"<= {above(summary['mean_loss_upper'])} nats"))
     rows.append(("decided by", summary["decided_by"]))
-    tables: list[Table] = [("Certified, of the weights as stored", rows)]
-    if "files" in summary:
-        tables.append(("Files", list(summary["files"].items())))
-    return tables
+    return _with_files(summary, rows)
 
 
 def _domain_tables(summary: dict[str, Any]) -> Rows:
@@ -132,6 +128,10 @@ def _domain_tables(summary: dict[str, Any]) -> Rows:
         ("undecided", _inputs(summary["undecided"], summary["open_inputs"])),
         ("decided by", f"{summary['method']}; {summary['climbed']} inputs in the ladder of arithmetics"),
     ]
+    return _with_files(summary, rows)
+
+
+def _with_files(summary: dict[str, Any], rows: list[tuple[str, str]]) -> Rows:
     tables: list[Table] = [("Certified, of the weights as stored", rows)]
     if "files" in summary:
         tables.append(("Files", list(summary["files"].items())))

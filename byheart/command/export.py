@@ -5,7 +5,7 @@ from typing import Any
 
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import PROVED, REFUTED
-from byheart.terminal.options import add_json_option
+from byheart.terminal.options import add_json_option, add_out_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, number, print_summary
@@ -27,10 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
     parser.add_argument("--to", required=True, choices=HOST_CHOICES, help="the program")
     parser.add_argument("--dtype", default="float64", choices=("float64", "float32", "bfloat16", "float16"))
-    parser.add_argument(
-        "--out", type=path, default=None, metavar="FOLDER", help="where to write (default: beside the folder)"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    add_out_options(parser, "beside the folder")
     add_json_option(parser)
 
 

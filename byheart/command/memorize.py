@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.command.capacity import capacity_rows
 from byheart.command.run import torch_row
-from byheart.terminal.argument_types import bound, count, path
+from byheart.terminal.argument_types import bound, count
 from byheart.terminal.exit_codes import EXIT_CODES
 from byheart.terminal.fact_options import add_size_options, add_task_options, read_the_facts
 from byheart.terminal.failures import as_options
 from byheart.terminal.next_steps import next_steps
-from byheart.terminal.options import add_json_option
+from byheart.terminal.options import add_json_option, add_out_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, above, below, number, print_summary
 
@@ -70,8 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NATS",
         help="what the divergence of a held law may be (default: 0.001)",
     )
-    parser.add_argument("--out", type=path, default=None, metavar="FOLDER", help="where to write (default: out/NAME)")
-    parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    add_out_options(parser, "out/NAME")
     parser.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
     add_json_option(parser)
 
@@ -85,10 +84,8 @@ def run(options: argparse.Namespace) -> int:
     out = _folder_of(options)
     refuse_existing(out, overwrite=options.overwrite)
     with progress_lines(not options.json) as progress:
-        progress("task", None, "")
-        given = read_the_facts(options, options.target)
+        given = read_the_facts(options, options.target, progress)
         task = given.task
-        progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
         memory = hold(
             task,
             memory=options.memory,

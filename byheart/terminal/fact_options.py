@@ -8,6 +8,7 @@ from byheart.terminal.argument_types import count, path, share
 if TYPE_CHECKING:
     from byheart.facts import Given
     from constructions.tasks.task import Target
+    from verify.progress import Progress
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 
@@ -107,14 +108,15 @@ def add_size_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=count, default=0, help="seed of every random choice (default: 0)")
 
 
-def read_the_facts(options: argparse.Namespace, target: "Target | None") -> "Given":
+def read_the_facts(options: argparse.Namespace, target: "Target | None", progress: "Progress") -> "Given":
     """What the options name, as a task."""
     from byheart.facts import read_facts
     from constructions.errors import InputError
 
+    progress("task", None, "")
     if options.source is not None and options.table is not None:
         raise InputError(f"both FILE {options.source} and --table {options.table} are given, expected one of them")
-    return read_facts(
+    given = read_facts(
         options.source if options.table is None else options.table,
         table=None if options.table is None else True,
         **table_options(options),
@@ -125,3 +127,6 @@ def read_the_facts(options: argparse.Namespace, target: "Target | None") -> "Giv
         facts_at_most=options.facts,
         mass=options.mass,
     )
+    task = given.task
+    progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
+    return given

@@ -1,10 +1,10 @@
-"""Options that several commands take: JSON, and where the work is done."""
+"""Options that several commands take: JSON, where to write, and where the work is done."""
 
 import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from byheart.terminal.argument_types import count
+from byheart.terminal.argument_types import count, path
 
 if TYPE_CHECKING:
     from verify.workers import Workers
@@ -13,6 +13,19 @@ if TYPE_CHECKING:
 def add_json_option(parser: argparse.ArgumentParser) -> None:
     """Ask for JSON."""
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output, nothing else")
+
+
+def add_out_options(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Where to write, and whether over what lies there; the folder has to be named if no default is said."""
+    parser.add_argument(
+        "--out",
+        type=path,
+        default=None,
+        required=default is None,
+        metavar="FOLDER",
+        help="where to write" if default is None else f"where to write (default: {default})",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
 
 
 def add_worker_options(parser: argparse.ArgumentParser) -> None:
