@@ -59,16 +59,12 @@ def graph(left: float, bigrams: tuple[tuple[int, int], ...]) -> list[str]:
 
 
 def drawing() -> str:
-    parts = []
-    for place, (name, bigrams) in enumerate(CASES.items()):
-        left = 25 + 195 * place
-        parts += [svg.words(left + 75, 24, name, "faint"), *graph(left, bigrams)]
     title = (
         "Three sets of five bigrams as arcs between five tokens. In the first, every arc rises by one step, and the "
         "differences of the inputs have rank 4. In the second one arc, in another colour, rises by two steps, and the "
         "rank is 5. Five loops have rank 1."
     )
-    return svg.figure(title, 590, 310, parts)
+    return svg.figure(title, 590, 310, svg.side_by_side(CASES, graph))
 
 
 if __name__ == "__main__":

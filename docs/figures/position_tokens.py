@@ -41,16 +41,12 @@ def graph(left: float, letters: tuple[tuple[int, ...], ...]) -> list[str]:
 
 
 def drawing() -> str:
-    parts = []
-    for place, (name, letters) in enumerate(CASES.items()):
-        left = 25 + 195 * place
-        parts += [svg.words(left + 75, 24, name, "faint"), *graph(left, letters)]
     title = (
         "Three graphs that join positions, as squares, with the tokens found there, as circles, and the bound of the "
         "rank. For XOR both positions have the tokens 0 and 1. With three letters the bound is smaller where both "
         "positions share them than where each has letters of its own."
     )
-    return svg.figure(title, 590, 320, parts)
+    return svg.figure(title, 590, 320, svg.side_by_side(CASES, graph))
 
 
 if __name__ == "__main__":

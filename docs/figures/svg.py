@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
@@ -171,6 +172,18 @@ def ticks(*places: float) -> dict[float, str]:
 def _share(value: float, ends: tuple[float, float], log: bool) -> float:
     low, high = (math.log(end) for end in ends) if log else ends
     return ((math.log(value) if log else value) - low) / (high - low)
+
+
+Case = TypeVar("Case")
+
+
+def side_by_side(cases: Mapping[str, Case], draw: Callable[[float, Case], list[str]]) -> list[str]:
+    """Drawings 150 wide, each from where it begins on the left and below its name."""
+    parts = []
+    for place, (name, case) in enumerate(cases.items()):
+        left = 25 + 195 * place
+        parts += [words(left + 75, 24, name, "faint"), *draw(left, case)]
+    return parts
 
 
 Table = list[dict[str, str]]
