@@ -8,8 +8,15 @@ def counted(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("constructions/capacity/sub_alphabet.py", original, mutated, tests, why)
 
 
+def joined(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/constructions/capacity/test_gain_forest.py"
+    return Mutant("constructions/capacity/gain_forest.py", original, mutated, tests, why)
+
+
 MUTANTS = [
-    counted("return of_left - of_right + gain", "return 0", "no cycle has gains"),
+    joined("return of_left - of_right + gain", "return 0", "no cycle has gains"),
+    joined("kept, of_right - of_left - gain", "kept, of_right - of_left", "an edge of the tree has no gain"),
+    joined("height += above[other]", "height = above[other]", "only the last step is counted"),
     counted("self.joined + len(self.basis)", "self.joined", "cycles add no difference"),
     counted("for counted in (self.members, self.places, self.pairs):", "for counted in ():", "joined parts are lost"),
     counted("variations.sizes[c] - 1, variations.free[c]", "variations.free[c]", "a class has no size"),
