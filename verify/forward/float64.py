@@ -536,9 +536,11 @@ def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.boo
         written: The sum of W_V W_O over all heads, `[d_model, d_model]`.
     """
     midpoint, radius = np.empty((2, len(contexts), network.d_model))
-    patterns, group = np.unique(np.packbits(idle[contexts[:, -1]], axis=1), axis=0, return_inverse=True)
+    tokens, token_of = np.unique(contexts[:, -1], return_inverse=True)
+    patterns, group = np.unique(np.packbits(idle[tokens], axis=1), axis=0, return_inverse=True)
+    group = group.reshape(-1)[token_of]
     for number in range(len(patterns)):
-        rows = np.flatnonzero(group.reshape(-1) == number)
+        rows = np.flatnonzero(group == number)
         busy = _with_heads(network, ~idle[contexts[rows[0], -1]])
         columns = busy.n_heads * busy.d_head
         output = busy.W_O.reshape(columns, busy.d_model)
