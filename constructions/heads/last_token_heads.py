@@ -28,7 +28,7 @@ _CLAIM = "The memory of last-token heads"
 _SLACK = 1.25  # features that a class takes for each of its contexts
 _SPREAD = 2.5  # standard deviation of the scores of tokens, nats; positions have half of it
 _GOOD, _FAIR = 1e4, 1e5  # conditions of the features of a class; with a worse one they are drawn again
-_COSTLY = 1024  # contexts of a class beyond which a fair condition will do, and its commonest pairs get their own heads
+_COSTLY = 1024  # contexts of a class beyond which a fair condition will do, as for pairs, and these get their own heads
 _PAIR = 128  # contexts that end with the same two tokens from which on these get heads of their own
 _GATE = 80.0  # nats by which the heads of a pair prefer the position before the last
 _DRAWS = 3  # of the keys with one number of heads, and of the values
@@ -290,7 +290,8 @@ def _solved(
     With a gate, the token of all of them before the last, they are heads of this pair.
     """
     size, width = len(contexts), values[0].shape[1]
-    heads, good = math.ceil(_SLACK * size / width), _GOOD if size <= _COSTLY else _FAIR
+    heads = math.ceil(_SLACK * size / width)
+    good = _GOOD if size <= _COSTLY and gate is None else _FAIR
     best: tuple[Float64Array, RightInverse] | None = None
     for _ in range(_TRIES):
         for _ in range(_DRAWS):
