@@ -91,7 +91,7 @@ MUTANTS = [
     forward("(key[:, -1:] - (n_keys - n_queries))", "(key[:, -1:] * 0)", "the query is that of the first token of all"),
     forward("for s in range(key.shape[1]):", "for s in range(key.shape[1] - 1):", "the last position is not read"),
     forward(
-        "_projected(lookup.keys, network.W_V[heads])", "_projected(lookup.keys, np.flip(network.W_V[heads], 1))", "W_V"
+        "_distinct(network.W_V[heads])", "_distinct(np.flip(network.W_V[heads], 1))", "W_V"
     ),
     forward(
         "output = network.W_O.reshape(columns, network.d_model)",
