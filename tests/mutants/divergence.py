@@ -53,7 +53,6 @@ MUTANTS = [
     forward("pairs, axis=0).max(axis=0)", "pairs, axis=0).min(axis=0)", "the lowest score elsewhere counts"),
     forward("values.magnitude().max(axis=(0, 2))", "values.magnitude().min(axis=(0, 2))", "the smallest value leaks"),
     forward("below.upper() <= -_SATURATION", "below.upper() <= _SATURATION", "heads that are not saturated count"),
-    forward("or (contexts[:, -1] != contexts[0, -1]).any()", "or False", "one last token stands for all"),
     forward("_with_heads(busy, ~away)", "_with_heads(busy, away)", "saturated heads and others exchanged"),
     forward("stream = stream + settled[row_of[within]]", "pass", "saturated heads write nothing"),
     forward("np.unique(lookup.pair[:, -2]", "np.unique(lookup.pair[:, 0]", "saturated at the first position"),
@@ -90,9 +89,7 @@ MUTANTS = [
     ),
     forward("(key[:, -1:] - (n_keys - n_queries))", "(key[:, -1:] * 0)", "the query is that of the first token of all"),
     forward("for s in range(key.shape[1]):", "for s in range(key.shape[1] - 1):", "the last position is not read"),
-    forward(
-        "_distinct(network.W_V[heads])", "_distinct(np.flip(network.W_V[heads], 1))", "W_V"
-    ),
+    forward("_distinct(network.W_V[heads])", "_distinct(np.flip(network.W_V[heads], 1))", "W_V"),
     forward(
         "output = network.W_O.reshape(columns, network.d_model)",
         "output = network.W_O.transpose(1, 0, 2).reshape(columns, network.d_model)",

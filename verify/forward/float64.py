@@ -583,20 +583,20 @@ def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.boo
 def _saturated(network: Model, contexts: Int64Array) -> tuple[NDArray[np.bool_], Int64Array, Enclosure]:
     r"""Heads that see the position before the last alone, and what they read there (Lemma F11).
 
-    After one last token, and for each token at that position: a head counts as saturated if its score there is above
-    all that occur elsewhere by 40 nats or more. Of what it reads, $x_{S - 1} W_V$, the enclosure holds what leaks.
+    For each last token and each token at that position: a head counts as saturated if its score there is above all that
+    occur elsewhere by 40 nats or more. Of what it reads, $x_{S - 1} W_V$, the enclosure holds what leaks.
 
     Args:
         network: Heads that are busy.
         contexts: Tokens, `[T, S]`.
 
     Returns:
-        Which heads are, `[B, H]`, none where contexts end differently or the table would be too large; which of the
-        rows each context has, `[T]`; and what they read, `[B, H * n]`, 0 for the other heads.
+        Which heads are, `[B, H]`, none where the table would be too large; which of these rows each context has, `[T]`;
+        and what they read, `[B, H * n]`, 0 for the other heads.
     """
     (count, length), heads, n = contexts.shape, network.n_heads, network.d_head
     none = np.zeros((1, heads), dtype=bool), np.zeros(count, dtype=np.int64), Enclosure.exact(np.zeros((1, heads * n)))
-    if length < 2 or (contexts[:, -1] != contexts[0, -1]).any():
+    if length < 2:
         return none
     with np.errstate(all="ignore"):
         lookup = _Lookup.of(network, contexts)

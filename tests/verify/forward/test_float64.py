@@ -325,10 +325,13 @@ def test_the_bound_of_what_leaks_is_attained(monkeypatch, length):
     assert not forward._saturated(network, contexts)[0].any()
 
 
-def test_no_head_counts_as_saturated_after_several_last_tokens_or_at_one_position():
-    network, _ = with_saturated_heads(1, gap=50.0)
-    for contexts in ([[0]], [[0, 0], [0, network.d_vocab - 1]]):
-        saturated, row_of, read = forward._saturated(network, np.array(contexts))
+def test_no_head_counts_as_saturated_at_one_position_or_where_the_table_is_too_large(monkeypatch):
+    found = (with_saturated_heads(seed, gap=50.0) for seed in range(9))
+    network, contexts = next(each for each in found if forward._saturated(*each)[0].any())
+    assert not forward._saturated(network, contexts[:, :1])[0].any()
+    monkeypatch.setattr(forward, "_TABLE_BYTES", 1)
+    for some in (contexts, contexts[:, :1]):
+        saturated, row_of, read = forward._saturated(network, some)
         assert not saturated.any() and not row_of.any() and not read.radius.any()
 
 
