@@ -1335,6 +1335,14 @@ def test_an_answer_that_is_not_decided_is_neither_held_nor_wrong():
     assert found == [PROVED, UNDECIDED, UNDECIDED, REFUTED, PROVED]
 
 
+@pytest.mark.parametrize("target", ["laws", "values"])
+def test_a_divergence_on_both_sides_of_the_tolerance_is_neither_held_nor_wrong(target):
+    margin = arb(1) if target == "laws" else None
+    for loss, expected in ((arb(0.25), (True, False)), (arb(0.5, 1e-9), (False, False)), (arb(0.75), (False, True))):
+        answer = Answer(margin, loss)
+        assert (answer.held(target, arb(0.5)), answer.wrong(target, arb(0.5))) == expected
+
+
 # Layers.
 
 
