@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from byheart.report.document import badge, document, escaped, section
+from constructions.counted import counted
 from constructions.files import write_atomically
 
 _LONGEST_DATA = 1000  # characters of an instance; --json has all
@@ -53,7 +54,9 @@ def audit_html(summaries: Sequence[Mapping[str, Any]], *, asked: int) -> str:
     confirmed = sum(bool(summary["confirmed"]) for summary in summaries)
     title = f"{confirmed} of {asked} verdicts confirmed"
     shown = badge(*(("PROVED", "confirmed") if confirmed == asked else ("UNDECIDED", "not all confirmed")))
-    stopped = "" if len(summaries) == asked else f"<p>Interrupted after {len(summaries)} of {asked} claims.</p>"
+    stopped = (
+        "" if len(summaries) == asked else f"<p>Interrupted after {len(summaries)} of {counted(asked, 'claim')}.</p>"
+    )
     head = (
         f"<header><p class='brand'>byheart audit</p><h1>{title} {shown}</h1><p>A verdict is confirmed if, in the run "
         "that wrote this page, there was evidence of each kind that it needs, and all of it was proved.</p>"
