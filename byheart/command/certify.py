@@ -11,6 +11,7 @@ from byheart.terminal.next_steps import next_steps
 from byheart.terminal.options import add_json_option, add_out_options, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
+from constructions.counted import counted
 
 HELP = "prove which facts a model of somebody else's holds"
 
@@ -106,7 +107,7 @@ def _certify_tables(summary: dict[str, Any]) -> Rows:
     rows = [
         ("asked", summary["asked"]),
         ("verdict", summary["verdict"]),
-        ("held, proved", f"{summary['held']} of {summary['facts']} facts"),
+        ("held, proved", f"{summary['held']} of {counted(summary['facts'], 'fact')}"),
         ("not held, proved", _named(summary["wrong"], summary["wrong_facts"], summary["wrong_contexts"])),
         ("undecided", _named(summary["undecided"], summary["undecided_facts"], summary["undecided_contexts"])),
     ]
@@ -123,10 +124,10 @@ def _domain_tables(summary: dict[str, Any]) -> Rows:
     rows = [
         ("asked", summary["asked"]),
         ("verdict", summary["verdict"]),
-        ("right, proved", f"{summary['right']} of {summary['inputs']} inputs"),
+        ("right, proved", f"{summary['right']} of {counted(summary['inputs'], 'input')}"),
         ("wrong, proved", _named(summary["wrong"], summary["wrong_inputs"])),
         ("undecided", _named(summary["undecided"], summary["open_inputs"])),
-        ("decided by", f"{summary['method']}; {summary['climbed']} inputs in the ladder of arithmetics"),
+        ("decided by", f"{summary['method']}; {counted(summary['climbed'], 'input')} in the ladder of arithmetics"),
     ]
     return _with_files(summary, rows)
 
