@@ -13,7 +13,7 @@ from byheart.memory import Memory
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.claims.claim import Claim
 from constructions.counted import counted
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.files import refuse_existing
 from constructions.memories.choice import MEMORIES, SMALLEST, Offer, information_limit, offers, smallest_of
 from constructions.memories.knots import most_parameters
@@ -468,8 +468,7 @@ def _within(progress: Progress, stage: str) -> Progress:
 
 
 def _require_seed(seed: int) -> None:
-    if seed < 0:
-        raise InputError(f"seed = {seed}, expected at least 0")
+    require_at_least(0, seed=seed)
 
 
 def _require_device(device: str) -> None:
