@@ -442,7 +442,8 @@ def _features(network: Model, contexts: Int64Array) -> Enclosure:
         for start in range(0, n_heads, width):
             heads = slice(start, min(start + width, n_heads))
             scores = _scores(network, lookup, heads)
-            values = _projected(lookup.keys, network.W_V[heads])
+            W_V = network.W_V[heads]
+            values = _projected(lookup.keys, W_V[:1] if (W_V == W_V[:1]).all() else W_V)
             size, error = np.abs(values.midpoint).max(axis=-1, initial=_FLOOR), values.radius.max(axis=-1, initial=0.0)
             for rows in row_blocks(len(contexts), scores.shape[1] * max(contexts.shape[1], n)):
                 pattern = enclose_softmax(scores[lookup.pair[rows]], axis=1)
@@ -459,19 +460,24 @@ def _mixed(
 
     Args:
         pattern: The attention a, `[rows, S, heads]`.
-        values: Midpoints of the vectors v, `[keys, heads, n]`.
+        values: Midpoints of the vectors v, `[keys, heads, n]`; or `[keys, 1, n]` if all heads have the same.
         size: The largest entry of each of them, `[keys, heads]`.
         error: The largest radius of each of them, `[keys, heads]`.
         key: Which of the vectors each row has at each position, `[rows, S]`.
     """
     rounding = gamma(key.shape[1])
-    midpoint = np.zeros((len(key), *values.shape[1:]))
-    radius = np.zeros(midpoint.shape[:2])
+    shared = values.shape[1] == 1
+    radius = np.zeros((len(key), pattern.shape[2]))
+    if shared:
+        midpoint = np.matmul(pattern.midpoint.transpose(0, 2, 1), values[key, 0])
+    else:
+        midpoint = np.zeros((len(key), *values.shape[1:]))
     for s in range(key.shape[1]):
         share, share_error, read = pattern.midpoint[:, s], pattern.radius[:, s], key[:, s]
-        term = values[read]
-        term *= share[:, :, None]
-        midpoint += term
+        if not shared:
+            term = values[read]
+            term *= share[:, :, None]
+            midpoint += term
         radius += (share_error + rounding * share) * size[read] + (share + share_error) * error[read]
     return midpoint, radius * (1.0 + 2.0 * gamma(key.shape[1] + 16))
 
@@ -536,9 +542,11 @@ def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.boo
         written: The sum of W_V W_O over all heads, `[d_model, d_model]`.
     """
     midpoint, radius = np.empty((2, len(contexts), network.d_model))
-    patterns, group = np.unique(np.packbits(idle[contexts[:, -1]], axis=1), axis=0, return_inverse=True)
+    tokens, token_of = np.unique(contexts[:, -1], return_inverse=True)
+    patterns, group = np.unique(np.packbits(idle[tokens], axis=1), axis=0, return_inverse=True)
+    group = group.reshape(-1)[token_of]
     for number in range(len(patterns)):
-        rows = np.flatnonzero(group.reshape(-1) == number)
+        rows = np.flatnonzero(group == number)
         busy = _with_heads(network, ~idle[contexts[rows[0], -1]])
         columns = busy.n_heads * busy.d_head
         output = busy.W_O.reshape(columns, busy.d_model)
