@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from byheart.memory import Memory
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.claims.claim import Claim
-from constructions.errors import InputError
+from constructions.counted import counted
+from constructions.errors import InputError, require_at_least
 from constructions.files import refuse_existing
 from constructions.memories.choice import MEMORIES, SMALLEST, Offer, information_limit, offers, smallest_of
 from constructions.memories.knots import most_parameters
@@ -218,7 +219,7 @@ def _trial(tolerance: float, dtype: Precision) -> Callable[[Construction[Task]],
         held = runs[dtype]["held"] if runs is not None else built.task.n_contexts
         if held == built.task.n_contexts:
             return runs, ""
-        return runs, f"run in {dtype} it holds {held} of {built.task.n_contexts} contexts, measured"
+        return runs, f"run in {dtype} it holds {held} of {counted(built.task.n_contexts, 'context')}, measured"
 
     return trial
 
@@ -437,9 +438,9 @@ def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask) -> str:
     size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
     parts = [f"{summary['dtype']} on {summary['device']}, measured"]
     if summary["accuracy"] is not None:
-        parts.append(f"{round(summary['accuracy'] * size)} of {size} contexts right")
+        parts.append(f"{round(summary['accuracy'] * size)} of {counted(size, 'context')} right")
     elif isinstance(task, VectorTask):
-        parts.append(f"{size} contexts, largest distance from a value {summary['max_label_error']}")
+        parts.append(f"{counted(size, 'context')}, largest distance from a value {summary['max_label_error']}")
     if not isinstance(task, VectorTask):
         parts.append(f"worst KL {summary['max_kl']} nats")
     if summary["within_bound"]:
@@ -467,8 +468,7 @@ def _within(progress: Progress, stage: str) -> Progress:
 
 
 def _require_seed(seed: int) -> None:
-    if seed < 0:
-        raise InputError(f"seed = {seed}, expected at least 0")
+    require_at_least(0, seed=seed)
 
 
 def _require_device(device: str) -> None:

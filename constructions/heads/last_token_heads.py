@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.counted import counted
 from constructions.encoders import association_memory, distribution_memory
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.features.full_rank_attention import bfloat16_rounded
@@ -132,8 +133,8 @@ def last_token_heads_memory(
     return LastTokenHeads(
         task=task,
         model=model,
-        summary=f"{task.n_contexts} contexts by {len(owner)} heads of dimension {d_head} for {len(classes)} last "
-        f"tokens, d = {d_model}, {model.parameters} parameters",
+        summary=f"{counted(task.n_contexts, 'context')} by {counted(len(owner), 'head')} of dimension {d_head} for "
+        f"{counted(len(classes), 'last token')}, d = {d_model}, {model.parameters} parameters",
         owner=owner,
         condition=max(part.condition for part in solved),
         residual=max(part.residual for part in solved),
@@ -220,7 +221,9 @@ def _drawn(
         for token, rows in classes.items():
             if progress is not None:
                 progress(
-                    "heads", len(solved) / len(classes), f"{len(rows)} contexts end with {task.vocabulary[token]!r}"
+                    "heads",
+                    len(solved) / len(classes),
+                    f"{counted(len(rows), 'context')} end with {task.vocabulary[token]!r}",
                 )
             right = targets[rows] - (W_E[token] + W_pos[-1])[: targets.shape[1]]
             found = _of_class(task.contexts[rows], values, right, np.random.default_rng((seed, draw, token)))

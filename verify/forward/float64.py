@@ -93,7 +93,7 @@ def enclose_attention(network: Model, contexts: Int64Array, head: int, *, precis
 
     $$ a_s = \frac{e^{\sigma_s}}{\sum_r e^{\sigma_r}}, \qquad \sigma_s = \langle x_S W_Q,\, x_s W_K \rangle. $$
 
-    Rigorous by Lemmas F2 to F5 (in balls, F8 and F9). In float64 the radius of a saturated head shrinks with the mass
+    Rigorous by Lemmas F2 to F5 (in balls, F9 and F10). In float64 the radius of a saturated head shrinks with the mass
     that is left elsewhere; in balls it is at best of the order of $2^{-\mathrm{precision}}$.
 
     Args:
@@ -134,7 +134,7 @@ def enclose_features(network: Model, contexts: Int64Array, *, precision: int | N
 
     $$ Y_t = \mathrm{concat}_h \sum_s a^h_s\, x_s W_V^h. $$
 
-    Rigorous by Lemmas F2 to F6 (in balls, F8 and F9). In float64 one radius holds for all coordinates of a head; it is
+    Rigorous by Lemmas F2 to F6 (in balls, F9 and F10). In float64 one radius holds for all coordinates of a head; it is
     given as one radius per row where the heads are alike, which saves half the memory, and in full where they are not.
 
     Args:
@@ -171,7 +171,7 @@ def enclose_logits(
 
     $$ \mathrm{logits}_t = (x_S + Y_t W_O)\, W_U. $$
 
-    Rigorous by Lemmas F2 to F7 (in balls, F8 and F9). For many contexts over a large vocabulary use `logit_chunks`,
+    Rigorous by Lemmas F2 to F7 (in balls, F9 and F10). For many contexts over a large vocabulary use `logit_chunks`,
     which never holds them all.
 
     Args:
@@ -516,7 +516,7 @@ def _logit_chunks(
 
 
 def _idle_heads(network: Model, contexts: Int64Array) -> NDArray[np.bool_] | None:
-    """Which heads have the query 0 after each token, `[N, H]`; none unless most have, context by context (Lemma F10).
+    """Which heads have the query 0 after each token, `[N, H]`; none unless most have, context by context (Lemma F8).
 
     Rigorous because a product in which one factor of each term is 0 is exactly 0, and F2 tells which entries of x are.
     """
@@ -538,7 +538,7 @@ def _values(network: Model) -> Enclosure:
 
 
 def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.bool_], written: Enclosure) -> Enclosure:
-    """x_S + Y W_O, `[T, d_model]`, the contexts with the same idle heads together (Lemma F10).
+    """x_S + Y W_O, `[T, d_model]`, the contexts with the same idle heads together (Lemma F8).
 
     Args:
         network: The weights.
