@@ -14,9 +14,9 @@ class PromisedRanks:
 
     Args:
         printed: $\min(T, H (\min(n, d_h) - 1) + 1)$, of Mahdavi et al., under Assumptions 1 and 2.
-        sharp: $\min(T, H (n - 1) + 1)$, for every $d_h \ge 1$, under the block condition and Assumption 2 (Theorem A).
+        sharp: $\min(T, H (n - 1) + 1)$, for every $d_h \ge 1$, under the block condition and Assumption 2 (Theorem Z1).
         shared_limit: What no weights exceed if all examples share their context, $\min(T, H (n - 1) + 1)$.
-        generic: $\min(T, H d)$, for almost all contexts (docs/claims/context_rank.md, Theorem 5); $\min(T, d)$ for
+        generic: $\min(T, H d)$, for almost all contexts (docs/claims/context_rank.md, Theorem Q5); $\min(T, d)$ for
             n = 1.
         dana: $\min(T, H d_h + d)$, the count of Dana et al. for the features of width $d_h$ and the last token; it
             applies to contexts of tokens, and is false of some sets of contexts.

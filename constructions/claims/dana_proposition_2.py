@@ -128,7 +128,7 @@ CLAIM = Claim(
         "True, and sharper: under full support the infimum is 0 if and only if rank(diag(sqrt rho) L J) <= d, L the "
         "logarithms and J the uniform centring; it is 0 for all pi if and only if d >= min(N - 1, number of contexts "
         "with rho_t > 0). With s_i the singular values: c sum_{i>d} s_i^2 <= inf <= (1/4) sum_{i>d} s_i^2, where c > 0 "
-        "is explicit (Theorem B), and sharper bounds weight the tokens."
+        "is explicit (Theorem L), and sharper bounds weight the tokens."
     ),
     page="docs/claims/sequence_encoder.md",
     hypotheses=(

@@ -42,7 +42,7 @@ def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:
 
 
 def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, n_tokens: int) -> Float64Array:
-    r"""The strength of Theorem A, in nats per unit of the leads.
+    r"""The strength of Theorem N, in nats per unit of the leads.
 
     With $\varepsilon$ what the law leaves to the other tokens and all leads between $a$ and $\kappa a$,
 

@@ -14,6 +14,7 @@ from constructions.bigrams.block_heads import block_heads_memory
 from constructions.bigrams.cross_heads import cross_heads_memory
 from constructions.bigrams.one_head import one_head_memory
 from constructions.bigrams.packed_words import packed_words_memory
+from constructions.counted import counted
 from constructions.errors import (
     ByheartError,
     CapacityError,
@@ -107,7 +108,11 @@ class Limits(NamedTuple):
             ("d_head", head, self.d_head),
         ):
             if most is not None and size > most:
-                return f"its {what} is {size}, more than {most}" if what != "layers" else f"it has {size} layers"
+                return (
+                    f"its {what} is {size}, more than {most}"
+                    if what != "layers"
+                    else f"it has {counted(size, 'layer')}"
+                )
         return ""
 
 
@@ -286,7 +291,7 @@ def _one_head(task: Task, dtype: Precision, seed: int, progress: Progress) -> Co
     if task.target != "labels":
         raise HypothesisError("The memory of one head", "labels", f"the target is {task.target!r}")
     model = rounded_model(one_head_memory(task), dtype)
-    return Construction(task, model, f"{task.n_contexts} bigrams by one head, {model.parameters} parameters")
+    return Construction(task, model, f"{counted(task.n_contexts, 'bigram')} by one head, {model.parameters} parameters")
 
 
 def _paired_heads(task: Task, dtype: Precision, seed: int, progress: Progress) -> Construction[Task]:
@@ -304,8 +309,8 @@ def _newton(
     return Construction(
         task,
         found.network,
-        f"{task.n_contexts} contexts by {heads} heads found by search, d = {width}, d_qk = {query_width}, "
-        f"{found.parameters} parameters; starts that succeeded, by parameters: {tried}"
+        f"{counted(task.n_contexts, 'context')} by {counted(heads, 'head')} found by search, d = {width}, "
+        f"d_qk = {query_width}, {found.parameters} parameters; starts that succeeded, by parameters: {tried}"
         + ("" if found.complete else "; the search was stopped before its end"),
     )
 

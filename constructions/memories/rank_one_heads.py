@@ -8,6 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.counted import counted
 from constructions.errors import CapacityError, require_at_least
 from constructions.heads.label_system import ENOUGH, embeddings, least_lead, readout, require_labels_after_two, solved
 from constructions.models.attention import features, last
@@ -71,11 +72,13 @@ def rank_one_heads_memory(
                 continue
             best = max(best, least_lead(model, task))
             if best >= ENOUGH:
-                summary = f"{task.n_contexts} contexts by {heads} heads of rank one, d = {d_model}, "
+                summary = (
+                    f"{counted(task.n_contexts, 'context')} by {counted(heads, 'head')} of rank one, d = {d_model}, "
+                )
                 return Construction(task, model, f"{summary}{model.parameters} parameters")
     reached = "no draw has" if best == -math.inf else f"the best draw leaves a margin of {best:.2g} with"
     raise CapacityError(
-        _CLAIM, f"features of rank T = {task.n_contexts}", f"{reached} it; {tried[-1]} heads, d = {d_model}"
+        _CLAIM, f"features of rank T = {task.n_contexts}", f"{reached} it; {counted(tried[-1], 'head')}, d = {d_model}"
     )
 
 

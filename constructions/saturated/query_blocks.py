@@ -141,10 +141,10 @@ def require_blocks(claim: str, queries: Float64Array, blocks: Sequence[range]) -
     Page: docs/claims/saturated_heads.md
 
     Example:
-        >>> require_blocks("Theorem A", np.zeros((1, 2)), query_blocks(1, 1, 1))
+        >>> require_blocks("Theorem Z1", np.zeros((1, 2)), query_blocks(1, 1, 1))
         Traceback (most recent call last):
         ...
-        constructions.errors.HypothesisError: Theorem A needs independent queries in each block, earlier ones outside \
+        constructions.errors.HypothesisError: Theorem Z1 needs independent queries in each block, earlier ones outside \
 of their span, but the queries 0 .. 0 are linearly dependent
     """
     violation = block_violation(queries, blocks)

@@ -30,7 +30,7 @@ def single_direction_heads(
     largest_strength: float = math.inf,
     seed: int = 0,
 ) -> SaturatedHeads:
-    r"""Heads with $d_h = 1$ for which $Z$ has linearly independent rows, for every $T \le H (n - 1) + 1$: Theorem A.
+    r"""Heads with $d_h = 1$ for which $Z$ has linearly independent rows, for every $T \le H (n - 1) + 1$: Theorem Z1.
 
     All heads have the same key direction k. Head h has the query direction $\kappa w + w_1$ with w orthogonal to its
     block and $\langle w_1, e_t \rangle = \tau_t$ on it, so that the attention of a new example is
@@ -57,7 +57,8 @@ def single_direction_heads(
         CapacityError: T > H (n - 1) + 1.
         HypothesisError: Contexts of rank below n, or queries that violate the block condition.
 
-    Source: Theorem A; sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 1. Page: docs/claims/saturated_heads.md
+    Source: Theorem Z1; sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 1.
+    Page: docs/claims/saturated_heads.md
 
     Example:
         >>> from constructions.models.vector_attention import mixed_inputs
@@ -126,5 +127,5 @@ def separating_direction(contexts: Float64Array, *, rng: np.random.Generator) ->
     draws = rng.standard_normal((contexts.shape[2], _DRAWS))
     gaps = np.diff(np.sort(contexts @ draws, axis=1), axis=1).min(axis=(0, 1), initial=math.inf)
     if not gaps.max() > 0:
-        raise HypothesisError("Theorem A", "distinct tokens in every context", "no direction separates them")
+        raise HypothesisError("Theorem Z1", "distinct tokens in every context", "no direction separates them")
     return draws[:, int(gaps.argmax())]

@@ -214,7 +214,7 @@ class _Given:
         r"""$\sum_t \rho_t (H(\pi_t - m_t / \rho_t) - H(\pi_t))$ for multipliers $m_t$; NaN if one of these is no law.
 
         It bounds $\sum_t \rho_t \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t))$ from below whenever
-        $\sum_t \langle m_t, z_t \rangle \le 0$ (Lemma 2 of the page).
+        $\sum_t \langle m_t, z_t \rangle \le 0$ (Lemma O4).
         """
         total = arb(0)
         for t, multiplier in multipliers:

@@ -10,6 +10,7 @@ import numpy as np
 from flint import arb, ctx
 
 from constructions.claims.dana_definition_2 import CLAIM
+from constructions.counted import counted
 from constructions.encoders.approximating_sequences import FIRST, SECOND, bound_to_diverge, scaled_encoder
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.claims.comparison import Comparison
@@ -70,8 +71,8 @@ def _in_general_position(tokens: int, width: int, contexts: int, *, encoders: in
             compared += [Comparison(slope / arb("1.9"), ">", half), Comparison(slope / arb("2.1"), "<", half)]
     return Evidence(
         "needless",
-        f"{encoders} random encoders, N = {tokens}, d = {width}, {contexts} contexts: no logit is the mean of its row, "
-        f"and (1 + delta / (2R)) f satisfies (16) for the laws of f, for {depth} values of delta",
+        f"{encoders} random encoders, N = {tokens}, d = {width}, {counted(contexts, 'context')}: no logit is the "
+        f"mean of its row, and (1 + delta / (2R)) f satisfies (16) for the laws of f, for {depth} values of delta",
         "softmax(f) in M with alpha = 1, c = g / (4R)",
         f"(16) holds with c >= {decimal_below(least, 3)}" if least is not None else "not decided",
         Verdict.all_of(verdicts),

@@ -362,7 +362,7 @@ def _shifts_are_free() -> Evidence:
     front_end = _full_rank(contexts, tokens=4, width=2, head_width=2, heads=2)
     W_U = fmpq_mat(2, 4, [1, 0, 1, 0, 0, 1, 0, 1])
     outputs = exact_outputs(front_end, contexts)
-    # By the converse of Theorem 1: E and W_U have rank d, so no W_O and W_U reach the logits if rank [E, Y] is short.
+    # By the converse of Theorem E3: E and W_U have rank d, so no W_O and W_U reach the logits if rank [E, Y] is short.
     short = _beside(targets, _block(outputs, columns=range(2, outputs.ncols()))).rank()
     refused = targets.rank() == W_U.rank() == 2 and short < outputs.rank()
     made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))

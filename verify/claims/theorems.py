@@ -33,32 +33,32 @@ _floor_of_weights = partial(Theorem, over=_WEIGHTS, gives="a lower bound")
 _floor_of_encoders = partial(Theorem, over=_ENCODERS, gives="a lower bound")
 
 RANK = _ceiling_of_weights(
-    "Theorem B of the ranks (U1, U1', U2)", "docs/claims/capacity.md", "Theorem B", rank_upper_bound_for_all_weights
+    "Theorem C of the ranks (U1, U1', U2)", "docs/claims/capacity.md", "Theorem C", rank_upper_bound_for_all_weights
 )
 """The rank of the features on given contexts."""
 
 ONE_HEAD_LABELS = Theorem(
-    "the relation of one head", "docs/claims/corollary_1.md", "Theorem 1", forbids_one_head, _WEIGHTS, "a verdict"
+    "the relation of one head", "docs/claims/corollary_1.md", "Theorem K1", forbids_one_head, _WEIGHTS, "a verdict"
 )
 """Labels that one head does not memorize."""
 
 HEADS_FOR_EVERY_LABELLING = _floor_of_weights(
-    "Warren's count", "docs/claims/corollary_1.md", "Theorem 2", heads_for_every_labelling
+    "Warren's count", "docs/claims/corollary_1.md", "Theorem K2", heads_for_every_labelling
 )
 """How many heads memorize every labelling."""
 
 ONE_HEAD_DIVERGENCE = _floor_of_weights(
-    "Theorem A of one head", "docs/claims/theorem_1.md", "Theorem A", one_head_divergence_floor
+    "Theorem O1 of one head", "docs/claims/theorem_1.md", "Theorem O1", one_head_divergence_floor
 )
 """The divergence of one head of any width from given laws."""
 
 COLLINEAR_DIVERGENCE = _floor_of_weights(
-    "Theorem B of one head", "docs/claims/theorem_1.md", "Theorem B", collinear_divergence_floor
+    "Theorem O2 of one head", "docs/claims/theorem_1.md", "Theorem O2", collinear_divergence_floor
 )
 """The divergence of one head of width 1 from three laws."""
 
 ENCODER_DIVERGENCE = _floor_of_encoders(
-    "Theorem B of encoders", "docs/claims/sequence_encoder.md", "Derivation", encoder_floor
+    "Theorem L of encoders", "docs/claims/sequence_encoder.md", "Derivation", encoder_floor
 )
 """The mean divergence of encoders of a rank from given laws."""
 
@@ -84,7 +84,7 @@ TRADE_OFF = _floor_of_encoders("the price of a range", "docs/claims/logit_range.
 """The least sum of divergence and price of the range, of encoders of rank 1."""
 
 LABELS_OF_A_MATRIX = Theorem(
-    "Theorem 3 of outer products",
+    "Theorem V3 of outer products",
     "docs/claims/outer_product_memory.md",
     "Derivation",
     some_labels_are_not_stored,
@@ -107,9 +107,9 @@ OUTPUT_RANK = _ceiling_of_weights(
 """The rank of the outputs of a layer."""
 
 BLOCKS = Theorem(
-    "Theorem A of saturated heads",
+    "Theorem Z1 of saturated heads",
     "docs/claims/saturated_heads.md",
-    "Theorem A",
+    "Theorem Z1",
     certify_blocks,
     Quantifier.THESE,
     "a verdict",
@@ -137,7 +137,7 @@ REPAIRED_THEOREM_2 = Theorem(
 """The constant C of given rows: below 1/2 the bounds hold for all laws and tokens."""
 
 LEAST_SQUARES = Theorem(
-    "Theorem 1 of least squares",
+    "Theorem P2 of least squares",
     "docs/claims/least_squares.md",
     "Derivation",
     least_squares_bound,
