@@ -445,7 +445,7 @@ def _widened(lower: float, upper: float) -> tuple[float, float]:
     width = upper - lower
     if not 0.0 < width < math.inf:
         return lower, upper
-    grid = math.ldexp(1.0, math.frexp(width)[1] - 3)
+    grid = max(math.ldexp(1.0, math.frexp(width)[1] - 3), math.ulp(0.0))  # of a subnormal width it would be 0
     return max(0.0, math.floor((lower - width) / grid) * grid), math.ceil((upper + width) / grid) * grid
 
 
