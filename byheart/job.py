@@ -211,9 +211,7 @@ def hold(
     return made
 
 
-def _trial(
-    tolerance: float, dtype: Precision
-) -> Callable[[Construction[Task]], tuple[dict[str, Any] | None, str]]:
+def _trial(tolerance: float, dtype: Precision) -> Callable[[Construction[Task]], tuple[dict[str, Any] | None, str]]:
     """Run what is built, and refuse what does not hold its task when it is run in this type; measured."""
 
     def trial(built: Construction[Task]) -> tuple[dict[str, Any] | None, str]:

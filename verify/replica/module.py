@@ -252,9 +252,7 @@ def _attention_from_last(
     return y, torch.arange(count, device=where.device)[:, None]
 
 
-def _mixed(
-    read: Tensor, where: Tensor, asking: Tensor, asked: Tensor, option: dict[str, Any], own: Tensors
-) -> Tensor:
+def _mixed(read: Tensor, where: Tensor, asking: Tensor, asked: Tensor, option: dict[str, Any], own: Tensors) -> Tensor:
     """What heads read of each context, `[B, H n]`."""
     (count, length), distinct = where.shape, len(read)
     keys, values = (_projected(read, own[f"W_{of}"], own.get(f"b_{of}")) for of in "KV")

@@ -242,9 +242,7 @@ class _AtRest:
     stage: float
 
     @classmethod
-    def of(
-        cls, model: Model, read: _Read, idle: Int64Array, number_format: FloatFormat, exp_ulps: float
-    ) -> "_AtRest":
+    def of(cls, model: Model, read: _Read, idle: Int64Array, number_format: FloatFormat, exp_ulps: float) -> "_AtRest":
         block, length = model.attention, read.row_of.shape[1]
         x, (count, d_model) = read.rows, read.rows.value.shape
         terms = _most_nonzero(x.magnitude(), axis=1)
