@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from constructions.capacity.head_counts import fewest_heads
 from constructions.claims.claim import Claim, Hypothesis
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, require_at_least
 from constructions.memories.memory import build_memory, default_heads
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import enumerated_task
@@ -42,8 +42,7 @@ def exact_factors(tokens: int) -> tuple[fmpz_mat, fmpz_mat]:
         [ 0,  1, 0]
         [-1, -1, 0]
     """
-    if tokens < 1:
-        raise InputError(f"tokens = {tokens}, expected at least 1")
+    require_at_least(1, tokens=tokens)
     rank = tokens - 1
     differences = [[int(i == j) - int(i == rank) for j in range(rank)] for i in range(tokens)]
     unembedding = [[int(i == j) for j in range(tokens)] for i in range(rank)]

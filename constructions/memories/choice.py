@@ -15,7 +15,14 @@ from constructions.bigrams.cross_heads import cross_heads_memory
 from constructions.bigrams.one_head import one_head_memory
 from constructions.bigrams.packed_words import packed_words_memory
 from constructions.counted import counted
-from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
+from constructions.errors import (
+    ByheartError,
+    CapacityError,
+    HypothesisError,
+    InputError,
+    ResourceError,
+    require_at_least,
+)
 from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
 from constructions.heads.paired_heads import paired_heads_memory
 from constructions.heads.steps import steps_memory
@@ -189,9 +196,7 @@ def offers(
     """
     require_precision(dtype)
     limits = Limits(attention_only, layers, d_model, d_head)
-    for what in ("layers", "d_model", "d_head"):
-        if (most := getattr(limits, what)) is not None and most < 1:
-            raise InputError(f"{what} = {most}, expected at least 1")
+    require_at_least(1, layers=layers, d_model=d_model, d_head=d_head)
     by_name = {kind.name: kind for kind in kinds or MEMORIES}
     if names is not None and (unknown := [name for name in names if name not in by_name]):
         known = ", ".join(map(repr, (SMALLEST, *by_name)))

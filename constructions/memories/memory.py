@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.counted import counted
 from constructions.encoders import association_memory, distribution_memory
-from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.errors import CapacityError, HypothesisError, InputError, require_at_least
 from constructions.features.full_rank_attention import FRONT_ENDS, query_dimension, resolved
 from constructions.features.full_rank_attention import front_end as draw_front_end
 from constructions.features.minimum_norm import RightInverse, right_inverse
@@ -234,8 +234,7 @@ def theorem_1_memory(
         raise InputError(f"front_end is {front_end!r}, expected one of {', '.join(map(repr, FRONT_ENDS))}")
     if tail not in (*TAILS, None):
         raise InputError(f"tail is {tail!r}, expected one of {', '.join(map(repr, TAILS))}")
-    if n_heads is not None and n_heads < 1:
-        raise InputError(f"n_heads = {n_heads}, expected at least 1")
+    require_at_least(1, n_heads=n_heads)
     d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
     tail, show = tail or "none", progress or silent
 
@@ -314,8 +313,7 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
         else:
             few = len(task.names()) + task.context_length <= 128
             d_model = natural if few else min(natural, 64)
-    if d_model < 1:
-        raise InputError(f"d_model = {d_model}, expected at least 1")
+    require_at_least(1, d_model=d_model)
     if d_head is None:
         d_head = max(1, d_model // 4)
     if not 1 <= d_head <= d_model:
@@ -623,9 +621,7 @@ def _targets(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[F
 
 
 def _check(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> None:
-    for name, value in (("d_model", d_model), ("d_head", d_head), ("n_heads", n_heads)):
-        if value < 1:
-            raise InputError(f"{name} = {value}, expected at least 1")
+    require_at_least(1, d_model=d_model, d_head=d_head, n_heads=n_heads)
     if d_head > d_model:
         raise InputError(f"d_head = {d_head}, expected at most d_model = {d_model}")
     if front_end not in FRONT_ENDS:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.counted import counted
-from constructions.errors import CapacityError, InputError
+from constructions.errors import CapacityError, require_at_least
 from constructions.heads.label_system import ENOUGH, embeddings, least_lead, readout, require_labels_after_two, solved
 from constructions.models.attention import features, last
 from constructions.models.construction import Construction
@@ -60,8 +60,7 @@ def rank_one_heads_memory(
         >>> rank_one_heads_memory(enumerated_task(10, 2), d_model=3).summary
         '100 contexts by 33 heads of rank one, d = 3, 462 parameters'
     """
-    if d_model < 2:
-        raise InputError(f"d_model = {d_model}, expected at least 2")
+    require_at_least(2, d_model=d_model)
     require_labels_after_two(task, _CLAIM)
     fewest = max(1, -(-task.n_contexts // d_model) - 1)
     tried = sorted({math.ceil(more * fewest) for more in _MORE}) if n_heads is None else [n_heads]

@@ -9,7 +9,7 @@ import numpy as np
 from flint import nmod_mat
 from numpy.typing import NDArray
 
-from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.errors import CapacityError, HypothesisError, InputError, require_at_least
 from constructions.models.exact_network import as_rationals
 
 Float64Array = NDArray[np.float64]
@@ -40,9 +40,7 @@ def query_blocks(n_examples: int, n_heads: int, size: int) -> tuple[range, ...]:
         >>> query_blocks(6, 4, 3)
         (range(0, 3), range(3, 5), range(5, 6), range(6, 6))
     """
-    for name, value in (("n_examples", n_examples), ("n_heads", n_heads), ("size", size)):
-        if value < 1:
-            raise InputError(f"{name} = {value}, expected at least 1")
+    require_at_least(1, n_examples=n_examples, n_heads=n_heads, size=size)
     if n_examples > n_heads * (size - 1) + 1:
         raise CapacityError(
             "The block construction",

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, require_at_least
 from constructions.saturated.query_blocks import query_blocks, require_examples
 from constructions.saturated.saturated_heads import Fit, SaturatedHeads, farthest, grow_heads
 
@@ -68,8 +68,7 @@ def single_direction_heads(
         >>> heads.W_K.shape, int(np.linalg.matrix_rank(mixed_inputs(E, e, heads.W_Q, heads.W_K).reshape(9, -1)))
         ((4, 5, 1), 9)
     """
-    if d_head < 1:
-        raise InputError(f"d_head = {d_head}, expected at least 1")
+    require_at_least(1, d_head=d_head)
     require_examples(contexts, queries)
     rng = np.random.default_rng([seed, 2])
     blocks = query_blocks(len(queries), n_heads, contexts.shape[1])

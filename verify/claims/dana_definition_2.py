@@ -77,10 +77,7 @@ def _in_general_position(tokens: int, width: int, contexts: int, *, encoders: in
         f"(16) holds with c >= {decimal_below(least, 3)}" if least is not None else "not decided",
         Verdict.all_of(verdicts),
         f"exact encoders, balls of {BITS} bits",
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-        ),
+        means=(Means.EXACT, Means.BALLS),
         compared=tuple(compared),
     )
 
@@ -130,10 +127,7 @@ def _uniform_encoder(depth: int) -> Evidence:
         f"g > 0 and at most {decimal_above(last, 3)} nats for the last",
         Verdict.all_of(verdicts),
         f"exact encoders, balls of {BITS} bits",
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-        ),
+        means=(Means.EXACT, Means.BALLS),
     )
 
 

@@ -91,10 +91,7 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
         Verdict.all_of(verdicts),
         f"exact gaps and limits; balls of 128 bits for lambda = {_listed(sharpnesses)}",
         {"tokens": ["1", "2"], "positions": ["7/10", "3/10"], "context": [1, 0]},
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-        ),
+        means=(Means.EXACT, Means.BALLS),
     )
 
 
@@ -150,10 +147,7 @@ def _singular_change() -> Evidence:
         ),
         f"rank over GF(2^62 - 57); rank of formal differences over the integers (U1'); {_RATIONAL}",
         {"contexts": contexts.tolist(), "targets": _plain(targets)},
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(allowed, "<", facts - away),),
     )
@@ -230,10 +224,7 @@ def _attends_to_last(
         + f", gaps >= {min(gaps)}",
         Verdict.all_of(verdicts),
         "exact gaps and limits; balls of 128 bits",
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-        ),
+        means=(Means.EXACT, Means.BALLS),
     )
 
 

@@ -167,10 +167,7 @@ def _for_almost_all_inputs(*, bases: int, width: int) -> Evidence:
             chance < 1.0 and found.stored == found.count > width and is_as_stated(made, width, bases * width)
         ),
         method="Theorem V1: exact integers, exponentials enclosed",
-        means=(
-            Means.EXACT,
-            Means.ENCLOSURES,
-        ),
+        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 

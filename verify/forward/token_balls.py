@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
@@ -120,8 +120,7 @@ def logit_balls(
     norms = Norms(model) if norms is None else norms
     if norms.model is not model:
         raise InputError("norms are those of another model")
-    if chunk is not None and chunk < 1:
-        raise InputError(f"chunk = {chunk}, expected at least 1")
+    require_at_least(1, chunk=chunk)
     contexts, task, count = _checked(model, inputs)
     return _chunks(_Walk(model, rows, norms), contexts, task, count, chunk)
 
