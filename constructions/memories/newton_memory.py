@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from constructions.encoders.scalar_label_code import LabelCode, scalar_label_code
 from constructions.errors import CapacityError, InputError, ResourceError
-from constructions.features.single_value_heads import Run, SingleValueHeads, add_products
+from constructions.features.single_value_heads import Run, SingleValueHeads, add_products, add_tensor_products
 from constructions.memories.levenberg_marquardt import levenberg_marquardt
 from constructions.memories.memory import Progress, silent
 from constructions.models.attention import logits
@@ -34,7 +34,7 @@ _CLAIM = "The Newton memory"
 _TOLERANCE = 0.35  # of the number that names a label: leaves the margin 1/2 - 0.35
 _STRETCH = 10.0  # K: how far the heads are from the coincidence that they start near
 _JITTER = 0.05  # how far the two heads of a pair start from each other
-_SAFE = (1.1, 1.0)  # degrees of freedom per fact of the shape to begin with: for one stage, and for two
+_SAFE = (1.02, 1.0)  # degrees of freedom per fact of the shape to begin with: for one stage, and for two
 _SAFE_WIDTH = 4
 _WIDER = 1.25  # by which factor they are raised where no start succeeds
 _WIDENINGS = 5  # how often
@@ -474,10 +474,11 @@ class _Search:
         return True
 
     def _reported(self, shape: Shape, seed: int) -> Report:
-        facts, entries = len(self.table.labels), self.table.stored(shape)
+        facts, entries, before = len(self.table.labels), self.table.stored(shape), self.left
         name = f"{facts} facts, {entries} entries, start {seed - self.seed + 1} of {self.seeds}"
+        limit = "" if math.isinf(before) else f", at most {before:.0f} steps more"
         return lambda stage, done, right: self.progress(
-            "search", None, f"{name}: {stage}, step {done}, {right:.1%} right"
+            "search", None, f"{name}{limit}: {stage}, step {done}, {right:.1%} right"
         )
 
     def _allowed(self, at_most: int) -> Shape:
@@ -716,27 +717,42 @@ class _Pairs:
 
     def rows(self) -> "_PairRows":
         facts, others = np.nonzero(self.lacking)
-        labels, shape, W_U = self.labels[facts], self.run.shape, self.run.part["W_U"]
-        rows = np.arange(len(facts))
-        derivative = self.run.stream_rows(facts, (W_U[:, others] - W_U[:, labels]).T)
-        columns = derivative[:, shape.places["W_U"]].reshape(len(facts), shape.width, shape.labels)
-        columns[rows, :, others] += self.run.stream[facts]
-        columns[rows, :, labels] -= self.run.stream[facts]
-        derivative[:, shape.places["W_U"]] = columns.reshape(len(facts), -1)
-        return _PairRows(derivative)
+        between = np.zeros((len(facts), self.run.shape.labels))
+        between[np.arange(len(facts)), others] = 1.0
+        between[np.arange(len(facts)), self.labels[facts]] = -1.0
+        return _PairRows(self.run, facts, between)
 
 
 @dataclass(frozen=True, eq=False)
 class _PairRows:
-    """The derivative of the violated leads, `[R, P]`, stored."""
+    """The derivative of the violated leads $s \\cdot z = s \\cdot E W_U$, never stored as a whole."""
 
-    derivative: Float64Array
+    run: Run
+    facts: Int64Array
+    between: Float64Array
+
+    @cached_property
+    def along(self) -> Float64Array:
+        return self.between @ self.run.part["W_U"].T
 
     def gram(self) -> Float64Array:
-        return add_products(np.zeros((len(self.derivative),) * 2, order="F"), self.derivative)
+        result = self.run.gram(self.facts, self.along)
+        for left, right in ((self.run.written, self.along), (self.run.stream, self.between)):
+            result = add_tensor_products(result, left[self.facts][:, None], right[:, None])
+        return result
 
     def normal(self) -> Float64Array:
-        return add_products(np.zeros((self.derivative.shape[1],) * 2, order="F"), self.derivative.T)
+        shape = self.run.shape
+        result = np.zeros((shape.size, shape.size), order="F")
+        for start in range(0, len(self.facts), _ROWS):
+            part = slice(start, start + _ROWS)
+            block = self.run.stream_rows(self.facts[part], self.along[part])
+            columns = self.run.stream[self.facts[part]][:, :, None] * self.between[part][:, None]
+            block[:, shape.places["W_U"]] = columns.reshape(len(block), -1)
+            result = add_products(result, block.T)
+        return result
 
     def pulled_back(self, weights: Float64Array) -> Float64Array:
-        return weights @ self.derivative
+        result = self.run.pulled_back(self.facts, weights[:, None] * self.along)
+        self.run.shape.split(result)["W_U"][:] = self.run.stream[self.facts].T @ (weights[:, None] * self.between)
+        return result

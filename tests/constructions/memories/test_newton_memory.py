@@ -15,6 +15,7 @@ from constructions.memories.newton_memory import (
     NewtonMemory,
     Shape,
     Table,
+    _Pairs,
     best_shape,
     freedom,
     newton_memory,
@@ -230,6 +231,23 @@ def test_a_start_that_does_not_get_there_gives_nothing() -> None:
     assert weights is not None and "first stage" in heard
 
 
+def test_the_rows_of_the_second_stage_are_the_derivative_of_its_violations() -> None:
+    table = Table.of(enumerated_task(5, 2, seed=0))
+    heads = table.heads(Shape(4, 2, 3))
+    weights = 0.7 * np.random.default_rng(0).standard_normal(heads.size)
+    point = _Pairs(heads.run(weights), table.labels)
+    moved = [
+        [point.at_other(_Pairs(heads.run(weights + s * e), table.labels)) for s in (1e-5, -1e-5)]
+        for e in np.eye(heads.size)
+    ]
+    derivative = np.array([(ahead - behind) / 2e-5 for ahead, behind in moved]).T
+    rows, violations = point.rows(), point.violations()
+    assert point.cost == pytest.approx(violations @ violations) and len(violations) > 50
+    assert np.allclose(np.tril(rows.gram()), np.tril(derivative @ derivative.T), atol=1e-6)
+    assert np.allclose(np.tril(rows.normal()), np.tril(derivative.T @ derivative), atol=1e-6)
+    assert np.allclose(rows.pulled_back(violations), violations @ derivative, atol=1e-6)
+
+
 def test_a_search_is_taken_up_where_it_ended() -> None:
     task = enumerated_task(6, 2, seed=2)
     first = newton_memory(task, seeds=1, iterations=40, at_most=200)
@@ -268,7 +286,11 @@ def steps_of(found: NewtonMemory) -> int:
 def test_a_search_whose_steps_are_spent_keeps_the_best_so_far() -> None:
     task = enumerated_task(4, 2, seed=4)
     whole = newton_memory(task, seeds=1)
-    found = newton_memory(task, seeds=1, steps=steps_of(whole) - 10)
+    heard: list[str] = []
+    found = newton_memory(
+        task, seeds=1, steps=steps_of(whole) - 10, progress=lambda stage, share, detail: heard.append(detail)
+    )
+    assert f"start 1 of 1, at most {steps_of(whole) - 10} steps more: first stage, step 0, " in heard[0]
     assert whole.complete and not found.complete
     assert steps_of(found) == steps_of(whole) - 10
     assert found.network.sha256() == whole.network.sha256()
