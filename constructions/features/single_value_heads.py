@@ -47,44 +47,6 @@ def add_products(onto: Float64Array, rows: Float64Array) -> Float64Array:
     return _multiply(1.0, factor, beta=1.0, c=onto, trans=transposed, lower=1, overwrite_c=1)
 
 
-def add_tensor_products(onto: Float64Array, left: Float64Array, right: Float64Array) -> Float64Array:
-    r"""Add the lower triangle of the Gram matrix of $\sum_s l_s \otimes r_s$ in place.
-
-    Its entries are $\sum_{s, s'} (l_s \cdot l'_{s'}) (r_s \cdot r'_{s'})$, of $k^2 m$ multiplications and $k^2$ passes
-    through memory; by the tensors themselves, a few of the m at a time, they cost $d m$ multiplications.
-
-    Args:
-        onto: `[R, R]`, in Fortran's order.
-        left: l, `[R, k, m]`.
-        right: r, `[R, k, d]`.
-
-    Returns:
-        The sum; what stands above the diagonal means nothing.
-
-    Page: docs/claims/newton_memory.md
-
-    Example:
-        >>> left, right = np.array([[[1.0, 2.0]], [[0.0, 1.0]]]), np.array([[[3.0]], [[1.0]]])
-        >>> add_tensor_products(np.zeros((2, 2), order="F"), left, right).tolist()
-        [[45.0, 0.0], [6.0, 1.0]]
-    """
-    rows, terms, size = left.shape
-    width = right.shape[2]
-    if 3 * terms**2 > width:
-        step = max(1, _PANEL // width)
-        for start in range(0, size, step):
-            tensors = np.matmul(left[:, :, start : start + step].swapaxes(1, 2), right)
-            onto = add_products(onto, tensors.reshape(rows, -1))
-        return onto
-    for start in range(0, rows, _BLOCK):
-        block, after = slice(start, start + _BLOCK), slice(start, rows)
-        for s, t in itertools.product(range(terms), repeat=2):
-            products = left[block, s] @ left[after, t].T
-            products *= right[block, s] @ right[after, t].T
-            onto.T[block, after] += products
-    return onto
-
-
 @dataclass(frozen=True)
 class SingleValueHeads:
     r"""The shape of a one-layer attention-only transformer with `d_head` = 1, and the contexts it is run on.
@@ -271,7 +233,7 @@ class Run:
         r"""The lower triangle of $J J^\top$ for the rows of `stream_rows`, `W_O` held fast, `[R, R]`.
 
         Nothing of size R x P is formed: J consists of blocks $\sum_s u_s^\top w_s$, whose Gram matrices are sums of
-        entrywise products of those of u and w, see `add_tensor_products`; and the rows of the tokens are sparse. As
+        entrywise products of those of u and w, see `_add_tensor_products`; and the rows of the tokens are sparse. As
         $\sum_s b_s = 0$, $\beta = \sum_{s < S} b_s (x_s - x_S)$ has one term less.
 
         Args:
@@ -303,7 +265,38 @@ class Run:
         inputs, weight, size = self.inputs[facts], weight[:, None], self.shape.heads * self.shape.query_width
         keyed = (weight * self.deviation[facts])[:, :-1, :, None] * self.query[facts][:, None]
         queried = weight[..., None] * self.kappa[facts][:, None]
-        result = add_tensor_products(result, weight * self.pattern[facts], inputs)
+        result = _add_tensor_products(result, weight * self.pattern[facts], inputs)
         differences = inputs[:, :-1] - inputs[:, -1:]
-        result = add_tensor_products(result, keyed.reshape(*differences.shape[:2], size), differences)
-        return add_tensor_products(result, queried.reshape(rows, 1, size), inputs[:, -1:])
+        result = _add_tensor_products(result, keyed.reshape(*differences.shape[:2], size), differences)
+        return _add_tensor_products(result, queried.reshape(rows, 1, size), inputs[:, -1:])
+
+
+def _add_tensor_products(onto: Float64Array, left: Float64Array, right: Float64Array) -> Float64Array:
+    r"""Add the lower triangle of the Gram matrix of $\sum_s l_s \otimes r_s$ in place.
+
+    Its entries are $\sum_{s, s'} (l_s \cdot l'_{s'}) (r_s \cdot r'_{s'})$, of $k^2 m$ multiplications and $k^2$ passes
+    through memory; by the tensors themselves, a few of the m at a time, they cost $d m$ multiplications.
+
+    Args:
+        onto: `[R, R]`, in Fortran's order.
+        left: l, `[R, k, m]`.
+        right: r, `[R, k, d]`.
+
+    Returns:
+        The sum; what stands above the diagonal means nothing.
+    """
+    rows, terms, size = left.shape
+    width = right.shape[2]
+    if 3 * terms**2 > width:
+        step = max(1, _PANEL // width)
+        for start in range(0, size, step):
+            tensors = np.matmul(left[:, :, start : start + step].swapaxes(1, 2), right)
+            onto = add_products(onto, tensors.reshape(rows, -1))
+        return onto
+    for start in range(0, rows, _BLOCK):
+        block, after = slice(start, start + _BLOCK), slice(start, rows)
+        for s, t in itertools.product(range(terms), repeat=2):
+            products = left[block, s] @ left[after, t].T
+            products *= right[block, s] @ right[after, t].T
+            onto.T[block, after] += products
+    return onto

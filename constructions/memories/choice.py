@@ -33,9 +33,9 @@ SMALLEST = "smallest"
 
 _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
-_MOST = {"newton": 2500, "paired-heads": 1024, "rank-one-heads": 1024, "steps": 4096}
+_MOST = {"newton": 4096, "paired-heads": 1024, "rank-one-heads": 1024, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
-_UNASKED = (300_000_000, 400_000)
+_UNASKED = (300_000_000, 600_000)
 """Work of a search that is not asked for, and for each fact if that is more; in steps times T (T + 150): a step takes
 less than 0.1 microseconds times that."""
 _ASKED = (3_000_000_000, 1_600_000)

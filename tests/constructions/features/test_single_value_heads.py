@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.features.single_value_heads import Run, SingleValueHeads, add_tensor_products
+from constructions.features.single_value_heads import Run, SingleValueHeads, _add_tensor_products
 from constructions.models.attention import logits
 
 SHAPES = st.tuples(
@@ -86,7 +86,7 @@ def test_products_of_tensors_are_those_of_their_entries(terms: int, width: int, 
     onto = np.asfortranarray(rng.standard_normal((150, 150)))
     tensors = np.einsum("rkm,rkd->rmd", left, right).reshape(150, -1)
     wanted = onto + tensors @ tensors.T
-    assert np.allclose(np.tril(add_tensor_products(onto, left, right)), np.tril(wanted), rtol=1e-12, atol=1e-10)
+    assert np.allclose(np.tril(_add_tensor_products(onto, left, right)), np.tril(wanted), rtol=1e-12, atol=1e-10)
 
 
 def test_large_scores_do_not_overflow() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, InputError, ResourceError
 from constructions.features.single_value_heads import SingleValueHeads
+from constructions.memories import newton_memory as module
 from constructions.memories.newton_memory import (
     LEAST_MARGIN,
     NewtonMemory,
@@ -297,6 +298,28 @@ def test_a_search_whose_steps_are_spent_keeps_the_best_so_far() -> None:
     require_held(found, task)
     with pytest.raises(CapacityError, match="needs more steps for 16 facts, but none of 1 starts reached them"):
         newton_memory(task, steps=3)
+
+
+def test_beyond_the_second_stage_an_ampler_shape_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, starts = enumerated_task(10, 2, seed=1), []
+
+    def note(stage: str, share: float | None, detail: str) -> None:
+        if "first stage, step 0," in detail:
+            starts.append(int(detail.split()[2]))
+
+    for most, kinds in ((100, 1), (99, 2)):
+        monkeypatch.setattr(module, "_MOST_FREE", most)
+        starts.clear()
+        with pytest.raises(CapacityError, match="none of 2 starts"):
+            newton_memory(task, seeds=2, iterations=1, progress=note)
+        first = starts[: 2 * kinds]
+        assert len(set(first)) == kinds and first == sorted(set(first)) * 2 and starts[2 * kinds] > first[0]
+    assert safe_shape(Table.of(task), 1.0).width >= 6
+    smaller, ampler = first[:2]
+    starts.clear()
+    with pytest.raises(CapacityError, match=f"at_most = {ampler - 1}, and none of 2 starts"):
+        newton_memory(task, seeds=2, iterations=1, at_most=ampler - 1, progress=note)
+    assert starts[:2] == [smaller, smaller]
 
 
 def test_an_interrupt_before_the_first_model_is_one() -> None:
