@@ -86,7 +86,8 @@ def main() -> None:
     options = parser.parse_args()
     columns = (
         "table", "facts", "d, d_qk, heads", "entries", "facts per entry", "used entries", "facts per used entry",
-        "starts that succeed, shape by shape", "steps", "processor seconds to 0.6", "processor seconds", "margin", "PROVED",
+        "starts that succeed, shape by shape", "steps", "processor seconds to 0.6", "processor seconds", "margin",
+        "PROVED",
     )  # fmt: skip
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
     for name in options.tables:
