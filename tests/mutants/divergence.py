@@ -41,7 +41,11 @@ MUTANTS = [
     ),
     forward("return total(whole, 1) / float(length)", "return total(whole, 1)", "the sum for the mean"),
     forward("whole = Enclosure(np.stack([x.midpoint", "whole = Enclosure(np.stack([0.5 * x.midpoint", "half the mean"),
-    forward("contexts[:, -1]], axis=1), axis=0", "contexts[:, 0]], axis=1), axis=0", "groups by the first token"),
+    forward(
+        "np.unique(contexts[:, -1], return_inverse=True)\n    patterns",
+        "np.unique(contexts[:, 0], return_inverse=True)\n    patterns",
+        "groups by the first token",
+    ),
     forward("_with_heads(network, ~idle[", "_with_heads(network, idle[", "idle heads and busy ones exchanged"),
     # Another network than the convention says.
     forward(
