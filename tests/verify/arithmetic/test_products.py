@@ -210,6 +210,9 @@ def test_a_device_that_adds_in_another_order_is_taken_and_asked() -> None:
     with multiplying(fake):
         assert multiplier() is fake
         assert multiply(a, b)[0, 0] == 1.0
+        fake.whole = None  # batches are not its business
+        assert multiply(a[None], b).shape == multiply(a, b[None]).shape == (1, 1, 1)
+        fake.whole = backwards
         found = matmul(a, b)
     assert found.lower() <= 1.0 <= found.upper()
     assert multiplier() is None
