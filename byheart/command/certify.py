@@ -11,6 +11,7 @@ from byheart.terminal.next_steps import next_steps
 from byheart.terminal.options import add_device_option, add_json_option, add_out_options, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
+from constructions.counted import counted
 
 HELP = "prove which facts a model of somebody else's holds"
 
@@ -110,9 +111,9 @@ def _certify_tables(summary: dict[str, Any]) -> Rows:
     rows = [
         ("asked", summary["asked"]),
         ("verdict", summary["verdict"]),
-        ("held, proved", f"{summary['held']} of {summary['facts']} facts"),
-        ("not held, proved", _places(summary["wrong"], summary["wrong_contexts"])),
-        ("undecided", _places(summary["undecided"], summary["undecided_contexts"])),
+        ("held, proved", f"{summary['held']} of {counted(summary['facts'], 'fact')}"),
+        ("not held, proved", _named(summary["wrong"], summary["wrong_facts"], summary["wrong_contexts"])),
+        ("undecided", _named(summary["undecided"], summary["undecided_facts"], summary["undecided_contexts"])),
     ]
     for name, what in (("margin_lower", "least margin of those held"), ("guess_kl_lower", "best guess, mean KL")):
         if summary[name] is not None:
@@ -127,10 +128,10 @@ def _domain_tables(summary: dict[str, Any]) -> Rows:
     rows = [
         ("asked", summary["asked"]),
         ("verdict", summary["verdict"]),
-        ("right, proved", f"{summary['right']} of {summary['inputs']} inputs"),
-        ("wrong, proved", _inputs(summary["wrong"], summary["wrong_inputs"])),
-        ("undecided", _inputs(summary["undecided"], summary["open_inputs"])),
-        ("decided by", f"{summary['method']}; {summary['climbed']} inputs in the ladder of arithmetics"),
+        ("right, proved", f"{summary['right']} of {counted(summary['inputs'], 'input')}"),
+        ("wrong, proved", _named(summary["wrong"], summary["wrong_inputs"])),
+        ("undecided", _named(summary["undecided"], summary["open_inputs"])),
+        ("decided by", f"{summary['method']}; {counted(summary['climbed'], 'input')} in the ladder of arithmetics"),
     ]
     return _with_files(summary, rows)
 
@@ -142,13 +143,7 @@ def _with_files(summary: dict[str, Any], rows: list[tuple[str, str]]) -> Rows:
     return tables
 
 
-def _inputs(count: int, named: list[list[int]]) -> str:
-    """How many inputs, and some of them."""
-    shown = "; ".join(" ".join(map(str, each)) for each in named[:10])
-    return str(count) + (f": {shown}{'; ...' if count > 10 else ''}" if named else "")
-
-
-def _places(count: int, places: list[int]) -> str:
-    """How many contexts, and the first of them."""
-    shown = ", ".join(map(str, places[:10]))
-    return str(count) + (f": contexts {shown}{', ...' if count > 10 else ''}" if places else "")
+def _named(count: int, rows: list[list[int]] | list[list[str]], places: list[int] | None = None) -> str:
+    """How many, and the first ten of them by their tokens; vectors by their places."""
+    shown = [" ".join(map(str, row)) for row in rows[:10]] or [f"context {place}" for place in (places or [])[:10]]
+    return f"{count}{': ' if shown else ''}{'; '.join(shown)}{'; ...' if count > 10 and shown else ''}"

@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.argument_types import count, path, share
+from constructions.counted import counted
 
 if TYPE_CHECKING:
     from byheart.facts import Given
@@ -128,5 +129,9 @@ def read_the_facts(options: argparse.Namespace, target: "Target | None", progres
         mass=options.mass,
     )
     task = given.task
-    progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
+    progress(
+        "task",
+        1.0,
+        f"{counted(task.n_all, 'context')} of {counted(task.context_length, 'token')}, {task.n_contexts} to memorize",
+    )
     return given

@@ -26,6 +26,13 @@ def _of(file: str, original: str, mutated: str, why: str) -> Mutant:
 
 
 MUTANTS = [
+    Mutant(
+        "verify/certificates/memorization.py",
+        "np.fmax(2.0 * lower - upper, 0.5 * lower)",
+        "lower",
+        "tests/contract/test_devices.py",
+        "a margin is stored that another order of summation does not prove",
+    ),
     products("    _probe(multiplier)\n", "", "a device is not probed"),
     products("    blas.probe(multiplier, name=name, large=_LARGE)\n", "", "whole sums of a device are not probed"),
     products(

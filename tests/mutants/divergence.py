@@ -41,7 +41,11 @@ MUTANTS = [
     ),
     forward("return total(whole, 1) / float(length)", "return total(whole, 1)", "the sum for the mean"),
     forward("whole = Enclosure(np.stack([x.midpoint", "whole = Enclosure(np.stack([0.5 * x.midpoint", "half the mean"),
-    forward("contexts[:, -1]], axis=1), axis=0", "contexts[:, 0]], axis=1), axis=0", "groups by the first token"),
+    forward(
+        "np.unique(contexts[:, -1], return_inverse=True)\n    patterns",
+        "np.unique(contexts[:, 0], return_inverse=True)\n    patterns",
+        "groups by the first token",
+    ),
     forward("_with_heads(network, ~idle[", "_with_heads(network, idle[", "idle heads and busy ones exchanged"),
     # Another network than the convention says.
     forward(
@@ -72,9 +76,7 @@ MUTANTS = [
     ),
     forward("(key[:, -1:] - (n_keys - n_queries))", "(key[:, -1:] * 0)", "the query is that of the first token of all"),
     forward("for s in range(key.shape[1]):", "for s in range(key.shape[1] - 1):", "the last position is not read"),
-    forward(
-        "_projected(lookup.keys, network.W_V[heads])", "_projected(lookup.keys, np.flip(network.W_V[heads], 1))", "W_V"
-    ),
+    forward("W_V = network.W_V[heads]", "W_V = np.flip(network.W_V[heads], 1)", "W_V"),
     forward(
         "output = network.W_O.reshape(columns, network.d_model)",
         "output = network.W_O.transpose(1, 0, 2).reshape(columns, network.d_model)",

@@ -1,6 +1,6 @@
 r"""Products of matrices of floats, where they are computed, and what outweighs their rounding errors.
 
-Page: docs/rigour/arithmetic.md, Lemma 7.
+Page: docs/rigour/arithmetic.md, Lemma A7.
 """
 
 import functools
@@ -39,7 +39,7 @@ class Multiplier(Protocol):
     def side(self) -> int: ...
 
     def __call__(self, a: Floats, b: Floats, terms: int | None = None, /) -> Floats:
-        """`a @ b`, each entry an inner product as Lemma 7 (a) has it; blocks of `terms` terms one after the other."""
+        """`a @ b`, each entry an inner product as Lemma A7 (a) has it; blocks of `terms` terms one after the other."""
         ...
 
 
@@ -50,7 +50,7 @@ _CHOSEN: ContextVar[Multiplier | None] = ContextVar("multiplier", default=None)
 def multiplying(multiplier: Multiplier) -> Iterator[None]:
     r"""Let something else than NumPy compute the large products of matrices within the block, in this thread.
 
-    Why it is rigorous: the radii of all products allow any order of summation, and fused multiply-add (Lemma 7). What
+    Why it is rigorous: the radii of all products allow any order of summation, and fused multiply-add (Lemma A7). What
     multiplies otherwise is refused here where the probes of the BLAS show it; they prove nothing.
 
     Raises:
@@ -88,7 +88,7 @@ def multiply(a: Floats, b: Floats, terms: int | None = None) -> Floats:
             roundings; by default they are not cut.
 
     Returns:
-        Floats [..., m, p], within Lemma 7 (a) of the product of any finite entries.
+        Floats [..., m, p], within Lemma A7 (a) of the product of any finite entries.
 
     Page: docs/rigour/arithmetic.md
 
@@ -114,7 +114,7 @@ def multiply(a: Floats, b: Floats, terms: int | None = None) -> Floats:
 def upper_product(a: ArrayLike, b: ArrayLike) -> Floats:
     r"""Floats above the entries of $|A||B|$, the matrix product of absolute values, plain or batched.
 
-    Why it is rigorous: the product of the probed BLAS, raised above its rounding errors and underflows (Lemma 7).
+    Why it is rigorous: the product of the probed BLAS, raised above its rounding errors and underflows (Lemma A7).
 
     Args:
         a: [..., m, n]
@@ -146,14 +146,14 @@ def inner_dimension(a: tuple[int, ...], b: tuple[int, ...]) -> int:
 
 
 def raised_product(r: Floats, n: int) -> Floats:
-    """Lemma 7: above any sum of two products with inner dimension n that was computed as r."""
+    """Lemma A7: above any sum of two products with inner dimension n that was computed as r."""
     r *= outweighing(n)
     r += n * 2.0**-1018
     return r
 
 
 def product_of_norms(a: Floats, b: Floats) -> Floats:
-    """Lemma 7: |a| |b| <= (norms of the rows of a) (norms of the columns of b), up to rounding."""
+    """Lemma A7: |a| |b| <= (norms of the rows of a) (norms of the columns of b), up to rounding."""
     rows = np.sqrt(np.einsum("...mn,...mn->...m", a, a) + a.shape[-1] * TINY)
     columns = np.sqrt(np.einsum("...np,...np->...p", b, b) + b.shape[-2] * TINY)
     return rows[..., :, None] * columns[..., None, :]

@@ -13,6 +13,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.counted import counted
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
@@ -77,7 +78,7 @@ class Answers:
         """How many contexts each arithmetic had the last word on."""
         found = Counter(str(name) for name in self.rung)
         return ", ".join(
-            f"{found[name]} of {len(self.rung)} contexts in {name}" for name in get_args(Rung) if found[name]
+            f"{found[name]} of {counted(len(self.rung), 'context')} in {name}" for name in get_args(Rung) if found[name]
         )
 
     def mean_loss(self) -> tuple[float, float]:

@@ -28,9 +28,9 @@ from verify.saturated.sinusoidal_positions import room_for_tokens
 _WEIGHTS, _ENCODERS = Quantifier.ALL_WEIGHTS, Quantifier.ALL_ENCODERS
 
 RANK = Theorem(
-    "Theorem B of the ranks (U1, U1', U2)",
+    "Theorem C of the ranks (U1, U1', U2)",
     "docs/claims/capacity.md",
-    "Theorem B",
+    "Theorem C",
     rank_upper_bound_for_all_weights,
     _WEIGHTS,
     "an upper bound",
@@ -38,19 +38,19 @@ RANK = Theorem(
 """The rank of the features on given contexts."""
 
 ONE_HEAD_LABELS = Theorem(
-    "the relation of one head", "docs/claims/corollary_1.md", "Theorem 1", forbids_one_head, _WEIGHTS, "a verdict"
+    "the relation of one head", "docs/claims/corollary_1.md", "Theorem K1", forbids_one_head, _WEIGHTS, "a verdict"
 )
 """Labels that one head does not memorize."""
 
 HEADS_FOR_EVERY_LABELLING = Theorem(
-    "Warren's count", "docs/claims/corollary_1.md", "Theorem 2", heads_for_every_labelling, _WEIGHTS, "a lower bound"
+    "Warren's count", "docs/claims/corollary_1.md", "Theorem K2", heads_for_every_labelling, _WEIGHTS, "a lower bound"
 )
 """How many heads memorize every labelling."""
 
 ONE_HEAD_DIVERGENCE = Theorem(
-    "Theorem A of one head",
+    "Theorem O1 of one head",
     "docs/claims/theorem_1.md",
-    "Theorem A",
+    "Theorem O1",
     one_head_divergence_floor,
     _WEIGHTS,
     "a lower bound",
@@ -58,9 +58,9 @@ ONE_HEAD_DIVERGENCE = Theorem(
 """The divergence of one head of any width from given laws."""
 
 COLLINEAR_DIVERGENCE = Theorem(
-    "Theorem B of one head",
+    "Theorem O2 of one head",
     "docs/claims/theorem_1.md",
-    "Theorem B",
+    "Theorem O2",
     collinear_divergence_floor,
     _WEIGHTS,
     "a lower bound",
@@ -68,7 +68,7 @@ COLLINEAR_DIVERGENCE = Theorem(
 """The divergence of one head of width 1 from three laws."""
 
 ENCODER_DIVERGENCE = Theorem(
-    "Theorem B of encoders", "docs/claims/sequence_encoder.md", "Derivation", encoder_floor, _ENCODERS, "a lower bound"
+    "Theorem L of encoders", "docs/claims/sequence_encoder.md", "Derivation", encoder_floor, _ENCODERS, "a lower bound"
 )
 """The mean divergence of encoders of a rank from given laws."""
 
@@ -118,7 +118,7 @@ TRADE_OFF = Theorem(
 """The least sum of divergence and price of the range, of encoders of rank 1."""
 
 LABELS_OF_A_MATRIX = Theorem(
-    "Theorem 3 of outer products",
+    "Theorem V3 of outer products",
     "docs/claims/outer_product_memory.md",
     "Derivation",
     some_labels_are_not_stored,
@@ -153,9 +153,9 @@ OUTPUT_RANK = Theorem(
 """The rank of the outputs of a layer."""
 
 BLOCKS = Theorem(
-    "Theorem A of saturated heads",
+    "Theorem Z1 of saturated heads",
     "docs/claims/saturated_heads.md",
-    "Theorem A",
+    "Theorem Z1",
     certify_blocks,
     Quantifier.THESE,
     "a verdict",
@@ -183,7 +183,7 @@ REPAIRED_THEOREM_2 = Theorem(
 """The constant C of given rows: below 1/2 the bounds hold for all laws and tokens."""
 
 LEAST_SQUARES = Theorem(
-    "Theorem 1 of least squares",
+    "Theorem P2 of least squares",
     "docs/claims/least_squares.md",
     "Derivation",
     least_squares_bound,

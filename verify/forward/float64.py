@@ -94,7 +94,7 @@ def enclose_attention(network: Model, contexts: Int64Array, head: int, *, precis
 
     $$ a_s = \frac{e^{\sigma_s}}{\sum_r e^{\sigma_r}}, \qquad \sigma_s = \langle x_S W_Q,\, x_s W_K \rangle. $$
 
-    Rigorous by Lemmas F2 to F5 (in balls, F8 and F9). In float64 the radius of a saturated head shrinks with the mass
+    Rigorous by Lemmas F2 to F5 (in balls, F9 and F10). In float64 the radius of a saturated head shrinks with the mass
     that is left elsewhere; in balls it is at best of the order of $2^{-\mathrm{precision}}$.
 
     Args:
@@ -135,7 +135,7 @@ def enclose_features(network: Model, contexts: Int64Array, *, precision: int | N
 
     $$ Y_t = \mathrm{concat}_h \sum_s a^h_s\, x_s W_V^h. $$
 
-    Rigorous by Lemmas F2 to F6 (in balls, F8 and F9). In float64 one radius holds for all coordinates of a head; it is
+    Rigorous by Lemmas F2 to F6 (in balls, F9 and F10). In float64 one radius holds for all coordinates of a head; it is
     given as one radius per row where the heads are alike, which saves half the memory, and in full where they are not.
 
     Args:
@@ -172,7 +172,7 @@ def enclose_logits(
 
     $$ \mathrm{logits}_t = (x_S + Y_t W_O)\, W_U. $$
 
-    Rigorous by Lemmas F2 to F7 (in balls, F8 and F9). For many contexts over a large vocabulary use `logit_chunks`,
+    Rigorous by Lemmas F2 to F7 (in balls, F9 and F10). For many contexts over a large vocabulary use `logit_chunks`,
     which never holds them all.
 
     Args:
@@ -451,7 +451,8 @@ def _features(network: Model, contexts: Int64Array) -> Enclosure:
         for start in range(0, n_heads, width):
             heads = slice(start, min(start + width, n_heads))
             scores = _scores(network, lookup, heads)
-            values = _projected(lookup.keys, network.W_V[heads])
+            W_V = network.W_V[heads]
+            values = _projected(lookup.keys, W_V[:1] if (W_V == W_V[:1]).all() else W_V)
             size, error = np.abs(values.midpoint).max(axis=-1, initial=_FLOOR), values.radius.max(axis=-1, initial=0.0)
             for rows in row_blocks(len(contexts), scores.shape[1] * max(contexts.shape[1], n)):
                 pattern = enclose_softmax(scores[lookup.pair[rows]], axis=1)
@@ -468,19 +469,24 @@ def _mixed(
 
     Args:
         pattern: The attention a, `[rows, S, heads]`.
-        values: Midpoints of the vectors v, `[keys, heads, n]`.
+        values: Midpoints of the vectors v, `[keys, heads, n]`; or `[keys, 1, n]` if all heads have the same.
         size: The largest entry of each of them, `[keys, heads]`.
         error: The largest radius of each of them, `[keys, heads]`.
         key: Which of the vectors each row has at each position, `[rows, S]`.
     """
     rounding = gamma(key.shape[1])
-    midpoint = np.zeros((len(key), *values.shape[1:]))
-    radius = np.zeros(midpoint.shape[:2])
+    shared = values.shape[1] == 1
+    radius = np.zeros((len(key), pattern.shape[2]))
+    if shared:
+        midpoint = np.matmul(pattern.midpoint.transpose(0, 2, 1), values[key, 0])
+    else:
+        midpoint = np.zeros((len(key), *values.shape[1:]))
     for s in range(key.shape[1]):
         share, share_error, read = pattern.midpoint[:, s], pattern.radius[:, s], key[:, s]
-        term = values[read]
-        term *= share[:, :, None]
-        midpoint += term
+        if not shared:
+            term = values[read]
+            term *= share[:, :, None]
+            midpoint += term
         radius += (share_error + rounding * share) * size[read] + (share + share_error) * error[read]
     return midpoint, radius * (1.0 + 2.0 * gamma(key.shape[1] + 16))
 
@@ -514,7 +520,7 @@ def _logit_chunks(
 
 
 def _idle_heads(network: Model, contexts: Int64Array) -> NDArray[np.bool_] | None:
-    """Which heads have the query 0 after each token, `[N, H]`; none unless most have, context by context (Lemma F10).
+    """Which heads have the query 0 after each token, `[N, H]`; none unless most have, context by context (Lemma F8).
 
     Rigorous because a product in which one factor of each term is 0 is exactly 0, and F2 tells which entries of x are.
     """
@@ -536,7 +542,7 @@ def _values(network: Model) -> Enclosure:
 
 
 def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.bool_], written: Enclosure) -> Enclosure:
-    """x_S + Y W_O, `[T, d_model]`, the contexts with the same idle heads together (Lemma F10).
+    """x_S + Y W_O, `[T, d_model]`, the contexts with the same idle heads together (Lemma F8).
 
     Args:
         network: The weights.
@@ -545,9 +551,11 @@ def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.boo
         written: The sum of W_V W_O over all heads, `[d_model, d_model]`.
     """
     midpoint, radius = np.empty((2, len(contexts), network.d_model))
-    patterns, group = np.unique(np.packbits(idle[contexts[:, -1]], axis=1), axis=0, return_inverse=True)
+    tokens, token_of = np.unique(contexts[:, -1], return_inverse=True)
+    patterns, group = np.unique(np.packbits(idle[tokens], axis=1), axis=0, return_inverse=True)
+    group = group.reshape(-1)[token_of]
     for number in range(len(patterns)):
-        rows = np.flatnonzero(group.reshape(-1) == number)
+        rows = np.flatnonzero(group == number)
         busy = _with_heads(network, ~idle[contexts[rows[0], -1]])
         columns = busy.n_heads * busy.d_head
         output = busy.W_O.reshape(columns, busy.d_model)

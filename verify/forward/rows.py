@@ -25,7 +25,7 @@ Values = Any
 """Rows of numbers in some arithmetic; they are indexed and reshaped as arrays are."""
 
 LOWEST_SCORE = -600.0  # below the largest score; what lies lower has a numerator of 0, and the bound knows of it
-_BLOCK_TERMS = 256  # products summed by one call of the BLAS (Lemma D1)
+_BLOCK_TERMS = 256  # products summed by one call of the BLAS (Lemma T1)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Rows(Protocol):
         ...
 
     def inner(self, terms: int) -> float:
-        """The factor f for which a computed product x W is within f |x| |W| of the exact one; see Lemma D1."""
+        """The factor f for which a computed product x W is within f |x| |W| of the exact one; see Lemma T1."""
         ...
 
     @property
@@ -131,7 +131,7 @@ class InFloat64:
         array([[3.]])
     """
 
-    exponential: float = 5.0  # Lemma 8 of the arithmetic, and the rounding of its radius
+    exponential: float = 5.0  # Lemma A8, and the rounding of its radius
     elsewhere: Elsewhere | None = None
 
     def __init__(self, unit: float = UNIT) -> None:

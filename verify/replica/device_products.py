@@ -92,7 +92,7 @@ def products_on(name: str, *, memory: int | None = None, least: int = _LEAST, si
     r"""Let a device compute the large products of float64 matrices within the block, in this thread.
 
     Why it is rigorous: the radii of products allow any order of summation, fused multiply-add and results flushed to
-    zero below the normal numbers (Lemma 7). Precision that is emulated is refused by its name where the environment
+    zero below the normal numbers (Lemma A7). Precision that is emulated is refused by its name where the environment
     asks for it, and else, like all other arithmetic that is not float64, by the probes; they prove nothing, and what is
     trusted is said in docs/rigour/trust.md.
 
