@@ -427,8 +427,7 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
     with on_threads(threads):
         result = run(model, task, device=device, dtype=dtype, tolerance=certificate.criterion.tolerance)
     summary: dict[str, Any] = {"dtype": result.dtype, **result.summary()}
-    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
-    summary["all_held"] = result.held == size
+    summary["all_held"] = result.held == task.n_contexts
     return {"headline": _run_headline(summary, task), **summary}
 
 
@@ -436,7 +435,7 @@ def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask) -> str:
     """What the run showed, in one line, whose first words say what the exit code says."""
     held = "HELD" if summary["all_held"] else "NOT HELD"
     word = {True: held, False: "OUTSIDE THE PROVED BOUNDS", None: "NOT JUDGED"}[summary["within_bound"]]
-    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    size = task.n_contexts
     parts = [f"{summary['dtype']} on {summary['device']}, measured"]
     if summary["accuracy"] is not None:
         parts.append(f"{round(summary['accuracy'] * size)} of {counted(size, 'context')} right")
@@ -498,7 +497,7 @@ def _certified(
 ) -> Memory:
     """Certify the model and run it; the figures of all of it."""
     classic = isinstance(task, VectorTask) or is_dana_network(model)  # what has features
-    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    size = task.n_contexts
     with clock.stage("certificate"):
         proved = certify_memorization(
             model,
