@@ -17,14 +17,11 @@ HELP = "test the assumptions of memorization on your own data"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     parser.add_argument("data", type=path, metavar="DATA.npz", help="arrays contexts [T,n,d] or [n,d], queries [T,d]")
-    parser.add_argument(
-        "--heads", type=count, default=None, metavar="H", help="heads of the block condition (default: the fewest)"
-    )
-    parser.add_argument("--head-dim", type=count, default=None, metavar="DH", help="d_head (default: d)")
+    parser.add_argument("--heads", type=count, metavar="H", help="heads of the block condition (default: the fewest)")
+    parser.add_argument("--head-dim", type=count, metavar="DH", help="d_head (default: d)")
     parser.add_argument(
         "--samples",
         type=count,
-        default=None,
         metavar="N",
         help="random subsets where nothing is proved (default: 5000)",
     )

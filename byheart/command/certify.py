@@ -8,7 +8,7 @@ from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED
 from byheart.terminal.fact_options import add_table_options, table_options
 from byheart.terminal.next_steps import next_steps
-from byheart.terminal.options import add_json_option, add_out_options, add_worker_options, workers
+from byheart.terminal.options import add_device_option, add_json_option, add_out_options, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
 from constructions.counted import counted
@@ -22,47 +22,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model", type=path, help="a folder or file: TransformerLens, Hugging Face's GPT-2, safetensors, or of ours"
     )
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument(
-        "--task", type=path, default=None, metavar="FILE", help="the facts: arrays in an .npz, or a table"
-    )
+    asked.add_argument("--task", type=path, metavar="FILE", help="the facts: arrays in an .npz, or a table")
     asked.add_argument(
         "--rule",
-        default=None,
         metavar="RULE",
         help="instead of facts, on all inputs: max, min, first, last or sum (modulo --modulus) of their tokens",
     )
     add_table_options(parser)
-    parser.add_argument(
-        "--length", type=count, default=None, metavar="S", help="tokens that the rule reads (default: n_ctx)"
-    )
-    parser.add_argument(
-        "--tokens", type=count, default=None, metavar="N", help="it reads tokens below N (default: all of the model)"
-    )
-    parser.add_argument("--modulus", type=count, default=None, metavar="M", help="of a sum (default: --tokens)")
+    parser.add_argument("--length", type=count, metavar="S", help="tokens that the rule reads (default: n_ctx)")
+    parser.add_argument("--tokens", type=count, metavar="N", help="it reads tokens below N (default: all of the model)")
+    parser.add_argument("--modulus", type=count, metavar="M", help="of a sum (default: --tokens)")
     for name, where in (("before", "before"), ("after", "behind")):
         what = f"tokens {where} them in all inputs"
-        parser.add_argument(f"--{name}", type=count, nargs="+", default=None, metavar="TOKEN", help=what)
+        parser.add_argument(f"--{name}", type=count, nargs="+", metavar="TOKEN", help=what)
     parser.add_argument(
         "--climbs",
         type=count,
-        default=None,
         metavar="K",
         help="how many inputs may be judged one by one (default: 2^20)",
     )
-    parser.add_argument(
-        "--config", type=path, default=None, metavar="FILE", help="what the tensors compute (default: config.json)"
-    )
-    parser.add_argument("--at-least", type=count, default=None, metavar="K", help="ask whether at least K are held")
-    parser.add_argument(
-        "--tolerance", type=bound, default=None, metavar="NATS", help="what the divergence of a held law may be"
-    )
+    parser.add_argument("--config", type=path, metavar="FILE", help="what the tensors compute (default: config.json)")
+    parser.add_argument("--at-least", type=count, metavar="K", help="ask whether at least K are held")
+    parser.add_argument("--tolerance", type=bound, metavar="NATS", help="what the divergence of a held law may be")
     add_out_options(parser, "nowhere")
     add_worker_options(parser)
+    add_device_option(parser)
     add_json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
+    from byheart.device import on_device
     from byheart.hosts.certify import PIECES_SUFFIX, certify, certify_rule
     from constructions.errors import InputError
     from constructions.tasks.criterion import TOLERANCE, Criterion
@@ -82,7 +72,9 @@ def run(options: argparse.Namespace) -> int:
     given = {name: value for name, value in kinds[here].items() if value is not None and name != "scheduler"}
     if (makes := workers(options)) is not None:
         given["workers"] = makes
-    with progress_lines(not options.json) as progress:
+        if options.device != "cpu":
+            raise InputError(f"--device {options.device} is given, but workers compute on their own CPUs")
+    with on_device(options.device), progress_lines(not options.json) as progress:
         figures = (certify if options.rule is None else certify_rule)(
             options.model,
             options.task if options.rule is None else options.rule,

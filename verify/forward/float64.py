@@ -23,6 +23,7 @@ from constructions.models.shapes import dana_network, dana_tensors, require_dana
 from verify.arithmetic import blas
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.enclosure import Enclosure, matmul
+from verify.arithmetic.products import multiplier, multiply
 from verify.arithmetic.rounding import gamma
 from verify.arithmetic.sums import total
 from verify.forward.in_balls import (
@@ -48,6 +49,8 @@ _CACHED_ENTRIES = 2**17  # entries of an array that is worked on while it stays 
 _TABLE_BYTES = 2**26  # queries, keys, values and scores of the heads that are worked on together
 _FEATURE_BYTES = 2**27  # features of the contexts that are worked on together
 _LOGIT_BYTES = 2**23  # logits of the contexts that are worked on together
+_SENT_BYTES = 2**29  # the same where their products are computed elsewhere, and have to be worth the way there
+_SATURATION = 40.0  # nats by which a saturated head prefers one position
 _FEWEST_ROWS = 32  # with fewer, reading the matrix takes longer than multiplying by it
 
 
@@ -216,7 +219,8 @@ def logit_chunks(
     Args:
         network: The weights.
         contexts: Tokens, `[T, S]` with `S <= n_ctx`.
-        rows: Largest number of contexts in one chunk; by default as many as fit in 8 MiB, at least 32.
+        rows: Largest number of contexts in one chunk; by default as many as fit in 8 MiB, at least 32; in
+            512 MiB where a device multiplies.
         features: What `enclose_features` returned for the same network and contexts, if it is known already.
 
     Returns:
@@ -241,7 +245,8 @@ def logit_chunks(
     columns = network.n_heads * network.d_head
     if features is not None and features.shape != (len(contexts), columns):
         raise InputError(f"features has shape {features.shape}, expected {(len(contexts), columns)}")
-    return _logit_chunks(network, contexts, rows or _rows_within(_LOGIT_BYTES, 2 * network.d_vocab_out), features)
+    size = _LOGIT_BYTES if multiplier() is None else _SENT_BYTES
+    return _logit_chunks(network, contexts, rows or _rows_within(size, 2 * network.d_vocab_out), features)
 
 
 def enclose_softmax(logits: Enclosure, *, axis: int = -1) -> Enclosure:
@@ -329,6 +334,13 @@ class _Vectors:
         kind = csr_array if terms * _FEW <= x.shape[1] else np.asarray
         return cls(kind(x.midpoint), kind(np.abs(x.midpoint)), x.radius, terms)
 
+    def products(self, matrix: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Of the midpoints by a matrix, and of their sizes by those of the matrix, `[vectors, columns]`."""
+        sizes = np.abs(matrix)
+        if isinstance(self.midpoint, np.ndarray) and isinstance(self.size, np.ndarray):
+            return multiply(self.midpoint, matrix), multiply(self.size, sizes)
+        return self.midpoint @ matrix, self.size @ sizes
+
 
 @dataclass(frozen=True)
 class _Lookup:
@@ -397,16 +409,19 @@ def _projected(x: _Vectors, weights: Float64Array) -> Enclosure:
     """The vectors x W_h of all heads h, `[vectors, heads, n]` (Lemma F3)."""
     heads, d_model, n = weights.shape
     columns = np.ascontiguousarray(weights.transpose(1, 0, 2)).reshape(d_model, heads * n)
-    midpoint = x.midpoint @ columns
-    sizes = np.abs(columns)
-    radius = x.size @ sizes
+    midpoint, radius = x.products(columns)
     radius *= gamma(x.terms)
     if x.radius.any():
-        radius += x.radius @ sizes
+        radius += multiply(x.radius, np.abs(columns))
     radius *= 1.0 + 2.0 * gamma(d_model + 16)
     radius += _FLOOR
     shape = (len(x.radius), heads, n)
     return Enclosure(midpoint.reshape(shape), radius.reshape(shape))
+
+
+def _distinct(weights: Float64Array) -> Float64Array:
+    """The maps of all heads, or the one map that all of them have, `[1, d_model, n]`."""
+    return weights[:1] if (weights == weights[:1]).all() else weights
 
 
 def _scores(network: Model, lookup: _Lookup, heads: slice) -> Enclosure:
@@ -442,8 +457,7 @@ def _features(network: Model, contexts: Int64Array) -> Enclosure:
         for start in range(0, n_heads, width):
             heads = slice(start, min(start + width, n_heads))
             scores = _scores(network, lookup, heads)
-            W_V = network.W_V[heads]
-            values = _projected(lookup.keys, W_V[:1] if (W_V == W_V[:1]).all() else W_V)
+            values = _projected(lookup.keys, _distinct(network.W_V[heads]))
             size, error = np.abs(values.midpoint).max(axis=-1, initial=_FLOOR), values.radius.max(axis=-1, initial=0.0)
             for rows in row_blocks(len(contexts), scores.shape[1] * max(contexts.shape[1], n)):
                 pattern = enclose_softmax(scores[lookup.pair[rows]], axis=1)
@@ -552,14 +566,67 @@ def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.boo
         output = busy.W_O.reshape(columns, busy.d_model)
         sizes = _block_sizes(output)
         at_rest = written - _multiplied(_values(busy), output, sizes)
-        step = _rows_within(_FEATURE_BYTES, max(columns, contexts.shape[1] * busy.d_model))
-        for start in range(0, len(rows), step):
-            chosen = rows[start : start + step]
-            part = contexts[chosen]
-            stream = enclose_last(network, part) + matmul(_mean_input(network, part), at_rest)
-            stream = stream + _multiplied(_features(busy, part), output, sizes)
-            midpoint[chosen], radius[chosen] = stream.midpoint, stream.radius
+        saturated, row_of, read = _saturated(busy, contexts[rows])
+        settled = _multiplied(read, output, sizes) if saturated.any() else None
+        kinds, kind = np.unique(saturated, axis=0, return_inverse=True)
+        kind = kind.reshape(-1)[row_of]
+        for other, away in enumerate(kinds):
+            few = _with_heads(busy, ~away)
+            few_output = few.W_O.reshape(-1, few.d_model)
+            few_sizes = _block_sizes(few_output)
+            step = _rows_within(_FEATURE_BYTES, max(len(few_output), contexts.shape[1] * few.d_model))
+            alike = np.flatnonzero(kind == other)
+            for start in range(0, len(alike), step):
+                within = alike[start : start + step]
+                chosen = rows[within]
+                part = contexts[chosen]
+                stream = enclose_last(network, part) + matmul(_mean_input(network, part), at_rest)
+                if settled is not None:
+                    stream = stream + settled[row_of[within]]
+                if settled is None or few.n_heads:
+                    stream = stream + _multiplied(_features(few, part), few_output, few_sizes)
+                midpoint[chosen], radius[chosen] = stream.midpoint, stream.radius
     return Enclosure(midpoint, radius)
+
+
+def _saturated(network: Model, contexts: Int64Array) -> tuple[NDArray[np.bool_], Int64Array, Enclosure]:
+    r"""Heads that see the position before the last alone, and what they read there (Lemma F11).
+
+    For each last token and each token at that position: a head counts as saturated if its score there is above all that
+    occur elsewhere by 40 nats or more. Of what it reads, $x_{S - 1} W_V$, the enclosure holds what leaks.
+
+    Args:
+        network: Heads that are busy.
+        contexts: Tokens, `[T, S]`.
+
+    Returns:
+        Which heads are, `[B, H]`, none where the table would be too large; which of these rows each context has, `[T]`;
+        and what they read, `[B, H * n]`, 0 for the other heads.
+    """
+    (count, length), heads, n = contexts.shape, network.n_heads, network.d_head
+    none = np.zeros((1, heads), dtype=bool), np.zeros(count, dtype=np.int64), Enclosure.exact(np.zeros((1, heads * n)))
+    if length < 2:
+        return none
+    with np.errstate(all="ignore"):
+        lookup = _Lookup.of(network, contexts)
+        pairs, row_of = np.unique(lookup.pair[:, -2], return_inverse=True)
+        W_V = _distinct(network.W_V)
+        if 8 * len(lookup.pair_key) * (heads * (2 + network.d_qk) + len(W_V) * n) > _TABLE_BYTES:
+            return none
+        scores = _scores(network, lookup, slice(0, heads))
+        elsewhere = np.delete(scores.upper(), pairs, axis=0).max(axis=0)
+        below = Enclosure.exact(elsewhere) - Enclosure.exact(scores.lower()[pairs])
+        saturated = below.upper() <= -_SATURATION
+        if not saturated.any():
+            return none
+        values = _projected(lookup.keys, W_V)
+        largest = values.magnitude().max(axis=(0, 2))
+        leak = (exp(below) * (2.0 * (length - 1)) * Enclosure.exact(largest)).upper()
+        read = values[lookup.pair_key[pairs]] + Enclosure(np.zeros((len(pairs), heads, n)), leak[:, :, None])
+        kept = saturated[:, :, None]
+        midpoint, radius = (np.where(kept, part, 0.0) for part in (read.midpoint, read.radius))
+        shape = (len(pairs), heads * n)
+        return saturated, row_of.reshape(-1), Enclosure(midpoint.reshape(shape), radius.reshape(shape))
 
 
 def _with_heads(network: Model, heads: NDArray[np.bool_]) -> Model:
@@ -582,7 +649,7 @@ def _multiplied(a: Enclosure, b: Float64Array, sizes: list[tuple[Float64Array, _
         rounding = gamma(min(len(b), _BLOCK_TERMS) + len(sizes))
         slack = _SLACK * (1.0 + 2.0 * gamma(len(sizes) + 16))
         radii = np.broadcast_to(a.radius, a.shape)
-        midpoint = radius = np.zeros((len(a), b.shape[1]) if not sizes else ())
+        midpoint, radius = multiply(a.midpoint, b, _BLOCK_TERMS), np.zeros((len(a), b.shape[1]))
         for i, (scales, norms) in enumerate(sizes):
             part = slice(i * _BLOCK_TERMS, (i + 1) * _BLOCK_TERMS)
             block = a.midpoint[:, part]
@@ -592,12 +659,7 @@ def _multiplied(a: Enclosure, b: Float64Array, sizes: list[tuple[Float64Array, _
             error *= rounding
             error += radii[:, part] * scales
             left, right = _tightest(_Norms.of(error, -1), norms)
-            product, bound = block @ b[part], np.multiply.outer(left * slack, right)
-            if i == 0:
-                midpoint, radius = product, bound
-            else:
-                midpoint += product
-                radius += bound
+            radius += np.multiply.outer(left * slack, right)
         return Enclosure(midpoint, radius)
 
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError, ResourceError, TamperedError
@@ -37,7 +37,7 @@ from verify.certificates.certificate import (
     Certificate,
     mask_text,
 )
-from verify.certificates.memorization import certify_memorization, check_memorization
+from verify.certificates.memorization import _margin_elsewhere, certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED
@@ -514,6 +514,8 @@ def test_another_origin_than_that_of_the_task_is_tampering(tmp_path):
         check_memorization(tmp_path)
 
 
+@example(0.0, 5e-324)
+@example(2.0**-1022, 2.0**-1022 + 5e-324)
 @given(st.floats(0.0, 1e10), st.floats(0.0, 1e10))
 def test_a_stored_interval_leaves_its_own_width_on_both_sides(a, b):
     lower, upper = min(a, b), max(a, b)
@@ -695,3 +697,18 @@ def test_a_mean_divergence_is_weighted_with_the_occurrences_and_never_below_zero
     first = float(task.counts.totals()[0])
     lower, upper = memorization._mean_over_occurrences(task, Enclosure(np.array([1.0, 0.0])))
     assert lower <= first / 4.0 <= upper and upper - lower < 1e-15
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "stored"),
+    [
+        ([1.0], [1.0], 1.0),
+        ([1.0], [1.25], 0.75),
+        ([1.0], [3.0], 0.5),
+        ([1.0, 0.875], [1.5, 0.875], 0.5),
+        ([1.0, np.inf], [np.inf, np.inf], 0.5),
+        ([np.inf], [np.inf], np.inf),
+    ],
+)
+def test_a_margin_is_stored_as_far_below_as_its_bounds_are_apart(lower, upper, stored) -> None:
+    assert _margin_elsewhere(np.array(lower), np.array(upper)) == stored

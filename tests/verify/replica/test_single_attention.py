@@ -538,6 +538,16 @@ def test_the_bound_of_idle_heads_is_that_of_every_head_where_none_is_counted_twi
     assert (each_head <= bound * (1.0 + 1e-9)).all()
 
 
+def test_the_bound_of_idle_heads_does_not_depend_on_how_many_are_worked_on_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network = mostly_idle_network(np.random.default_rng(6), d_head=2, d_qk=1, n_ctx=3, each=2)
+    contexts = all_contexts(network, 3)
+    whole = rounding_bound(network, contexts, number_format=FLOAT32)
+    monkeypatch.setattr(single_attention, "_BLOCK_ENTRIES", 1)
+    np.testing.assert_allclose(rounding_bound(network, contexts, number_format=FLOAT32), whole, rtol=1e-9)
+
+
 def test_a_head_that_reads_one_of_two_coordinates_is_not_idle() -> None:
     network = mostly_idle_network(np.random.default_rng(5), d_head=1, d_qk=2, n_ctx=2, each=1)
     asking = single_attention._Rounded(np.eye(4, 6) + np.eye(1, 6, 5) / 2, np.zeros((4, 6)))
