@@ -64,8 +64,7 @@ def test_a_host_computes_what_it_holds_and_refuses_the_rest_in_one_sentence(to, 
 def memory_of_bigrams(name):
     """All bigrams of 3 tokens, and weights that hold them."""
     task = enumerated_task(3, 2)
-    dtype = "float64" if name == "paired-heads" else "float32"
-    return task, BY_NAME[name].build(task, dtype, 0, lambda *_: None).model
+    return task, BY_NAME[name].build(task, "float32", 0, lambda *_: None).model
 
 
 @pytest.mark.parametrize("to", ["safetensors", "huggingface", "transformer-lens"])
