@@ -18,6 +18,7 @@ from constructions.errors import ByheartError, CapacityError, HypothesisError, I
 from constructions.heads.clustered_heads import clustered_heads_memory, fewest_parameters_by_clusters
 from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
 from constructions.heads.steps import steps_memory
+from constructions.memories.additive_recall import additive_recall_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
@@ -344,6 +345,14 @@ MEMORIES: tuple[Kind, ...] = (
         False,
         "docs/claims/bits.md",
         lambda task, dtype, seed, progress: packed_words_memory(task, dtype=dtype),
+    ),
+    Kind(
+        "additive-recall",
+        "two tokens; labels; answers of its own for each token of one position, as for each relation",
+        "(R + 2) / R a fact of R relations, and R + 2 for each answer",
+        True,
+        "docs/claims/factual_recall.md",
+        lambda task, dtype, seed, progress: additive_recall_memory(task, dtype=dtype),
     ),
     Kind(
         "rank-one-heads",

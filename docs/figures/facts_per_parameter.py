@@ -16,7 +16,7 @@ from constructions.memories.parameters import printed_count
 from constructions.tasks.arrays import enumerated_task
 
 TOKENS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-BUILT = {  # in which type, and the most tokens: beyond, it takes minutes
+BUILT = {  # what holds random labels, in which type, and the most tokens: beyond, it takes minutes
     "packed-words": ("float64", 1024),
     "cross-heads": ("float32", 1024),
     "block-heads": ("float32", 1024),
@@ -39,9 +39,8 @@ def measured() -> Sequence[Mapping[str, object]]:
     for tokens in TOKENS:
         task = enumerated_task(tokens, 2, seed=0)
         row: dict[str, object] = {"tokens": tokens, "facts": task.n_contexts}
-        for name in BY_NAME:
+        for name, (dtype, most) in BUILT.items():
             row[name] = ""
-            dtype, most = BUILT[name]
             if tokens <= most:
                 try:
                     row[name] = BY_NAME[name].build(task, dtype, 0, lambda *_: None).model.parameters

@@ -43,7 +43,7 @@ def certified(folder, model, task):
 
 
 @pytest.mark.parametrize("answers", [1, 2, 4, 11])
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name != "additive-recall"])
 def test_every_memory_holds_bigrams_with_answers_of_their_own(name, answers, tmp_path):
     task = bigrams(4, answers)
     built = BY_NAME[name].build(task, "float32", 0, lambda stage, share, detail: None)
