@@ -51,7 +51,7 @@ def additive_recall_memory(task: Task, *, dtype: Precision = "float64") -> Const
         >>> from constructions.tasks.table import facts_task
         >>> rows = [(f"s{i}", f"r{j}", f"r{j} is {(i * j) % 5}") for i in range(60) for j in range(1, 7)]
         >>> additive_recall_memory(facts_task(rows), dtype="float32").summary
-        '360 facts of 6 relations with answers of their own, 864 parameters'
+        '360 facts of 6 relations with answers of their own, 742 parameters'
     """
     if task.context_length != 2:
         raise HypothesisError(_CLAIM, "contexts of two tokens", f"they have {task.context_length}")
