@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.errors import CapacityError, InputError
+from constructions.counted import counted
+from constructions.errors import CapacityError, InputError, require_at_least
 from constructions.features.minimum_norm import RightInverse
 from constructions.heads.label_system import (
     ENOUGH,
@@ -116,11 +117,10 @@ def clustered_heads_memory(
         >>> clustered_heads_memory(enumerated_task(10, 2), dtype="float32").summary
         '100 contexts by 6 clusters of 3 heads, d = 4, d_qk = 1, 376 parameters'
     """
-    widest = max(d_qk or 1, (copies or 2) - 1)
-    for what, size, least in (("d_qk", d_qk, 1), ("copies", copies, 2), ("d_model", d_model, max(2, widest))):
-        if size is not None and size < least:
-            beside = f" for d_qk = {d_qk} and copies = {copies}" if least == widest > 2 else ""
-            raise InputError(f"{what} = {size}, expected at least {least}{beside}")
+    require_at_least(1, d_qk=d_qk)
+    require_at_least(2, d_model=d_model, copies=copies)
+    if d_model is not None and d_model < max(d_qk or 1, (copies or 2) - 1):
+        raise InputError(f"d_model = {d_model}, expected at least d_qk = {d_qk} and one less than copies = {copies}")
     require_precision(dtype)
     require_labels_after_two(task, _CLAIM)
     best, tried = -math.inf, dict.fromkeys(_smallest(task, more, d_model, d_qk, copies) for more in _MORE)
@@ -134,7 +134,7 @@ def clustered_heads_memory(
                 model = _solved(task, base, inverse, step, dtype)
                 best = max(best, least_lead(model, task))
                 if best >= ENOUGH:
-                    return Construction(task, model, f"{task.n_contexts} contexts by {_named(shape, task)}")
+                    return Construction(task, model, f"{counted(task.n_contexts, 'context')} by {_named(shape, task)}")
     reached = "no draw has" if best == -math.inf else f"the best draw leaves a margin of {best:.2g} with"
     needed = f"derivatives of rank T = {task.n_contexts}"
     raise CapacityError(_CLAIM, needed, f"{reached} them; {_named([*tried][-1], task)}")
@@ -222,10 +222,8 @@ def _smallest(task: Task, more: float, width: int | None, rank: int | None, copi
 
 def _named(shape: Shape, task: Task) -> str:
     width, rank, copies, clusters = shape
-    return (
-        f"{clusters} cluster{'s' if clusters != 1 else ''} of {copies} heads, d = {width}, d_qk = {rank}, "
-        f"{shape.parameters(task)} parameters"
-    )
+    found = counted(clusters, f"cluster of {copies} heads")
+    return f"{found}, d = {width}, d_qk = {rank}, {shape.parameters(task)} parameters"
 
 
 def _drawn(task: Task, shape: Shape, dtype: Precision, seed: tuple[int, int]) -> _Base:

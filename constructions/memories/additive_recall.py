@@ -5,6 +5,7 @@ Page: docs/claims/factual_recall.md
 
 import numpy as np
 
+from constructions.counted import counted
 from constructions.encoders.scalar_label_code import scalar_label_code
 from constructions.errors import CapacityError, HypothesisError
 from constructions.models.construction import Construction
@@ -70,7 +71,7 @@ def additive_recall_memory(task: Task, *, dtype: Precision = "float64") -> Const
     if rounded.sha256() != model.sha256():
         largest = max(np.abs(tensor).max() for tensor in model.tensors().values())
         raise CapacityError(_CLAIM, f"multiples of 1/8 that {dtype} holds", f"one of them is {largest:g}")
-    summary = f"{task.n_contexts} facts of {kinds} relation{'s' * (kinds != 1)} with answers of their own"
+    summary = f"{counted(task.n_contexts, 'fact')} of {counted(kinds, 'relation')} with answers of their own"
     return Construction(task, rounded, f"{summary}, {model.parameters} parameters")
 
 

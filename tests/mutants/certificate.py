@@ -11,6 +11,7 @@ CHECKER = "tests/verify/independent/test_checker.py"
 TAMPERING = "tests/falsify/test_tampering.py"
 DIVERGENCE = "tests/verify/independent/test_ball_divergence.py"
 BALLS = "tests/verify/independent/test_ball_forward.py"
+LINES = "tests/verify/independent/test_piecewise_linear.py"
 TWO_READERS = "tests/falsify/test_two_readers.py"
 
 
@@ -56,6 +57,10 @@ def of_model(original: str, mutated: str, why: str, tests: str = TWO_READERS) ->
 
 def of_balls(original: str, mutated: str, why: str, tests: str = BALLS) -> Mutant:
     return Mutant("verify/independent/ball_forward.py", original, mutated, tests, why)
+
+
+def of_lines(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/independent/piecewise_linear.py", original, mutated, LINES, why)
 
 
 def of_answers(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
@@ -369,6 +374,22 @@ MUTANTS = [
     of_balls("/ width + epsilon).rsqrt()", "/ width).rsqrt()", "no epsilon"),
     of_balls(
         "            rows = [list(map(add, row, self.shift)) for row in rows]\n", "            pass\n", "no shift"
+    ),
+    of_balls("[numbers[i] for i in left]", "[numbers[0] for i in left]", "another number is read near a zero"),
+    of_lines("(k == 0 or self._right_of(k - 1, x))", "True", "a zero on the right is not seen"),
+    of_lines("(k == len(self.neurons) or self._left_of(k, x))", "True", "a zero on the left is not seen"),
+    of_lines("return value >= 0 if slope > 0 else value <= 0", "return value >= 0", "a falling neuron is on"),
+    of_lines("return value <= 0 if slope > 0 else value >= 0", "return value <= 0", "a falling neuron is off"),
+    of_lines("if w < 0 or (w == 0 and self.shifts[j] > 0)", "if w < 0", "constant neurons are off"),
+    of_lines("(w == 0 and self.shifts[j] > 0)", "w == 0", "constant neurons are on below 0"),
+    of_lines("key=lambda j: _zero(slopes[j], shifts[j])", "key=lambda j: slopes[j]", "zeros are not in their order"),
+    of_lines("1 if self.slopes[j] > 0 else -1)", "1)", "neurons are never turned off"),
+    of_lines("(n << read.scale + self.finer)", "(n << read.scale)", "a finer shift moves the constant"),
+    of_lines("(b << self.scale - last.scale)", "b", "the shift has another scale"),
+    of_lines("sign * self.slopes[j] << self.finer", "sign * self.slopes[j]", "a finer shift moves the slopes"),
+    of_lines("            done = piece\n", "", "neurons are turned again and again"),
+    of_lines(
+        "return relu and block.reads == 1 and block.norm is None", "return relu and block.reads == 1", "a norm is lost"
     ),
     of_divergence("return lower if lower > 0 else arb(0)", "return lower", "a divergence may be below 0", DIVERGENCE),
     of_forward("(h << scale - sum_scale) + (n << scale - embedded.scale)", "(h << scale - sum_scale)", "no skip"),

@@ -30,7 +30,7 @@ class LogSoftmax:
     def of(cls, logits: list[arb], error: arb | None = None) -> "LogSoftmax":
         """From logits up to a common constant, which softmax does not see; wide radii are taken as errors."""
         error = arb(0) if error is None else error
-        widest = reduce(_largest, (z.rad() for z in logits))
+        widest = max(map(arb.rad, logits))
         if not widest < 1:
             logits, error = [z.mid() for z in logits], error + widest
         top = max(logits).mid()

@@ -15,6 +15,7 @@ from typing import Literal
 
 from flint import arb, arb_mat, ctx
 
+from verify.independent.piecewise_linear import PiecewiseLinear
 from verify.independent.plain_arrays import PlainArray
 from verify.independent.plain_model import PlainBlock, PlainModel
 from verify.independent.plain_task import PlainTask, PlainVectorTask
@@ -22,6 +23,8 @@ from verify.independent.plain_task import PlainTask, PlainVectorTask
 BITS = 128
 PRECISIONS = tuple(BITS << k for k in range(6))  # tried one after the other until everything is decided
 _CHUNK = 1024  # examples that are in memory together
+_ENTRIES = 2**20  # outputs that are, where there is not much else
+_FEW = 16  # numbers that are not worth the lines between the zeros of neurons
 _DENSE = 32  # a product of all queries with all keys is made if it is at most so many times what is needed
 _REUSED = 2  # rows that are read so often are moved to the output before they are mixed
 
@@ -100,7 +103,12 @@ class BallForward:
             stream, self.index, queries = _read_in(model, task, examples)
             for block in self.before:
                 stream = _row_by_row(block, stream)
-            self.stream, self.attention, self.after = stream, None, after[1:]
+            self.stream, self.attention, self.after, self.lines = stream, None, after[1:], None
+            if self.after and PiecewiseLinear.fits(self.after[-1]):
+                readout, shift = model.tensors["unembed.W_U"], model.tensors.get("unembed.b_U")
+                self.lines = PiecewiseLinear(self.after[-1], readout, shift)
+            alone = self.lines is not None and len(self.after) == 1
+            self.together = max(_CHUNK, _ENTRIES // model.d_vocab_out) if alone else _CHUNK
             if after:
                 self.attention = _Attention(after[0], stream, queries, features or "values", keep=self.keep)
 
@@ -108,8 +116,8 @@ class BallForward:
         """What the model does with the examples of these numbers, among those that the object was made for."""
         passed = Passed([], [], [], [])
         with ctx.workprec(self.bits):
-            for start in range(0, len(examples), _CHUNK):
-                self._run([self.index[example] for example in examples[start : start + _CHUNK]], passed)
+            for start in range(0, len(examples), self.together):
+                self._run([self.index[example] for example in examples[start : start + self.together]], passed)
         return passed
 
     def _run(self, places: list[int], passed: Passed) -> None:
@@ -123,7 +131,7 @@ class BallForward:
                 ends = [cells[-1] for cells in stream.cells]
                 passed.features.extend(mixed.features[end] for end in ends)
                 passed.shares.extend(mixed.shares[end] for end in ends)
-        for block in self.after:
+        for block in self.after if self.lines is None else self.after[:-1]:
             if block.kind == "attention":
                 stream = _Attention(block, stream, None, "values", keep=False).run(stream.cells, None).stream
             else:
@@ -131,9 +139,24 @@ class BallForward:
         ends = sorted({cells[-1] for cells in stream.cells})
         place = {end: i for i, end in enumerate(ends)}
         rows = _rows(stream.rows)
-        last = _stacked([rows[end] for end in ends], stream.rows.ncols())
-        outputs = _rows(_moved(last, self.read_out, self.shift))
+        outputs = self._outputs(_stacked([rows[end] for end in ends], stream.rows.ncols()))
         passed.outputs.extend(outputs[place[cells[-1]]] for cells in stream.cells)
+
+    def _outputs(self, rows: arb_mat) -> list[Row]:
+        """What is read out of these rows; the last block still has to map them if it is a piecewise linear function."""
+        if self.lines is None:
+            return _rows(_moved(rows, self.read_out, self.shift))
+        numbers = rows.entries()
+        outputs: list[Row | None] = [None] * len(numbers)
+        if len(numbers) > _FEW:
+            outputs = self.lines(numbers)
+        left = [i for i, row in enumerate(outputs) if row is None]
+        if left:
+            stream = _Stream(arb_mat(len(left), 1, [numbers[i] for i in left]), [])
+            read = _moved(_row_by_row(self.after[-1], stream).rows, self.read_out, self.shift)
+            for i, row in zip(left, _rows(read), strict=True):
+                outputs[i] = row
+        return [row for row in outputs if row is not None]
 
 
 def _read_in(

@@ -225,7 +225,7 @@ class _Checker:
         memorized = range(len(task.contexts))
         tail = range(len(memorized), len(memorized) + len(task.tail_contexts))
         known = None if answers is None else sum(map(_weighed, answers, task.counts), arb(0))
-        for bits in (FEW_BITS, *PRECISIONS) if self.evaluation.is_network else PRECISIONS:
+        for bits in (FEW_BITS, *PRECISIONS):
             if not self.full and not self._microseconds(task, bits) <= _AFFORDABLE:
                 break
             try:

@@ -15,8 +15,6 @@ from verify.independent.plain_model import PlainModel
 from verify.independent.plain_task import PlainTask, PlainVectorTask
 from verify.progress import Progress
 
-_CHUNK = 1024  # examples whose outputs are in memory together
-
 
 @dataclass
 class Evaluation:
@@ -62,10 +60,10 @@ class Evaluation:
         else:
             self.progress(label, None, f"balls of {bits} bits")
             forward = BallForward(self.model, self.task, bits=bits, examples=examples)
-            for start in range(0, len(examples), _CHUNK):
-                for row in forward.run(examples[start : start + _CHUNK]).outputs:
+            for start in range(0, len(examples), forward.together):
+                for row in forward.run(examples[start : start + forward.together]).outputs:
                     yield row, arb(0)
-                self.progress(label, min(1.0, (start + _CHUNK) / len(examples)), f"balls of {bits} bits")
+                self.progress(label, min(1.0, (start + forward.together) / len(examples)), f"balls of {bits} bits")
 
     def features(self, *, bits: int, feature_bits: int) -> FeatureMatrix:
         """The features of the memorized contexts as integers: the values of a network, the mixed inputs of a layer.

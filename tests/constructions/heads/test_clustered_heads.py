@@ -247,8 +247,8 @@ def test_what_cannot_be_is_refused() -> None:
         ({"d_model": 1}, "d_model = 1, expected at least 2"),
         ({"d_qk": 0}, "d_qk = 0, expected at least 1"),
         ({"copies": 1}, "copies = 1, expected at least 2"),
-        ({"d_model": 3, "d_qk": 4}, "d_model = 3, expected at least 4 for d_qk = 4 and copies = None"),
-        ({"d_model": 3, "copies": 5}, "d_model = 3, expected at least 4 for d_qk = None and copies = 5"),
+        ({"d_model": 3, "d_qk": 4}, "d_model = 3, expected at least d_qk = 4 and one less than copies = None"),
+        ({"d_model": 3, "copies": 5}, "d_model = 3, expected at least d_qk = None and one less than copies = 5"),
         ({"dtype": "half"}, "dtype = 'half'"),
     ):
         with pytest.raises(InputError, match=words):

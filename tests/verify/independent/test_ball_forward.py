@@ -262,6 +262,31 @@ def test_more_bits_make_smaller_balls_and_chunks_change_nothing(monkeypatch):
     assert all(a.overlaps(b) for rows in zip(chunked, whole, strict=True) for a, b in zip(*rows, strict=True))
 
 
+def test_neurons_of_one_number_are_read_by_their_lines_and_where_a_zero_is_near_one_by_one(monkeypatch):
+    """One head that weighs positions writes a number; some zeros of the neurons lie at numbers that contexts have."""
+    rng, task = np.random.default_rng(7), random_task()
+    heads = {name: np.ones((1, 2, 1)) for name in ("W_Q", "W_K", "W_V")}
+    attention = Attention(**heads, W_O=np.ones((1, 1, 1)), skip=False)
+    W_E, W_pos = np.stack([np.arange(5.0), np.zeros(5)], 1), np.zeros((3, 2))
+    slopes, zeros = rng.choice([-1.0, 2.0, 0.0], 40), rng.choice([1.5, 2.0, 2.25, 3.0, 4.0], 40)
+    neurons = FeedForward(
+        slopes[None], rng.normal(size=(40, 3)), b_in=-slopes * zeros, b_out=rng.normal(size=3), skip=False
+    )
+    model = Model((attention, neurons), rng.normal(size=(3, 4)), W_E=W_E, W_pos=W_pos, b_U=rng.normal(size=4))
+    plain, plain_task = read(model, task)
+    contexts = np.concatenate([task.contexts, task.tail_contexts])
+    quick = BallForward(plain, plain_task)
+    assert quick.lines is not None
+    found = quick.run(range(task.n_all)).outputs
+    with mpmath.workprec(300):
+        for context, row in zip(contexts, found, strict=True):
+            rows = [[mpmath.mpf(float(a)) for a in W_E[t]] for t in context]
+            assert all(map(contains, row, mpmath_outputs(model, rows)))
+    monkeypatch.setattr(ball_forward, "_FEW", 1000)
+    for rows in zip(quick.run(range(task.n_all)).outputs, found, strict=True):
+        assert all(a.overlaps(b) and a.rad() < 1e-30 and b.rad() < 1e-30 for a, b in zip(*rows, strict=True))
+
+
 def test_rows_wider_than_the_file_has_numbers_are_not_made():
     """Blocks without neurons cost no bytes, however wide they write."""
     huge = 2**20

@@ -6,7 +6,7 @@ from flint import arb, ctx
 from tests.layers import memory_layer, random_layer_task
 from tests.memories import memory, random_task
 from tests.verify.independent.test_ball_forward import read
-from verify.independent import evaluation
+from verify.independent import ball_forward, evaluation
 from verify.independent.evaluation import Evaluation
 
 
@@ -24,7 +24,7 @@ def test_integers_and_balls_hold_the_same_outputs(beta, monkeypatch):
     task = random_task()
     one = Evaluation(*read(memory(task, beta=beta), task), silent)
     assert one.is_network and not one.is_layer
-    monkeypatch.setattr(evaluation, "_CHUNK", 5)
+    monkeypatch.setattr(ball_forward, "_CHUNK", 5)
     with ctx.workprec(256):
         few, many, balls = (differences(one.outputs(range(task.n_all), bits=bits, label="")) for bits in (60, 128, 256))
         for rows in zip(few, many, balls, strict=True):
