@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from constructions.bigrams.additive_recall import additive_recall_memory
 from constructions.bigrams.block_heads import block_heads_memory
 from constructions.bigrams.cross_heads import cross_heads_memory
 from constructions.bigrams.one_head import one_head_memory
@@ -26,7 +27,6 @@ from constructions.errors import (
 from constructions.heads.clustered_heads import clustered_heads_memory, fewest_parameters_by_clusters
 from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
 from constructions.heads.steps import steps_memory
-from constructions.memories.additive_recall import additive_recall_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.bigrams.additive_recall import additive_recall_memory
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.memories.additive_recall import additive_recall_memory
 from constructions.models.attention import logits
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.table import facts_task
