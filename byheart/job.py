@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from byheart.device import on_device, require_device
 from byheart.memory import Memory
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.claims.claim import Claim
@@ -105,7 +106,7 @@ def hold(
         tail: ``"fit"`` or ``"none"``, the default, for the contexts that they do not memorize.
         tolerance: What the divergence of a held law may be, nats.
         seed: Seed of every random choice.
-        device: Where to run the replica beside the CPU, if torch is installed.
+        device: Where to compute large float64 products of the proof, and to run the replica beside the CPU.
         source: What the task was made from, for the report.
         progress: Called with the stage, its finished share, and a detail.
 
@@ -129,8 +130,7 @@ def hold(
         >>> hold(task, n_heads=2).summary["memory"]
         'theorem-1'
     """
-    if device != "cpu":
-        _require_device(device)
+    require_device(device)
     _require_seed(seed)
     own = {"n_heads": n_heads, "front_end": None if front_end == "auto" else front_end, "tail": tail}
     sized = any(size is not None for size in (d_model, d_head, *own.values()))
@@ -185,27 +185,28 @@ def hold(
         with clock.stage("capacity"):
             needed = _capacity(task, model, progress=progress)
     of_theorem_1 = isinstance(built, HeadsOfTheorem1)
-    made = _certified(
-        task,
-        model,
-        needed,
-        criterion=Criterion(tolerance=tolerance),
-        figures={
-            "memory": chosen.kind.name,
-            "dtype": dtype,
-            "built": built.summary,
-            "information_limit": _information_limit(task, dtype),
-            "front_end": built.built.front_end if of_theorem_1 else chosen.kind.name,
-            "route": built.built.route if of_theorem_1 else chosen.kind.name,
-            "tail": built.tail if of_theorem_1 else "none",
-            "seed": seed,
-        },
-        source=source,
-        device=device,
-        clock=clock,
-        rests_on_rank=of_theorem_1,
-        runs=chosen.run,
-    )
+    with on_device(device):
+        made = _certified(
+            task,
+            model,
+            needed,
+            criterion=Criterion(tolerance=tolerance),
+            figures={
+                "memory": chosen.kind.name,
+                "dtype": dtype,
+                "built": built.summary,
+                "information_limit": _information_limit(task, dtype),
+                "front_end": built.built.front_end if of_theorem_1 else chosen.kind.name,
+                "route": built.built.route if of_theorem_1 else chosen.kind.name,
+                "tail": built.tail if of_theorem_1 else "none",
+                "seed": seed,
+            },
+            source=source,
+            device=device,
+            clock=clock,
+            rests_on_rank=of_theorem_1,
+            runs=chosen.run,
+        )
     ran = tuple(offer._replace(run=made.summary["torch"]) if offer is chosen else offer for offer in tried)
     made.summary["memories"] = [_offer_figures(offer, task, dtype) for offer in ran]
     return made
@@ -277,7 +278,7 @@ def build_claim(
         out: The folder to write.
         parameters: Parameters of the construction by name; the others keep their default values.
         overwrite: Replace a folder that byheart wrote.
-        device: Where to run the replica beside the CPU, if torch is installed.
+        device: Where to compute large float64 products of the proof, and to run the replica beside the CPU.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -300,8 +301,7 @@ def build_claim(
     """
     out = Path(out)
     refuse_existing(out, overwrite=overwrite)
-    if device != "cpu":
-        _require_device(device)
+    require_device(device)
     given = dict(parameters or {})
     clock = _Clock(progress)
     with clock.stage("weights"):
@@ -312,24 +312,25 @@ def build_claim(
     if isinstance(task, Task) and is_dana_network(model):
         with clock.stage("capacity"):
             needed = _capacity(task, model, progress=progress)
-    made = _certified(
-        task,
-        model,
-        needed,
-        criterion=built.criterion,
-        figures={
-            "claim": claim.id,
-            "built": built.summary,
-            "construction": {**claim.parameters, **given},
-            "front_end": claim.id,
-            "route": claim.id,
-            "tail": "none",
-            "seed": given.get("seed", claim.parameters.get("seed", 0)),
-        },
-        source=f"{claim.source} ({claim.id})",
-        device=device,
-        clock=clock,
-    )
+    with on_device(device):
+        made = _certified(
+            task,
+            model,
+            needed,
+            criterion=built.criterion,
+            figures={
+                "claim": claim.id,
+                "built": built.summary,
+                "construction": {**claim.parameters, **given},
+                "front_end": claim.id,
+                "route": claim.id,
+                "tail": "none",
+                "seed": given.get("seed", claim.parameters.get("seed", 0)),
+            },
+            source=f"{claim.source} ({claim.id})",
+            device=device,
+            clock=clock,
+        )
     return made.save(out, overwrite=overwrite)
 
 
@@ -468,14 +469,6 @@ def _within(progress: Progress, stage: str) -> Progress:
 
 def _require_seed(seed: int) -> None:
     require_at_least(0, seed=seed)
-
-
-def _require_device(device: str) -> None:
-    if importlib.util.find_spec("torch") is None:
-        raise InputError(f"device = {device}, but torch is not installed; `pip install byheart[torch]`")
-    from verify.replica.device import select_device
-
-    select_device(device)
 
 
 def _capacity(task: Task, model: Model, *, progress: Progress) -> Capacity:

@@ -7,7 +7,7 @@ from byheart.command.memorize import memorize_tables
 from byheart.terminal.argument_types import parameter
 from byheart.terminal.exit_codes import EXIT_CODES
 from byheart.terminal.next_steps import next_steps
-from byheart.terminal.options import add_json_option, add_out_options
+from byheart.terminal.options import add_device_option, add_json_option, add_out_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import print_summary
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="parameters of the construction",
     )
     add_out_options(parser)
-    parser.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
+    add_device_option(parser, "also run the replica, and ")
     add_json_option(parser)
 
 

@@ -8,7 +8,7 @@ from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED
 from byheart.terminal.fact_options import add_table_options, table_options
 from byheart.terminal.next_steps import next_steps
-from byheart.terminal.options import add_json_option, add_out_options, add_worker_options, workers
+from byheart.terminal.options import add_device_option, add_json_option, add_out_options, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
 from constructions.counted import counted
@@ -46,11 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tolerance", type=bound, metavar="NATS", help="what the divergence of a held law may be")
     add_out_options(parser, "nowhere")
     add_worker_options(parser)
+    add_device_option(parser)
     add_json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
+    from byheart.device import on_device
     from byheart.hosts.certify import PIECES_SUFFIX, certify, certify_rule
     from constructions.errors import InputError
     from constructions.tasks.criterion import TOLERANCE, Criterion
@@ -70,7 +72,9 @@ def run(options: argparse.Namespace) -> int:
     given = {name: value for name, value in kinds[here].items() if value is not None and name != "scheduler"}
     if (makes := workers(options)) is not None:
         given["workers"] = makes
-    with progress_lines(not options.json) as progress:
+        if options.device != "cpu":
+            raise InputError(f"--device {options.device} is given, but workers compute on their own CPUs")
+    with on_device(options.device), progress_lines(not options.json) as progress:
         figures = (certify if options.rule is None else certify_rule)(
             options.model,
             options.task if options.rule is None else options.rule,

@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from byheart.device import on_device, require_device
 from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED, worst
 from byheart.terminal.failures import error_fields, meant
-from byheart.terminal.options import add_json_option, add_worker_options, workers
+from byheart.terminal.options import add_device_option, add_json_option, add_worker_options, workers
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at-most", type=bound, metavar="NATS", help="ask whether the mean divergence is at most this")
     parser.add_argument("--tolerance", type=bound, metavar="NATS", help="what the divergence of a held law may be")
     add_worker_options(parser)
+    add_device_option(parser)
     add_json_option(parser)
 
 
@@ -49,12 +51,15 @@ def run(options: argparse.Namespace) -> int:
 
     if options.full and not options.independent:
         raise InputError("--full is given, but not --independent; without it all is proved again anyway")
+    if options.independent and options.device != "cpu":
+        raise InputError(f"--device {options.device} is given, but --independent multiplies integers, on the CPU")
     for folder in options.folder:
         require_folder(folder)
+    require_device(options.device)
     if len(options.folder) > 1 or options.workers is not None or options.scheduler is not None:
         return _check_each(options)
     [folder] = options.folder
-    with progress_lines(not options.json) as progress:
+    with on_device(options.device), progress_lines(not options.json) as progress:
         report = _checker(options)(folder, _asked(options, folder), progress=progress)
     print_summary(options, report.summary(), _check_tables)
     return EXIT_CODES[report.verdict.value]
@@ -87,7 +92,8 @@ def _check_each(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    return _checker(options)(folder, _asked(options, folder)).summary()
+    with on_device(options.device):
+        return _checker(options)(folder, _asked(options, folder)).summary()
 
 
 def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":

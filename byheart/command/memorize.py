@@ -12,7 +12,7 @@ from byheart.terminal.exit_codes import EXIT_CODES
 from byheart.terminal.fact_options import add_size_options, add_task_options, read_the_facts
 from byheart.terminal.failures import as_options
 from byheart.terminal.next_steps import next_steps
-from byheart.terminal.options import add_json_option, add_out_options
+from byheart.terminal.options import add_device_option, add_json_option, add_out_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, above, below, number, print_summary
 from constructions.counted import counted
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what the divergence of a held law may be (default: 0.001)",
     )
     add_out_options(parser, "out/NAME")
-    parser.add_argument("--device", default="cpu", help="also run the replica on this device, e.g. cuda")
+    add_device_option(parser, "also run the replica, and ")
     add_json_option(parser)
 
 

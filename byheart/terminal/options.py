@@ -27,6 +27,12 @@ def add_out_options(parser: argparse.ArgumentParser, default: str | None = None)
     parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
 
 
+def add_device_option(parser: argparse.ArgumentParser, also: str = "") -> None:
+    """Where large products of matrices are computed."""
+    what = "compute large float64 products on this device, e.g. cuda (default: cpu)"
+    parser.add_argument("--device", default="cpu", help=f"{also}{what}")
+
+
 def add_worker_options(parser: argparse.ArgumentParser) -> None:
     """Where the work is done."""
     several = parser.add_mutually_exclusive_group()

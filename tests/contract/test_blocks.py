@@ -1,7 +1,8 @@
 """What every arithmetic has to say about every kind of block and about stacks of them: the truth, and not too vaguely.
 
 The truth is evaluated here, position by position, by the definitions of `constructions/models/blocks.py` and by nothing
-else. A further arithmetic is one more entry of ARITHMETICS.
+else. A further arithmetic is one more entry of ARITHMETICS. Those with products on a device stand there
+twice, for tensors on the CPU and for a GPU.
 """
 
 import json
@@ -38,6 +39,7 @@ from verify.independent.ball_forward import BallForward, NoInformationError
 from verify.independent.integer_forward import IntegerForward
 from verify.independent.plain_model import PlainModel
 from verify.independent.plain_task import PlainTask, PlainVectorTask
+from verify.replica.device_products import products_on
 from verify.replica.formats import FLOAT32, FLOAT64
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
@@ -241,7 +243,17 @@ def in_balls_of_the_second_reader(precision):
     return outputs
 
 
-def in_torch(number_format):
+def with_products_on(device, outputs):
+    """The same with every product of two matrices on a device, in blocks of a few entries."""
+
+    def on_device(model, given_inputs):
+        with products_on(device), products_on(device, least=0, memory=2**8):
+            return outputs(model, given_inputs)
+
+    return on_device
+
+
+def in_torch(number_format, device="cpu"):
     """What torch computes, with the rounding bound as the radius; nothing where the bound is infinite."""
 
     def outputs(model, given_inputs):
@@ -249,8 +261,8 @@ def in_torch(number_format):
         arrays = (given_inputs.contexts, given_inputs.queries) if of_vectors else (given_inputs,)
         bound = rounding_bound(model, given_inputs, number_format=number_format)
         with torch.inference_mode():
-            tensors = [torch.tensor(array).to(dtype if of_vectors else torch.int64) for array in arrays]
-            computed = Replica.from_model(model, dtype=dtype)(*tensors).double().numpy()
+            tensors = [torch.tensor(array).to(device, dtype if of_vectors else torch.int64) for array in arrays]
+            computed = Replica.from_model(model, dtype=dtype).to(device)(*tensors).double().cpu().numpy()
         pairs = [(x, radius) for row, radius in zip(computed, bound, strict=True) for x in row.tolist()]
         assert all(math.isfinite(x) for x, radius in pairs if radius < math.inf)
         nothing = arb(0, math.inf)
@@ -285,8 +297,28 @@ ARITHMETICS = {
     "rationals": Arithmetic(in_rationals, values_are_rational, BITS - 100),
     "torch in float64": Arithmetic(in_torch(FLOAT64), lambda model: not model.is_rational, 31),
     "torch in float32": Arithmetic(in_torch(FLOAT32), lambda model: not model.is_rational, 3),
+    **{
+        f"{name}, products on {device}": Arithmetic(with_products_on(device, outputs), is_float64, bits)
+        for device in ("cpu", "cuda")
+        for name, outputs, bits in (
+            ("float64", in_floats, 25),
+            ("float64 in rows", in_rows(InFloat64()), 25),
+            ("pairs in rows", in_rows(InPairs()), 70),
+            ("torch in float64", in_torch(FLOAT64, device), 31),
+            ("torch in float32", in_torch(FLOAT32, device), 3),
+        )
+    },
 }
-ANY_BLOCKS = [name for name in ARITHMETICS if "integers" not in name]
+
+
+def marks(arithmetic):
+    """A GPU need not be there; what differs by the products alone is tried on few models every day."""
+    if arithmetic.endswith(" on cuda"):
+        return (pytest.mark.gpu,)
+    return (pytest.mark.slow,) if arithmetic.endswith(" on cpu") else ()
+
+
+ANY_BLOCKS = [pytest.param(name, marks=marks(name)) for name in ARITHMETICS if "integers" not in name]
 
 # ---------------------------------------------------------------------------------------------------------------------
 # One model for each kind of block and each option, of random numbers without any structure.
@@ -376,7 +408,7 @@ CASES = [
     if (of_vectors or "task" not in name) and not (of_vectors and name in ("nothing", "network"))
 ]
 EVALUATED = [
-    pytest.param(*case.values, name, id=f"{case.id}-{name}")
+    pytest.param(*case.values, name, id=f"{case.id}-{name}", marks=marks(name))
     for case in CASES
     for name, arithmetic in ARITHMETICS.items()
     if arithmetic.takes(case_of(case.values[0], of_vectors=case.values[1])[0])

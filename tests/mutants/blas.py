@@ -12,15 +12,17 @@ def mutant(original: str, mutated: str, why: str, tests: str = TESTS) -> Mutant:
 
 MUTANTS = [
     mutant(
-        '    _Product("product by a vector", _by_vectors, _VECTOR_SHAPES, (700, 5, 24)),\n',
+        '    _Product("product by a vector", _by_vectors, _VECTOR_SHAPES, (700, 5, 24), (257, 5, 131)),\n',
         "",
         "no product by a vector",
     ),
     mutant(
-        '    _Product("inner product", _by_inner_products, _INNER_SHAPES, (3, 2, 20011)),\n', "", "no inner product"
+        '    _Product("inner product", _by_inner_products, _INNER_SHAPES, (3, 2, 20011), (6, 5, 131)),\n',
+        "",
+        "no inner product",
     ),
     mutant(
-        '    _Product("product by a sparse matrix", _by_sparse_rows, _SPARSE_SHAPES, (400, 40, 24)),\n',
+        '    _Product("product by a sparse matrix", _by_sparse_rows, _SPARSE_SHAPES, (400, 40, 24), (257, 40, 131)),\n',
         "",
         "no product by a sparse matrix",
     ),
@@ -32,8 +34,8 @@ MUTANTS = [
     ),
     mutant(", (3, 3, 20011))", ")", "no inner product is long enough for threads"),
     mutant(", (700, 3, 699))", ")", "no product by a vector is large enough for threads"),
-    mutant(", (3, 2, 20011)),", ", (3, 2, 24)),", "short inner products of subnormals only"),
-    mutant(", (700, 5, 24)),", ", (70, 5, 24)),", "small products of subnormals by vectors only"),
+    mutant("(3, 2, 20011), (6", "(3, 2, 24), (6", "short inner products of subnormals only"),
+    mutant("(700, 5, 24), (", "(70, 5, 24), (", "small products of subnormals by vectors only"),
     mutant("    for product in _PRODUCTS[1:]:", "    for product in ():", "only the matrix product is probed"),
     mutant(
         "if smallest_normal * half * 2.0 != smallest_normal:",
@@ -55,11 +57,15 @@ MUTANTS = [
     mutant("bool(np.all(entries == product)) and ", "", "fractions count as integers"),
     mutant("found.shape != (rows, columns) or ", "", "the shape of a product is not looked at"),
     mutant("    (700, 701, 699),\n", "", "the largest shape is left out"),
-    mutant("(error * (2**53 - inner) <= inner *", "(error <= inner * 2**13 *", "mantissas may be 13 bits too short"),
+    mutant("(error * (2**53 - n) <= n *", "(error <= n * 2**13 *", "mantissas may be 13 bits too short"),
     mutant("[(-1074, 0), (-537, -537), (0, -1074)]", "[(0, 0)]", "the subnormals of the probe are normal"),
     mutant(
         "np.isfinite(product.multiply(a, b)[11]).any()",
         "np.isfinite(product.multiply(a, b)[11]).all()",
         "half of a row may lose a NaN",
     ),
+    mutant("        if inner > 67 and not spread:\n", "        if False:\n", "many terms excuse a coarse device"),
+    mutant("for spread in (0, 8, 24, 60)]", "for spread in (0,)]", "an emulation of narrow rows passes"),
+    mutant("(9, 8, 67, 0), *large]", "(9, 8, 67, 0)]", "large products are looked at in integers alone"),
+    mutant("    large: Shape = (257, 255, 131)\n", "    large: Shape = (9, 9, 9)\n", "large products are small"),
 ]

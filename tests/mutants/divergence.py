@@ -129,7 +129,11 @@ MUTANTS = [
         "half of the error of a sum is left out",
     ),
     forward("    radius *= gamma(x.terms)\n", "    radius *= 0.0\n", "projections do not round"),
-    forward("        radius += x.radius @ sizes\n", "        pass\n", "the error of an embedding is not carried on"),
+    forward(
+        "        radius += multiply(x.radius, np.abs(columns))\n",
+        "        pass\n",
+        "the error of an embedding is not carried on",
+    ),
     forward("    if x.radius.any():\n", "    if False:\n", "the error of an embedding is not carried on"),
     forward(
         "np.count_nonzero(vectors, axis=-1).max(initial=1)",
@@ -228,7 +232,11 @@ MUTANTS = [
         "            error += radii[:, part]\n",
         "radii are not scaled",
     ),
-    forward("                radius += bound\n", "                radius = bound\n", "only the last block rounds"),
+    forward(
+        "radius += np.multiply.outer(left * slack, right)",
+        "radius = np.multiply.outer(left * slack, right)",
+        "only the last block rounds",
+    ),
     forward("rounding = gamma(min(len(b), _BLOCK_TERMS) + len(sizes))", "rounding = gamma(1)", "one rounding in all"),
     forward(
         "            error *= scales\n            error *= rounding\n",

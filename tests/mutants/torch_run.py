@@ -71,8 +71,8 @@ MUTANTS = [
         "a product of any length rounds twice",
     ),
     rounding(
-        "error = carried @ _size(weights, number_format) + _flushed(terms, number_format)",
-        "error = carried @ _size(weights, number_format)",
+        "error = multiply(carried, _size(weights, number_format)) + _flushed(terms, number_format)",
+        "error = multiply(carried, _size(weights, number_format))",
         "no term of a product underflows",
     ),
     rounding(
@@ -171,13 +171,13 @@ MUTANTS = [
         "no weighted value underflows",
     ),
     rounding(
-        "carried = carried + mixed_error @ W_O",
-        "carried = mixed_error @ W_O",
+        "carried = carried + multiply(mixed_error, W_O)",
+        "carried = multiply(mixed_error, W_O)",
         "only the last head is off",
     ),
     rounding(
-        "size = size + (mixed_size + mixed_error) @ W_O",
-        "size = size + mixed_error @ W_O",
+        "size = size + multiply(mixed_size + mixed_error, W_O)",
+        "size = size + multiply(mixed_error, W_O)",
         "what the heads write has no size",
     ),
     rounding(
@@ -261,8 +261,8 @@ MUTANTS = [
         "the unembedding has one term",
     ),
     rounding(
-        "largest = np.maximum(largest, (left @ right[:, start : start + columns]).max(axis=1))",
-        "largest = (left @ right[:, start : start + columns]).max(axis=1)",
+        "largest = np.maximum(largest, multiply(left, right[:, start : start + columns]).max(axis=1))",
+        "largest = multiply(left, right[:, start : start + columns]).max(axis=1)",
         "only the last slice of tokens counts",
     ),
     # Idle heads.

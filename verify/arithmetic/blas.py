@@ -76,15 +76,16 @@ def require_ieee() -> None:
         raise BlasError("this thread rounds twice (extended precision), expected float64 arithmetic")
 
 
-def probe(matmul: Matmul | None = None) -> BlasReport:
+def probe(matmul: Matmul | None = None, *, name: str = "matrix product", large: Shape = (257, 255, 131)) -> BlasReport:
     r"""Attack a matrix product with inputs on which every evaluation that the proofs do not cover goes wrong.
 
     The proofs cover $\mathrm{fl}(AB)$ when each entry is an inner product summed in any order, with or without fused
     multiply-add, in float64. Products of integers must then be exact, also after each row of $A$, each column of $B$
     and each pair of inner index is scaled by its own power of two. A product that mixes rows or columns (Strassen,
     Winograd), or works in fewer bits (float32, tf32, bfloat16, fixed-point emulation), cannot keep that. Products of
-    full mantissas must keep $|\mathrm{fl}(AB) - AB| \le \gamma_n |A||B|$, compared in integers; subnormals must
-    survive on every thread; NaN and infinity must not be lost.
+    full mantissas must keep $|\mathrm{fl}(AB) - AB| \le \gamma_n |A||B|$, compared in integers, also where the sizes in
+    a row spread over so few bits that an emulation need not return to float64; subnormals must survive on every thread;
+    NaN and infinity must not be lost.
 
     A BLAS has routines of its own for the product of a matrix by a vector and for an inner product of two vectors, and
     the proofs use both. Without an argument they are attacked in the same way, as products of matrices that are put
@@ -95,6 +96,8 @@ def probe(matmul: Matmul | None = None) -> BlasReport:
     Args:
         matmul: The product to attack; by default ``numpy.matmul``, also by vectors, ``numpy.dot`` of two vectors, and
             the product by a ``scipy.sparse.csr_array``, the report of which is kept for the whole process.
+        name: What the message calls it.
+        large: How large products are in which full mantissas are looked at here and there.
 
     Returns:
         The report that certificates carry.
@@ -109,7 +112,7 @@ def probe(matmul: Matmul | None = None) -> BlasReport:
         >>> "graded integers" in probe().probes
         True
     """
-    return _probe_numpy() if matmul is None else _report(_passed(_Product("matrix product", matmul)))
+    return _probe_numpy() if matmul is None else _report(_passed(_Product(name, matmul, large=large)))
 
 
 def description() -> dict[str, Any]:
@@ -174,12 +177,14 @@ class _Product:
         multiply: The product.
         shapes: Of integers.
         wide: A shape large enough for every thread to take part, with a short inner dimension where it can have one.
+        large: Of full mantissas.
     """
 
     name: str
     multiply: Matmul
     shapes: tuple[Shape, ...] = _SHAPES
     wide: Shape = (400, 400, 24)
+    large: Shape = (257, 255, 131)
 
 
 def _by_vectors(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -196,9 +201,9 @@ def _by_sparse_rows(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[n
 
 _PRODUCTS = (
     _Product("matrix product", np.matmul),
-    _Product("product by a vector", _by_vectors, _VECTOR_SHAPES, (700, 5, 24)),
-    _Product("inner product", _by_inner_products, _INNER_SHAPES, (3, 2, 20011)),
-    _Product("product by a sparse matrix", _by_sparse_rows, _SPARSE_SHAPES, (400, 40, 24)),
+    _Product("product by a vector", _by_vectors, _VECTOR_SHAPES, (700, 5, 24), (257, 5, 131)),
+    _Product("inner product", _by_inner_products, _INNER_SHAPES, (3, 2, 20011), (6, 5, 131)),
+    _Product("product by a sparse matrix", _by_sparse_rows, _SPARSE_SHAPES, (400, 40, 24), (257, 40, 131)),
 )
 
 
@@ -234,19 +239,31 @@ def _is_integer_product(
 
 
 def _full_mantissas(product: _Product) -> bool:
-    """The a-priori bound itself, on 53-bit mantissas, compared in integers."""
+    """The a-priori bound itself, on 53-bit mantissas, compared in integers; of large products in some of the entries.
+
+    The terms of a sum are alike, but the entries of a row spread over some bits: what an emulation relative to the
+    largest of them loses, also one that returns to float64 where they spread over many. Where they do not spread, some
+    rows of large products have but two entries that are not zero, so that hardly any error is allowed there.
+    """
     rng = np.random.default_rng(2)
-    for rows, columns, inner in [(17, 19, 1), (13, 15, 2), (9, 8, 67)]:
+    large = [(*product.large, spread) for spread in (0, 8, 24, 60)]
+    for rows, columns, inner, spread in [(17, 19, 1, 0), (13, 15, 2, 0), (9, 8, 67, 0), *large]:
         # Integers of 53 bits: float64 holds them, and Python multiplies them exactly.
         a = rng.integers(2**52, 2**53, (rows, inner)) * rng.choice([-1, 1], (rows, inner))
         b = rng.integers(2**52, 2**53, (inner, columns)) * rng.choice([-1, 1], (inner, columns))
-        found = product.multiply(a.astype(np.float64), b.astype(np.float64))
-        if not np.all(np.isfinite(found)):
+        if inner > 67 and not spread:
+            a[: rows // 2, 1:-1] = 0
+        up = rng.integers(0, spread, inner, endpoint=True)
+        down = spread - up[:, None]
+        found = product.multiply(np.ldexp(a.astype(np.float64), up), np.ldexp(b.astype(np.float64), down))
+        if not (found.shape == (rows, columns) and np.all(np.isfinite(found))):
             return False
-        x, y = a.astype(object), b.astype(object)
-        error = np.abs(np.vectorize(int, otypes=[object])(found) - x @ y)
-        # gamma_n = n u / (1 - n u) = n / (2^53 - n)
-        if not np.all(error * (2**53 - inner) <= inner * (np.abs(x) @ np.abs(y))):
+        some, others = (np.unique(np.linspace(0, size - 1, 20 if size <= 20 else 5, dtype=int)) for size in found.shape)
+        x, y = a[some].astype(object) << up.astype(object), b[:, others].astype(object) << down.astype(object)
+        error = np.abs(np.vectorize(int, otypes=[object])(found[np.ix_(some, others)]) - x @ y)
+        # gamma_n = n u / (1 - n u) = n / (2^53 - n) for n terms that are not zero
+        n = np.count_nonzero(x, axis=1)[:, None].astype(object)
+        if not np.all(error * (2**53 - n) <= n * (np.abs(x) @ np.abs(y))):
             return False
     return True
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from constructions.errors import InputError
 from verify.arithmetic import blas
 from verify.arithmetic.given_numbers import as_float64
-from verify.arithmetic.products import inner_dimension, product_of_norms, raised_product
+from verify.arithmetic.products import inner_dimension, multiply, product_of_norms, raised_product
 from verify.arithmetic.rounding import RAISE, TINY, UNIT, Floats, down, gamma, quiet, raised, up
 
 
@@ -382,7 +382,7 @@ def matmul(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike, *, tight: bool = 
     weight = np.abs(y.midpoint)
     weight *= gamma(n)
     weight += y.radius + TINY
-    product = np.matmul if tight else product_of_norms
+    product = multiply if tight else product_of_norms
     r = product(np.abs(x.midpoint), weight)
     del weight
     if not is_zero(x.radius):
@@ -390,7 +390,7 @@ def matmul(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike, *, tight: bool = 
         size = np.abs(y.midpoint)
         size += y.radius
         r += rx * size.sum(axis=-2, keepdims=True) if rx.shape[-1] == 1 else product(rx, size)
-    return Enclosure(np.matmul(x.midpoint, y.midpoint), raised_product(r, n))
+    return Enclosure(multiply(x.midpoint, y.midpoint), raised_product(r, n))
 
 
 def is_zero(radius: Floats) -> bool:

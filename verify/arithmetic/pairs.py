@@ -16,6 +16,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 from constructions.errors import InputError
+from verify.arithmetic.products import multiply
 from verify.arithmetic.rounding import Floats
 
 UNIT = 2.0**-100
@@ -274,7 +275,7 @@ def _sliced(left: list[Floats], right: list[Floats], slices: int) -> Pairs:
     chosen.sort(key=lambda pair: -sum(pair))
     result: Pairs | None = None
     for i, j in chosen:
-        term = np.matmul(left[i], right[j])
+        term = multiply(left[i], right[j])
         result = Pairs.exact(term) if result is None else added_float(result, term)
     assert result is not None
     return result

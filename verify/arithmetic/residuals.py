@@ -10,7 +10,7 @@ from constructions.errors import InputError
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, enclosure, is_zero
 from verify.arithmetic.given_numbers import as_float64
-from verify.arithmetic.products import raised_product
+from verify.arithmetic.products import multiply, raised_product
 from verify.arithmetic.rounding import UNIT, Floats, gamma, quiet
 
 
@@ -68,7 +68,7 @@ def residual(a: Enclosure | ArrayLike, x: ArrayLike, b: Enclosure | ArrayLike, *
     terms += [(rows[i], column_rests[parts - 1 - i], True) for i in range(parts - 1)]
     terms += [(row_rests[parts - 1], vectors, True)]
     for left, top, rounded in terms:
-        product = np.matmul(left, top)
+        product = multiply(left, top)
         high, slip = _two_sum(high, np.negative(product, out=product))
         low += slip
         slips += np.abs(slip, out=slip)
@@ -81,7 +81,7 @@ def residual(a: Enclosure | ArrayLike, x: ArrayLike, b: Enclosure | ArrayLike, *
     radius += gamma(len(terms)) * slips
     radius += np.abs(m) * UNIT
     if not is_zero(matrix.radius):
-        radius += np.matmul(np.broadcast_to(matrix.radius, matrix.shape), np.abs(vectors))
+        radius += multiply(np.broadcast_to(matrix.radius, matrix.shape), np.abs(vectors))
     return Enclosure(m, raised_product(radius, max(n, 1) * len(terms)))
 
 

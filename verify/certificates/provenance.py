@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 import flint
 
 from verify.arithmetic import blas
+from verify.arithmetic.products import multiplier
 
 
 def provenance() -> dict[str, str]:
@@ -24,6 +25,8 @@ def provenance() -> dict[str, str]:
     arithmetic = {
         name: ", ".join(value) if isinstance(value, list) else value for name, value in blas.description().items()
     }
+    if (elsewhere := multiplier()) is not None:
+        arithmetic["large products"] = elsewhere.name
     return {
         "byheart": byheart,
         "python": platform.python_version(),

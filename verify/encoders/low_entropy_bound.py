@@ -23,6 +23,7 @@ from verify.arithmetic.blas import probe
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
 from verify.arithmetic.given_numbers import as_float64, is_masked
+from verify.arithmetic.products import multiply
 from verify.arithmetic.rounding import UNIT
 from verify.arithmetic.sums import total
 
@@ -151,7 +152,7 @@ def enclose_leads(vectors: NDArray, encoders: NDArray, tokens: Int64Array) -> En
     rows = max(1, _BLOCK // max(1, vectors.shape[1]))
     columns = [vectors[start : start + rows] for start in range(0, len(vectors), rows)]
     if size < _EXACT:
-        product = Enclosure(np.concatenate([narrow @ part.astype(np.float64).T for part in columns], axis=1))
+        product = Enclosure(np.concatenate([multiply(narrow, part.astype(np.float64).T) for part in columns], axis=1))
     else:
         parts = [matmul(narrow, as_float64(part, "vectors").T) for part in columns]
         radii = [np.broadcast_to(part.radius, part.shape) for part in parts]

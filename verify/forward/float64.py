@@ -23,6 +23,7 @@ from constructions.models.shapes import dana_network, dana_tensors, require_dana
 from verify.arithmetic import blas
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.enclosure import Enclosure, matmul
+from verify.arithmetic.products import multiplier, multiply
 from verify.arithmetic.rounding import gamma
 from verify.arithmetic.sums import total
 from verify.forward.in_balls import (
@@ -48,6 +49,7 @@ _CACHED_ENTRIES = 2**17  # entries of an array that is worked on while it stays 
 _TABLE_BYTES = 2**26  # queries, keys, values and scores of the heads that are worked on together
 _FEATURE_BYTES = 2**27  # features of the contexts that are worked on together
 _LOGIT_BYTES = 2**23  # logits of the contexts that are worked on together
+_SENT_BYTES = 2**29  # the same where their products are computed elsewhere, and have to be worth the way there
 _SATURATION = 40.0  # nats by which a saturated head prefers one position
 _FEWEST_ROWS = 32  # with fewer, reading the matrix takes longer than multiplying by it
 
@@ -217,7 +219,8 @@ def logit_chunks(
     Args:
         network: The weights.
         contexts: Tokens, `[T, S]` with `S <= n_ctx`.
-        rows: Largest number of contexts in one chunk; by default as many as fit in 8 MiB, at least 32.
+        rows: Largest number of contexts in one chunk; by default as many as fit in 8 MiB, at least 32; in
+            512 MiB where a device multiplies.
         features: What `enclose_features` returned for the same network and contexts, if it is known already.
 
     Returns:
@@ -242,7 +245,8 @@ def logit_chunks(
     columns = network.n_heads * network.d_head
     if features is not None and features.shape != (len(contexts), columns):
         raise InputError(f"features has shape {features.shape}, expected {(len(contexts), columns)}")
-    return _logit_chunks(network, contexts, rows or _rows_within(_LOGIT_BYTES, 2 * network.d_vocab_out), features)
+    size = _LOGIT_BYTES if multiplier() is None else _SENT_BYTES
+    return _logit_chunks(network, contexts, rows or _rows_within(size, 2 * network.d_vocab_out), features)
 
 
 def enclose_softmax(logits: Enclosure, *, axis: int = -1) -> Enclosure:
@@ -330,6 +334,13 @@ class _Vectors:
         kind = csr_array if terms * _FEW <= x.shape[1] else np.asarray
         return cls(kind(x.midpoint), kind(np.abs(x.midpoint)), x.radius, terms)
 
+    def products(self, matrix: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Of the midpoints by a matrix, and of their sizes by those of the matrix, `[vectors, columns]`."""
+        sizes = np.abs(matrix)
+        if isinstance(self.midpoint, np.ndarray) and isinstance(self.size, np.ndarray):
+            return multiply(self.midpoint, matrix), multiply(self.size, sizes)
+        return self.midpoint @ matrix, self.size @ sizes
+
 
 @dataclass(frozen=True)
 class _Lookup:
@@ -398,12 +409,10 @@ def _projected(x: _Vectors, weights: Float64Array) -> Enclosure:
     """The vectors x W_h of all heads h, `[vectors, heads, n]` (Lemma F3)."""
     heads, d_model, n = weights.shape
     columns = np.ascontiguousarray(weights.transpose(1, 0, 2)).reshape(d_model, heads * n)
-    midpoint = x.midpoint @ columns
-    sizes = np.abs(columns)
-    radius = x.size @ sizes
+    midpoint, radius = x.products(columns)
     radius *= gamma(x.terms)
     if x.radius.any():
-        radius += x.radius @ sizes
+        radius += multiply(x.radius, np.abs(columns))
     radius *= 1.0 + 2.0 * gamma(d_model + 16)
     radius += _FLOOR
     shape = (len(x.radius), heads, n)
@@ -640,7 +649,7 @@ def _multiplied(a: Enclosure, b: Float64Array, sizes: list[tuple[Float64Array, _
         rounding = gamma(min(len(b), _BLOCK_TERMS) + len(sizes))
         slack = _SLACK * (1.0 + 2.0 * gamma(len(sizes) + 16))
         radii = np.broadcast_to(a.radius, a.shape)
-        midpoint = radius = np.zeros((len(a), b.shape[1]) if not sizes else ())
+        midpoint, radius = multiply(a.midpoint, b, _BLOCK_TERMS), np.zeros((len(a), b.shape[1]))
         for i, (scales, norms) in enumerate(sizes):
             part = slice(i * _BLOCK_TERMS, (i + 1) * _BLOCK_TERMS)
             block = a.midpoint[:, part]
@@ -650,12 +659,7 @@ def _multiplied(a: Enclosure, b: Float64Array, sizes: list[tuple[Float64Array, _
             error *= rounding
             error += radii[:, part] * scales
             left, right = _tightest(_Norms.of(error, -1), norms)
-            product, bound = block @ b[part], np.multiply.outer(left * slack, right)
-            if i == 0:
-                midpoint, radius = product, bound
-            else:
-                midpoint += product
-                radius += bound
+            radius += np.multiply.outer(left * slack, right)
         return Enclosure(midpoint, radius)
 
 

@@ -18,13 +18,14 @@ from constructions.errors import InputError
 from constructions.models.blocks import Activation, Normalization
 from verify.arithmetic.activations import ACTIVATION_UNITS, activated
 from verify.arithmetic.elementary import exp
+from verify.arithmetic.products import multiply
 from verify.arithmetic.rounding import UNIT, Floats
 
 Values = Any
 """Rows of numbers in some arithmetic; they are indexed and reshaped as arrays are."""
 
 LOWEST_SCORE = -600.0  # below the largest score; what lies lower has a numerator of 0, and the bound knows of it
-_BLOCK_TERMS = 256  # products summed by one call of the BLAS
+_BLOCK_TERMS = 256  # products summed by one call of the BLAS (Lemma T1)
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ class InFloat64:
 
     def mapped(self, x: Floats, matrix: Floats, shift: Floats | None) -> Floats:
         flat = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
-        y = _product(flat, matrix)
+        y = multiply(flat, matrix, _BLOCK_TERMS)
         if shift is not None:
             y += shift
         return y.reshape(*x.shape[:-1], matrix.shape[1])
@@ -177,7 +178,7 @@ class InFloat64:
         return z, y, root
 
     def scores(self, query: Floats, key: Floats, root: int) -> Floats:
-        scores = _product(query, np.swapaxes(key, -1, -2))
+        scores = multiply(query, np.swapaxes(key, -1, -2), _BLOCK_TERMS)
         if root != 1:
             scores /= np.sqrt(float(root))
         return scores
@@ -193,7 +194,7 @@ class InFloat64:
 
     def averaged(self, numerators: Floats, values: Floats) -> tuple[Floats, Floats]:
         mass = numerators.sum(axis=-1)
-        return _product(numerators, values) / mass[..., None], mass
+        return multiply(numerators, values, _BLOCK_TERMS) / mass[..., None], mass
 
     def activated(self, x: Floats, activation: Activation) -> Floats:
         return activated(x, activation)
@@ -212,11 +213,3 @@ def growth(unit: float, count: float) -> float:
     if accumulated < 2.0**-21:
         return accumulated * (1.0 + 2.0**-20)
     return accumulated / (1.0 - accumulated) * (1.0 + 2.0**-20) if accumulated < 0.25 else np.inf
-
-
-def _product(a: Floats, b: Floats) -> Floats:
-    """The product of matrices, plain or in batches, in which a term goes through few additions (Lemma T1)."""
-    y = np.matmul(a[..., :_BLOCK_TERMS], b[..., :_BLOCK_TERMS, :])
-    for start in range(_BLOCK_TERMS, b.shape[-2], _BLOCK_TERMS):
-        y += np.matmul(a[..., start : start + _BLOCK_TERMS], b[..., start : start + _BLOCK_TERMS, :])
-    return y

@@ -19,6 +19,7 @@ import scipy.linalg
 from flint import arb
 from numpy.typing import NDArray
 
+from verify.arithmetic.products import multiplier, multiply
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.linear_algebra.norms import float_below, frobenius, product, product_error
 
@@ -70,21 +71,25 @@ class Gram:
     Args:
         lower: `[T, T]`; the blocks above the block diagonal are not used.
         error: Upper bound of $\| \mathrm{computed} - B B^T \|_2$.
+        block: Rows and columns of a block.
     """
 
     lower: Floats
     error: arb
+    block: int
 
 
 def gram(b: Floats) -> Gram:
     r"""$B B^T$ by blocks. No second product bounds its error, since $\| |B| |B|^T \|_F \le \|B\|_F^2$; Lemma M11."""
     size, inner = b.shape
+    elsewhere = multiplier()
+    block = _BLOCK if elsewhere is None else elsewhere.side
     lower = np.empty((size, size))
-    for top in range(0, size, _BLOCK):
-        rows = b[top : top + _BLOCK]
-        for left in range(0, top + 1, _BLOCK):
-            lower[top : top + _BLOCK, left : left + _BLOCK] = product(rows, b[left : left + _BLOCK].T)
-    return Gram(lower, product_error(frobenius(b) ** 2, (size, size), inner))
+    for top in range(0, size, block):
+        rows = b[top : top + block]
+        for left in range(0, top + 1, block):
+            lower[top : top + block, left : left + block] = product(rows, b[left : left + block].T)
+    return Gram(lower, product_error(frobenius(b) ** 2, (size, size), inner), block)
 
 
 def distance(k: Gram, shift: float, factor: Floats, *, sign: int = 1) -> arb:
@@ -93,19 +98,19 @@ def distance(k: Gram, shift: float, factor: Floats, *, sign: int = 1) -> arb:
     Args:
         k: The computed Gram matrix.
         shift: $c$.
-        factor: $L$, `[T, T]`, any entries; those above the blocks of 512 on the diagonal count as zeros.
+        factor: $L$, `[T, T]`, any entries; those above the blocks on the diagonal count as zeros.
         sign: $s$.
 
     Returns:
         The bound, as a ball; NaN or infinite if anything overflowed.
     """
-    size = len(factor)
+    size, block_rows = len(factor), k.block
     squares = arb(0)
     with np.errstate(all="ignore"):
-        for top in range(0, size, _BLOCK):
-            rows = slice(top, min(top + _BLOCK, size))
-            for left in range(0, top + 1, _BLOCK):
-                end = min(left + _BLOCK, size)
+        for top in range(0, size, block_rows):
+            rows = slice(top, min(top + block_rows, size))
+            for left in range(0, top + 1, block_rows):
+                end = min(left + block_rows, size)
                 block = sign * k.lower[rows, left:end]
                 if left == top:
                     block.flat[:: end - left + 1] -= sign * shift
@@ -119,14 +124,51 @@ def distance(k: Gram, shift: float, factor: Floats, *, sign: int = 1) -> arb:
 
 
 def factor(k: Gram, shift: float, *, sign: int = 1) -> Floats | None:
-    """The Cholesky factor of the computed `sign * (K - shift I)` from LAPACK, or `None`; untrusted."""
+    """The Cholesky factor of the computed `sign * (K - shift I)`, or `None`; untrusted.
+
+    LAPACK finds it, or LAPACK for small blocks where a device multiplies the others.
+    """
     work = k.lower.copy() if sign == 1 else -k.lower
     work.flat[:: len(work) + 1] -= sign * shift
-    # The lower triangle in C order is to LAPACK the upper one of the transpose.
     try:
+        if multiplier() is not None:
+            with np.errstate(all="ignore"):
+                _factor_in_place(work)
+            return work
+        # The lower triangle in C order is to LAPACK the upper one of the transpose.
         return scipy.linalg.cholesky(work.T, lower=False, overwrite_a=True, check_finite=False).T
     except scipy.linalg.LinAlgError:
         return None
+
+
+def _factor_in_place(a: Floats) -> None:
+    """Cholesky's factor in place of a matrix of which only the lower triangle counts, nearly all of it by products.
+
+    Source: Gustavson, Recursion leads to automatic variable blocking for dense linear-algebra algorithms (1997).
+    """
+    size = len(a)
+    if size <= _BLOCK:
+        a[:] = scipy.linalg.cholesky(a, lower=True, check_finite=False)
+        return
+    half = size // 2
+    corner, below, rest = a[:half, :half], a[half:, :half], a[half:, half:]
+    a[:half, half:] = 0.0
+    _factor_in_place(corner)
+    _divide_in_place(below, corner)
+    rest -= multiply(below, below.T)
+    _factor_in_place(rest)
+
+
+def _divide_in_place(b: Floats, factor: Floats) -> None:
+    """B := B L^-T for the lower triangle L, by halves."""
+    size = len(factor)
+    if size <= _BLOCK:
+        b[:] = scipy.linalg.solve_triangular(factor, b.T, lower=True, check_finite=False).T
+        return
+    half = size // 2
+    _divide_in_place(b[:, :half], factor[:half, :half])
+    b[:, half:] -= multiply(b[:, :half], factor[half:, :half].T)
+    _divide_in_place(b[:, half:], factor[half:, half:])
 
 
 def smallest_eigenvalue_estimate(k: Gram) -> float:

@@ -15,10 +15,10 @@ from flint import arb
 from numpy.typing import NDArray
 
 from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.products import multiply
 from verify.arithmetic.rounding import TINY, Floats, gamma, up
 
 _INNER = 512  # terms of an inner product that BLAS sums in an order of its own
-_ROWS = 2048  # rows whose partial products are added at a time
 _SWEEPS = 12
 _SMALL_ENOUGH = 0.5
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 2.0**10, 2.0**40
@@ -57,15 +57,8 @@ def product(a: Floats, b: Floats) -> Floats:
     The inner dimension is cut into blocks that are added one after the other, so that a term goes through few
     roundings: $\gamma_{511 + \lceil n/512 \rceil}$ instead of $\gamma_n$ where $n > 512$.
     """
-    rows, inner = a.shape
-    result = np.empty((rows, b.shape[1]))
     with np.errstate(all="ignore"):
-        for row in range(0, rows, _ROWS):
-            part = result[row : row + _ROWS]
-            np.matmul(a[row : row + _ROWS, :_INNER], b[:_INNER], out=part)
-            for start in range(_INNER, inner, _INNER):
-                part += a[row : row + _ROWS, start : start + _INNER] @ b[start : start + _INNER]
-    return result
+        return multiply(a, b, _INNER)
 
 
 def roundings(inner: int) -> float:

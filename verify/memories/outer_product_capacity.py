@@ -16,6 +16,7 @@ from verify.arithmetic import blas
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.products import multiply
 from verify.arithmetic.sums import total
 from verify.verdict import Verdict, decided
 
@@ -147,7 +148,7 @@ def exact_product(a: Array, b: Array) -> Array:
     # The entries themselves must be floats too: one may meet only zeros.
     if max(sum(map(int.__mul__, columns, rows)), *columns, *rows) < _EXACT:
         blas.probe()
-        return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+        return multiply(a.astype(np.float64), b.astype(np.float64)).astype(np.int64)
     found = fmpz_mat([[int(x) for x in row] for row in a]) * fmpz_mat([[int(x) for x in row] for row in b])
     return np.array([int(x) for x in found.entries()], dtype=object).reshape(a.shape[0], b.shape[1])
 

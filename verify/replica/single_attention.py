@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
+from verify.arithmetic.products import multiply
 from verify.replica.formats import FloatFormat
 
 Float64Array = NDArray[np.float64]
@@ -108,8 +109,8 @@ def _product(x: _Rounded, weights: Float64Array, terms: int, number_format: Floa
     """A product of rows with at most `terms` entries that are not zero and a weight matrix (Lemma R2)."""
     terms = min(terms, _most_nonzero(weights, axis=0))
     carried = x.error + _gamma(terms + 1, number_format) * x.magnitude()
-    error = carried @ _size(weights, number_format) + _flushed(terms, number_format)
-    return _Rounded(x.value @ weights, error)
+    error = multiply(carried, _size(weights, number_format)) + _flushed(terms, number_format)
+    return _Rounded(multiply(x.value, weights), error)
 
 
 def _scores(queries: _Rounded, keys: _Rounded, terms: int, number_format: FloatFormat) -> _Rounded:
@@ -321,8 +322,8 @@ def _block_bound(
         mixed = np.einsum("ts,tse->te", attention, both[read.row_of])
         mixed_size, mixed_error = mixed[:, : block.d_head], mixed[:, block.d_head :]
         mixed_error = factor * mixed_size + mixed_error + _flushed(length, number_format)
-        size = size + (mixed_size + mixed_error) @ W_O
-        carried = carried + mixed_error @ W_O
+        size = size + multiply(mixed_size + mixed_error, W_O)
+        carried = carried + multiply(mixed_error, W_O)
         stages += [np.max(part, initial=0.0) for part in (queries.error, keys.error, values.error, score.error)]
         stages.append(np.max(mixed_error, initial=0.0))
 
@@ -344,5 +345,5 @@ def _largest_entry_of_product(left: Float64Array, right: Float64Array) -> Float6
     columns = max(1, _BLOCK_ENTRIES // max(1, len(left)))
     largest = np.zeros(len(left))
     for start in range(0, right.shape[1], columns):
-        largest = np.maximum(largest, (left @ right[:, start : start + columns]).max(axis=1))
+        largest = np.maximum(largest, multiply(left, right[:, start : start + columns]).max(axis=1))
     return largest

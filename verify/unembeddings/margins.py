@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from verify.arithmetic.blas import probe
+from verify.arithmetic.products import multiply
 from verify.verdict import Verdict
 
 IntegerArray = NDArray[np.integer]
@@ -107,7 +108,7 @@ def gram_margins(
     blocks = [(i, j) for i in starts for j in starts if j >= i or not symmetric]
     cosine = 0.0
     for done, (i, j) in enumerate(blocks, start=1):
-        product = _float(e, i) @ _float(vectors, j).T
+        product = multiply(_float(e, i), _float(vectors, j).T)
         highest = lowest = product
         if i == j:
             highest = product.copy()

@@ -129,3 +129,22 @@ def test_several_folders_are_checked_whatever_one_of_them_is(at_a_time, tmp_path
     assert held["verdict"] == "PROVED" and other["kind"] == "FileFormatError" and "error" in lost
     assert main(["check", str(good), str(good), *at_a_time]) == 0
     assert capsys.readouterr().out.startswith(f"{good}: HELD, PROVED")
+
+
+def test_check_on_a_device_proves_the_same_and_says_where_there_is_none(folder, capsys, monkeypatch):
+    import torch
+
+    from verify.arithmetic import products
+
+    entered, original = [], products.multiplying
+    monkeypatch.setattr("verify.replica.device_products.multiplying", lambda x: entered.append(x) or original(x))
+    assert main(["check", str(folder), "--device", "cpu:0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "PROVED"
+    assert main(["check", str(folder), str(folder), "--device", "cpu:0"]) == 0
+    assert len(entered) == 3
+    assert main(["check", str(folder), "--independent", "--device", "cuda"]) == 2
+    assert "--independent multiplies integers" in capsys.readouterr().err
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for folders in ([str(folder)], [str(folder)] * 2):
+        assert main(["check", *folders, "--device", "cuda"]) == 2
+        assert "no CUDA device" in capsys.readouterr().err

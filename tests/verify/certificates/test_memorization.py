@@ -37,7 +37,7 @@ from verify.certificates.certificate import (
     Certificate,
     mask_text,
 )
-from verify.certificates.memorization import certify_memorization, check_memorization
+from verify.certificates.memorization import _margin_elsewhere, certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED
@@ -697,3 +697,18 @@ def test_a_mean_divergence_is_weighted_with_the_occurrences_and_never_below_zero
     first = float(task.counts.totals()[0])
     lower, upper = memorization._mean_over_occurrences(task, Enclosure(np.array([1.0, 0.0])))
     assert lower <= first / 4.0 <= upper and upper - lower < 1e-15
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "stored"),
+    [
+        ([1.0], [1.0], 1.0),
+        ([1.0], [1.25], 0.75),
+        ([1.0], [3.0], 0.5),
+        ([1.0, 0.875], [1.5, 0.875], 0.5),
+        ([1.0, np.inf], [np.inf, np.inf], 0.5),
+        ([np.inf], [np.inf], np.inf),
+    ],
+)
+def test_a_margin_is_stored_as_far_below_as_its_bounds_are_apart(lower, upper, stored) -> None:
+    assert _margin_elsewhere(np.array(lower), np.array(upper)) == stored

@@ -1,11 +1,13 @@
 """Gram matrices, and how far a factor is from one."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from flint import arb
 
+from verify.arithmetic.products import multiplying
 from verify.linear_algebra.gram import distance, factor, gram
 
 
@@ -51,3 +53,37 @@ def test_a_good_factor_is_near_and_an_overflowing_one_is_no_number():
 
 def test_there_is_no_factor_below_zero():
     assert factor(gram(np.ones((3, 3))), 1.0) is None
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A device that multiplies as NumPy does, and wants blocks of three rows."""
+
+    name: str = "elsewhere"
+    least: int = 0
+    side: int = 3
+
+    def __call__(self, a, b, terms=None, /):
+        return np.matmul(a, b)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 10])
+def test_a_factor_by_halves_is_the_factor_and_reads_nothing_above_the_diagonal(size, sign, monkeypatch):
+    b = np.random.default_rng(size).integers(-4, 5, (size, 2 * size)) + 9.0 * np.eye(size, 2 * size)
+    shift = 0.1 if sign == 1 else 1e4
+    here = factor(gram(b), shift, sign=sign)
+    monkeypatch.setattr("verify.linear_algebra.gram._BLOCK", 2)
+    with multiplying(Elsewhere()):
+        with monkeypatch.context() as patched:
+            patched.setattr(np, "empty", lambda shape: np.full(shape, np.nan))
+            k = gram(b)
+        there = factor(k, shift, sign=sign)
+        assert factor(k, 1e4) is None
+    assert k.block == 3
+    assert np.array_equal(there, np.tril(there))
+    assert np.allclose(here, there, rtol=1e-9, atol=1e-9)
+    # Blocks that were never written are not read, and as many of them as are left count as they should.
+    bound = distance(k, shift, there, sign=sign)
+    exact = sign * (b @ b.T - shift * np.eye(size)) - there @ there.T
+    assert np.linalg.norm(exact, 2) <= float(bound.upper()) < 1e-6

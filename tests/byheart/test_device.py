@@ -1,0 +1,42 @@
+"""The device of the command line: none for the CPU, torch's for any other, one sentence where there is none."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from byheart.device import on_device, require_device
+from constructions.errors import InputError
+from verify.arithmetic.products import multiplier
+from verify.replica.device import DeviceError
+
+
+def test_on_the_cpu_numpy_multiplies_and_torch_is_not_imported() -> None:
+    program = (
+        "import sys; from byheart.device import on_device; from verify.arithmetic.products import multiplier\n"
+        "with on_device('cpu'): assert multiplier() is None\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_any_other_device_multiplies_within_the_block() -> None:
+    with on_device("cpu:0"):
+        found = multiplier()
+        assert found is not None and found.name.startswith("cpu by torch")
+    assert multiplier() is None
+
+
+@pytest.mark.parametrize("use", [require_device, lambda device: on_device(device).__enter__()])
+def test_a_device_that_is_not_there_is_refused(use, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="device = 'gpu', expected cpu, cuda or cuda:i"):
+        use("gpu")
+    with monkeypatch.context() as patched:
+        patched.setattr(torch.cuda, "is_available", lambda: False)
+        with pytest.raises(DeviceError, match="no CUDA device"):
+            use("cuda")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"device = cuda, but torch is not installed; `pip install byheart\[torch\]`"):
+        use("cuda")

@@ -1,0 +1,61 @@
+"""Mutants of products on a device: probes that do not ask it, blocks that are lost, sums that are too long."""
+
+from tests.mutants import Mutant
+
+ROOMS = {
+    "verify/arithmetic/products.py": "tests/verify/arithmetic/test_products.py",
+    "verify/replica/device_products.py": "tests/verify/replica/test_device_products.py",
+    "verify/linear_algebra/gram.py": "tests/verify/linear_algebra/test_gram.py",
+}
+
+
+def products(original: str, mutated: str, why: str) -> Mutant:
+    return _of("verify/arithmetic/products.py", original, mutated, why)
+
+
+def device(original: str, mutated: str, why: str) -> Mutant:
+    return _of("verify/replica/device_products.py", original, mutated, why)
+
+
+def gram(original: str, mutated: str, why: str) -> Mutant:
+    return _of("verify/linear_algebra/gram.py", original, mutated, why)
+
+
+def _of(file: str, original: str, mutated: str, why: str) -> Mutant:
+    return Mutant(file, original, mutated, ROOMS[file], why)
+
+
+MUTANTS = [
+    Mutant(
+        "verify/certificates/memorization.py",
+        "np.fmax(2.0 * lower - upper, 0.5 * lower)",
+        "lower",
+        "tests/contract/test_devices.py",
+        "a margin is stored that another order of summation does not prove",
+    ),
+    products("    _probe(multiplier)\n", "", "a device is not probed"),
+    products("    blas.probe(multiplier, name=name, large=_LARGE)\n", "", "whole sums of a device are not probed"),
+    products(
+        'blas.probe(lambda a, b: multiplier(a, b, _TERMS), name=f"{name}, in blocks of terms,")',
+        "pass",
+        "blocks of terms of a device are not probed",
+    ),
+    products("_LARGE = (1100, 1000, 900)", "_LARGE = (9, 9, 9)", "large products of a device are not probed"),
+    products("        _CHOSEN.reset(token)\n", "        pass\n", "a device stays behind its block"),
+    products("a.ndim == b.ndim == 2 and", "a.ndim == 2 and", "a device is given batches"),
+    products("range(first, inner, first or 1)", "range(first, inner - 1, first or 1)", "a last term is lost"),
+    products("y[..., rows, :] += np", "y[..., rows, :] -= np", "a block of a product is subtracted"),
+    products("_ROWS)\n            y[", "_ROWS - 1)\n            y[", "a row of a product is lost"),
+    device('    if asked != "0":\n', '    if asked == "1":\n', "emulation is not refused by all of its names"),
+    device('    os.environ[_EMULATION] = "0"\n', "", "emulation is not switched off"),
+    device("            os.environ.pop(_EMULATION, None)\n", "            pass\n", "the environment stays changed"),
+    device("        require_arithmetic(device, FLOAT64)\n", "", "a device with coarse functions is taken"),
+    device("max(depth, side // depth * depth)", "side", "blocks of terms are cut, sums go through more additions"),
+    device("max(1, min(side, entries // (4 * depth)))", "side", "blocks of terms do not fit into the memory"),
+    device("math.isqrt(entries // 4)", "math.isqrt(entries // 2)", "four blocks do not fit into the memory"),
+    device("else total.add_(part)", "else part", "only the last block of a sum counts"),
+    gram("    a[:half, half:] = 0.0\n", "", "what lies above the diagonal stays in the factor"),
+    gram("rest -= multiply(below, below.T)", "pass", "a factor by halves forgets the first half"),
+    gram("b[:, half:] -= multiply(b[:, :half], factor[half:, :half].T)", "pass", "a division by halves forgets one"),
+    gram("block_rows = len(factor), k.block", "block_rows = len(factor), _BLOCK", "what was never written is read"),
+]
