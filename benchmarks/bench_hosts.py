@@ -21,23 +21,19 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 from byheart.hosts.export import HOSTS, export, host_named  # noqa: E402
 from byheart.hosts.number_types import DTYPES  # noqa: E402
 from constructions.errors import InputError, ResourceError  # noqa: E402
-from constructions.memories.choice import MEMORIES  # noqa: E402
+from constructions.memories.choice import BY_NAME, offers  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
-from constructions.models.precision import Precision  # noqa: E402
 from constructions.tasks.arrays import enumerated_task  # noqa: E402
 from constructions.tasks.task import Task  # noqa: E402
 
 PAGE = Path(__file__).parent.parent / "docs" / "measurements.md"
 BEGIN, END = "<!-- bench_hosts -->\n", "<!-- /bench_hosts -->\n"
-FLOAT64_ONLY = {"paired-heads"}  # differences of queries and keys that float32 does not hold
 
 
 def built(task: Task) -> dict[str, Model]:
-    """Each memory of the choice, its weights rounded to float32 where it holds the facts in that."""
-    precision: dict[str, Precision] = {name: "float64" for name in FLOAT64_ONLY}
-    return {
-        kind.name: kind.build(task, precision.get(kind.name, "float32"), 0, lambda *_: None).model for kind in MEMORIES
-    }
+    """Each memory of the choice that holds the facts, its weights rounded to float32."""
+    found = {offer.kind.name: offer.built for offer in offers(task, names=tuple(BY_NAME), dtype="float32")}
+    return {name: built.model for name in BY_NAME if (built := found[name]) is not None}
 
 
 def rows_of(to: str, models: dict[str, Model], task: Task) -> Iterator[list[str]]:

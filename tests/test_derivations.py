@@ -295,7 +295,7 @@ def test_the_scores_of_a_block_head_are_gaps_less_penalties() -> None:
 
 
 def test_the_derivative_of_what_a_head_reads() -> None:
-    """d phi, for three positions in one dimension. Page: docs/claims/paired_heads.md"""
+    """d phi, for three positions in one dimension. Page: docs/claims/clustered_heads.md"""
     x, scores, changes = (sympy.symbols(f"{name}1:4") for name in ("x", "sigma", "delta"))
     v, change, step = sympy.symbols("v dv t")
     powers = [sympy.exp(score + step * move) for score, move in zip(scores, changes, strict=True)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from constructions.encoders.scalar_label_code import scalar_label_code
 from constructions.errors import HypothesisError
-from constructions.features.minimum_norm import right_inverse
+from constructions.features.minimum_norm import RightInverse, right_inverse
 from constructions.models.attention import logits
 from constructions.models.model import Model
 from constructions.tasks.task import Task
@@ -42,18 +42,21 @@ def embeddings(task: Task, width: int, rng: np.random.Generator) -> tuple[Float6
     return W_E, W_pos
 
 
-def solved(matrix: Float64Array, task: Task) -> Float64Array | None:
-    """z of least norm with `matrix` z the points of the labels; none where the rows are not safely independent."""
-    if matrix.shape[1] < task.n_contexts:
-        return None
+def points(task: Task) -> Float64Array:
+    """The point of the label of each context on the line, `[T]`."""
     answers, labels = np.unique(task.labels, return_inverse=True)
+    return scalar_label_code(len(answers)).points[labels]
+
+
+def inverted(matrix: Float64Array) -> RightInverse | None:
+    """What solves systems of this matrix with least norm; none where its rows are not safely independent."""
+    if matrix.shape[1] < len(matrix):
+        return None
     try:
         inverse = right_inverse(matrix)
     except HypothesisError:
         return None
-    if not inverse.condition <= _WORST:
-        return None
-    return inverse.solve(scalar_label_code(len(answers)).points[labels][:, None])[:, 0]
+    return inverse if inverse.condition <= _WORST else None
 
 
 def readout(task: Task, along: Float64Array, reach: float) -> tuple[Float64Array, Float64Array]:

