@@ -6,7 +6,6 @@ runs the audit of each claim up to the piece that shows its verdict, and writes 
 beside the records what a list says of them. The site puts the records of a chapter below its title.
 """
 
-import html
 import importlib
 import json
 import os
@@ -22,6 +21,7 @@ sys.path[:0] = [path for path in (str(DOCS), str(ROOT)) if path not in sys.path]
 from contents import with_foot  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 
+from byheart.report.formulas import with_formulas  # noqa: E402
 from constructions.claims import LISTING, REGISTER, claim, evidence_module  # noqa: E402
 from constructions.claims.claim import Claim  # noqa: E402
 from verify.claims.evidence import Evidence  # noqa: E402
@@ -72,8 +72,9 @@ def sources() -> dict[str, str]:
 
 
 def plain(text: str) -> str:
-    """A text of the register, written so that Markdown leaves it as it is."""
-    return re.sub(r"([\\`*<|~$]|\](?=\()|(?<!\w)_|_(?!\w))", r"\\\1", text)
+    """A text of the register with its formulas set, written so that Markdown leaves its words as they are."""
+    shown = with_formulas(text).replace("&#x27;", "'").replace("&quot;", '"')
+    return re.sub(r"([\\`*|~$]|\](?=\()|(?<!\w)_|_(?!\w))", r"\\\1", shown)
 
 
 def paragraph(text: str) -> list[str]:
@@ -191,7 +192,7 @@ def errors_page(pieces: dict[str, Evidence]) -> str:
         our reconstruction, and the paper itself may say it right. Whoever finds a verdict unfair should look
         at the instance first: `byheart audit ID`, with the ID that the link of the row leads to
         (`dana.lemma-2`), computes it again, and the chapter of the claim says how the printed words were read.
-        The letters are in [chapter 2](conventions.md#letters-and-units); in KL(pi, T) the T is the transformer.
+        The letters are in [chapter 2](conventions.md#letters-and-units); in KL(π, T) the T is the transformer.
         Lemma 2, Theorem 1, both corollaries and section 6 of Dana et al. fail on the same four contexts, which
         take [two minutes](exclusive_or.md).
     """)
@@ -230,7 +231,7 @@ def records_of_a_chapter(page: str) -> str:
         opened = " open" * (number == 0 and len(mine) < 4)
         blocks.append(
             f'<details class="record {record.judgement}"{opened}>\n<summary><code>{id}</code> '
-            f"<strong>{record.judgement}</strong> {html.escape(record.title)}</summary>\n\n{text}\n\n</details>\n"
+            f"<strong>{record.judgement}</strong> {with_formulas(record.title)}</summary>\n\n{text}\n\n</details>\n"
         )
     return "\n".join(blocks)
 

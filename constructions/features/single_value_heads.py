@@ -3,6 +3,7 @@ r"""Attention whose heads have one value each, and how its stream moves with eve
 Page: docs/claims/newton_memory.md
 """
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,7 @@ Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
 
 _PANEL = 512  # columns of a Khatri-Rao product that are multiplied at a time
-_BLOCK = 512  # rows of a Hadamard product that are multiplied at a time
+_BLOCK = 128  # rows of a Hadamard product that are multiplied at a time
 
 _multiply: Any = scipy.linalg.get_blas_funcs("syrk", dtype=np.float64)
 
@@ -118,7 +119,7 @@ class SingleValueHeads:
         value = inputs @ part["W_V"].T
         written = np.einsum("tsh,tsh->th", pattern, value)
         stream = inputs[:, -1] + written @ part["W_O"]
-        return Run(self, part, inputs, query, pattern, value, written, stream)
+        return Run(self, part, inputs, query, key, pattern, value, written, stream)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ class Run:
 
     With the inputs $x_s$, the pattern $a_s$, the values $v \cdot x_s$ and their mean $\varphi$ of one head, the queries
     $q = x_S W_Q$ and keys $k_s = x_s W_K$, let $b_s = a_s (v \cdot x_s - \varphi)$, $\beta = \sum_s b_s x_s$ and
-    $\kappa = \beta W_K$. Then
+    $\kappa = \beta W_K = \sum_s b_s k_s$. Then
 
     $$ \frac{\partial \varphi}{\partial v} = \sum_s a_s x_s, \quad
        \frac{\partial \varphi}{\partial W_Q} = x_S^\top \kappa, \quad
@@ -139,6 +140,7 @@ class Run:
         part: Its tensors.
         inputs: $x_s$, `[T, S, d]`.
         query: q, `[T, H, d_qk]`.
+        key: k, `[T, S, H, d_qk]`.
         pattern: a, `[T, S, H]`.
         value: $v \cdot x_s$, `[T, S, H]`.
         written: $\varphi$, `[T, H]`.
@@ -151,6 +153,7 @@ class Run:
     part: dict[str, Float64Array]
     inputs: Float64Array
     query: Float64Array
+    key: Float64Array
     pattern: Float64Array
     value: Float64Array
     written: Float64Array
@@ -179,16 +182,16 @@ class Run:
     @cached_property
     def kappa(self) -> Float64Array:
         """`[T, H, d_qk]`."""
-        return np.einsum("thd,hdr->thr", self.beta, self.part["W_K"])
+        return (self.deviation[..., None] * self.key).sum(axis=1)
 
     def of_inputs(self, facts: Int64Array, along: Float64Array) -> Float64Array:
         """How $g \\cdot E$ moves with each input, `[R, S, d]`, for the contexts `facts` and the vectors g `along`."""
         weight = along @ self.part["W_O"].T
-        keyed = np.einsum("thr,hdr->thd", self.query[facts], self.part["W_K"])
-        queried = np.einsum("thr,hdr->thd", self.kappa[facts], self.part["W_Q"])
-        shares = weight[:, None] * self.pattern[facts]
-        result = shares @ self.part["W_V"] + np.matmul(weight[:, None] * self.deviation[facts], keyed)
-        result[:, -1] += along + np.einsum("th,thd->td", weight, queried)
+        shares, keyed = weight[:, None] * self.pattern[facts], weight[:, None] * self.deviation[facts]
+        queried = weight[:, :, None] * self.kappa[facts]
+        result = shares @ self.part["W_V"]
+        result += np.tensordot(keyed[..., None] * self.query[facts][:, None], self.part["W_K"], axes=([2, 3], [0, 2]))
+        result[:, -1] += along + np.tensordot(queried, self.part["W_Q"], axes=([1, 2], [0, 2]))
         return result
 
     def stream_rows(self, facts: Int64Array, along: Float64Array) -> Float64Array:
@@ -218,19 +221,20 @@ class Run:
         of_inputs = self.of_inputs(facts, along)
         np.add.at(part["W_E"], shape.contexts[facts], of_inputs)
         part["W_pos"][:] = of_inputs.sum(axis=0)
-        part["W_Q"][:] = np.einsum("td,thr->hdr", self.inputs[facts, -1], weight[:, :, None] * self.kappa[facts])
-        beta = weight[:, :, None] * self.beta[facts]
-        part["W_K"][:] = np.matmul(beta.transpose(1, 2, 0), self.query[facts].transpose(1, 0, 2))
-        part["W_V"][:] = np.einsum("th,thd->hd", weight, self.mixed[facts])
+        inputs, weighted = self.inputs[facts], weight[:, None] * self.deviation[facts]
+        keyed = weighted[..., None] * self.query[facts][:, None]
+        part["W_Q"][:] = np.tensordot(weight[..., None] * self.kappa[facts], inputs[:, -1], ([0], [0])).swapaxes(1, 2)
+        part["W_K"][:] = np.tensordot(keyed, inputs, ([0, 1], [0, 1])).swapaxes(1, 2)
+        part["W_V"][:] = np.tensordot(weight[:, None] * self.pattern[facts], inputs, ([0, 1], [0, 1]))
         part["W_O"][:] = self.written[facts].T @ along
         return result
 
     def gram(self, facts: Int64Array, along: Float64Array, *, held: int | None = None) -> Float64Array:
         r"""The lower triangle of $J J^\top$ for the rows of `stream_rows`, `W_O` held fast, `[R, R]`.
 
-        Nothing of size R x P is formed: J consists of blocks $u_i^\top w_i$, whose Gram matrices are the entrywise
-        products of those of u and w, or, where the sum over heads stands between, those of $u_i \otimes w_i$, taken a
-        few heads at a time; and the rows of the tokens are sparse.
+        Nothing of size R x P is formed: J consists of blocks $\sum_s u_s^\top w_s$, whose Gram matrices are sums of
+        entrywise products of those of u and w, see `_add_tensor_products`; and the rows of the tokens are sparse. As
+        $\sum_s b_s = 0$, $\beta = \sum_{s < S} b_s (x_s - x_S)$ has one term less.
 
         Args:
             facts: Contexts, `[R]`.
@@ -244,7 +248,6 @@ class Run:
         weight = along @ self.part["W_O"].T
         result = np.zeros((rows, rows), order="F")
 
-        result = add_products(result, (weight[:, :, None] * self.mixed[facts]).reshape(rows, -1))
         of_inputs = self.of_inputs(facts, along)
         if held is not None:
             of_inputs[:, -1, held] = 0.0
@@ -256,17 +259,44 @@ class Run:
         by_token = scipy.sparse.csr_array(
             (of_inputs.reshape(-1), (row, columns)), shape=(rows, self.shape.tokens * width)
         )
-        beta, query = weight[:, :, None] * self.beta[facts], self.query[facts]
-        step = max(1, _PANEL // (width * self.shape.query_width))
-        for start in range(0, self.shape.heads, step):
-            heads = slice(start, start + step)
-            result = add_products(result, (beta[:, heads, :, None] * query[:, heads, None, :]).reshape(rows, -1))
-        last = self.inputs[facts, -1]
-        kappa = (weight[:, :, None] * self.kappa[facts]).reshape(rows, -1)
         for start in range(0, rows, _BLOCK):
-            block, before = slice(start, start + _BLOCK), slice(0, start + _BLOCK)
-            products = (by_token[block] @ by_token[before].T).toarray()
-            if self.shape.heads:
-                products += (last[block] @ last[before].T) * (kappa[block] @ kappa[before].T)
-            result[block, before] += products
-        return result
+            block, after = slice(start, start + _BLOCK), slice(start, rows)
+            result.T[block, after] += (by_token[block] @ by_token[after].T).toarray()
+        inputs, weight, size = self.inputs[facts], weight[:, None], self.shape.heads * self.shape.query_width
+        keyed = (weight * self.deviation[facts])[:, :-1, :, None] * self.query[facts][:, None]
+        queried = weight[..., None] * self.kappa[facts][:, None]
+        result = _add_tensor_products(result, weight * self.pattern[facts], inputs)
+        differences = inputs[:, :-1] - inputs[:, -1:]
+        result = _add_tensor_products(result, keyed.reshape(*differences.shape[:2], size), differences)
+        return _add_tensor_products(result, queried.reshape(rows, 1, size), inputs[:, -1:])
+
+
+def _add_tensor_products(onto: Float64Array, left: Float64Array, right: Float64Array) -> Float64Array:
+    r"""Add the lower triangle of the Gram matrix of $\sum_s l_s \otimes r_s$ in place.
+
+    Its entries are $\sum_{s, s'} (l_s \cdot l'_{s'}) (r_s \cdot r'_{s'})$, of $k^2 m$ multiplications and $k^2$ passes
+    through memory; by the tensors themselves, a few of the m at a time, they cost $d m$ multiplications.
+
+    Args:
+        onto: `[R, R]`, in Fortran's order.
+        left: l, `[R, k, m]`.
+        right: r, `[R, k, d]`.
+
+    Returns:
+        The sum; what stands above the diagonal means nothing.
+    """
+    rows, terms, size = left.shape
+    width = right.shape[2]
+    if 3 * terms**2 > width:
+        step = max(1, _PANEL // width)
+        for start in range(0, size, step):
+            tensors = np.matmul(left[:, :, start : start + step].swapaxes(1, 2), right)
+            onto = add_products(onto, tensors.reshape(rows, -1))
+        return onto
+    for start in range(0, rows, _BLOCK):
+        block, after = slice(start, start + _BLOCK), slice(start, rows)
+        for s, t in itertools.product(range(terms), repeat=2):
+            products = left[block, s] @ left[after, t].T
+            products *= right[block, s] @ right[after, t].T
+            onto.T[block, after] += products
+    return onto

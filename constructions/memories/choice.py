@@ -41,10 +41,13 @@ SMALLEST = "smallest"
 
 _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
-_MOST = {"newton": 400, "paired-heads": 1024, "rank-one-heads": 1024, "steps": 4096}
+_MOST = {"newton": 4096, "paired-heads": 1024, "rank-one-heads": 1024, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
-_UNASKED = 300_000_000
-"""Work of a search that is not asked for, in steps times T (T + 150): a step takes some 0.1 microseconds times that."""
+_UNASKED = (300_000_000, 600_000)
+"""Work of a search that is not asked for, and for each fact if that is more; in steps times T (T + 150): a step takes
+less than 0.1 microseconds times that."""
+_ASKED = (3_000_000_000, 1_600_000)
+"""The same of one that is."""
 
 
 Build = Callable[[Task, Precision, int, Progress], Construction[Task]]
@@ -164,8 +167,8 @@ def offers(
 ) -> tuple[Offer, ...]:
     """Build every memory that could hold the task.
 
-    Nothing is certified here. What takes long for many facts is tried for few only, and a search goes on for about half
-    a minute, unless it is named.
+    Nothing is certified here. What takes long for many facts is tried for few only, and a search goes on for half a
+    minute to two, unless it is named.
 
     Args:
         task: What is to be memorized.
@@ -300,24 +303,19 @@ def _paired_heads(task: Task, dtype: Precision, seed: int, progress: Progress) -
     return paired_heads_memory(task, seed=seed)
 
 
-def _newton(
-    task: Task, dtype: Precision, seed: int, progress: Progress, steps: int | None = None
-) -> Construction[Task]:
+def _newton(work: tuple[int, int], task: Task, seed: int, progress: Progress) -> Construction[Task]:
+    facts = task.n_contexts
+    steps = -(-max(work[0], work[1] * facts) // (facts * (facts + 150)))
     found = newton_memory(task, steps=steps, seed=seed, progress=progress)
     width, query_width, heads = found.shape
     tried = ", ".join(f"{a.parameters}: {a.solved} of {a.seeds}" for a in found.attempts)
     return Construction(
         task,
         found.network,
-        f"{counted(task.n_contexts, 'context')} by {counted(heads, 'head')} found by search, d = {width}, "
+        f"{counted(facts, 'context')} by {counted(heads, 'head')} found by search, d = {width}, "
         f"d_qk = {query_width}, {found.parameters} parameters; starts that succeeded, by parameters: {tried}"
-        + ("" if found.complete else "; the search was stopped before its end"),
+        + ("" if found.complete else f"; the search, of at most {steps} steps, was stopped before its end"),
     )
-
-
-def _newton_unasked(task: Task, dtype: Precision, seed: int, progress: Progress) -> Construction[Task]:
-    steps = -(-_UNASKED // (task.n_contexts * (task.n_contexts + 150)))
-    return _newton(task, dtype, seed, progress, steps)
 
 
 MEMORIES: tuple[Kind, ...] = (
@@ -388,11 +386,11 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         "newton",
         "labels; up to 2^14 contexts",
-        "0.7 to 1.7 a fact, found by a search of seconds to hours",
+        "0.7 to 1.7 a fact, found by a search of seconds to minutes",
         True,
         "docs/claims/newton_memory.md",
-        _newton,
-        unasked=_newton_unasked,
+        lambda task, dtype, seed, progress: _newton(_ASKED, task, seed, progress),
+        unasked=lambda task, dtype, seed, progress: _newton(_UNASKED, task, seed, progress),
     ),
     Kind(
         "theorem-1",

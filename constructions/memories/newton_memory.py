@@ -34,8 +34,10 @@ _CLAIM = "The Newton memory"
 _TOLERANCE = 0.35  # of the number that names a label: leaves the margin 1/2 - 0.35
 _STRETCH = 10.0  # K: how far the heads are from the coincidence that they start near
 _JITTER = 0.05  # how far the two heads of a pair start from each other
-_SAFE = (1.1, 1.0)  # degrees of freedom per fact of the shape to begin with: for one stage, and for two
-_SAFE_WIDTH = 4
+_SAFE = (1.02, 1.0)  # degrees of freedom per fact of the shape to begin with: for one stage, and for two
+_SAFE_WIDTH = (6, 4)
+_NARROWEST = (6, 3)  # in narrower ones the steps seldom arrive
+_AMPLER = 1.1  # by which factor they are raised where it takes turns with another
 _WIDER = 1.25  # by which factor they are raised where no start succeeds
 _WIDENINGS = 5  # how often
 _WANTED = 0.5  # margin that the second stage asks for
@@ -123,10 +125,11 @@ def newton_memory(
     r"""Search for an attention-only transformer of few entries that holds a table of facts, for any context length.
 
     First a shape that is large enough to be nearly safe: one with a degree of freedom per fact or somewhat more, see
-    `freedom`; then one of a quarter more, where no start succeeds. From there on, smaller by some percent at a time
-    while a start succeeds, taken in turn from the best shapes of two widths; and once more by half the step. Each start
-    runs in two stages, `solve`. A model counts if, with its entries rounded to float32, every label is ahead by at
-    least `LEAST_MARGIN` in float64 arithmetic; a proof is the caller's.
+    `freedom`; beyond 1000 facts it takes turns with one of a tenth more. Then one of a quarter more, where no start
+    succeeds. From there on, smaller by some percent at a time while a start succeeds, taken in turn from the best
+    shapes of two widths; and once more by half the step. Each start runs in two stages, `solve`. A model counts if,
+    with its entries rounded to float32, every label is ahead by at least `LEAST_MARGIN` in float64 arithmetic; a proof
+    is the caller's.
 
     A keyboard interrupt ends the search and keeps the best model so far, if there is one.
 
@@ -246,6 +249,11 @@ class Table:
         width, query_width, heads = shape
         return width * (vectors + self.contexts.shape[1]) + 2 * heads * width * (query_width + 1)
 
+    @property
+    def has_two_stages(self) -> bool:
+        """Whether the facts are few enough for the second stage of `solve`."""
+        return len(self.labels) <= _MOST_FREE
+
     def network(self, shape: Shape, weights: Float64Array) -> Model:
         r"""The network over all tokens and answers of the task, every entry rounded to float32.
 
@@ -300,13 +308,13 @@ def freedom(shape: Shape, *, tokens: int, length: int) -> int:
     return max(0, tokens * (d - 1) + (length - 2) * d - d * (d - 2) + heads * (d + 2 * d * r - r * r))
 
 
-def best_shape(table: Table, entries: int, *, narrowest: int = 3, besides: int | None = None) -> Shape | None:
+def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besides: int | None = None) -> Shape | None:
     """The shape within so many used entries that has the most degrees of freedom in the two stages together.
 
     Args:
         table: The facts.
         entries: How many used entries it may have.
-        narrowest: The width below which it is only where no other fits: in narrow ones the steps seldom arrive.
+        narrowest: The width below which it is only where no other fits; by default 3, and 6 beyond 1000 facts.
         besides: A width that it shall not have.
 
     Returns:
@@ -315,6 +323,7 @@ def best_shape(table: Table, entries: int, *, narrowest: int = 3, besides: int |
     Page: docs/claims/newton_memory.md
     """
     tokens, length = len(table.read), table.contexts.shape[1]
+    narrowest = _NARROWEST[table.has_two_stages] if narrowest is None else narrowest
     best: tuple[tuple[bool, int], Shape] | None = None
     for width in _WIDTHS if length > 1 else (2,):
         for query_width in range(1, min(width, _MOST_QUERIES) + 1) if width != besides else ():
@@ -324,7 +333,7 @@ def best_shape(table: Table, entries: int, *, narrowest: int = 3, besides: int |
             heads = room // (2 * width * (query_width + 1)) if length > 1 else 0
             shape = Shape(width, query_width, heads)
             score = freedom(shape, tokens=tokens, length=length)
-            if len(table.labels) <= _MOST_FREE:
+            if table.has_two_stages:
                 # What the second stage frees, less the changes of basis that leave the logits as they are.
                 score += table.used(shape) - heads * (query_width**2 + 1) - width * (width + 2)
             rank = (width >= narrowest, score)
@@ -334,7 +343,7 @@ def best_shape(table: Table, entries: int, *, narrowest: int = 3, besides: int |
 
 
 def safe_shape(table: Table, per_fact: float) -> Shape:
-    """The smallest shape of `best_shape`, of four coordinates or more, with so many degrees of freedom per fact.
+    """The least of `best_shape` with so many degrees of freedom per fact and four coordinates, beyond 1000 facts six.
 
     Args:
         table: The facts.
@@ -348,10 +357,10 @@ def safe_shape(table: Table, per_fact: float) -> Shape:
     needed = math.ceil(per_fact * len(table.labels))
     if table.contexts.shape[1] == 1:
         needed = min(needed, len(table.read))
-    low, high = 0, 64
+    low, high, narrowest = 0, 64, _SAFE_WIDTH[table.has_two_stages]
 
     def enough(entries: int) -> bool:
-        shape = best_shape(table, entries, narrowest=_SAFE_WIDTH)
+        shape = best_shape(table, entries, narrowest=narrowest)
         return shape is not None and (freedom(shape, tokens=len(table.read), length=table.contexts.shape[1]) >= needed)
 
     while not enough(high):
@@ -359,7 +368,7 @@ def safe_shape(table: Table, per_fact: float) -> Shape:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    shape = best_shape(table, high, narrowest=_SAFE_WIDTH)
+    shape = best_shape(table, high, narrowest=narrowest)
     assert shape is not None
     return shape
 
@@ -410,14 +419,17 @@ class _Search:
         """Find a model at all, of the safe shape or of the largest that is allowed."""
         if self.best is not None and (at_most is None or self.best.network.parameters <= at_most):
             return
-        per_fact = _SAFE[len(self.table.labels) <= _MOST_FREE]
+        per_fact = _SAFE[self.table.has_two_stages]
         for _ in range(1 + _WIDENINGS):
-            shape = safe_shape(self.table, per_fact)
-            if at_most is not None and self.table.stored(shape) > at_most:
+            shapes = [safe_shape(self.table, per_fact)]
+            if at_most is not None and self.table.stored(shapes[0]) > at_most:
                 if not self.tried([self._allowed(at_most)]):
                     raise self._none_found(at_most)
                 return
-            if self.tried([shape]):
+            if not self.table.has_two_stages:
+                ampler = safe_shape(self.table, _AMPLER * per_fact)
+                shapes += [ampler] if at_most is None or self.table.stored(ampler) <= at_most else []
+            if self.tried(shapes):
                 return
             per_fact *= _WIDER
         raise self._none_found(at_most)
@@ -474,10 +486,11 @@ class _Search:
         return True
 
     def _reported(self, shape: Shape, seed: int) -> Report:
-        facts, entries = len(self.table.labels), self.table.stored(shape)
+        facts, entries, before = len(self.table.labels), self.table.stored(shape), self.left
         name = f"{facts} facts, {entries} entries, start {seed - self.seed + 1} of {self.seeds}"
+        limit = "" if math.isinf(before) else f", at most {before:.0f} steps more"
         return lambda stage, done, right: self.progress(
-            "search", None, f"{name}: {stage}, step {done}, {right:.1%} right"
+            "search", None, f"{name}{limit}: {stage}, step {done}, {right:.1%} right"
         )
 
     def _allowed(self, at_most: int) -> Shape:
@@ -555,12 +568,12 @@ def solve(
         at_first,
         whole[free],
         iterations=int(min(iterations, steps)),
-        patience=_ALONE if len(table.labels) > _MOST_FREE else _PATIENCE[0],
+        patience=_PATIENCE[0] if table.has_two_stages else _ALONE,
         fall=_FALL,
         report=_heard(report, "first stage"),
     )
     whole[free] = first.variables
-    if first.done or len(table.labels) > _MOST_FREE:
+    if first.done or not table.has_two_stages:
         return (whole if first.done else None), first.iterations
     second = levenberg_marquardt(
         lambda weights: _Pairs(heads.run(weights), table.labels),

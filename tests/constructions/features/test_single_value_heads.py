@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.features.single_value_heads import Run, SingleValueHeads
+from constructions.features.single_value_heads import Run, SingleValueHeads, _add_tensor_products
 from constructions.models.attention import logits
 
 SHAPES = st.tuples(
@@ -75,6 +75,18 @@ def test_products_of_many_rows_and_heads_are_put_together_from_blocks(heads: int
     facts, along = np.arange(1100), rng.standard_normal((1100, 5))
     rows = run.stream_rows(facts, along)[:, free_of(run, 0)]
     assert np.allclose(np.tril(run.gram(facts, along, held=0)), np.tril(rows @ rows.T), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("terms", "width", "size"), [(0, 2, 3), (1, 2, 3), (1, 4, 7), (2, 5, 300), (2, 13, 4), (3, 30, 2), (1, 4, 0)]
+)
+def test_products_of_tensors_are_those_of_their_entries(terms: int, width: int, size: int) -> None:
+    rng = np.random.default_rng(terms)
+    left, right = rng.standard_normal((150, terms, size)), rng.standard_normal((150, terms, width))
+    onto = np.asfortranarray(rng.standard_normal((150, 150)))
+    tensors = np.einsum("rkm,rkd->rmd", left, right).reshape(150, -1)
+    wanted = onto + tensors @ tensors.T
+    assert np.allclose(np.tril(_add_tensor_products(onto, left, right)), np.tril(wanted), rtol=1e-12, atol=1e-10)
 
 
 def test_large_scores_do_not_overflow() -> None:

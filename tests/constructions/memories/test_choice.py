@@ -45,7 +45,8 @@ def long_task() -> Task:
     return array_task(contexts, next_tokens=contexts.sum(axis=1) % 6, vocabulary=6, target="labels")
 
 
-def test_what_does_not_fit_the_task_refuses_and_says_why() -> None:
+def test_what_does_not_fit_the_task_refuses_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(choice._MOST, "newton", 400)
     found = {offer.kind.name: offer for offer in offers(long_task())}
     assert "parameters at least, and is not built" in found["theorem-1"].refused
     assert found["knots"].built is not None and found["rank-one-heads"].built is not None
@@ -67,13 +68,15 @@ def test_a_search_that_is_not_named_ends_after_so_many_steps(monkeypatch: pytest
     kinds = (BY_NAME["knots"], BY_NAME["newton"])
     task = enumerated_task(3, 2, seed=3)
     whole = sum(sum(attempt.iterations) for attempt in newton_memory(task).attempts)
-    monkeypatch.setattr(choice, "_UNASKED", 9 * 159 * (whole - 10))  # enough for a model, but not to the end
+    said = "; the search, of at most {} steps, was stopped before its end"
+    monkeypatch.setattr(choice, "_UNASKED", (1, 159 * (whole - 10)))  # enough for a model, but not to the end
     found = offers(task, kinds=kinds[1:])[0].built
+    assert found is not None and found.summary.endswith(said.format(whole - 10))
+    monkeypatch.setattr(choice, "_ASKED", (9 * 159 * (whole - 9), 1))
     named = offers(task, names=("newton",))[0].built
-    assert found is not None and found.summary.endswith("; the search was stopped before its end")
-    assert named is not None and "stopped" not in named.summary
+    assert named is not None and named.summary.endswith(said.format(whole - 9))
 
-    monkeypatch.setattr(choice, "_UNASKED", 1)
+    monkeypatch.setattr(choice, "_UNASKED", (1, 0))
     found, refused = offers(task, kinds=kinds)
     assert found.kind.name == "knots" and refused.built is None
     assert "needs more steps for 9 facts, but none of 1 starts reached them in so many" in refused.refused

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, InputError, ResourceError
 from constructions.features.single_value_heads import SingleValueHeads
+from constructions.memories import newton_memory as module
 from constructions.memories.newton_memory import (
     LEAST_MARGIN,
     NewtonMemory,
     Shape,
     Table,
+    _Pairs,
     best_shape,
     freedom,
     newton_memory,
@@ -230,6 +232,23 @@ def test_a_start_that_does_not_get_there_gives_nothing() -> None:
     assert weights is not None and "first stage" in heard
 
 
+def test_the_rows_of_the_second_stage_are_the_derivative_of_its_violations() -> None:
+    table = Table.of(enumerated_task(5, 2, seed=0))
+    heads = table.heads(Shape(4, 2, 3))
+    weights = 0.7 * np.random.default_rng(0).standard_normal(heads.size)
+    point = _Pairs(heads.run(weights), table.labels)
+    moved = [
+        [point.at_other(_Pairs(heads.run(weights + s * e), table.labels)) for s in (1e-5, -1e-5)]
+        for e in np.eye(heads.size)
+    ]
+    derivative = np.array([(ahead - behind) / 2e-5 for ahead, behind in moved]).T
+    rows, violations = point.rows(), point.violations()
+    assert point.cost == pytest.approx(violations @ violations) and len(violations) > 50
+    assert np.allclose(np.tril(rows.gram()), np.tril(derivative @ derivative.T), atol=1e-6)
+    assert np.allclose(np.tril(rows.normal()), np.tril(derivative.T @ derivative), atol=1e-6)
+    assert np.allclose(rows.pulled_back(violations), violations @ derivative, atol=1e-6)
+
+
 def test_a_search_is_taken_up_where_it_ended() -> None:
     task = enumerated_task(6, 2, seed=2)
     first = newton_memory(task, seeds=1, iterations=40, at_most=200)
@@ -268,13 +287,39 @@ def steps_of(found: NewtonMemory) -> int:
 def test_a_search_whose_steps_are_spent_keeps_the_best_so_far() -> None:
     task = enumerated_task(4, 2, seed=4)
     whole = newton_memory(task, seeds=1)
-    found = newton_memory(task, seeds=1, steps=steps_of(whole) - 10)
+    heard: list[str] = []
+    found = newton_memory(
+        task, seeds=1, steps=steps_of(whole) - 10, progress=lambda stage, share, detail: heard.append(detail)
+    )
+    assert f"start 1 of 1, at most {steps_of(whole) - 10} steps more: first stage, step 0, " in heard[0]
     assert whole.complete and not found.complete
     assert steps_of(found) == steps_of(whole) - 10
     assert found.network.sha256() == whole.network.sha256()
     require_held(found, task)
     with pytest.raises(CapacityError, match="needs more steps for 16 facts, but none of 1 starts reached them"):
         newton_memory(task, steps=3)
+
+
+def test_beyond_the_second_stage_an_ampler_shape_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, starts = enumerated_task(10, 2, seed=1), []
+
+    def note(stage: str, share: float | None, detail: str) -> None:
+        if "first stage, step 0," in detail:
+            starts.append(int(detail.split()[2]))
+
+    for most, kinds in ((100, 1), (99, 2)):
+        monkeypatch.setattr(module, "_MOST_FREE", most)
+        starts.clear()
+        with pytest.raises(CapacityError, match="none of 2 starts"):
+            newton_memory(task, seeds=2, iterations=1, progress=note)
+        first = starts[: 2 * kinds]
+        assert len(set(first)) == kinds and first == sorted(set(first)) * 2 and starts[2 * kinds] > first[0]
+    assert safe_shape(Table.of(task), 1.0).width >= 6
+    smaller, ampler = first[:2]
+    starts.clear()
+    with pytest.raises(CapacityError, match=f"at_most = {ampler - 1}, and none of 2 starts"):
+        newton_memory(task, seeds=2, iterations=1, at_most=ampler - 1, progress=note)
+    assert starts[:2] == [smaller, smaller]
 
 
 def test_an_interrupt_before_the_first_model_is_one() -> None:
