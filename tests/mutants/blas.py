@@ -64,7 +64,12 @@ MUTANTS = [
         "np.isfinite(product.multiply(a, b)[11]).all()",
         "half of a row may lose a NaN",
     ),
-    mutant("        if inner > 67 and not spread:\n", "        if False:\n", "many terms excuse a coarse device"),
+    mutant(
+        "        if inner > 67 and not spread:\n",
+        "        if False:\n",
+        "many terms excuse a coarse device",
+        "tests/verify/arithmetic/test_products.py",
+    ),
     mutant("for spread in (0, 8, 24, 60)]", "for spread in (0,)]", "an emulation of narrow rows passes"),
     mutant("(9, 8, 67, 0), *large]", "(9, 8, 67, 0)]", "large products are looked at in integers alone"),
     mutant("    large: Shape = (257, 255, 131)\n", "    large: Shape = (9, 9, 9)\n", "large products are small"),
