@@ -404,17 +404,41 @@ def test_the_error_of_two_weights_is_nearly_reached():
     assert reached <= loss[0, 0] <= 1.001 * reached
 
 
-def test_a_context_far_below_the_largest_score_of_its_last_token_is_enclosed_by_itself(together, monkeypatch):
+def test_of_a_score_of_which_nothing_is_known_nothing_is_said():
+    lookup = SimpleNamespace(key=np.arange(3)[None], pair=np.arange(3)[None], pair_query=np.zeros(3, dtype=np.int64))
+    with np.errstate(all="ignore"):
+        scores = Enclosure(np.zeros((3, 1)), np.array([[0.0], [0.0], [np.inf]]))
+        powers, spread = forward._powers(scores, lookup.pair_query)
+        weights, loss, _ = forward._weights(powers, spread, lookup)
+    assert weights[:, 0, 0].tolist() == [0.5, 0.5, 0.0] and loss[0, 0] == 2.0  # all of the weight may be on the third
+
+
+@pytest.mark.parametrize("size", [2**27, 1])
+def test_a_context_far_below_the_largest_score_of_its_last_token_is_enclosed_by_itself(together, monkeypatch, size):
+    monkeypatch.setattr(forward, "_FEATURE_BYTES", size)  # of both heads, or of one
     alone, plain = [], forward._features
     monkeypatch.setattr(forward, "_features", lambda network, part: alone.append(part.tolist()) or plain(network, part))
     # After the last token 2 the first one scores 900, 700 or 0, itself 0 or below.
     network = dana_network(
         W_E=np.array([[0.9, 0.0, 1.0], [0.7, 0.0, 2.0], [0.0, 1.0, 5.0]]), W_pos=np.zeros((2, 3)),
-        W_Q=np.array([[[0.0], [1000.0], [0.0]]]), W_K=np.array([[[1.0], [-0.9], [0.0]]]),
-        W_V=np.array([[[0.0], [0.0], [1.0]]]), W_O=np.array([[[1.0, -2.0, 0.5]]]), W_U=np.eye(3),
+        W_Q=np.array([[[0.0], [1000.0], [0.0]], [[1.0], [0.0], [0.1]]]), W_K=np.array(2 * [[[1.0], [-0.9], [0.0]]]),
+        W_V=np.array(2 * [[[0.0], [0.0], [1.0]]]), W_O=np.array(2 * [[[1.0, -2.0, 0.5]]]), W_U=np.eye(3),
     )  # fmt: skip
     logits = assert_logits_hold(network, np.array([[0, 2], [1, 2], [2, 2], [2, 2]]), 4000)
     assert alone == [[[2, 2], [2, 2]]] and logits.radius.max() < 1e-10
+
+
+def test_what_many_heads_lose_in_their_sum_is_within_the_radius(together):
+    """Each head writes a float exactly; a 1 is lost wherever it meets one of the large ones."""
+    written = np.ones(4000)
+    written[:64] = 2.0**53
+    one = np.ones((4000, 1, 1))
+    network = dana_network(
+        W_E=one[0], W_pos=0.0 * one[0], W_Q=one, W_K=one, W_V=one, W_O=written[:, None, None], W_U=one[0]
+    )
+    found = enclose_logits(network, np.zeros((1, 1), dtype=np.int64))
+    lost = abs(Fraction(float(found.midpoint[0, 0])) - (1 + 64 * 2**53 + 3936))
+    assert 1000 < lost <= Fraction(float(found.radius[0, 0]))
 
 
 def test_contexts_are_taken_together_only_where_their_tokens_occur_often(monkeypatch):
