@@ -311,9 +311,7 @@ MUTANTS = [
     ),
     of_answers("_largest(distances)", "distances[0]", "one output of several counts"),
     of_answers("return mean - sum((entropy", "return mean - 0 * sum((entropy", "the laws have no entropy"),
-    of_evaluation(
-        "arb((found.logit_error, -found.logit_scale))", "arb(0)", "integers are exact, although they were rounded"
-    ),
+    of_evaluation("error * arb((1, -scale))", "arb(0)", "integers are exact, although they were rounded"),
     of_divergence("error + widest", "error", "wide balls are points"),
     of_divergence(
         "_least, [logits[place] for place in modes]", "_largest, [logits[p] for p in modes]", "one mode wins"

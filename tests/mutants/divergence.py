@@ -93,7 +93,14 @@ MUTANTS = [
     forward("(key[:, -1:] - (n_keys - n_queries))", "(key[:, -1:] * 0)", "the query is that of the first token of all"),
     forward("for s in range(key.shape[1]):", "for s in range(key.shape[1] - 1):", "the last position is not read"),
     forward(
-        "_projected(lookup.keys, network.W_V[heads])", "_projected(lookup.keys, np.flip(network.W_V[heads], 1))", "W_V"
+        "    values = _projected(lookup.keys, network.W_V[heads])\n    parts",
+        "    values = _projected(lookup.keys, np.flip(network.W_V[heads], 1))\n    parts",
+        "W_V of tokens taken together",
+    ),
+    forward(
+        "values = _projected(lookup.keys, network.W_V[heads])\n            size",
+        "values = _projected(lookup.keys, np.flip(network.W_V[heads], 1))\n            size",
+        "W_V",
     ),
     forward(
         "output = network.W_O.reshape(columns, network.d_model)",
@@ -106,8 +113,8 @@ MUTANTS = [
         "W_O is transposed",
     ),
     forward(
-        "residual = enclose_last(network, part) + _multiplied(read, output, output_sizes)",
-        "residual = _multiplied(read, output, output_sizes)",
+        "residual = enclose_last(network, part) + added",
+        "residual = added",
         "there is no skip connection",
     ),
     forward(

@@ -498,11 +498,11 @@ def _logit_chunks(
     for start in range(0, len(contexts), many):
         part = contexts[start : start + many]
         if idle is None or written is None:
-            known = None if features is None else features[start : start + many]
-            written_by = (
-                _written(network, part, output_sizes) if known is None else _multiplied(known, output, output_sizes)
-            )
-            residual = enclose_last(network, part) + written_by
+            if features is None:
+                added = _written(network, part, output_sizes)
+            else:
+                added = _multiplied(features[start : start + many], output, output_sizes)
+            residual = enclose_last(network, part) + added
         else:
             residual = _grouped_residual(network, part, idle, written)
         for first in range(0, len(part), rows):
