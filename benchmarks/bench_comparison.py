@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402
 from constructions.claims.huben_2023_two_layers import behind_null, two_layers  # noqa: E402
 from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError  # noqa: E402
 from constructions.memories.choice import BY_NAME, information_limit  # noqa: E402
-from constructions.memories.keyed_words import keyed_words_memory  # noqa: E402
+from constructions.memories.keyed_words import keyed_words_memory, rounded_integers  # noqa: E402
 from constructions.memories.knots import knots_memory  # noqa: E402
 from constructions.memories.parameters import printed_count, shared_count  # noqa: E402
 from constructions.models.blocks import tensor_fields  # noqa: E402
@@ -27,6 +27,7 @@ from verify.certificates.memorization import certify_memorization  # noqa: E402
 from verify.claims.words import judge_words  # noqa: E402
 from verify.divergence.kullback_leibler import argmax_margin  # noqa: E402
 from verify.forward.logits import logit_chunks  # noqa: E402
+from verify.memories.integer_neurons import integer_margins  # noqa: E402
 from verify.memories.knots import prove_knots  # noqa: E402
 
 REFUSALS = (CapacityError, HypothesisError, InputError, ResourceError)
@@ -49,10 +50,10 @@ def bigrams(tokens: int) -> Task:
     return enumerated_task(tokens, 2, seed=0)
 
 
-def sequences() -> Task:
-    """256 random contexts of 8 of 50 tokens, random labels."""
+def sequences(facts: int = 256) -> Task:
+    """Random contexts of 8 of 50 tokens, random labels."""
     rng = np.random.default_rng(0)
-    contexts = np.unique(rng.integers(0, 50, (256, 8)), axis=0)
+    contexts = np.unique(rng.integers(0, 50, (facts, 8)), axis=0)
     return array_task(contexts, next_tokens=rng.integers(0, 50, len(contexts)), vocabulary=50, target="labels")
 
 
@@ -180,6 +181,22 @@ def print_tokens(counts: list[int]) -> None:
         print(f"| {tokens} | {task.n_contexts} | {' | '.join(cells)} | {limit} |", flush=True)
 
 
+def print_words(sizes: list[int]) -> None:
+    """Keyed words, and what is left of them where their weights have 53 bits."""
+    print("\nKeyed words, random sequences of 8 of 50 tokens, random labels\n")
+    print("| facts | words | entries, not 0 | bits of the longest | held, exactly | with the weights in 53 bits |")
+    print("|---|---|---|---|---|---|", flush=True)
+    for facts in sizes:
+        task = sequences(facts)
+        built = keyed_words_memory(task)
+        longest = max(abs(int(x.p)).bit_length() for tensor in built.model.tensors().values() for x in tensor.ravel())
+        held = [
+            int((integer_margins(model, task) > 0).sum()) for model in (built.model, rounded_integers(built.model, 53))
+        ]
+        cells = (task.n_contexts, built.summary, size(built.model)[1], longest, *held)
+        print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
 def print_laws() -> None:
     """Laws: what knots take, beside the bound below, and Theorem 1' with d = N - 1."""
     rng = np.random.default_rng(0)
@@ -205,7 +222,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--slow", action="store_true", help="the search of Newton, and all sizes: many minutes")
     parser.add_argument("--tokens", nargs="+", type=int, default=[8, 16, 32, 50, 64, 128])
+    parser.add_argument("--words", nargs="+", type=int, metavar="FACTS", help="keyed words for so many facts, alone")
     options = parser.parse_args()
+    if options.words:
+        print_words(options.words)
+        return
     print_table("B50, all bigrams of 50 tokens, random labels", bigrams(50), slow=options.slow)
     print_table("Q256, random sequences of 8 of 50 tokens, random labels", sequences(), slow=options.slow)
     print_laws()

@@ -6,7 +6,8 @@
 Each number of facts runs in a process of its own, so that the peaks of memory are its own. The contexts are the most
 frequent ones of Python's reference text, over all its characters. What is proved is that they hold their laws, and in a
 certificate of its own also the mean divergence over all contexts of the text; the exponent is that of the time to build
-and to prove the T contexts alone.
+and to prove the T contexts alone. With --command it is also the whole of `byheart memorize` in another process: the
+three runs in torch of every head in every context, their rounding bounds, the divergence over the text, and the page.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -24,6 +26,7 @@ def main() -> None:
     parser.add_argument("--facts", type=int, nargs="+", default=[1024, 4096, 16384])
     parser.add_argument("--context", type=int, default=4, help="tokens of a context")
     parser.add_argument("--head-dim", type=int, default=None)
+    parser.add_argument("--command", action="store_true", help="measure the whole command as well")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
@@ -31,9 +34,10 @@ def main() -> None:
         return
     environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"} | os.environ
     environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    whole = "command, s", "its peak, GiB"
     columns = "T", "S", "heads", "fewest", "condition", "build, s", "prove, s", "exponent", "with the whole text, s"
-    print("| " + " | ".join((*columns, "peak, GiB", "certificate")) + " |")
-    print("|" + "---|" * 11, flush=True)
+    print("| " + " | ".join((*columns, "peak, GiB", *whole, "certificate")) + " |")
+    print("|" + "---|" * 13, flush=True)
     before: tuple[int, float] | None = None
     for facts in options.facts:
         arguments = ["--facts", str(facts), "--context", str(options.context), "--alone"]
@@ -47,10 +51,24 @@ def main() -> None:
         exponent = "" if before is None else f"{math.log(seconds / before[1]) / math.log(facts / before[0]):.2f}"
         print(
             f"| {facts} | {options.context} | {heads} | {fewest} | {condition} | {built} | {proved} | {exponent} "
-            f"| {of_text} | {peak} | {headline} |",
+            f"| {of_text} | {peak} | {of_command(facts, options, environment)} | {headline} |",
             flush=True,
         )
         before = facts, seconds
+
+
+def of_command(facts: int, options: argparse.Namespace, environment: dict[str, str]) -> str:
+    """Processor seconds and the peak of memory of the whole command, as two columns."""
+    if not options.command:
+        return "|"
+    words = ["--facts", str(facts), "--context", str(options.context), "--memory", "last-token-heads", "--json"]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "byheart", "memorize", *words, "--out", str(Path(folder) / "held")]
+        run = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(run.pid, 0)
+    if status != 0:
+        raise SystemExit(f"{' '.join(command)} failed")
+    return f"{used.ru_utime + used.ru_stime:.0f} | {used.ru_maxrss / 2**20:.2f}"
 
 
 def measure(facts: int, context: int, d_head: int | None) -> None:

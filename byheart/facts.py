@@ -13,6 +13,7 @@ from typing import Any
 
 from byheart.job import hold
 from byheart.memory import Memory
+from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.table import facts_task, read_table, sniffed_task
@@ -150,7 +151,7 @@ def read_facts(
     _refuse_options({**of_text, "delimiter": delimiter, "header": header}, "only a file has such")
     rows = _rows(facts)
     task = facts_task(rows, weights=bool(weights), target=target or "labels", **amount)
-    return Given(task, "given facts", f"{len(rows)} rows of {len(rows[0]) if rows else 0} cells")
+    return Given(task, "given facts", f"{counted(len(rows), 'row')} of {counted(len(rows[0]) if rows else 0, 'cell')}")
 
 
 _READING = (

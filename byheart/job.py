@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from byheart.memory import Memory
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.claims.claim import Claim
-from constructions.errors import InputError
+from constructions.counted import counted
+from constructions.errors import InputError, require_at_least
 from constructions.files import refuse_existing
 from constructions.memories.choice import MEMORIES, SMALLEST, Offer, information_limit, offers, smallest_of
 from constructions.memories.knots import most_parameters
@@ -171,7 +172,7 @@ def hold(
             d_head=None if memory == THEOREM_1 else d_head,
             seed=seed,
             kinds=tuple(kind._replace(build=heads) if kind.name == THEOREM_1 else kind for kind in MEMORIES),
-            ran=_trial(tolerance, dtype if memory == SMALLEST else None),
+            ran=_trial(tolerance, dtype) if memory == SMALLEST else None,
             progress=_within(progress, "weights"),
         )
         chosen = smallest_of(tried)
@@ -184,7 +185,7 @@ def hold(
         with clock.stage("capacity"):
             needed = _capacity(task, model, progress=progress)
     of_theorem_1 = isinstance(built, HeadsOfTheorem1)
-    return _certified(
+    made = _certified(
         task,
         model,
         needed,
@@ -193,7 +194,6 @@ def hold(
             "memory": chosen.kind.name,
             "dtype": dtype,
             "built": built.summary,
-            "memories": [_offer_figures(offer, task, dtype) for offer in tried],
             "information_limit": _information_limit(task, dtype),
             "front_end": built.built.front_end if of_theorem_1 else chosen.kind.name,
             "route": built.built.route if of_theorem_1 else chosen.kind.name,
@@ -206,19 +206,20 @@ def hold(
         rests_on_rank=of_theorem_1,
         runs=chosen.run,
     )
+    ran = tuple(offer._replace(run=made.summary["torch"]) if offer is chosen else offer for offer in tried)
+    made.summary["memories"] = [_offer_figures(offer, task, dtype) for offer in ran]
+    return made
 
 
-def _trial(
-    tolerance: float, dtype: Precision | None
-) -> Callable[[Construction[Task]], tuple[dict[str, Any] | None, str]]:
+def _trial(tolerance: float, dtype: Precision) -> Callable[[Construction[Task]], tuple[dict[str, Any] | None, str]]:
     """Run what is built, and refuse what does not hold its task when it is run in this type; measured."""
 
     def trial(built: Construction[Task]) -> tuple[dict[str, Any] | None, str]:
         runs = _runs(built.model, built.task, tolerance=tolerance)
-        held = runs[dtype]["held"] if runs is not None and dtype is not None else built.task.n_contexts
+        held = runs[dtype]["held"] if runs is not None else built.task.n_contexts
         if held == built.task.n_contexts:
             return runs, ""
-        return runs, f"run in {dtype} it holds {held} of {built.task.n_contexts} contexts, measured"
+        return runs, f"run in {dtype} it holds {held} of {counted(built.task.n_contexts, 'context')}, measured"
 
     return trial
 
@@ -425,8 +426,7 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
     with on_threads(threads):
         result = run(model, task, device=device, dtype=dtype, tolerance=certificate.criterion.tolerance)
     summary: dict[str, Any] = {"dtype": result.dtype, **result.summary()}
-    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
-    summary["all_held"] = result.held == size
+    summary["all_held"] = result.held == task.n_contexts
     return {"headline": _run_headline(summary, task), **summary}
 
 
@@ -434,12 +434,12 @@ def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask) -> str:
     """What the run showed, in one line, whose first words say what the exit code says."""
     held = "HELD" if summary["all_held"] else "NOT HELD"
     word = {True: held, False: "OUTSIDE THE PROVED BOUNDS", None: "NOT JUDGED"}[summary["within_bound"]]
-    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    size = task.n_contexts
     parts = [f"{summary['dtype']} on {summary['device']}, measured"]
     if summary["accuracy"] is not None:
-        parts.append(f"{round(summary['accuracy'] * size)} of {size} contexts right")
+        parts.append(f"{round(summary['accuracy'] * size)} of {counted(size, 'context')} right")
     elif isinstance(task, VectorTask):
-        parts.append(f"{size} contexts, largest distance from a value {summary['max_label_error']}")
+        parts.append(f"{counted(size, 'context')}, largest distance from a value {summary['max_label_error']}")
     if not isinstance(task, VectorTask):
         parts.append(f"worst KL {summary['max_kl']} nats")
     if summary["within_bound"]:
@@ -467,8 +467,7 @@ def _within(progress: Progress, stage: str) -> Progress:
 
 
 def _require_seed(seed: int) -> None:
-    if seed < 0:
-        raise InputError(f"seed = {seed}, expected at least 0")
+    require_at_least(0, seed=seed)
 
 
 def _require_device(device: str) -> None:
@@ -505,7 +504,7 @@ def _certified(
 ) -> Memory:
     """Certify the model and run it; the figures of all of it."""
     classic = isinstance(task, VectorTask) or is_dana_network(model)  # what has features
-    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    size = task.n_contexts
     with clock.stage("certificate"):
         proved = certify_memorization(
             model,

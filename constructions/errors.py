@@ -9,6 +9,27 @@ class InputError(ByheartError, ValueError):
     """An argument, a file or a table that cannot be used as given."""
 
 
+def require_at_least(least: int, **arguments: float | None) -> None:
+    """Refuse an argument that is too small.
+
+    Args:
+        least: The smallest value that is allowed.
+        arguments: Numbers by the name of the argument; none where there is nothing to refuse.
+
+    Raises:
+        InputError: One is smaller; names the first.
+
+    Example:
+        >>> require_at_least(1, tokens=2, length=0)
+        Traceback (most recent call last):
+        ...
+        constructions.errors.InputError: length = 0, expected at least 1
+    """
+    for name, value in arguments.items():
+        if value is not None and not value >= least:
+            raise InputError(f"{name} = {value}, expected at least {least}")
+
+
 class HypothesisError(ByheartError, ValueError):
     """A hypothesis of a claim does not hold for the given data.
 

@@ -117,7 +117,7 @@ Proof.
   assert (mu * gi <= mu * gj) by (apply Rmult_le_compat_l; assumption). lra.
 Qed.
 
-(** The floor for one head (Theorem A of docs/claims/theorem_1.md). Contexts with one last token and a relation [k]
+(** The floor for one head (Theorem O1 of docs/claims/theorem_1.md). Contexts with one last token and a relation [k]
     among their indicators; any direction [v] in the logits. Some pair i, j with k_i > 0 > k_j bounds the mean
     divergence of all weights, by any amount [mu] of mass that leaves laws. *)
 Theorem one_head_floor : forall m T c k ts prior p v, (0 < n_ctx m)%nat -> n_heads m = 1%nat ->

@@ -11,7 +11,7 @@ Definition rounded (u tau x m : R) : Prop := Rabs (m - x) <= u * Rabs m + tau.
 (** The ball around [m] with radius [r] holds [x]. *)
 Definition in_ball (x m r : R) : Prop := Rabs (x - m) <= r.
 
-(** Lemma 5 of docs/rigour/arithmetic.md: the sum of two balls. *)
+(** Lemma A5 of docs/rigour/arithmetic.md: the sum of two balls. *)
 Theorem sum_of_balls : forall u x y a b m ra rb r, in_ball x a ra -> in_ball y b rb -> rounded u 0 (a + b) m ->
   u * Rabs m + ra + rb <= r -> in_ball (x + y) m r.
 Proof.
@@ -21,7 +21,7 @@ Proof.
   rewrite (Rabs_minus_sym m (a + b)) in Hm. lra.
 Qed.
 
-(** Lemma 5: the product of two balls. *)
+(** Lemma A5: the product of two balls. *)
 Theorem product_of_balls : forall u tau x y a b m ra rb r, in_ball x a ra -> in_ball y b rb ->
   rounded u tau (a * b) m -> Rabs a * rb + ra * (Rabs b + rb) + u * Rabs m + tau <= r -> in_ball (x * y) m r.
 Proof.

@@ -48,7 +48,7 @@ def zero(expression: sympy.Expr) -> bool:
     ids=["XOR", "six contexts", "weights"],
 )
 def test_a_relation_of_indicators_is_one_of_the_logits(relation: Mapping[tuple[int, ...], int]) -> None:
-    """Lemma 1 for one coordinate, all scores and vectors, any skip connection. Page: docs/claims/theorem_1.md"""
+    """Lemma O3 for one coordinate, all scores and vectors, any skip connection. Page: docs/claims/theorem_1.md"""
     pairs = {pair for context in relation for pair in enumerate(context)}
     assert all(sum(k for context, k in relation.items() if context[s] == n) == 0 for s, n in pairs)
     y = {pair: sympy.Symbol(f"y{pair}", positive=True) for pair in pairs}
@@ -78,7 +78,7 @@ def test_the_floor_of_xor_is_where_both_laws_become_uniform() -> None:
 
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_the_determinant_of_the_look_up_table_has_no_factors_but_those_of_the_theorem(tokens: int) -> None:
-    """Theorem 4: b, sigma and Delta, and m, which is positive for 0 < a < 1. Page: docs/claims/corollary_1.md"""
+    """Theorem K4: b, sigma and Delta, and m, which is positive for 0 < a < 1. Page: docs/claims/corollary_1.md"""
     a, sigma = sympy.symbols("a sigma")
     unit = sympy.eye(tokens)
     position = sympy.ones(1, tokens) * sigma / tokens
@@ -98,7 +98,7 @@ def test_the_determinant_of_the_look_up_table_has_no_factors_but_those_of_the_th
 
 
 def test_one_head_reads_its_point_off_the_attention() -> None:
-    """Theorem 5: what W_O and W_U make of the attention is the point of the label. Page: docs/claims/corollary_1.md"""
+    """Theorem K5: what W_O and W_U make of the attention is the point of the label. Page: docs/claims/corollary_1.md"""
     i, N, first = sympy.symbols("i N first")
     a = sympy.Rational(1, 2) + (i - first / 4) / (N + 1)
     stream = (1, first + 4 * (N + 1) * (a - 1))  # what x_S and the head write
@@ -159,7 +159,7 @@ def test_what_two_laws_force_on_the_range_of_logits() -> None:
 
 
 def test_the_determinant_of_the_change_of_basis() -> None:
-    """Proposition 3 for d = 1 and 2 and one column of features. Page: docs/claims/skip_connection.md"""
+    """Proposition E4 for d = 1 and 2 and one column of features. Page: docs/claims/skip_connection.md"""
     for width in (1, 2):
         X, Y = matrix("x", width + 1, width), matrix("y", width + 1, 1)
         M, B = matrix("m", width, width), matrix("b", 1, width)
@@ -206,7 +206,7 @@ def test_two_neurons_make_a_slab(before: bool) -> None:
 
 
 def test_the_bounds_by_moments() -> None:
-    """Lemma 1, and the completed square of Lemma 2. Page: docs/claims/least_squares.md"""
+    """Lemma P1, and the completed square of Lemma P4. Page: docs/claims/least_squares.md"""
     M, V, tau, psi, p = sympy.symbols("M V tau psi p", positive=True)
 
     def phi(x: sympy.Expr) -> sympy.Expr:
@@ -239,7 +239,7 @@ def test_least_squares_miss_by_the_counterexamples() -> None:
 
 
 def test_the_sharpness_that_saturation_needs_is_that_of_the_bound() -> None:
-    """Theorem K: (4) is an equality at (2); (3) for two tokens; Lemma 2. Page: docs/claims/saturated_heads.md"""
+    """Theorem Z2: (4) is an equality at (2); (3) for two tokens; Lemma 2. Page: docs/claims/saturated_heads.md"""
     M, n, T, C, mu, s, g, G, x, rho = sympy.symbols("M n T C mu s g G x rho", positive=True)
     kappa = (G + sympy.log(2 * M * (n - 1) * sympy.sqrt(T) * C / (mu * s))) / g
     assert zero(C * M * sympy.sqrt(T) * 2 * (n - 1) * sympy.exp(-(kappa * g - G)) - mu * s)
@@ -271,7 +271,7 @@ def test_an_output_bias_reaches_laws_that_are_out_of_reach_without() -> None:
 
 
 def test_the_strength_for_a_law_of_low_entropy() -> None:
-    """(A1): leads that are all a leave s to the other tokens. Page: docs/claims/theorem_2.md"""
+    """(N1): leads that are all a leave s to the other tokens. Page: docs/claims/theorem_2.md"""
     a, s, N = sympy.symbols("a s N", positive=True)
     strength = sympy.log((N - 1) * (1 - s) / s) / a
     assert zero(1 / (1 + (N - 1) * sympy.exp(-a * strength)) - (1 - s))

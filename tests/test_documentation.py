@@ -141,6 +141,49 @@ def dead_links(path: Path) -> list[str]:
     return dead
 
 
+DEFINED = re.compile(
+    r"^(?:> |[-*] |\d+\. )?(?:## (?:Theorem|Lemma|Proposition|Corollary) ([A-Z]?\d*'*) \("
+    r"|\*\*(?:Theorem|Lemma|Proposition|Corollary) ([A-Z]?\d*'*)(?:\.\*\*| \())",
+    re.MULTILINE,
+)
+CITED = re.compile(r"\b(?:Theorem|Lemma|Proposition)s? ([A-Z]\d*)\b(?:(?:, | to | and | or |, and )([A-Z]\d+)\b)?")
+
+
+def defined_labels(text: str) -> list[str]:
+    """What the statements of a page are called, each as often as it is stated."""
+    return [one or other for one, other in DEFINED.findall(text) if one or other]
+
+
+def test_a_label_is_defined_once_in_the_book_and_numbers_alone_belong_to_the_sources() -> None:
+    """`Theorem 1` is a source's; what is stated here has a letter, and a letter with numbers is that of one page."""
+    pages: dict[str, list[str]] = {}
+    letters: dict[str, set[str]] = {}
+    for page in PAGES:
+        for label in defined_labels(prose(page)):
+            pages.setdefault(label, []).append(name_of(page))
+            if label[0].isalpha() and len(label) > 1:
+                letters.setdefault(label[0], set()).add(name_of(page))
+    assert len(pages) > 130
+    assert {label: found for label, found in pages.items() if len(found) > 1} == {}
+    assert {letter: found for letter, found in letters.items() if len(found) > 1} == {}
+    assert [label for label in pages if label.isdigit()] == []
+
+
+def test_every_label_that_is_cited_is_defined() -> None:
+    defined = {label for page in PAGES for label in defined_labels(prose(page))}
+    tests = [path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
+    for path in [*TEXTS, *SOURCES, *tests, *(ROOT / "formal").glob("*.v")]:
+        cited = {label for found in CITED.findall(path.read_text(encoding="utf-8")) for label in found if label}
+        assert cited - defined == set(), name_of(path)
+
+
+def test_definitions_of_labels_are_noticed() -> None:
+    text = "**Theorem A.** x\n> **Lemma B1 (y).** z\n## Lemma C10 (one)\n1. **Theorem 1' (u).** v\n**Lemma 2.** w\n"
+    assert defined_labels(text) == ["A", "B1", "C10", "1'", "2"]
+    assert defined_labels("**Theorem.** x\n**Lemma 2** (of the paper)\n*Theorem A.* y\n### Theorem A\n") == []
+    assert CITED.findall("Lemmas T1 to T5, Theorem Lemma 3") == [("T1", "T5")]
+
+
 @pytest.mark.parametrize("page", CLAIMS, ids=name_of)
 def test_the_page_of_a_claim_has_the_six_headings_in_order(page: Path) -> None:
     assert headings(page, 2) == CLAIM_HEADINGS

@@ -9,6 +9,7 @@ from byheart.terminal.failures import fail
 from byheart.terminal.options import add_json_option
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, above, number, print_summary
+from constructions.counted import counted
 
 HELP = "test the assumptions of memorization on your own data"
 
@@ -16,14 +17,11 @@ HELP = "test the assumptions of memorization on your own data"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     parser.add_argument("data", type=path, metavar="DATA.npz", help="arrays contexts [T,n,d] or [n,d], queries [T,d]")
-    parser.add_argument(
-        "--heads", type=count, default=None, metavar="H", help="heads of the block condition (default: the fewest)"
-    )
-    parser.add_argument("--head-dim", type=count, default=None, metavar="DH", help="d_head (default: d)")
+    parser.add_argument("--heads", type=count, metavar="H", help="heads of the block condition (default: the fewest)")
+    parser.add_argument("--head-dim", type=count, metavar="DH", help="d_head (default: d)")
     parser.add_argument(
         "--samples",
         type=count,
-        default=None,
         metavar="N",
         help="random subsets where nothing is proved (default: 5000)",
     )
@@ -70,11 +68,13 @@ def _assumptions_tables(summary: dict[str, Any]) -> Rows:
         contexts += f"; context {second['first_dependent']}: {_relation(second['relation'])}"
     held = "no number of heads holds more than one example with one token"
     if blocks is not None:
-        held = f"{blocks['verdict']}: {blocks['examples']} examples, {blocks['heads']} heads; {blocks['method']}"
+        sizes = f"{counted(blocks['examples'], 'example')}, {counted(blocks['heads'], 'head')}"
+        held = f"{blocks['verdict']}: {sizes}; {blocks['method']}"
         held += f"; {_relation(blocks['relation'])}" if blocks["relation"] is not None else ""
     return [
         (
-            f"{summary['examples']} examples with {shared} of {summary['tokens']} tokens, d = {summary['dim']}",
+            f"{counted(summary['examples'], 'example')} with {shared} of {counted(summary['tokens'], 'token')}, "
+            f"d = {summary['dim']}",
             [
                 (f"1: any {size} queries independent", _subset_test(summary["assumption_1"])),
                 ("2: contexts of full rank", contexts),
@@ -87,7 +87,7 @@ def _assumptions_tables(summary: dict[str, Any]) -> Rows:
             [(name, _three_ranks(ranks)) for name, ranks in summary["ranks"].items()],
         ),
         (
-            f"Examples that {summary['heads']} heads hold",
+            f"Examples held by {counted(summary['heads'], 'head')}",
             [
                 ("printed, H (min(n, d_h) - 1) + 1", f"{promised['printed']}, under 1 and 2"),
                 ("any d_h, H (n - 1) + 1", f"{promised['sharp']}, under 2 and the block condition"),

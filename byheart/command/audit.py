@@ -11,6 +11,7 @@ from byheart.terminal.exit_codes import INTERRUPTED, PROVED, REFUTED, UNDECIDED
 from byheart.terminal.options import add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_tables
+from constructions.counted import counted
 
 HELP = "certify the verdict on every claim again"
 
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         print_tables(_audit_tables(summaries))
     if interrupted:
-        sys.stderr.write(f"byheart: interrupted after {len(summaries)} of {len(ids)} claims\n")
+        sys.stderr.write(f"byheart: interrupted after {len(summaries)} of {counted(len(ids), 'claim')}\n")
         return INTERRUPTED
     if all(summary["confirmed"] for summary in summaries):
         return PROVED

@@ -8,6 +8,7 @@ from byheart.terminal.fact_options import add_size_options, add_task_options, re
 from byheart.terminal.options import add_json_option
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
+from constructions.counted import counted, inflected
 
 HELP = "how many heads a text or a table really needs"
 
@@ -46,16 +47,16 @@ def capacity_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     lower, upper = summary["rank_lower"], summary["rank_upper"]
     truth = f"exactly {lower}" if lower == upper else f"at least {lower}, at most {upper}"
     fewest, count = summary["fewest_heads"], summary["rank_heads"]
-    heads = "1 head holds" if count == 1 else f"{count} heads hold"
+    heads = f"{counted(count, 'head')} hold{'s' * (count == 1)}"
     return [
         (
             "contexts to memorize",
-            f"{summary['memorized']} of {summary['contexts']}, {summary['context_length']} tokens "
-            f"each, from {summary['vocabulary']} tokens",
+            f"{summary['memorized']} of {summary['contexts']}, {counted(summary['context_length'], 'token')} "
+            f"each, from {counted(summary['vocabulary'], 'token')}",
         ),
         ("dimensions", f"d_model {summary['dim']}, d_head {summary['head_dim']}"),
-        (f"{heads}, by the paper", f"{summary['paper_rank']} contexts, min(T, H d_h + d)"),
-        (f"{heads}, certified", f"{truth} contexts"),
+        (f"{heads}, by the paper", f"{counted(summary['paper_rank'], 'context')}, min(T, H d_h + d)"),
+        (f"{heads}, certified", f"{truth} {inflected('context', upper)}"),
         ("heads needed, by the paper", str(summary["paper_heads"])),
         ("heads needed, certified", _heads_needed(summary["necessary_heads"], fewest)),
         ("heads needed without changing x_S", _heads_needed(summary["necessary_heads"], summary["heads_alone"])),
@@ -77,4 +78,6 @@ def _both(bounds: list[int], what: str) -> str:
 def _heads_needed(necessary: int | None, fewest: int | None) -> str:
     if fewest is None:
         return "no number of heads suffices" if necessary is None else f"at least {necessary}"
-    return f"{fewest}" if necessary is None or necessary >= fewest else f"{fewest} suffice, {necessary} are necessary"
+    if necessary is None or necessary >= fewest:
+        return f"{fewest}"
+    return f"{fewest} suffice{'s' * (fewest == 1)}, {necessary} {'is' if necessary == 1 else 'are'} necessary"

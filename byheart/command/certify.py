@@ -11,6 +11,7 @@ from byheart.terminal.next_steps import next_steps
 from byheart.terminal.options import add_json_option, add_out_options, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
+from constructions.counted import counted
 
 HELP = "prove which facts a model of somebody else's holds"
 
@@ -21,40 +22,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model", type=path, help="a folder or file: TransformerLens, Hugging Face's GPT-2, safetensors, or of ours"
     )
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument(
-        "--task", type=path, default=None, metavar="FILE", help="the facts: arrays in an .npz, or a table"
-    )
+    asked.add_argument("--task", type=path, metavar="FILE", help="the facts: arrays in an .npz, or a table")
     asked.add_argument(
         "--rule",
-        default=None,
         metavar="RULE",
         help="instead of facts, on all inputs: max, min, first, last or sum (modulo --modulus) of their tokens",
     )
     add_table_options(parser)
-    parser.add_argument(
-        "--length", type=count, default=None, metavar="S", help="tokens that the rule reads (default: n_ctx)"
-    )
-    parser.add_argument(
-        "--tokens", type=count, default=None, metavar="N", help="it reads tokens below N (default: all of the model)"
-    )
-    parser.add_argument("--modulus", type=count, default=None, metavar="M", help="of a sum (default: --tokens)")
+    parser.add_argument("--length", type=count, metavar="S", help="tokens that the rule reads (default: n_ctx)")
+    parser.add_argument("--tokens", type=count, metavar="N", help="it reads tokens below N (default: all of the model)")
+    parser.add_argument("--modulus", type=count, metavar="M", help="of a sum (default: --tokens)")
     for name, where in (("before", "before"), ("after", "behind")):
         what = f"tokens {where} them in all inputs"
-        parser.add_argument(f"--{name}", type=count, nargs="+", default=None, metavar="TOKEN", help=what)
+        parser.add_argument(f"--{name}", type=count, nargs="+", metavar="TOKEN", help=what)
     parser.add_argument(
         "--climbs",
         type=count,
-        default=None,
         metavar="K",
         help="how many inputs may be judged one by one (default: 2^20)",
     )
-    parser.add_argument(
-        "--config", type=path, default=None, metavar="FILE", help="what the tensors compute (default: config.json)"
-    )
-    parser.add_argument("--at-least", type=count, default=None, metavar="K", help="ask whether at least K are held")
-    parser.add_argument(
-        "--tolerance", type=bound, default=None, metavar="NATS", help="what the divergence of a held law may be"
-    )
+    parser.add_argument("--config", type=path, metavar="FILE", help="what the tensors compute (default: config.json)")
+    parser.add_argument("--at-least", type=count, metavar="K", help="ask whether at least K are held")
+    parser.add_argument("--tolerance", type=bound, metavar="NATS", help="what the divergence of a held law may be")
     add_out_options(parser, "nowhere")
     add_worker_options(parser)
     add_json_option(parser)
@@ -106,9 +95,9 @@ def _certify_tables(summary: dict[str, Any]) -> Rows:
     rows = [
         ("asked", summary["asked"]),
         ("verdict", summary["verdict"]),
-        ("held, proved", f"{summary['held']} of {summary['facts']} facts"),
-        ("not held, proved", _places(summary["wrong"], summary["wrong_contexts"])),
-        ("undecided", _places(summary["undecided"], summary["undecided_contexts"])),
+        ("held, proved", f"{summary['held']} of {counted(summary['facts'], 'fact')}"),
+        ("not held, proved", _named(summary["wrong"], summary["wrong_facts"], summary["wrong_contexts"])),
+        ("undecided", _named(summary["undecided"], summary["undecided_facts"], summary["undecided_contexts"])),
     ]
     for name, what in (("margin_lower", "least margin of those held"), ("guess_kl_lower", "best guess, mean KL")):
         if summary[name] is not None:
@@ -123,10 +112,10 @@ def _domain_tables(summary: dict[str, Any]) -> Rows:
     rows = [
         ("asked", summary["asked"]),
         ("verdict", summary["verdict"]),
-        ("right, proved", f"{summary['right']} of {summary['inputs']} inputs"),
-        ("wrong, proved", _inputs(summary["wrong"], summary["wrong_inputs"])),
-        ("undecided", _inputs(summary["undecided"], summary["open_inputs"])),
-        ("decided by", f"{summary['method']}; {summary['climbed']} inputs in the ladder of arithmetics"),
+        ("right, proved", f"{summary['right']} of {counted(summary['inputs'], 'input')}"),
+        ("wrong, proved", _named(summary["wrong"], summary["wrong_inputs"])),
+        ("undecided", _named(summary["undecided"], summary["open_inputs"])),
+        ("decided by", f"{summary['method']}; {counted(summary['climbed'], 'input')} in the ladder of arithmetics"),
     ]
     return _with_files(summary, rows)
 
@@ -138,13 +127,7 @@ def _with_files(summary: dict[str, Any], rows: list[tuple[str, str]]) -> Rows:
     return tables
 
 
-def _inputs(count: int, named: list[list[int]]) -> str:
-    """How many inputs, and some of them."""
-    shown = "; ".join(" ".join(map(str, each)) for each in named[:10])
-    return str(count) + (f": {shown}{'; ...' if count > 10 else ''}" if named else "")
-
-
-def _places(count: int, places: list[int]) -> str:
-    """How many contexts, and the first of them."""
-    shown = ", ".join(map(str, places[:10]))
-    return str(count) + (f": contexts {shown}{', ...' if count > 10 else ''}" if places else "")
+def _named(count: int, rows: list[list[int]] | list[list[str]], places: list[int] | None = None) -> str:
+    """How many, and the first ten of them by their tokens; vectors by their places."""
+    shown = [" ".join(map(str, row)) for row in rows[:10]] or [f"context {place}" for place in (places or [])[:10]]
+    return f"{count}{': ' if shown else ''}{'; '.join(shown)}{'; ...' if count > 10 and shown else ''}"

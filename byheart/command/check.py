@@ -36,15 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --independent: also the divergence over all contexts of a text where that takes long",
     )
-    parser.add_argument(
-        "--at-least", type=count, default=None, metavar="K", help="ask whether at least K contexts are held"
-    )
-    parser.add_argument(
-        "--at-most", type=bound, default=None, metavar="NATS", help="ask whether the mean divergence is at most this"
-    )
-    parser.add_argument(
-        "--tolerance", type=bound, default=None, metavar="NATS", help="what the divergence of a held law may be"
-    )
+    parser.add_argument("--at-least", type=count, metavar="K", help="ask whether at least K contexts are held")
+    parser.add_argument("--at-most", type=bound, metavar="NATS", help="ask whether the mean divergence is at most this")
+    parser.add_argument("--tolerance", type=bound, metavar="NATS", help="what the divergence of a held law may be")
     add_worker_options(parser)
     add_json_option(parser)
 

@@ -15,6 +15,7 @@ from byheart.terminal.next_steps import next_steps
 from byheart.terminal.options import add_json_option, add_out_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, above, below, number, print_summary
+from constructions.counted import counted
 
 if TYPE_CHECKING:
     pass
@@ -178,8 +179,7 @@ def memorize_tables(summary: dict[str, Any]) -> Rows:
 def _shape(summary: dict[str, Any]) -> str:
     if "blocks" in summary:
         return f"d_model {summary['dim']}, {', '.join(summary['blocks'])}"
-    heads = "1 head" if summary["heads"] == 1 else f"{summary['heads']} heads"
-    return f"{heads}, d_qk {summary['query_dim']}, d_head {summary['head_dim']}"
+    return f"{counted(summary['heads'], 'head')}, d_qk {summary['query_dim']}, d_head {summary['head_dim']}"
 
 
 _COLUMNS = ("", "parameters", "not 0", "facts each", "bits/fact", "margin", "holds in", "s")

@@ -19,9 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
     parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     parser.add_argument("--dtype", default="float32", choices=("float64", "float32", "bfloat16"))
-    parser.add_argument(
-        "--threads", type=count, default=None, metavar="K", help="threads on the CPU (default: as torch is set)"
-    )
+    parser.add_argument("--threads", type=count, metavar="K", help="threads on the CPU (default: as torch is set)")
     add_json_option(parser)
 
 

@@ -73,8 +73,9 @@ def certify(
 
     Returns:
         The figures, as plain JSON data: ``verdict``, ``headline``, ``facts``, ``held``, ``wrong``, ``undecided``,
-        ``margin_lower``, ``mean_loss_upper``, and the first 100 contexts that are proved wrong (``wrong_contexts``) or
-        left open (``undecided_contexts``).
+        ``margin_lower``, ``mean_loss_upper``, and the first 100 contexts that are proved wrong or left open: their
+        places in the task (``wrong_contexts``, ``undecided_contexts``), and of tokens their rows as a table has them
+        (``wrong_facts``, ``undecided_facts``): the tokens of the context, and the label if there is one.
 
     Raises:
         InputError: A model of another kind, or facts that it cannot read.
@@ -87,8 +88,8 @@ def certify(
         >>> from constructions.tasks.table import table_task
         >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
         >>> figures = certify(swap, table_task("a,b\nb,b\n", target="labels").in_one_vocabulary())
-        >>> figures["verdict"], figures["held"], figures["wrong_contexts"]
-        ('REFUTED', 1, [1])
+        >>> figures["verdict"], figures["held"], figures["wrong_facts"]
+        ('REFUTED', 1, [['b', 'b']])
     """
     if out is not None:
         refuse_existing(Path(out), overwrite=overwrite)
@@ -102,6 +103,7 @@ def certify(
     proved = certify_memorization(model, facts, asked, progress=progress)
     answers, target = proved.answers, facts.target
     held, wrong = answers.held(target, asked.tolerance), answers.wrong(target, asked.tolerance)
+    wrong, undecided = np.flatnonzero(wrong), np.flatnonzero(~held & ~wrong)
     values = next((each.values for each in proved.certificate.statements if each.id == ANSWERS), {})
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
@@ -111,14 +113,16 @@ def certify(
         "model": model.sha256(),
         "facts": len(held),
         "held": int(held.sum()),
-        "wrong": int(wrong.sum()),
-        "undecided": int((~held & ~wrong).sum()),
+        "wrong": len(wrong),
+        "undecided": len(undecided),
         "margin_lower": _plain(values, "margin_lower"),
         "mean_loss_upper": _plain(values, "mean_upper"),
         "max_loss_upper": _plain(values, "max_upper"),
         "guess_kl_lower": _plain(values, "guess_lower"),
-        "wrong_contexts": np.flatnonzero(wrong)[:_MOST_NAMED].tolist(),
-        "undecided_contexts": np.flatnonzero(~held & ~wrong)[:_MOST_NAMED].tolist(),
+        "wrong_contexts": wrong[:_MOST_NAMED].tolist(),
+        "wrong_facts": _rows(facts, wrong),
+        "undecided_contexts": undecided[:_MOST_NAMED].tolist(),
+        "undecided_facts": _rows(facts, undecided),
         "decided_by": answers.decided_by(),
     }
     if out is not None:
@@ -397,6 +401,17 @@ def _stored_transposed(source: Any) -> set[str]:
     """The weights of linear maps, which torch stores as [out, in]."""
     modules = source.named_modules() if hasattr(source, "named_modules") else ()
     return {f"{place}.weight".lstrip(".") for place, module in modules if type(module).__name__ == "Linear"}
+
+
+def _rows(task: Task | VectorTask, places: NDArray[np.int64]) -> list[list[str]]:
+    """The first of these facts as rows of texts; nothing for vectors, which have none."""
+    if isinstance(task, VectorTask):
+        return []
+    places = places[:_MOST_NAMED]
+    rows = [[task.vocabulary[token] for token in context] for context in task.contexts[places]]
+    if task.target == "laws":
+        return rows
+    return [[*row, task.answers[label]] for row, label in zip(rows, task.labels[places], strict=True)]
 
 
 def _plain(values: Mapping[str, Any], name: str) -> int | float | None:

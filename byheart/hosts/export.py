@@ -131,7 +131,7 @@ def export(
         progress("parity", None, "")
         found = parity(model, task, runs, dtype=dtype, exact=exact)
         proved = proved_answers(narrow if exact else written, task)  # of the same function; bounds of one may be better
-        facts = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+        facts = task.n_contexts
         report = {
             "headline": _headline(to, dtype, facts, proved, found),
             "host": to,

@@ -95,7 +95,7 @@ def parity(
         >>> found.held, found.largest_difference < 1e-300, found.agrees
         (2, True, True)
     """
-    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    size = task.n_contexts
     bounds = _rounding(model, task, dtype) if exact else None
     largest = 2.0**-900  # where all logits are 0; what bounds are rounded by is far smaller
     differences = {name: 0.0 for name in runs}
@@ -167,10 +167,9 @@ def proved_answers(model: Model, task: Task | VectorTask) -> Answered | None:
     """
     if task.target == "values":
         return None
-    vectors = isinstance(task, VectorTask)
-    is_open = np.ones(task.n_examples if vectors else task.n_contexts, dtype=bool)
+    is_open = np.ones(task.n_contexts, dtype=bool)
     found = Answered(0, 0)
-    for _, _, rows, enclosed in climb(model, task if vectors else task.contexts, is_open, most_bits=_MOST_BITS):
+    for _, _, rows, enclosed in climb(model, task.inputs, is_open, most_bits=_MOST_BITS):
         modes = task.modes(rows)
         right, wrong = argmax_margin(enclosed, modes) > 0.0, margin_upper(enclosed, modes) <= 0.0
         is_open[rows[right | wrong]] = False
@@ -180,11 +179,9 @@ def proved_answers(model: Model, task: Task | VectorTask) -> Answered | None:
 
 def _enclosed(model: Model, task: Task | VectorTask) -> Iterator[tuple[int, Enclosure]]:
     """The exact logits: in balls where that is affordable, so that the radius adds nothing to a difference."""
-    size = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
-    inputs = task if isinstance(task, VectorTask) else task.contexts
-    if size * model.parameters <= _AFFORDABLE:
-        return iter([(0, enclose_logits(model, inputs, precision=_BITS))])
-    return logit_chunks(model, inputs)
+    if task.n_contexts * model.parameters <= _AFFORDABLE:
+        return iter([(0, enclose_logits(model, task.inputs, precision=_BITS))])
+    return logit_chunks(model, task.inputs)
 
 
 def _rounding(model: Model, task: Task | VectorTask, dtype: str) -> Float64Array | None:
@@ -193,8 +190,7 @@ def _rounding(model: Model, task: Task | VectorTask, dtype: str) -> Float64Array
         return None
     if not (is_dana_network(model) or is_mahdavi_layer(model)):  # hosts evaluate other blocks in ways of their own
         return None
-    inputs = task if isinstance(task, VectorTask) else task.contexts
-    return rounding_bound(model, inputs, number_format=_FORMATS[dtype], exp_ulps=EXP_ULPS)
+    return rounding_bound(model, task.inputs, number_format=_FORMATS[dtype], exp_ulps=EXP_ULPS)
 
 
 def _held(logits: Float64Array, task: Task | VectorTask, size: int) -> int | None:

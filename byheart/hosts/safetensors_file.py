@@ -29,8 +29,7 @@ def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64
     """A file computes nothing: the logits are the midpoints of byheart's own enclosures, of the weights as read."""
     tensors, texts = read_tensors(folder / WEIGHTS_FILE)
     model = assembled(json.loads(texts[METADATA]), tensors)
-    inputs = task if isinstance(task, VectorTask) else task.contexts
-    return {"byheart's enclosures": np.concatenate([part.midpoint for _, part in logit_chunks(model, inputs)])}
+    return {"byheart's enclosures": np.concatenate([part.midpoint for _, part in logit_chunks(model, task.inputs)])}
 
 
 HOST = Host(

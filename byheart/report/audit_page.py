@@ -4,17 +4,17 @@ Page: docs/audit.md
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from byheart.report.document import badge, document, escaped, section
+from byheart.report.formulas import with_formulas
+from constructions.counted import counted
 from constructions.files import write_atomically
 
 _LONGEST_DATA = 1000  # characters of an instance; --json has all
-_INDEX = re.compile(r"(?<![\w&;])([A-Za-z])_(\w+)")
 
 
 def write_audit(path: Path, summaries: Sequence[Mapping[str, Any]], *, asked: int) -> None:
@@ -53,7 +53,9 @@ def audit_html(summaries: Sequence[Mapping[str, Any]], *, asked: int) -> str:
     confirmed = sum(bool(summary["confirmed"]) for summary in summaries)
     title = f"{confirmed} of {asked} verdicts confirmed"
     shown = badge(*(("PROVED", "confirmed") if confirmed == asked else ("UNDECIDED", "not all confirmed")))
-    stopped = "" if len(summaries) == asked else f"<p>Interrupted after {len(summaries)} of {asked} claims.</p>"
+    stopped = (
+        "" if len(summaries) == asked else f"<p>Interrupted after {len(summaries)} of {counted(asked, 'claim')}.</p>"
+    )
     head = (
         f"<header><p class='brand'>byheart audit</p><h1>{title} {shown}</h1><p>A verdict is confirmed if, in the run "
         "that wrote this page, there was evidence of each kind that it needs, and all of it was proved.</p>"
@@ -83,23 +85,23 @@ def _list(summaries: Sequence[Mapping[str, Any]]) -> str:
     if not summaries:
         return ""
     rows = "".join(
-        f"<tr><td><a href='#{escaped(summary['id'])}'>{escaped(summary['id'])}</a></td><td>{_words(summary['title'])}"
-        f"</td><td>{escaped(summary['verdict'])}</td><td>{_confirmed(summary)}</td></tr>"
+        f"<tr><td><a href='#{escaped(summary['id'])}'>{escaped(summary['id'])}</a></td>"
+        f"<td>{with_formulas(summary['title'])}</td><td>{escaped(summary['verdict'])}</td><td>{_confirmed(summary)}</td></tr>"
         for summary in summaries
     )
     return f"<div class='scroll'><table class='claims'><tbody>{rows}</tbody></table></div>"
 
 
 def _record(summary: Mapping[str, Any]) -> str:
-    terms = [("source", _words(summary["source"])), ("printed", _words(summary["printed"]))]
+    terms = [("source", with_formulas(summary["source"])), ("printed", with_formulas(summary["printed"]))]
     if summary["reconstructed"]:
-        terms.append(("reconstructed", _words(summary["reconstructed"])))
-    terms += [("true", _words(summary["truth"])), ("proofs", f"<code>{escaped(summary['page'])}</code>")]
-    terms += [("missing", _words(reason)) for reason in summary["missing"]]
+        terms.append(("reconstructed", with_formulas(summary["reconstructed"])))
+    terms += [("true", with_formulas(summary["truth"])), ("proofs", f"<code>{escaped(summary['page'])}</code>")]
+    terms += [("missing", with_formulas(reason)) for reason in summary["missing"]]
     listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in terms)
     return (
         f'<details id="{escaped(summary["id"])}"><summary><strong>{escaped(summary["id"])}</strong> '
-        f"<em>{escaped(summary['verdict'])}</em> {_words(summary['title'])} {_confirmed(summary)}</summary>"
+        f"<em>{escaped(summary['verdict'])}</em> {with_formulas(summary['title'])} {_confirmed(summary)}</summary>"
         f"<dl class='terms'>{listed}</dl>{''.join(map(_piece, summary['evidence']))}"
         f"<p class='quiet'>{summary['seconds']:.1f} s. Again: <code>byheart audit {escaped(summary['id'])}</code></p>"
         "</details>\n"
@@ -111,13 +113,14 @@ def _piece(piece: Mapping[str, Any]) -> str:
     cut = f"{data[:_LONGEST_DATA]} … cut; --json has all" if len(data) > _LONGEST_DATA else data
     instance = f"<details><summary>instance</summary><pre>{escaped(cut)}</pre></details>" if piece["data"] else ""
     compared = "".join(
-        f"<p><code>{escaped(one['relation'])}</code> {badge(one['verdict'])}</p>" for one in piece["compared"]
+        f"<p class='relation'>{with_formulas(one['relation'])} {badge(one['verdict'])}</p>" for one in piece["compared"]
     )
     return (
         f"<div class='piece'><p><em>{escaped(piece['role'])}</em> {badge(piece['verdict'])} "
-        f"{_words(piece['statement'])}</p>"
-        f"<p>Promised: {_words(piece['promised'])}. Certified: <strong>{_words(piece['certified'])}</strong>, "
-        f"{_words(piece['speaks_of'])}.</p>{compared}<p class='quiet'>{_words(piece['method'])}</p>{instance}</div>"
+        f"{with_formulas(piece['statement'])}</p>"
+        f"<p>Promised: {with_formulas(piece['promised'])}. Certified: "
+        f"<strong>{with_formulas(piece['certified'])}</strong>, {with_formulas(piece['speaks_of'])}.</p>{compared}"
+        f"<p class='quiet'>{with_formulas(piece['method'])}</p>{instance}</div>"
     )
 
 
@@ -126,8 +129,3 @@ def _confirmed(summary: Mapping[str, Any]) -> str:
         return badge("PROVED", "confirmed")
     refuted = any(piece["verdict"] == "REFUTED" for piece in summary["evidence"])
     return badge("REFUTED" if refuted else "UNDECIDED", "not confirmed")
-
-
-def _words(text: str) -> str:
-    """A text of the register, with the index of a letter set as one."""
-    return _INDEX.sub(r"<i>\1</i><sub>\2</sub>", escaped(text))

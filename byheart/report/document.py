@@ -135,7 +135,7 @@ text-overflow:ellipsis;vertical-align:bottom}.mark{color:var(--mark);font-weight
 details{border:1px solid var(--line);border-radius:8px;margin:.6rem 0;padding:.1rem .9rem}
 summary{cursor:pointer;padding:.45rem 0;overflow-wrap:anywhere}
 .piece{border-top:1px solid var(--line);padding:.5rem 0}.piece p{margin:.15rem 0;max-width:none;overflow-wrap:anywhere}
-sub{line-height:0}.piece pre{white-space:pre-wrap}
+sub,sup{line-height:0;font-size:.78em}.relation{font-size:.92rem}.piece pre{white-space:pre-wrap}
 dl.terms{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem}.terms dt{color:var(--soft)}
 .terms dd{margin:0;overflow-wrap:anywhere}
 @media print{body{font-size:11pt}main{max-width:none;padding:0}h2{break-after:avoid}

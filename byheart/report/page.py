@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from byheart.report.chart import Line, histogram, line_chart
 from byheart.report.document import badge, document, escaped, section
+from constructions.counted import counted, inflected
 from constructions.files import write_atomically
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network
@@ -121,7 +122,9 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
         section("All contexts", _rest(summary, task, details)),
         section("Files, and how to check them again", _files(summary, details)),
     ]
-    title = f"byheart: {str(summary.get('headline') or 'a memory').split(':')[0]}, {task.n_contexts} contexts"
+    title = (
+        f"byheart: {str(summary.get('headline') or 'a memory').split(':')[0]}, {counted(task.n_contexts, 'context')}"
+    )
     return document(title, f"{_headline(summary, network, task, details)}\n{''.join(sections)}")
 
 
@@ -149,8 +152,8 @@ def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: D
     shown = badge(verdict) if verdict else ""
     return (
         f"<header><p class='brand'>byheart</p><h1>{escaped(title)} {shown}</h1>"
-        f"<p>The {kind} after {_count(task.n_contexts)} contexts of {task.context_length} "
-        f"{_plural('token', task.context_length)}{source}, in handcrafted weights: nothing was trained, and every "
+        f"<p>The {kind} after {_count(task.n_contexts)} {inflected('context', task.n_contexts)} of "
+        f"{counted(task.context_length, 'token')}{source}, in handcrafted weights: nothing was trained, and every "
         f"bound on this page marked ≤ or ≥ is proved about the very float64 numbers in "
         f"<code>model.safetensors</code>.</p><dl class='cards'>{cards}</dl></header>"
     )
@@ -165,7 +168,7 @@ def _size_cards(summary: Mapping[str, Any], network: Model) -> list[tuple[str, s
             ("parameters", parameters, f"memory: {escaped(str(summary.get('memory', '')))}"),
         ]
     return [
-        (_plural("head", network.n_heads), _count(network.n_heads), _heads_note(summary)),
+        (inflected("head", network.n_heads), _count(network.n_heads), _heads_note(summary)),
         ("parameters", parameters, f"d = {network.d_model}, d<sub>h</sub> = {network.d_head}"),
     ]
 
@@ -232,7 +235,7 @@ def _capacity(summary: Mapping[str, Any], network: Model, task: Task, details: D
     if all(value is None for _, value, _ in ranks[:3] + heads[:3]):
         return ""
     rank_heads = summary.get("rank_heads")
-    with_heads = f" with {_count(rank_heads)} heads" if rank_heads is not None else ""
+    with_heads = f" with {_count(rank_heads)} {inflected('head', rank_heads)}" if rank_heads is not None else ""
     bars = (
         f"<div class='pair'><div><h3>Rank of the features{with_heads}</h3>{_bars(ranks)}</div>"
         f"<div><h3>Heads for rank {_count(task.n_contexts)}</h3>{_bars(heads)}</div></div>"
@@ -266,8 +269,8 @@ def _singular_values(summary: Mapping[str, Any], network: Model, task: Task, det
         values = np.linalg.svd(features, compute_uv=False) if np.isfinite(features).all() else None
     condition = summary.get("condition")
     proved = (
-        f"<p>Proved: the condition number is {_at_most(condition, digits=4)}: the {_count(task.n_contexts)} rows "
-        "of features are linearly independent.</p>"
+        f"<p>Proved: the condition number is {_at_most(condition, digits=4)}: the rows of "
+        "features are linearly independent.</p>"
         if condition is not None
         else ""
     )
@@ -301,7 +304,11 @@ def _divergences(summary: Mapping[str, Any], task: Task, details: Details) -> st
     if details.margin_lower is not None:
         margins = np.asarray(details.margin_lower)
         ties = int(np.count_nonzero(np.isposinf(margins)))
-        note = f" In {_count(ties)} contexts every token is a mode, and there is no margin." if ties else ""
+        note = (
+            f" In {_count(ties)} {inflected('context', ties)} every token is a mode, and there is no margin."
+            if ties
+            else ""
+        )
         parts.append(
             _figure(
                 histogram(
@@ -354,8 +361,8 @@ def _attention(network: Model, task: Task, shown: Int64Array) -> str:
             f"<tbody>{lines}</tbody></table></div>"
         )
     return (
-        f"<p>What the last token of a context reads, in {len(heads)} of {_count(network.n_heads)} heads; each row sums "
-        f"to 100.</p><div class='blocks'>{''.join(blocks)}</div>"
+        f"<p>What the last token of a context reads, in {len(heads)} of {_count(network.n_heads)} "
+        f"{inflected('head', network.n_heads)}; each row sums to 100.</p><div class='blocks'>{''.join(blocks)}</div>"
     )
 
 
@@ -402,8 +409,8 @@ def _prediction(task: Task, row: int, predicted: Float64Array) -> str:
         bars = "" if law is None else _bar(float(law[others].sum()), "true")
         lines.append(f"<i>all others</i></div><div>{bars}{_bar(float(predicted[others].sum()), 'first')}")
     seen = (
-        f"seen {_count(int(counts.sum()))} {_plural('time', int(counts.sum()))}, "
-        f"followed by {_count(len(indices))} {_plural('token', len(indices))}"
+        f"seen {_count(int(counts.sum()))} {inflected('time', int(counts.sum()))}, "
+        f"followed by {_count(len(indices))} {inflected('token', len(indices))}"
     )
     rows = "".join(f"<div class='token'>{line}</div>" for line in lines)
     return f"<div class='prediction'><h3>{context}</h3><p>{seen}</p><div class='law'>{rows}</div></div>"
@@ -548,10 +555,6 @@ def _bars(bars: Sequence[tuple[str, Any, str]]) -> str:
         f"style='width:{76 * value / largest:.1f}%'></span><span class='value'>{_count(value)}</span></div></div>"
         for name, value, style in known
     )
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
 
 
 def _heads_note(summary: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.argument_types import count, path, share
+from constructions.counted import counted
 
 if TYPE_CHECKING:
     from byheart.facts import Given
@@ -19,39 +20,32 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
         "source",
         nargs="?",
         type=path,
-        default=None,
         metavar="FILE",
         help="a UTF-8 text; a table if it ends in .csv or .tsv; arrays in an .npz (default: Python's reference text)",
     )
     parser.add_argument(
         "--table",
         type=path,
-        default=None,
         metavar="CSV",
         help="a table whatever its name; rows: context tokens ..., next token[, weight]",
     )
     add_table_options(parser)
-    parser.add_argument(
-        "--unit", choices=("char", "byte", "word"), default=None, help="what a token of the text is (default: char)"
-    )
+    parser.add_argument("--unit", choices=("char", "byte", "word"), help="what a token of the text is (default: char)")
     parser.add_argument(
         "--vocabulary",
         type=count,
-        default=None,
         metavar="N",
         help="tokens kept, the others become one (default: 256)",
     )
     parser.add_argument(
         "--context",
         type=count,
-        default=None,
         metavar="S",
         help="tokens in a context (default: 4; a table has its own)",
     )
     parser.add_argument(
         "--facts",
         type=count,
-        default=None,
         metavar="T",
         help="how many contexts to memorize, the most "
         "frequent first (default: 1024, or all there are if fewer; all of a table)",
@@ -59,7 +53,6 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mass",
         type=share,
-        default=None,
         metavar="P",
         help="instead of --facts: as many as hold this share of the text",
     )
@@ -70,19 +63,16 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        default=None,
         help="the first row of the table holds names, or is a fact (default: what its cells look like)",
     )
     parser.add_argument(
         "--delimiter",
-        default=None,
         metavar="CHAR",
         help="what separates the cells of the table: a character, or tab (default: what fits all rows)",
     )
     parser.add_argument(
         "--weights",
         action=argparse.BooleanOptionalAction,
-        default=None,
         help="the last column of the table holds how often the fact occurs, or does not (default: it does where a "
         "header names it 'weight')",
     )
@@ -96,15 +86,9 @@ def table_options(options: argparse.Namespace) -> dict[str, Any]:
 
 def add_size_options(parser: argparse.ArgumentParser) -> None:
     """How large the weights may be, and the seed."""
-    parser.add_argument(
-        "--dim", type=count, default=None, metavar="D", help="d_model of one layer of attention; of others at most"
-    )
-    parser.add_argument(
-        "--head-dim", type=count, default=None, metavar="DH", help="d_head of its heads (default: --dim / 4)"
-    )
-    parser.add_argument(
-        "--heads", type=count, default=None, metavar="H", help="number of its heads (default: as many as are needed)"
-    )
+    parser.add_argument("--dim", type=count, metavar="D", help="d_model of one layer of attention; of others at most")
+    parser.add_argument("--head-dim", type=count, metavar="DH", help="d_head of its heads (default: --dim / 4)")
+    parser.add_argument("--heads", type=count, metavar="H", help="number of its heads (default: as many as are needed)")
     parser.add_argument("--seed", type=count, default=0, help="seed of every random choice (default: 0)")
 
 
@@ -128,5 +112,9 @@ def read_the_facts(options: argparse.Namespace, target: "Target | None", progres
         mass=options.mass,
     )
     task = given.task
-    progress("task", 1.0, f"{task.n_all} contexts of {task.context_length} tokens, {task.n_contexts} to memorize")
+    progress(
+        "task",
+        1.0,
+        f"{counted(task.n_all, 'context')} of {counted(task.context_length, 'token')}, {task.n_contexts} to memorize",
+    )
     return given

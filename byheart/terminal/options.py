@@ -20,7 +20,6 @@ def add_out_options(parser: argparse.ArgumentParser, default: str | None = None)
     parser.add_argument(
         "--out",
         type=path,
-        default=None,
         required=default is None,
         metavar="FOLDER",
         help="where to write" if default is None else f"where to write (default: {default})",
@@ -31,12 +30,9 @@ def add_out_options(parser: argparse.ArgumentParser, default: str | None = None)
 def add_worker_options(parser: argparse.ArgumentParser) -> None:
     """Where the work is done."""
     several = parser.add_mutually_exclusive_group()
-    several.add_argument(
-        "--workers", type=count, default=None, metavar="K", help="work on K at a time, in processes of this machine"
-    )
+    several.add_argument("--workers", type=count, metavar="K", help="work on K at a time, in processes of this machine")
     several.add_argument(
         "--scheduler",
-        default=None,
         metavar="ADDRESS",
         help="work on many at a time, with this Dask scheduler",
     )

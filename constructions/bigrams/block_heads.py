@@ -6,6 +6,7 @@ Page: docs/claims/bigram_heads.md
 import numpy as np
 
 from constructions.bigrams.token_blocks import TokenBlocks
+from constructions.counted import counted
 from constructions.models.construction import Construction
 from constructions.models.precision import Precision, rounded_model
 from constructions.tasks.task import Task
@@ -54,8 +55,8 @@ def block_heads_memory(task: Task, *, size: int | None = None, dtype: Precision 
         W_K[head, last, :m] = -1.0 / m
         W_K[head, m:last, m] = gate * blocks.circle[i]
     model = rounded_model(blocks.model(W_Q, W_K), dtype)
-    summary = f"{task.n_contexts} bigrams by {heads} heads for blocks of {m} tokens, {model.parameters} parameters"
-    return Construction(task, model, summary)
+    summary = f"{counted(task.n_contexts, 'bigram')} by {counted(heads, 'head')} for blocks of {counted(m, 'token')}"
+    return Construction(task, model, f"{summary}, {model.parameters} parameters")
 
 
 def _best_size(task: Task) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.bigrams.token_blocks import TokenBlocks
+from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.models.construction import Construction
 from constructions.models.precision import Precision, rounded_model
@@ -64,8 +65,8 @@ def cross_heads_memory(
     maps = [*_cross(blocks, group, heads), *_diagonal(blocks, group, heads)]
     model = rounded_model(blocks.model(*(np.array(part) for part in zip(*maps, strict=True))), dtype)
     summary = (
-        f"{task.n_contexts} bigrams by {heads} heads for blocks of {size} tokens in groups of {group}, "
-        f"{model.parameters} parameters"
+        f"{counted(task.n_contexts, 'bigram')} by {counted(heads, 'head')} for blocks of "
+        f"{counted(size, 'token')} in groups of {group}, {model.parameters} parameters"
     )
     return Construction(task, model, summary)
 

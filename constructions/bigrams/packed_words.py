@@ -6,6 +6,7 @@ Page: docs/claims/bits.md
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.counted import counted
 from constructions.encoders.scalar_label_code import MOST
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.models.blocks import Attention, Block, FeedForward
@@ -90,8 +91,8 @@ def packed_words_memory(
     return Construction(
         task,
         model,
-        f"{task.n_contexts} bigrams by {groups} words of {m} labels of {bits} bits for each token, "
-        f"{len(blocks)} blocks, {model.parameters} parameters",
+        f"{counted(task.n_contexts, 'bigram')} by {counted(groups, 'word')} of {counted(m, 'label')} of "
+        f"{counted(bits, 'bit')} for each token, {len(blocks)} blocks, {model.parameters} parameters",
     )
 
 

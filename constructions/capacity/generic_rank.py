@@ -10,7 +10,7 @@ import numpy as np
 from flint import nmod_mat
 from numpy.typing import NDArray
 
-from constructions.errors import InputError, ResourceError
+from constructions.errors import InputError, ResourceError, require_at_least
 
 Int64Array = NDArray[np.int64]
 UInt64Array = NDArray[np.uint64]
@@ -200,12 +200,10 @@ def check_sizes(*, d_model: int, d_head: int, n_heads: int) -> None:
     Raises:
         InputError: A size out of range; names it.
     """
-    if d_model < 1:
-        raise InputError(f"d_model = {d_model}, expected at least 1")
+    require_at_least(1, d_model=d_model)
     if not 1 <= d_head <= d_model:
         raise InputError(f"d_head = {d_head}, expected 1 .. d_model = {d_model}")
-    if n_heads < 0:
-        raise InputError(f"n_heads = {n_heads}, expected at least 0")
+    require_at_least(0, n_heads=n_heads)
 
 
 def _usable(contexts: Int64Array, d_model: int) -> int:

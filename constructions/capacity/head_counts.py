@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from constructions.capacity.closed_forms import ClosedForm, closed_forms, universal_rank
 from constructions.capacity.generic_rank import check_sizes, checked_contexts, dependent_contexts, generic_ranks
 from constructions.capacity.sub_alphabet import Peeling, UpperBound, peel, upper_bound
+from constructions.counted import counted
 
 Int64Array = NDArray[np.int64]
 Progress = Callable[[str], None]
@@ -116,7 +117,7 @@ class Capacity:
             return f"no weights do with fewer than {self.heads.necessary} heads; how many suffice was not looked for"
         if self.heads.sufficient == 0:
             return "the skip connection suffices, without any head"
-        heads = "1 head suffices" if self.heads.sufficient == 1 else f"{self.heads.sufficient} heads suffice"
+        heads = f"{counted(self.heads.sufficient, 'head')} suffice{'s' * (self.heads.sufficient == 1)}"
         if self.heads.sufficient == self.heads.necessary:
             return f"{heads}, and no weights do with fewer"
         return f"{heads}, and no fewer than {self.heads.necessary} can"

@@ -5,7 +5,7 @@ Page: docs/claims/assumptions.md
 
 from dataclasses import dataclass
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 
 
 @dataclass(frozen=True)
@@ -14,9 +14,9 @@ class PromisedRanks:
 
     Args:
         printed: $\min(T, H (\min(n, d_h) - 1) + 1)$, of Mahdavi et al., under Assumptions 1 and 2.
-        sharp: $\min(T, H (n - 1) + 1)$, for every $d_h \ge 1$, under the block condition and Assumption 2 (Theorem A).
+        sharp: $\min(T, H (n - 1) + 1)$, for every $d_h \ge 1$, under the block condition and Assumption 2 (Theorem Z1).
         shared_limit: What no weights exceed if all examples share their context, $\min(T, H (n - 1) + 1)$.
-        generic: $\min(T, H d)$, for almost all contexts (docs/claims/context_rank.md, Theorem 5); $\min(T, d)$ for
+        generic: $\min(T, H d)$, for almost all contexts (docs/claims/context_rank.md, Theorem Q5); $\min(T, d)$ for
             n = 1.
         dana: $\min(T, H d_h + d)$, the count of Dana et al. for the features of width $d_h$ and the last token; it
             applies to contexts of tokens, and is false of some sets of contexts.
@@ -54,15 +54,7 @@ def promised_ranks(*, n_examples: int, n_tokens: int, d_model: int, n_heads: int
         >>> promised_ranks(n_examples=1000, n_tokens=32, d_model=64, n_heads=20, d_head=8)
         PromisedRanks(printed=141, sharp=621, shared_limit=621, generic=1000, dana=224)
     """
-    for name, value in (
-        ("n_examples", n_examples),
-        ("n_tokens", n_tokens),
-        ("d_model", d_model),
-        ("n_heads", n_heads),
-        ("d_head", d_head),
-    ):
-        if value < 1:
-            raise InputError(f"{name} = {value}, expected at least 1")
+    require_at_least(1, n_examples=n_examples, n_tokens=n_tokens, d_model=d_model, n_heads=n_heads, d_head=d_head)
     blocks = min(n_examples, n_heads * (n_tokens - 1) + 1)
     return PromisedRanks(
         printed=min(n_examples, n_heads * (min(n_tokens, d_head) - 1) + 1),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from constructions.capacity.generic_rank import check_sizes
 from constructions.capacity.partition import Partition, Window
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, require_at_least
 
 Int64Array = NDArray[np.int64]
 
@@ -130,7 +130,6 @@ def _listed(n_tokens: int, length: int, of_skip: int) -> Iterator[tuple[tuple[in
 
 
 def _require_contexts(n_tokens: int, length: int) -> None:
-    if n_tokens < 1:
-        raise InputError(f"n_tokens = {n_tokens}, expected at least 1")
+    require_at_least(1, n_tokens=n_tokens)
     if length < 2:
         raise HypothesisError("Theorem F", "S >= 2", f"S = {length}")

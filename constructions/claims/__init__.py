@@ -6,13 +6,17 @@ module with the record ``CLAIM`` and the function ``evidence(*, full)``, as thos
 
 import importlib
 import json
+import sys
 from collections.abc import Iterable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constructions.claims.claim import Claim
 from constructions.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 REGISTER = (
     "dana.definition-1",
@@ -111,9 +115,26 @@ def evidence_module(id: str) -> str:
     return brought[id].value if id in brought else "verify.claims." + id.replace(".", "_").replace("-", "_")
 
 
-def _brought() -> dict[str, EntryPoint]:
+def _may_bring() -> bool:
+    """Whether an installed package may name the group; loading and asking `importlib.metadata` takes longer."""
+    if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
+        return True
+    for place in map(Path, sys.path):
+        if place.is_file():  # an archive
+            return True
+        for file in place.glob("*-[iI][nN][fF][oO]/entry_points.txt"):
+            if GROUP in file.read_text(encoding="utf-8", errors="replace"):
+                return True
+    return False
+
+
+def _brought() -> "dict[str, EntryPoint]":
     """The claims that installed packages bring, by id."""
     found: dict[str, EntryPoint] = {}
+    if not _may_bring():
+        return found
+    from importlib.metadata import entry_points
+
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         if point.name in REGISTER or point.name in found:
             raise InputError(f"{point.value} brings the claim {point.name!r}, which there is already")

@@ -102,7 +102,7 @@ CLAIM = Claim(
         "True: centred logits of divergence at most U are bounded by 2 max (U / rho_t + H(pi_t)) / pi_tj, and the "
         "matrices of rank at most d are closed. The centring has to be the uniform one. Without full support it fails "
         "for N = 2, d = 1, pi_t = (1, 0): the infimum 0 is not attained. The best encoder that is found is bracketed: "
-        "no encoder is better than the sharpened Theorem B allows."
+        "no encoder is better than the sharpened Theorem L allows."
     ),
     page="docs/claims/sequence_encoder.md",
     hypotheses=(

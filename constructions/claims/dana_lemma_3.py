@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from constructions.capacity.generic_rank import generic_rank
 from constructions.claims.claim import Claim, Hypothesis
-from constructions.errors import InputError
+from constructions.errors import require_at_least
 from constructions.features.embeddings import drawn_until, integer_front_end
 from constructions.models.construction import Construction
 from constructions.models.exact_attention import exact_features, exact_last
@@ -59,8 +59,7 @@ def integer_memory(
         [-3,  1]
         [ 1, -3])
     """
-    if seed < 0:
-        raise InputError(f"seed = {seed}, expected at least 0")
+    require_at_least(0, seed=seed)
     task = enumerated_task(tokens, length, seed=seed)
 
     def draw(attempt: int) -> ExactFrontEnd:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from constructions.capacity.head_counts import fewest_heads
 from constructions.claims.claim import Claim, Hypothesis
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, require_at_least
 from constructions.memories.memory import build_memory, default_heads
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import enumerated_task
@@ -42,8 +42,7 @@ def exact_factors(tokens: int) -> tuple[fmpz_mat, fmpz_mat]:
         [ 0,  1, 0]
         [-1, -1, 0]
     """
-    if tokens < 1:
-        raise InputError(f"tokens = {tokens}, expected at least 1")
+    require_at_least(1, tokens=tokens)
     rank = tokens - 1
     differences = [[int(i == j) - int(i == rank) for j in range(rank)] for i in range(tokens)]
     unembedding = [[int(i == j) for j in range(tokens)] for i in range(rank)]
@@ -129,7 +128,7 @@ CLAIM = Claim(
         "True, and sharper: under full support the infimum is 0 if and only if rank(diag(sqrt rho) L J) <= d, L the "
         "logarithms and J the uniform centring; it is 0 for all pi if and only if d >= min(N - 1, number of contexts "
         "with rho_t > 0). With s_i the singular values: c sum_{i>d} s_i^2 <= inf <= (1/4) sum_{i>d} s_i^2, where c > 0 "
-        "is explicit (Theorem B), and sharper bounds weight the tokens."
+        "is explicit (Theorem L), and sharper bounds weight the tokens."
     ),
     page="docs/claims/sequence_encoder.md",
     hypotheses=(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from constructions.capacity.generic_rank import generic_rank
 from constructions.claims.claim import Claim, Hypothesis
-from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.errors import CapacityError, HypothesisError, InputError, require_at_least
 from constructions.features.exact_skip_connection import exact_change_of_basis
 from constructions.memories.memory import build_memory
 from constructions.models.construction import Construction
@@ -159,8 +159,7 @@ def paper_heads(n_contexts: int, width: int, head_width: int) -> int:
         >>> paper_heads(16, 4, 4), paper_heads(17, 4, 4), paper_heads(3, 4, 4)
         (3, 4, 1)
     """
-    if head_width < 1:
-        raise InputError(f"head_width = {head_width}, expected at least 1")
+    require_at_least(1, head_width=head_width)
     return max(1, -(-(n_contexts - width) // head_width))
 
 

@@ -33,7 +33,7 @@ def build(
         seed: Seed of the contexts, the laws and the weights.
 
     Returns:
-        The network, its laws as the task, and the bound (A1) of the mean divergence as what is asked.
+        The network, its laws as the task, and the bound (N1) of the mean divergence as what is asked.
 
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2. Page: docs/claims/theorem_2.md
 

@@ -1,4 +1,4 @@
-r"""Proposition 1 of Mahdavi et al.: how many mixed inputs can be linearly independent, and Theorem A for every width.
+r"""Proposition 1 of Mahdavi et al.: how many mixed inputs can be linearly independent, and Theorem Z1 for every width.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -48,7 +48,7 @@ CLAIM = Claim(
     judgement="holds",
     truth=(
         "It holds, and is not sharp in d_h: for every d_h >= 1 there are weights of rank at least min(T, [[sharper: "
-        "H (n - 1) + 1]]), on any examples with the block condition (Theorem A); a context that all examples share "
+        "H (n - 1) + 1]]), on any examples with the block condition (Theorem Z1); a context that all examples share "
         "allows no more."
     ),
     reconstructed="the formulas, from a copy without them",

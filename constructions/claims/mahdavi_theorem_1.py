@@ -74,8 +74,8 @@ def build(
     r"""A layer with the labels of uniform random examples: Theorem 1.
 
     Contexts that differ get random heads. A shared context gets saturated heads if $T \le H (r - 1) + 1$; else, with
-    $d_h = 1$ the heads of Theorem A, and with $d_h \ge 2$ random ones, which have almost surely the same rank and
-    better condition. Where float64 misses a label, heads are drawn again, and at last those of Theorem A are taken.
+    $d_h = 1$ the heads of Theorem Z1, and with $d_h \ge 2$ random ones, which have almost surely the same rank and
+    better condition. Where float64 misses a label, heads are drawn again, and at last those of Theorem Z1 are taken.
 
     Args:
         heads: H.

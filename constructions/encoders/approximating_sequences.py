@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 
 Law = tuple[Fraction, ...]
 Rows = list[list[arb]]
@@ -163,8 +163,7 @@ def least_likely(exponent: int) -> ApproximatingSequence:
         >>> [round(float(x), 3) for x in least_likely(2).logits(Fraction(1, 4))[0]]
         [0.0, -2.773]
     """  # noqa: E501
-    if exponent < 1:
-        raise InputError(f"exponent = {exponent}, expected at least 1")
+    require_at_least(1, exponent=exponent)
 
     def encoder(delta: Fraction) -> tuple[Rows, Rows]:
         return [[arb(0)], [exponent * _ball(delta).log()]], [[arb(1)]]
@@ -194,8 +193,7 @@ def within_range(largest: Fraction) -> tuple[list[Fraction], list[Fraction]]:
         >>> [round(float(w), 3) for w in weights], [round(float(e), 4) for e in embeddings]
         ([0.0, -1.099, -10.0], [1.0, 0.0733])
     """  # noqa: E501
-    if largest < 2:
-        raise InputError(f"largest = {largest}, expected at least 2")
+    require_at_least(2, largest=largest)
     r, wide = arb(3).log(), _ball(largest)
     y = arb(2).log()
     for _ in range(60):

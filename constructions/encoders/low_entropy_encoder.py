@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, InputError, require_at_least
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
@@ -42,7 +42,7 @@ def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:
 
 
 def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, n_tokens: int) -> Float64Array:
-    r"""The strength of Theorem A, in nats per unit of the leads.
+    r"""The strength of Theorem N, in nats per unit of the leads.
 
     With $\varepsilon$ what the law leaves to the other tokens and all leads between $a$ and $\kappa a$,
 
@@ -71,8 +71,7 @@ def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, n_tokens
         [4.5, 0.105]
     """
     epsilon, a, k = (np.asarray(x, dtype=np.float64) for x in (missing, least, kappa))
-    if n_tokens < 2:
-        raise InputError(f"n_tokens = {n_tokens}, expected at least 2")
+    require_at_least(2, n_tokens=n_tokens)
     for name, values, holds, wanted in (
         ("missing", epsilon, (epsilon >= 0) & (epsilon <= 1), "probabilities"),
         ("least", a, a > 0, "leads above 0"),

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 
 Float64Array = NDArray[np.float64]
 Progress = Callable[[int, int, float], None]
@@ -107,9 +107,7 @@ def best_encoder(
     exact = given.exact()
     if exact is not None:
         return exact
-    for name, value in (("starts", starts), ("iterations", iterations)):
-        if value is not None and value < 1:
-            raise InputError(f"{name} = {value}, expected at least 1")
+    require_at_least(1, starts=starts, iterations=iterations)
     count = _affordable(len(given.laws), given.laws.shape[1], d_model, iterations) if starts is None else starts
     finals = math.ceil(count / _FINALISTS)
     total = count + finals + 1
@@ -155,8 +153,7 @@ class _Given:
         weights = np.ones(len(laws)) if prior is None else np.asarray(prior, dtype=np.float64)
         if weights.shape != (len(laws),) or not (np.isfinite(weights).all() and weights.min() >= 0.0 < weights.max()):
             raise InputError(f"prior has shape {weights.shape}, expected {len(laws)} weights of at least 0, not all 0")
-        if d_model < 0:
-            raise InputError(f"d_model = {d_model}, expected at least 0")
+        require_at_least(0, d_model=d_model)
         present = weights > 0.0
         masses = laws[present] / laws[present].max(axis=1, keepdims=True)  # a sum could overflow
         masses /= masses.sum(axis=1, keepdims=True)

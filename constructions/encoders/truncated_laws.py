@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, InputError, require_at_least
 
 Float64Array = NDArray[np.float64]
 
@@ -129,8 +129,7 @@ def token_pair_laws(pairs: int, *, size: float, depth: float) -> Float64Array:
         >>> token_pair_laws(2, size=0.0, depth=700.0).round(3).tolist()[0]
         [1.0, 1.0, 0.0, 0.0]
     """
-    if pairs < 2:
-        raise InputError(f"pairs = {pairs}, expected at least 2")
+    require_at_least(2, pairs=pairs)
     laws = np.full((2 * pairs, 2 * pairs), np.exp(-depth))
     own = np.arange(2 * pairs)
     laws[own, own] = np.exp(size)

@@ -14,7 +14,7 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.models.front_end import FrontEnd
 
@@ -102,8 +102,7 @@ def prime_root_front_end(
     """
     _check_sizes(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
     _require_two_coordinates("roots of primes", d_model)
-    if order < 2:
-        raise InputError(f"order = {order}, expected at least 2")
+    require_at_least(2, order=order)
     shapes = [(d_vocab, d_model), (n_ctx, d_model), (n_heads, d_model, d_head), (n_heads,)]
     sizes = [math.prod(shape) for shape in shapes]
     parts = np.split(first_primes(sum(sizes)), np.cumsum(sizes)[:-1])
@@ -128,8 +127,7 @@ def first_primes(count: int) -> Int64Array:
         >>> first_primes(6)
         array([ 2,  3,  5,  7, 11, 13])
     """
-    if count < 0:
-        raise InputError(f"count = {count}, expected at least 0")
+    require_at_least(0, count=count)
     # The k-th prime is below k (ln k + ln ln k) for k >= 6 (Rosser).
     limit = 13 if count < 6 else math.ceil(count * (math.log(count) + math.log(math.log(count))))
     prime = np.ones(limit + 1, dtype=bool)
@@ -279,8 +277,7 @@ def kronecker_front_end(
     """
     _check_sizes(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
     _require_two_coordinates("Kronecker's substitution", d_model)
-    if n_contexts < 1:
-        raise InputError(f"n_contexts = {n_contexts}, expected at least 1")
+    require_at_least(1, n_contexts=n_contexts)
     rng = np.random.default_rng(seed)
 
     def draw(rows: int, columns: int) -> list[list[int]]:
@@ -313,13 +310,10 @@ def _of_full_rank(draw: Callable[[], fmpq_mat]) -> fmpq_mat:
 
 
 def _check_sizes(*, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int) -> None:
-    for name, value in {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "d_head": d_head}.items():
-        if value < 1:
-            raise InputError(f"{name} = {value}, expected at least 1")
+    require_at_least(1, d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head)
     if d_head > d_model:
         raise InputError(f"d_head = {d_head}, expected at most d_model = {d_model}")
-    if n_heads < 0:
-        raise InputError(f"n_heads = {n_heads}, expected at least 0")
+    require_at_least(0, n_heads=n_heads)
 
 
 def _require_two_coordinates(claim: str, d_model: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.models.front_end import FrontEnd
 
 Float64Array = NDArray[np.float64]
@@ -83,9 +83,7 @@ def front_end(
     if kind not in FRONT_ENDS:
         raise InputError(f"front_end is {kind!r}, expected one of {', '.join(FRONT_ENDS)}")
     shape = _Shape(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
-    for name, value in asdict(shape).items():
-        if value < 1:
-            raise InputError(f"{name} = {value}, expected at least 1")
+    require_at_least(1, **asdict(shape))
     if d_head > d_model:
         raise InputError(f"d_head = {d_head}, expected at most d_model = {d_model}")
     if scale is not None and not 0 < scale < np.inf:

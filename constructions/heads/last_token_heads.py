@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.counted import counted
 from constructions.encoders import association_memory, distribution_memory
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.features.full_rank_attention import bfloat16_rounded
@@ -28,7 +29,9 @@ _CLAIM = "The memory of last-token heads"
 _SLACK = 1.25  # features that a class takes for each of its contexts
 _SPREAD = 2.5  # standard deviation of the scores of tokens, nats; positions have half of it
 _GOOD, _FAIR = 1e4, 1e5  # conditions of the features of a class; with a worse one they are drawn again
-_COSTLY = 1024  # contexts of a class beyond which a fair condition will do
+_COSTLY = 1024  # contexts of a class beyond which a fair condition will do, as for pairs, and these get their own heads
+_PAIR = 128  # contexts that end with the same two tokens from which on these get heads of their own
+_GATE = 80.0  # nats by which the heads of a pair prefer the position before the last
 _DRAWS = 3  # of the keys with one number of heads, and of the values
 _TRIES = 12  # numbers of heads, each an eighth larger than the one before
 _LOOSE = 1e-3  # nats: an output that misses its targets by more is none
@@ -117,16 +120,21 @@ def last_token_heads_memory(
     written = np.concatenate([part.output for part in solved])
     if dtype != "float64":
         written = written.astype(np.float32).astype(np.float64)
+    written = written.reshape(len(owner) - 1, d_head, -1)
+    ends = np.cumsum([len(part.keys) for part in solved])
+    for end, part in zip(ends.tolist(), solved, strict=True):
+        if part.of_pairs:
+            written[end - 1] = -written[end - 1 - part.of_pairs : end - 1].sum(axis=0)
     W_K[:-1, : task.vocabulary_size + task.context_length, 0] = np.concatenate([part.keys for part in solved])
     W_O = np.zeros((len(owner), d_head, d_model))
-    W_O[:-1, :, : targets.shape[1]] = written.reshape(len(owner) - 1, d_head, -1)
+    W_O[:-1, :, : targets.shape[1]] = written
     W_O[-1] = -W_O[:-1].sum(axis=0)
     model = rounded_model(dana_network(W_E, W_pos, W_Q, W_K, np.tile(W_V, (len(owner), 1, 1)), W_O, W_U), dtype)
     return LastTokenHeads(
         task=task,
         model=model,
-        summary=f"{task.n_contexts} contexts by {len(owner)} heads of dimension {d_head} for {len(classes)} last "
-        f"tokens, d = {d_model}, {model.parameters} parameters",
+        summary=f"{counted(task.n_contexts, 'context')} by {counted(len(owner), 'head')} of dimension {d_head} for "
+        f"{counted(len(classes), 'last token')}, d = {d_model}, {model.parameters} parameters",
         owner=owner,
         condition=max(part.condition for part in solved),
         residual=max(part.residual for part in solved),
@@ -174,12 +182,17 @@ def _fewest_heads(task: Task, d_head: int) -> int:
 
 
 class _Solved(NamedTuple):
-    """The heads of one last token: their keys `[H_c, N + S]` and outputs `[H_c d_h, r]`."""
+    """The heads of one last token: their keys `[H_c, N + S]` and outputs `[H_c d_h, r]`.
+
+    So many heads `of_pairs` come before the last one, which takes away with the sum of their outputs what is read at
+    the position before the last.
+    """
 
     keys: Float64Array
     output: Float64Array
     condition: float
     residual: float
+    of_pairs: int = 0
 
 
 def _classes(contexts: Int64Array) -> dict[int, Int64Array]:
@@ -208,10 +221,12 @@ def _drawn(
         for token, rows in classes.items():
             if progress is not None:
                 progress(
-                    "heads", len(solved) / len(classes), f"{len(rows)} contexts end with {task.vocabulary[token]!r}"
+                    "heads",
+                    len(solved) / len(classes),
+                    f"{counted(len(rows), 'context')} end with {task.vocabulary[token]!r}",
                 )
             right = targets[rows] - (W_E[token] + W_pos[-1])[: targets.shape[1]]
-            found = _solved(task.contexts[rows], values, right, np.random.default_rng((seed, draw, token)))
+            found = _of_class(task.contexts[rows], values, right, np.random.default_rng((seed, draw, token)))
             if found is None:
                 break
             solved.append(found)
@@ -220,21 +235,73 @@ def _drawn(
     return None
 
 
-def _solved(
+def _of_class(
     contexts: Int64Array,
     values: tuple[Float64Array, Float64Array],
     right: Float64Array,
     rng: np.random.Generator,
 ) -> _Solved | None:
-    """Heads for contexts of one last token: the best draw of as few as have features of a good condition."""
+    """Heads for contexts of one last token, first for those of rare pairs, then for each common pair."""
+    # Where all tokens are equal, the heads of their pair prefer the position before the last as well.
+    before, equal = contexts[:, -2], (contexts == contexts[:, -1:]).all(axis=1)
+    tokens, counts = np.unique(before[~equal], return_counts=True)
+    common = tokens[counts >= _PAIR] if len(contexts) > _COSTLY else tokens[:0]
+    rest = equal | ~np.isin(before, common)
+    found: list[_Solved] = []
+    if rest.any():
+        of_rest = _solved(contexts[rest], values, right[rest], rng)
+        if of_rest is None:
+            return None
+        found.append(of_rest)
+    for token in common.tolist():
+        rows = (before == token) & ~rest
+        wanted = right[rows]
+        if rest.any():  # these heads read something of all contexts
+            wanted = wanted - centred_features(contexts[rows], found[0].keys, values) @ found[0].output
+        of_pair = _solved(contexts[rows], values, wanted, rng, token)
+        if of_pair is None:
+            return None
+        found.append(of_pair)
+    of_pairs = sum(len(part.keys) for part in found[int(rest.any()) :])
+    keys, outputs = [part.keys for part in found], [part.output for part in found]
+    if of_pairs:
+        keys.append(_gated(np.zeros((1, keys[0].shape[1])), None))
+        outputs.append(np.zeros((values[0].shape[1], right.shape[1])))
+    condition, residual = max(part.condition for part in found), max(part.residual for part in found)
+    return _Solved(np.concatenate(keys), np.concatenate(outputs), condition, residual, of_pairs)
+
+
+def _gated(keys: Float64Array, token: int | None) -> Float64Array:
+    """Keys that prefer the position before the last so much that they see nothing else, unless it holds the token."""
+    before_last = keys.shape[1] - 2
+    result = keys.copy()
+    result[:, before_last] += 2.0 * _GATE  # positions are halves of unit vectors
+    if token is not None:
+        result[:, token] -= _GATE
+    return bfloat16_rounded(result)
+
+
+def _solved(
+    contexts: Int64Array,
+    values: tuple[Float64Array, Float64Array],
+    right: Float64Array,
+    rng: np.random.Generator,
+    gate: int | None = None,
+) -> _Solved | None:
+    """Heads for contexts of one last token: the best draw of as few as have features of a good condition.
+
+    With a gate, the token of all of them before the last, they are heads of this pair.
+    """
     size, width = len(contexts), values[0].shape[1]
-    heads, good = math.ceil(_SLACK * size / width), _GOOD if size <= _COSTLY else _FAIR
+    heads = math.ceil(_SLACK * size / width)
+    good = _GOOD if size <= _COSTLY and gate is None else _FAIR
     best: tuple[Float64Array, RightInverse] | None = None
     for _ in range(_TRIES):
         for _ in range(_DRAWS):
             keys = bfloat16_rounded(_SPREAD * rng.standard_normal((heads, sum(map(len, values)))))
+            keys = keys if gate is None else _gated(keys, gate)
             try:
-                inverse = right_inverse(centred_features(contexts, keys, values))
+                inverse = right_inverse(centred_features(contexts, keys, values, of_pair=gate is not None))
             except HypothesisError:
                 continue  # dependent features
             if best is None or inverse.condition < best[1].condition:
@@ -252,7 +319,7 @@ def _solved(
 
 
 def centred_features(
-    contexts: Int64Array, keys: Float64Array, values: tuple[Float64Array, Float64Array]
+    contexts: Int64Array, keys: Float64Array, values: tuple[Float64Array, Float64Array], *, of_pair: bool = False
 ) -> Float64Array:
     r"""What heads read more than uniform attention does, $\sum_s (a^h_s - \frac1S) x_s W_V$, for one last token.
 
@@ -260,6 +327,7 @@ def centred_features(
         contexts: Tokens, `[T, S]`.
         keys: Of each head the scores of the tokens, then twice those of the positions, `[H, N + S]`, nats.
         values: $x W_V$ of the tokens `[N, d_h]` and of the positions `[S, d_h]`.
+        of_pair: Instead what they read more than $x_{S - 1} W_V$.
 
     Returns:
         Array `[T, H * d_h]`.
@@ -275,11 +343,12 @@ def centred_features(
     heads, length = len(keys), contexts.shape[1]
     of_token, of_place = np.ascontiguousarray(keys[:, : len(tokens)].T), keys[:, len(tokens) :].T / 2
     result = np.empty((len(contexts), heads, tokens.shape[1]))
+    usual = np.eye(1, length, length - 2)[0] if of_pair else np.full(length, 1.0 / length)
     step = max(1, _WORKING_ENTRIES // (length * heads))
     for start in range(0, len(contexts), step):
         part = contexts[start : start + step]
         scores = of_token[part] + of_place
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        surplus = powers / powers.sum(axis=1, keepdims=True) - 1.0 / length
+        surplus = powers / powers.sum(axis=1, keepdims=True) - usual[:, None]
         np.matmul(surplus.transpose(0, 2, 1), tokens[part] + places, out=result[start : start + step])
     return result.reshape(len(contexts), -1)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.counted import counted
 from constructions.errors import CapacityError, InputError
 from constructions.heads.label_system import ENOUGH, embeddings, least_lead, readout, require_labels_after_two, solved
 from constructions.models.construction import Construction
@@ -85,8 +86,10 @@ def paired_heads_memory(task: Task, *, d_model: int = 6, d_qk: int = 2, seed: in
                 model = _paired(task, base, numbers, step)
                 best = max(best, least_lead(model, task))
                 if best >= ENOUGH:
-                    summary = f"{task.n_contexts} contexts by {pairs} pairs of heads, d = {d_model}, d_qk = {d_qk}"
-                    return Construction(task, model, f"{summary}, {model.parameters} parameters")
+                    summary = f"{counted(task.n_contexts, 'context')} by {counted(pairs, 'pair of heads')}"
+                    return Construction(
+                        task, model, f"{summary}, d = {d_model}, d_qk = {d_qk}, {model.parameters} parameters"
+                    )
     reached = "no draw has" if best == -math.inf else f"the best draw leaves a margin of {best:.2g} with"
     needed = f"derivatives of rank T = {task.n_contexts}"
     raise CapacityError(_CLAIM, needed, f"{reached} them; {tried[-1]} pairs, d = {d_model}, d_qk = {d_qk}")

@@ -8,6 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.counted import counted
 from constructions.encoders.positional_code import positional_code
 from constructions.encoders.scalar_label_code import MOST
 from constructions.errors import CapacityError, HypothesisError
@@ -99,8 +100,9 @@ def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> 
     W_U[2, answers] = np.arange(len(answers)) - points[0]
     blocks = _numbering(float(shares.sum())), _stepping(task, middles, jumps, len(answers))
     model = rounded_model(Model(blocks=blocks, W_U=W_U, W_E=W_E, W_pos=W_pos), dtype)
-    summary = f"{task.n_contexts} contexts by codes of {code.bits} bits and {len(jumps)} heads that step"
-    return Construction(task, model, f"{summary}, {model.parameters} parameters")
+    summary = f"{counted(task.n_contexts, 'context')} by codes of {counted(code.bits, 'bit')}"
+    heads = f"{counted(len(jumps), 'head')} that step{'s' * (len(jumps) == 1)}"
+    return Construction(task, model, f"{summary} and {heads}, {model.parameters} parameters")
 
 
 def _numbering(total: float) -> Attention:

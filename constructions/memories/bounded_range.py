@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from constructions.encoders.approximating_sequences import FIRST, SECOND, Law, within_range
-from constructions.errors import InputError
+from constructions.errors import require_at_least
 from constructions.memories.left_out import LeftOut, hold_exactly
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.tasks.arrays import all_contexts
@@ -41,8 +41,7 @@ def bounded_transformer(largest: Fraction, *, occurrences: int) -> LeftOut:
         >>> held.kept, held.contexts[held.kept :].tolist()
         (6, [[0, 0], [1, 1], [2, 2]])
     """
-    if occurrences < 1:
-        raise InputError(f"occurrences = {occurrences}, expected at least 1")
+    require_at_least(1, occurrences=occurrences)
     weights, embeddings = within_range(largest)
     contexts, one = ordered_contexts(), as_rationals([[1]])
     heads = range(2, 7)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.encoders.positional_code import PositionalCode, positional_code
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.models.blocks import Attention, Block, FeedForward, Tensor, tensor_fields
 from constructions.models.construction import Construction
 from constructions.models.model import Model
@@ -163,8 +163,7 @@ def rounded_integers(model: Model, significand: int) -> Model:
         >>> rounded_integers(Model(blocks=(), W_U=(2**60 + 1) * one, W_E=one, W_pos=one), 53).W_U[0, 0] == 2**60
         True
     """
-    if significand < 1:
-        raise InputError(f"significand = {significand}, expected at least 1")
+    require_at_least(1, significand=significand)
     if not model.is_rational:
         raise InputError("the model has float64 tensors, expected integers")
 

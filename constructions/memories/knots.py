@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.counted import counted
 from constructions.encoders.mixed_radix_code import mixed_radix_code
 from constructions.encoders.positional_code import PositionalCode, positional_code
 from constructions.encoders.scalar_label_code import MOST
@@ -90,8 +91,9 @@ def knots_memory(
     # Only scores, and logits of laws, are not numbers of this precision already.
     model = rounded_model(_model(code, wanted, knots), dtype)
     summary = (
-        f"{task.n_contexts} contexts by codes of {code.bits} bits and {len(knots.places)} ReLU neurons with "
-        f"{wanted.outputs.shape[1]} outputs, {model.parameters} parameters"
+        f"{counted(task.n_contexts, 'context')} by codes of {counted(code.bits, 'bit')} and "
+        f"{counted(len(knots.places), 'ReLU neuron')} with {counted(wanted.outputs.shape[1], 'output')}, "
+        f"{model.parameters} parameters"
     )
     return Construction(task, model, summary)
 

@@ -11,7 +11,7 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.encoders.association_memory import targets
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.models.exact_network import ExactFrontEnd, as_floats, as_rationals, exact_network
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
@@ -230,8 +230,7 @@ def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Model:
 
 
 def _position(n_tokens: int, position: Sequence[fmpq | float] | None) -> list[fmpq]:
-    if n_tokens < 1:
-        raise InputError(f"n_tokens = {n_tokens}, expected at least 1")
+    require_at_least(1, n_tokens=n_tokens)
     if position is None:
         return [fmpq(-int(n == 0)) for n in range(n_tokens)]
     if len(position) != n_tokens:

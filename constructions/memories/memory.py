@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.capacity.head_counts import Capacity, capacity
+from constructions.counted import counted
 from constructions.encoders import association_memory, distribution_memory
-from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.errors import CapacityError, HypothesisError, InputError, require_at_least
 from constructions.features.full_rank_attention import FRONT_ENDS, query_dimension, resolved
 from constructions.features.full_rank_attention import front_end as draw_front_end
 from constructions.features.minimum_norm import RightInverse, right_inverse
@@ -137,7 +138,7 @@ def build_memory(
     """
     _check(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
     clock = _Clock(progress or silent)
-    with clock.stage("targets", f"{task.target} of {task.n_contexts} contexts"):
+    with clock.stage("targets", f"{task.target} of {counted(task.n_contexts, 'context')}"):
         W_U, targets = _targets(task, d_model, seed, clock.progress)
     builder = _Builder(task, W_U, targets, d_head, n_heads, front_end, seed, clock)
     n_features, n_contexts = n_heads * d_head, task.n_contexts
@@ -150,7 +151,7 @@ def build_memory(
     if tail == "fit" and len(task.tail_contexts):
         raise CapacityError(
             "Fitting the tail",
-            f"heads that hold the {n_contexts} contexts alone, with room left for the tail",
+            f"heads that hold the {counted(n_contexts, 'context')} alone, with room left for the tail",
             f"n_heads = {n_heads} with d_head = {d_head} do not; take more heads, or tail 'none'",
             fewest_heads=fewest_heads,
         )
@@ -233,8 +234,7 @@ def theorem_1_memory(
         raise InputError(f"front_end is {front_end!r}, expected one of {', '.join(map(repr, FRONT_ENDS))}")
     if tail not in (*TAILS, None):
         raise InputError(f"tail is {tail!r}, expected one of {', '.join(map(repr, TAILS))}")
-    if n_heads is not None and n_heads < 1:
-        raise InputError(f"n_heads = {n_heads}, expected at least 1")
+    require_at_least(1, n_heads=n_heads)
     d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
     tail, show = tail or "none", progress or silent
 
@@ -258,7 +258,7 @@ def theorem_1_memory(
         sizes: dict[str, Any] = dict(d_model=d_model, d_head=d_head, n_heads=heads, tail=tail)
         if require is not None:
             need = estimate_bytes(task, front_end=front_end, **sizes)
-            require(need, f"{task.n_contexts} facts with {heads} {_heads_of(heads)} of dimension {d_head}")
+            require(need, f"{counted(task.n_contexts, 'fact')} with {counted(heads, 'head')} of dimension {d_head}")
         built = None
         if front_end == "auto":
             try:
@@ -313,8 +313,7 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
         else:
             few = len(task.names()) + task.context_length <= 128
             d_model = natural if few else min(natural, 64)
-    if d_model < 1:
-        raise InputError(f"d_model = {d_model}, expected at least 1")
+    require_at_least(1, d_model=d_model)
     if d_head is None:
         d_head = max(1, d_model // 4)
     if not 1 <= d_head <= d_model:
@@ -353,7 +352,7 @@ def _require_heads(needed: Capacity, task: Task, n_heads: int) -> None:
         raise CapacityError(
             "Theorem 1'",
             f"features [x_S, Y] of rank T = {task.n_contexts}",
-            f"with {n_heads} {_heads_of(n_heads)} no weights exceed rank {needed.rank_upper}; {known}",
+            f"with {counted(n_heads, 'head')} no weights exceed rank {needed.rank_upper}; {known}",
             fewest_heads=fewest,
         )
 
@@ -363,13 +362,9 @@ def _distinct_last_tokens(task: Task) -> bool:
     return len(np.unique(task.contexts[:, -1])) == task.n_contexts
 
 
-def _heads_of(count: int) -> str:
-    return "head" if count == 1 else "heads"
-
-
 def _sizes(model: Model, task: Task) -> str:
     return (
-        f"{task.n_contexts} contexts by {model.n_heads} {_heads_of(model.n_heads)} of dimension {model.d_head}, "
+        f"{counted(task.n_contexts, 'context')} by {counted(model.n_heads, 'head')} of dimension {model.d_head}, "
         f"d = {model.d_model}, d_qk = {model.d_qk}, {model.parameters} parameters"
     )
 
@@ -378,8 +373,9 @@ def _what_the_rest_is_for(needed: Capacity, n_heads: int, enough: int | None, bu
     if enough is None or built.route != "heads" or n_heads <= enough:
         return ""
     rest = "fit the tail" if tail == "fit" else "keep the features well conditioned"
-    found = "are certified to suffice" if needed.fewest_heads_alone is not None else "are necessary"
-    return f"; {enough} {_heads_of(enough)} {found}, the others {rest} (condition {built.condition:.2g})"
+    found = "certified to suffice" if needed.fewest_heads_alone is not None else "necessary"
+    be = "is" if enough == 1 else "are"
+    return f"; {counted(enough, 'head')} {be} {found}, the others {rest} (condition {built.condition:.2g})"
 
 
 def default_heads(heads_alone: int | None, n_contexts: int, d_head: int, tail: str) -> int:
@@ -534,7 +530,7 @@ class _Builder:
             detail = f"step {step} of at most {most}: {cross_entropy:.4f} nats per token"
             self.clock.progress("tail", step / most, detail)
 
-        with self.clock.stage("tail", f"{len(self.task.tail_contexts)} contexts"):
+        with self.clock.stage("tail", f"{counted(len(self.task.tail_contexts), 'context')}"):
             fit = fit_tail(
                 drawn.front_end,
                 self.task,
@@ -625,9 +621,7 @@ def _targets(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[F
 
 
 def _check(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> None:
-    for name, value in (("d_model", d_model), ("d_head", d_head), ("n_heads", n_heads)):
-        if value < 1:
-            raise InputError(f"{name} = {value}, expected at least 1")
+    require_at_least(1, d_model=d_model, d_head=d_head, n_heads=n_heads)
     if d_head > d_model:
         raise InputError(f"d_head = {d_head}, expected at most d_model = {d_model}")
     if front_end not in FRONT_ENDS:

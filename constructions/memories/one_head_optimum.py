@@ -9,7 +9,7 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import ArrayLike, NDArray
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 
@@ -38,8 +38,7 @@ def exclusive_or_contexts(length: int = 3) -> Int64Array:
         >>> exclusive_or_contexts().tolist()
         [[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]
     """
-    if length < 3:
-        raise InputError(f"length = {length}, expected at least 3")
+    require_at_least(3, length=length)
     contexts = np.zeros((4, length), dtype=np.int64)
     contexts[:, :2] = [[0, 0], [1, 1], [0, 1], [1, 0]]
     return contexts

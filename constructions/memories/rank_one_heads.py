@@ -8,7 +8,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.errors import CapacityError, InputError
+from constructions.counted import counted
+from constructions.errors import CapacityError, require_at_least
 from constructions.heads.label_system import ENOUGH, embeddings, least_lead, readout, require_labels_after_two, solved
 from constructions.models.attention import features, last
 from constructions.models.construction import Construction
@@ -59,8 +60,7 @@ def rank_one_heads_memory(
         >>> rank_one_heads_memory(enumerated_task(10, 2), d_model=3).summary
         '100 contexts by 33 heads of rank one, d = 3, 462 parameters'
     """
-    if d_model < 2:
-        raise InputError(f"d_model = {d_model}, expected at least 2")
+    require_at_least(2, d_model=d_model)
     require_labels_after_two(task, _CLAIM)
     fewest = max(1, -(-task.n_contexts // d_model) - 1)
     tried = sorted({math.ceil(more * fewest) for more in _MORE}) if n_heads is None else [n_heads]
@@ -72,11 +72,13 @@ def rank_one_heads_memory(
                 continue
             best = max(best, least_lead(model, task))
             if best >= ENOUGH:
-                summary = f"{task.n_contexts} contexts by {heads} heads of rank one, d = {d_model}, "
+                summary = (
+                    f"{counted(task.n_contexts, 'context')} by {counted(heads, 'head')} of rank one, d = {d_model}, "
+                )
                 return Construction(task, model, f"{summary}{model.parameters} parameters")
     reached = "no draw has" if best == -math.inf else f"the best draw leaves a margin of {best:.2g} with"
     raise CapacityError(
-        _CLAIM, f"features of rank T = {task.n_contexts}", f"{reached} it; {tried[-1]} heads, d = {d_model}"
+        _CLAIM, f"features of rank T = {task.n_contexts}", f"{reached} it; {counted(tried[-1], 'head')}, d = {d_model}"
     )
 
 

@@ -14,6 +14,7 @@ from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
+from constructions.tasks.frozen_arrays import frozen_copy, frozen_float64
 
 Tensor = NDArray[Any]
 """A tensor of a model: float64, or exact rationals (an array of `fmpq`)."""
@@ -318,14 +319,7 @@ def frozen(name: str, value: object, dimensions: int) -> Tensor:
         raise InputError(f"{name} has shape {array.shape}, expected dimensions of at most {_LARGEST_DIMENSION}")
     if array.dtype == object:
         return _rational(name, array)
-    if array.dtype != np.float64:
-        raise InputError(f"{name} has dtype {array.dtype}, expected float64")
-    if not np.isfinite(array).all():
-        position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise InputError(f"{name} has the entry {array[position]} at {position}, expected finite numbers")
-    array = np.array(array, dtype=np.float64, order="C", copy=True)
-    array.setflags(write=False)
-    return array
+    return frozen_float64(name, array)
 
 
 def _rational(name: str, array: Tensor) -> Tensor:
@@ -334,8 +328,7 @@ def _rational(name: str, array: Tensor) -> Tensor:
         if not isinstance(entry, int | fmpz | fmpq):
             raise InputError(f"{name} has the entry {entry!r} at {position}, expected float64, or fmpq throughout")
         result[position] = fmpq(entry)
-    result.setflags(write=False)
-    return result
+    return frozen_copy(result)
 
 
 def _freeze(block: Block, dimensions: dict[str, int]) -> None:

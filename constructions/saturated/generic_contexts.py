@@ -69,7 +69,7 @@ def integer_heads(*, n_heads: int, width: int, head_width: int = 1, seed: int = 
 def generic_layer(
     *, examples: int, tokens: int, width: int, n_heads: int, head_width: int = 1, same_query: bool = True, seed: int = 0
 ) -> IntegerLayer:
-    r"""Random integer contexts, with one query for all examples or not: $Z$ has rank $\min(T, H d)$ (Theorem 5).
+    r"""Random integer contexts, with one query for all examples or not: $Z$ has rank $\min(T, H d)$ (Theorem Q5).
 
     Args:
         examples: T.

@@ -9,7 +9,7 @@ import numpy as np
 from flint import nmod_mat
 from numpy.typing import NDArray
 
-from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.errors import CapacityError, HypothesisError, InputError, require_at_least
 from constructions.models.exact_network import as_rationals
 
 Float64Array = NDArray[np.float64]
@@ -40,9 +40,7 @@ def query_blocks(n_examples: int, n_heads: int, size: int) -> tuple[range, ...]:
         >>> query_blocks(6, 4, 3)
         (range(0, 3), range(3, 5), range(5, 6), range(6, 6))
     """
-    for name, value in (("n_examples", n_examples), ("n_heads", n_heads), ("size", size)):
-        if value < 1:
-            raise InputError(f"{name} = {value}, expected at least 1")
+    require_at_least(1, n_examples=n_examples, n_heads=n_heads, size=size)
     if n_examples > n_heads * (size - 1) + 1:
         raise CapacityError(
             "The block construction",
@@ -143,10 +141,10 @@ def require_blocks(claim: str, queries: Float64Array, blocks: Sequence[range]) -
     Page: docs/claims/saturated_heads.md
 
     Example:
-        >>> require_blocks("Theorem A", np.zeros((1, 2)), query_blocks(1, 1, 1))
+        >>> require_blocks("Theorem Z1", np.zeros((1, 2)), query_blocks(1, 1, 1))
         Traceback (most recent call last):
         ...
-        constructions.errors.HypothesisError: Theorem A needs independent queries in each block, earlier ones outside \
+        constructions.errors.HypothesisError: Theorem Z1 needs independent queries in each block, earlier ones outside \
 of their span, but the queries 0 .. 0 are linearly dependent
     """
     violation = block_violation(queries, blocks)

@@ -186,7 +186,7 @@ def grow_heads(
 
     With the mixed inputs $A$ of the earlier examples and $R'$ of the block, in the earlier heads, and
     $C = R' A^+$, the new rows have rank $T_0 + b$ as soon as $D - C B$ has rank b, where $B$, $D$ are the new head's
-    rows (Lemma S). For $\kappa \to \infty$ the rows of B become tokens F, whatever the fit is.
+    rows (Lemma Z4). For $\kappa \to \infty$ the rows of B become tokens F, whatever the fit is.
 
     Args:
         contexts: Keys, `[T, n, d]` or `[1, n, d]`.

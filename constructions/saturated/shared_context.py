@@ -28,7 +28,7 @@ def positive_direction(queries: Int64Array, *, seed: int = 0) -> Int64Array:
         InputError: No integers `[T, d]`.
         HypothesisError: None of them will do; there may be none, as with the queries e and -e.
 
-    Source: Theorem 2 of the page. Page: docs/claims/context_rank.md
+    Source: Theorem Q2. Page: docs/claims/context_rank.md
 
     Example:
         >>> positive_direction(np.array([[1, 5], [2, 5], [3, 5]])).tolist()
@@ -44,7 +44,7 @@ def positive_direction(queries: Int64Array, *, seed: int = 0) -> Int64Array:
         if heights.min() > 0 and len(np.unique(heights)) == len(heights):
             return direction
     raise HypothesisError(
-        "Theorem 2 of the context rank",
+        "Theorem Q2",
         "a direction in which all queries are positive and distinct",
         f"none found for {len(array)} queries",
     )
@@ -53,8 +53,8 @@ def positive_direction(queries: Int64Array, *, seed: int = 0) -> Int64Array:
 def one_direction_layer(context: Int64Array, queries: Int64Array, *, n_heads: int, seed: int = 0) -> IntegerLayer:
     r"""Heads of width one for a shared context: all have the query map w, and each a random key direction.
 
-    For almost all key directions $Z$ has rank $\min(T, H (n - 1) + 1)$ (Theorem 2), the most that any weights reach. No
-    query has to be independent of any other.
+    For almost all key directions $Z$ has rank $\min(T, H (n - 1) + 1)$ (Theorem Q2), the most that any weights reach.
+    No query has to be independent of any other.
 
     Args:
         context: Integer keys, `[n, d]`, of rank n.

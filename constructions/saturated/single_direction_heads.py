@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, require_at_least
 from constructions.saturated.query_blocks import query_blocks, require_examples
 from constructions.saturated.saturated_heads import Fit, SaturatedHeads, farthest, grow_heads
 
@@ -30,7 +30,7 @@ def single_direction_heads(
     largest_strength: float = math.inf,
     seed: int = 0,
 ) -> SaturatedHeads:
-    r"""Heads with $d_h = 1$ for which $Z$ has linearly independent rows, for every $T \le H (n - 1) + 1$: Theorem A.
+    r"""Heads with $d_h = 1$ for which $Z$ has linearly independent rows, for every $T \le H (n - 1) + 1$: Theorem Z1.
 
     All heads have the same key direction k. Head h has the query direction $\kappa w + w_1$ with w orthogonal to its
     block and $\langle w_1, e_t \rangle = \tau_t$ on it, so that the attention of a new example is
@@ -57,7 +57,8 @@ def single_direction_heads(
         CapacityError: T > H (n - 1) + 1.
         HypothesisError: Contexts of rank below n, or queries that violate the block condition.
 
-    Source: Theorem A; sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 1. Page: docs/claims/saturated_heads.md
+    Source: Theorem Z1; sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 1.
+    Page: docs/claims/saturated_heads.md
 
     Example:
         >>> from constructions.models.vector_attention import mixed_inputs
@@ -67,8 +68,7 @@ def single_direction_heads(
         >>> heads.W_K.shape, int(np.linalg.matrix_rank(mixed_inputs(E, e, heads.W_Q, heads.W_K).reshape(9, -1)))
         ((4, 5, 1), 9)
     """
-    if d_head < 1:
-        raise InputError(f"d_head = {d_head}, expected at least 1")
+    require_at_least(1, d_head=d_head)
     require_examples(contexts, queries)
     rng = np.random.default_rng([seed, 2])
     blocks = query_blocks(len(queries), n_heads, contexts.shape[1])
@@ -127,5 +127,5 @@ def separating_direction(contexts: Float64Array, *, rng: np.random.Generator) ->
     draws = rng.standard_normal((contexts.shape[2], _DRAWS))
     gaps = np.diff(np.sort(contexts @ draws, axis=1), axis=1).min(axis=(0, 1), initial=math.inf)
     if not gaps.max() > 0:
-        raise HypothesisError("Theorem A", "distinct tokens in every context", "no direction separates them")
+        raise HypothesisError("Theorem Z1", "distinct tokens in every context", "no direction separates them")
     return draws[:, int(gaps.argmax())]

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from constructions.counted import counted
 from constructions.errors import InputError
 
 Asked = Literal["held", "at-least", "at-most"]
@@ -93,9 +94,11 @@ class Criterion:
             parts = ["every argmax is right"] * (target != "values") + [f"every {near}"] * (target != "labels")
             return " and ".join(parts)
         if target == "labels":
-            return f"at least {self.contexts} argmaxes are right"
+            return (
+                "at least 1 argmax is right" if self.contexts == 1 else f"at least {self.contexts} argmaxes are right"
+            )
         right = "the argmax is right and " if target == "laws" else ""
-        return f"in at least {self.contexts} contexts {right}the {near}"
+        return f"in at least {counted(self.contexts or 0, 'context')} {right}the {near}"
 
     def data(self) -> dict[str, Any]:
         """The criterion as plain data, numbers exact."""

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, InputError
-from constructions.tasks.stored_arrays import arrays_sha256, read_stored_arrays, save_arrays
+from constructions.tasks.frozen_arrays import frozen_copy
+from constructions.tasks.stored_arrays import Stored, arrays_sha256
 
 Int64Array = NDArray[np.int64]
 
@@ -26,7 +27,7 @@ _CHUNK = 2**16
 
 
 @dataclass(frozen=True, eq=False)
-class RuleTask:
+class RuleTask(Stored):
     r"""A rule on a whole domain: all inputs with a token of $D_s$ at each position $s$, and what follows each.
 
     The rule is an automaton that reads an input from the first position to the last: from the state $r$ it goes, at
@@ -164,19 +165,6 @@ class RuleTask:
         """
         numeric = {name: array for name, array in self.arrays().items() if name != "rule"}
         return arrays_sha256(["rule", self.rule], numeric)
-
-    def save(self, path: Path) -> None:
-        """Write the arrays to `path` as an uncompressed ``.npz``, atomically; equal tasks give equal bytes."""
-        save_arrays(path, self.arrays())
-
-    @classmethod
-    def load(cls, path: Path) -> "RuleTask":
-        """Read the task that `save` wrote.
-
-        Raises:
-            FileFormatError: The file is missing, truncated, or not such a task.
-        """
-        return cls.from_arrays(Path(path), read_stored_arrays(path))
 
     @classmethod
     def from_arrays(cls, path: Path, arrays: dict[str, NDArray]) -> "RuleTask":
@@ -330,6 +318,4 @@ def _frozen(name: str, value: object, dimensions: int) -> Int64Array:
     array = np.asarray(value)
     if array.dtype != np.int64 or array.ndim != dimensions:
         raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected int64 of {dimensions} dimensions")
-    array = np.array(array, order="C", copy=True)
-    array.setflags(write=False)
-    return array
+    return frozen_copy(array)

@@ -5,9 +5,10 @@ import io
 import math
 import struct
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,32 @@ def save_arrays(path: Path, arrays: Mapping[str, NDArray]) -> None:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     write_atomically(Path(path), buffer.getvalue())
+
+
+class Stored(ABC):
+    """What is stored as arrays by name, and made of them again."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray]:
+        """The arrays by name."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, path: Path, arrays: dict[str, NDArray]) -> Self:
+        """What the arrays that were read from `path` hold."""
+
+    def save(self, path: Path) -> None:
+        """Write the arrays to `path` as an uncompressed ``.npz``, atomically; equal arrays give equal bytes."""
+        save_arrays(path, self.arrays())
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read what `save` wrote.
+
+        Raises:
+            FileFormatError: The file is missing, truncated, or holds something else.
+        """
+        return cls.from_arrays(Path(path), read_stored_arrays(path))
 
 
 def read_stored_arrays(path: Path) -> dict[str, NDArray]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.tasks.task import Counts, Target, Task, make_task
 from constructions.tasks.text import decode, read_bytes
@@ -309,11 +310,12 @@ def _facts(rows: list[tuple[int, list[str]]], *, weighted: bool, place: str) -> 
         width, where = len(rows[0][1]), place.format(line)
         if len(row) != width:
             problems.append(
-                f"{where} has {_cells(len(row))}, but {place.split()[0]} {rows[0][0]} has {width}: {_shown(row)}"
+                f"{where} has {counted(len(row), 'cell')}, but {place.split()[0]} {rows[0][0]} has {width}: "
+                f"{_shown(row)}"
             )
         elif width < 2 + weighted:
             problems.append(
-                f"{where} has {_cells(width)}, expected at least one token of context, the next token"
+                f"{where} has {counted(width, 'cell')}, expected at least one token of context, the next token"
                 f"{' and a weight' if weighted else ''}: {_shown(row)}; is there another delimiter?"
             )
         elif "" in row:
@@ -326,10 +328,6 @@ def _facts(rows: list[tuple[int, list[str]]], *, weighted: bool, place: str) -> 
             found.append((line, (tuple(context), following, weight)))
     _refuse(problems)
     return found
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
 
 
 def _is_weight(cell: str) -> bool:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
-from constructions.tasks.stored_arrays import arrays_sha256, read_stored_arrays, save_arrays
+from constructions.tasks.frozen_arrays import frozen_copy
+from constructions.tasks.stored_arrays import Stored, arrays_sha256
 
 Int64Array = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
@@ -138,7 +139,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class Task(Stored):
     r"""A memorization task: $T$ contexts of $S$ tokens to be held exactly, the tail beside them, and the target.
 
     For the target ``laws`` the model must reach $\log \pi_t$ up to a constant, where $\pi_t$ is `laws[t]` divided by
@@ -271,6 +272,11 @@ class Task:
         return self.contexts.shape[0]
 
     @property
+    def inputs(self) -> Int64Array:
+        """What a model is asked about, `[T, S]`."""
+        return self.contexts
+
+    @property
     def context_length(self) -> int:
         """Tokens in a context, S."""
         return self.contexts.shape[1]
@@ -389,19 +395,6 @@ class Task:
             # Of several most frequent answers another one may be the first now.
             origin="" if self.origin == "most frequent" else self.origin,
         )
-
-    def save(self, path: Path) -> None:
-        """Write the arrays to `path` as an uncompressed ``.npz``, atomically; equal tasks give equal bytes."""
-        save_arrays(path, self.arrays())
-
-    @classmethod
-    def load(cls, path: Path) -> "Task":
-        """Read the task that `save` wrote.
-
-        Raises:
-            FileFormatError: The file is missing, truncated, or not such a task.
-        """
-        return cls.from_arrays(Path(path), read_stored_arrays(path))
 
     @classmethod
     def from_arrays(cls, path: Path, arrays: dict[str, NDArray]) -> "Task":
@@ -639,9 +632,7 @@ def _frozen_integers(name: str, value: object, *, dimensions: int) -> Int64Array
         raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected integers, {dimensions}-dimensional")
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
         raise InputError(f"{name} has the entry {array.max()}, expected 64-bit integers")
-    array = np.array(array, dtype=np.int64, order="C", copy=True)
-    array.setflags(write=False)
-    return array
+    return frozen_copy(array, np.int64)
 
 
 def _frozen_floats(name: str, value: object, *, dimensions: int) -> Float64Array:
@@ -650,6 +641,4 @@ def _frozen_floats(name: str, value: object, *, dimensions: int) -> Float64Array
         raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected float64, {dimensions}-dimensional")
     if not np.isfinite(array).all():
         raise InputError(f"{name} has a NaN or an infinity, expected finite numbers")
-    array = np.array(array, dtype=np.float64, order="C", copy=True)
-    array.setflags(write=False)
-    return array
+    return frozen_copy(array)

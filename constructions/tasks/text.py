@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.tasks.task import Counts, Target, Task, make_task
 
 Int64Array = NDArray[np.int64]
@@ -157,10 +157,7 @@ def text_task(
         ['ab', 'br', 'ra', 'ca', 'da']
     """
     size = _default_vocabulary(unit) if vocabulary is None else vocabulary
-    if size < 1:
-        raise InputError(f"vocabulary = {size}, expected at least 1")
-    if context < 1:
-        raise InputError(f"context = {context}, expected at least 1")
+    require_at_least(1, vocabulary=size, context=context)
     names, tokens = _tokens(text, unit, size)
     if len(tokens) <= context:
         raise InputError(

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, InputError
-from constructions.tasks.stored_arrays import arrays_sha256, read_stored_arrays, save_arrays
+from constructions.tasks.frozen_arrays import frozen_float64
+from constructions.tasks.stored_arrays import Stored, arrays_sha256, read_stored_arrays
 from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
@@ -17,7 +18,7 @@ Kind = Literal["regression", "classification"]
 
 
 @dataclass(frozen=True, eq=False)
-class VectorTask:
+class VectorTask(Stored):
     r"""The examples that a layer is to memorize: contexts, queries and labels.
 
     For ``regression`` the output of example t shall be the row $Y_t$; for ``classification`` the largest output shall
@@ -79,6 +80,16 @@ class VectorTask:
         return self.queries.shape[0]
 
     @property
+    def n_contexts(self) -> int:
+        """The same, by the name that both kinds of task have."""
+        return self.n_examples
+
+    @property
+    def inputs(self) -> "VectorTask":
+        """What a model is asked about: vectors are brought by the task itself."""
+        return self
+
+    @property
     def n_tokens(self) -> int:
         """Number of keys in a context, n."""
         return self.contexts.shape[1]
@@ -127,19 +138,6 @@ class VectorTask:
         numeric = {name: array for name, array in self.arrays().items() if name != "kind"}
         return arrays_sha256([self.kind], numeric)
 
-    def save(self, path: Path) -> None:
-        """Write the arrays to `path` as an uncompressed ``.npz``, atomically; equal tasks give equal bytes."""
-        save_arrays(path, self.arrays())
-
-    @classmethod
-    def load(cls, path: Path) -> "VectorTask":
-        """Read the task that `save` wrote.
-
-        Raises:
-            FileFormatError: The file is missing, truncated, or not such a task.
-        """
-        return cls.from_arrays(Path(path), read_stored_arrays(path))
-
     @classmethod
     def from_arrays(cls, path: Path, arrays: dict[str, NDArray]) -> "VectorTask":
         """The task of the arrays that were read from `path`.
@@ -178,13 +176,6 @@ def _frozen(name: str, value: object, dimensions: int) -> Float64Array:
     if np.ma.isMaskedArray(value):
         raise InputError(f"{name} is a masked array; fill the masked entries first")
     array = np.asarray(value)
-    if array.dtype != np.float64:
-        raise InputError(f"{name} has dtype {array.dtype}, expected float64")
     if array.ndim != dimensions or 0 in array.shape:
         raise InputError(f"{name} has shape {array.shape}, expected {dimensions} dimensions of at least 1")
-    if not np.isfinite(array).all():
-        position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise InputError(f"{name} has the entry {array[position]} at {position}, expected finite numbers")
-    array = np.array(array, dtype=np.float64, order="C", copy=True)
-    array.setflags(write=False)
-    return array
+    return frozen_float64(name, array)

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER, WORDS, byte_name
@@ -104,8 +105,9 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
     Page: docs/task.md
     """
     if len(words) != task.context_length:
-        expected = "1 token" if task.context_length == 1 else f"{task.context_length} tokens"
-        raise InputError(f"the context {_shown(words)} has {len(words)}, expected {expected}")
+        raise InputError(
+            f"the context {_shown(words)} has {len(words)}, expected {counted(task.context_length, 'token')}"
+        )
     number = {name: i for i, name in enumerate(task.vocabulary)}
     if OTHER in number:
         return [number.get(word, number[OTHER]) for word in words]

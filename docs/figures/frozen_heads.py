@@ -34,7 +34,7 @@ def near_one_hot() -> tuple[np.ndarray, tuple[range, ...]]:
 
 
 def condition(contexts: np.ndarray, queries: np.ndarray, head_width: int) -> float:
-    """Of the features: Theorem A for heads of width one, drawn ones for two, near-one-hot ones for more."""
+    """Of the features: Theorem Z1 for heads of width one, drawn ones for two, near-one-hot ones for more."""
     if head_width == 2:
         maps = random_heads(contexts, queries, n_heads=HEADS, d_head=2, seed=0)
     else:

@@ -3,7 +3,7 @@
 import pytest
 
 from constructions import errors
-from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError
+from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, require_at_least
 
 
 @pytest.mark.parametrize("name", [name for name in dir(errors) if name.endswith("Error")])
@@ -22,3 +22,13 @@ def test_a_broken_hypothesis_names_the_claim_the_hypothesis_and_the_value():
 
 def test_bad_input_is_a_value_error():
     assert issubclass(InputError, ValueError)
+
+
+@pytest.mark.parametrize("value", [0, -1, 0.5, float("nan")])
+def test_the_first_argument_that_is_too_small_is_named(value):
+    with pytest.raises(InputError, match=f"^length = {value}, expected at least 1$"):
+        require_at_least(1, tokens=1, length=value, heads=0)
+
+
+def test_what_is_large_enough_or_not_given_is_not_refused():
+    require_at_least(2, tokens=2, length=None, heads=2**70)

@@ -61,8 +61,25 @@ MUTANTS = [
     ),
     forward("return total(whole, 1) / float(length)", "return total(whole, 1)", "the sum for the mean"),
     forward("whole = Enclosure(np.stack([x.midpoint", "whole = Enclosure(np.stack([0.5 * x.midpoint", "half the mean"),
-    forward("contexts[:, -1]], axis=1), axis=0", "contexts[:, 0]], axis=1), axis=0", "groups by the first token"),
+    forward(
+        "np.unique(contexts[:, -1], return_inverse=True)\n    patterns",
+        "np.unique(contexts[:, 0], return_inverse=True)\n    patterns",
+        "groups by the first token",
+    ),
     forward("_with_heads(network, ~idle[", "_with_heads(network, idle[", "idle heads and busy ones exchanged"),
+    # Saturated heads.
+    forward("(2.0 * (length - 1)) * Enclosure", "2.0 * Enclosure", "one position leaks"),
+    forward("(2.0 * (length - 1)) * Enclosure", "(1.0 * (length - 1)) * Enclosure", "values are never opposite"),
+    forward("pairs, axis=0).max(axis=0)", "pairs, axis=0).min(axis=0)", "the lowest score elsewhere counts"),
+    forward("values.magnitude().max(axis=(0, 2))", "values.magnitude().min(axis=(0, 2))", "the smallest value leaks"),
+    forward("below.upper() <= -_SATURATION", "below.upper() <= _SATURATION", "heads that are not saturated count"),
+    forward("_with_heads(busy, ~away)", "_with_heads(busy, away)", "saturated heads and others exchanged"),
+    forward("stream = stream + settled[row_of[within]]", "pass", "saturated heads write nothing"),
+    forward("np.unique(lookup.pair[:, -2]", "np.unique(lookup.pair[:, 0]", "saturated at the first position"),
+    forward("leak[:, :, None])", "0.0 * leak[:, :, None])", "nothing leaks"),
+    forward(
+        "return weights[:1] if (weights == weights[:1]).all()", "return weights[:1] if True", "all heads read alike"
+    ),
     # Another network than the convention says.
     forward(
         "_projected(lookup.queries, network.W_Q[heads])",
@@ -97,11 +114,7 @@ MUTANTS = [
         "    values = _projected(lookup.keys, np.flip(network.W_V[heads], 1))\n    parts",
         "W_V of tokens taken together",
     ),
-    forward(
-        "values = _projected(lookup.keys, network.W_V[heads])\n            size",
-        "values = _projected(lookup.keys, np.flip(network.W_V[heads], 1))\n            size",
-        "W_V",
-    ),
+    forward("_distinct(network.W_V[heads])", "_distinct(np.flip(network.W_V[heads], 1))", "W_V"),
     forward(
         "output = network.W_O.reshape(columns, network.d_model)",
         "output = network.W_O.transpose(1, 0, 2).reshape(columns, network.d_model)",

@@ -181,18 +181,18 @@ MUTANTS = [
         "what the heads write has no size",
     ),
     rounding(
-        "_gamma(written + 2, number_format) * size + _flushed(inner, number_format)",
+        "_gamma(whole.written + 2, number_format) * size + _flushed(inner, number_format)",
         "_gamma(2, number_format) * size + _flushed(inner, number_format)",
         "the residual is a sum of two terms",
     ),
     rounding(
-        "_gamma(written + 2, number_format) * size + _flushed(inner, number_format)",
-        "_gamma(written + 2, number_format) * size",
+        "_gamma(whole.written + 2, number_format) * size + _flushed(inner, number_format)",
+        "_gamma(whole.written + 2, number_format) * size",
         "nothing that a head writes underflows",
     ),
     rounding(
-        "residual_error = carried + _gamma(written",
-        "residual_error = _gamma(written",
+        "residual_error = carried + _gamma(whole.written",
+        "residual_error = _gamma(whole.written",
         "the heads are exact",
     ),
     rounding(
@@ -201,13 +201,13 @@ MUTANTS = [
         "the skip connection is exact",
     ),
     rounding(
-        "carried = residual_error + _gamma(read_out + 1, number_format) * (size + residual_error)",
+        "carried = residual_error + _gamma(whole.read_out + 1, number_format) * (size + residual_error)",
         "carried = residual_error",
         "the unembedding rounds nothing",
     ),
     rounding(
-        "carried = residual_error + _gamma(read_out + 1, number_format) * (size + residual_error)",
-        "carried = _gamma(read_out + 1, number_format) * (size + residual_error)",
+        "carried = residual_error + _gamma(whole.read_out + 1, number_format) * (size + residual_error)",
+        "carried = _gamma(whole.read_out + 1, number_format) * (size + residual_error)",
         "the residual is exact",
     ),
     rounding(
@@ -256,14 +256,45 @@ MUTANTS = [
         "terms are counted along the wrong axis",
     ),
     rounding(
-        "read_out = _most_nonzero(model.W_U, axis=0)",
-        "read_out = 1",
+        "            _most_nonzero(model.W_U, axis=0),",
+        "            1,",
         "the unembedding has one term",
     ),
     rounding(
         "largest = np.maximum(largest, (left @ right[:, start : start + columns]).max(axis=1))",
         "largest = (left @ right[:, start : start + columns]).max(axis=1)",
         "only the last slice of tokens counts",
+    ),
+    # Idle heads.
+    rounding("(W_Q != 0.0).any(axis=2)", "(W_Q != 0.0).all(axis=2)", "a head that asks by some coordinates is idle"),
+    rounding(
+        "size, carried = size + rest_size, carried + rest_carried", "size = size + rest_size", "idle heads are exact"
+    ),
+    rounding(
+        "size, carried = size + rest_size, carried + rest_carried",
+        "carried = carried + rest_carried",
+        "what idle heads write takes no part in later roundings",
+    ),
+    rounding("stages.append(at_rest.stage)", "pass", "idle heads never overflow"),
+    rounding("for place in rows.T:", "for place in rows.T[:1]:", "idle heads read one position"),
+    rounding("size += ((1.0 + factor) * mixed + error) @ W_O", "size += error @ W_O", "idle heads write nothing"),
+    rounding(
+        "carried += (factor * mixed + error) @ W_O", "carried += error @ W_O", "the mean of idle heads rounds nothing"
+    ),
+    rounding(
+        "carried += (factor * mixed + error) @ W_O", "carried += factor * mixed @ W_O", "values of idle heads are exact"
+    ),
+    rounding("lost += flushed * W_O.sum(axis=0)", "lost += 0.0", "nothing that idle heads read underflows"),
+    rounding(
+        "stages += [np.max(part, initial=0.0) for part in (keys.error, values.error)]",
+        "stages += [np.max(values.error, initial=0.0)]",
+        "keys of idle heads never overflow",
+    ),
+    rounding("heads = idle[start : start + step]", "heads = idle[:step]", "the first idle heads stand for all"),
+    rounding(
+        "np.flatnonzero(idle.any(axis=0)), number_format",
+        "np.flatnonzero(idle.all(axis=0)), number_format",
+        "heads that are busy after some token are left out",
     ),
     replica(
         'tensors["pos_embed.W_pos"][pairs % length]',

@@ -1,7 +1,7 @@
 r"""Enclosures of the exponential and the logarithm.
 
 NumPy's ``exp`` and ``log``, whose errors nobody bounds, are not used: each is a polynomial after an exact reduction.
-Page: docs/rigour/arithmetic.md, Lemmas 8 and 9.
+Page: docs/rigour/arithmetic.md, Lemmas A8 and A9.
 """
 
 import math
@@ -23,11 +23,11 @@ _SHIFT = 1.5 * 2.0**52  # adding it rounds to an integer, which the low bits of 
 _TAYLOR = tuple(1.0 / math.factorial(j) for j in range(14))
 _EXP_LOWEST = -708.0  # above it exp is a normal number
 _EXP_HIGHEST = 710.0  # from it on exp overflows
-_EXP_ERROR = 4.0 * UNIT  # Lemma 8 proves 3 u; one more for the rounding of the radius
+_EXP_ERROR = 4.0 * UNIT  # Lemma A8 proves 3 u; one more for the rounding of the radius
 
 
 def exp_floats(x: Floats) -> Floats:
-    """Lemma 8: within 3 u of exp(x), relatively, for -708 <= x; exp(-708) below; not finite above the range."""
+    """Lemma A8: within 3 u of exp(x), relatively, for -708 <= x; exp(-708) below; not finite above the range."""
     flat = np.ascontiguousarray(x).reshape(-1)
     result = np.empty_like(flat)
     for start in range(0, flat.size, _CHUNK):
@@ -61,7 +61,7 @@ def exp(x: Enclosure | ArrayLike) -> Enclosure:
     $e^\rho - 1 \le \rho/(1 - \rho/2)$ for $\rho \le 1/2$; wider sets are enclosed by their ends.
 
     Why it is rigorous: only IEEE operations are used; the reduction is exact up to $0.35u$ and the whole error at most
-    $3u$ relatively (Lemma 8). Results below $2^{-1021}$ are enclosed as $[0, 2^{-1020}]$, overflow is no information.
+    $3u$ relatively (Lemma A8). Results below $2^{-1021}$ are enclosed as $[0, 2^{-1020}]$, overflow is no information.
 
     Args:
         x: Exponents, any shape.
@@ -99,12 +99,12 @@ def exp(x: Enclosure | ArrayLike) -> Enclosure:
 
 _ROOT_HALF_BITS = int(np.float64(float.fromhex("0x1.6a09e667f3bcdp-1")).view(np.int64))
 _ATANH = tuple(2.0 / (2 * j + 1) for j in range(10))
-_LOG_ERROR = 5.0 * UNIT  # Lemma 9 proves 4 u; one more for the rounding of the radius
-_LOG1P_ERROR = 8.0 * UNIT  # Lemma 9 proves 7 u
+_LOG_ERROR = 5.0 * UNIT  # Lemma A9 proves 4 u; one more for the rounding of the radius
+_LOG1P_ERROR = 8.0 * UNIT  # Lemma A9 proves 7 u
 
 
 def _log_floats(x: Floats, fraction: Floats | None = None) -> Floats:
-    """Lemma 9: within 4 u of log(x), relatively, for x > 0; log(1 + fraction) where x is in [sqrt(1/2), sqrt(2))."""
+    """Lemma A9: within 4 u of log(x), relatively, for x > 0; log(1 + fraction) where x is in [sqrt(1/2), sqrt(2))."""
     flat = np.ascontiguousarray(x).reshape(-1)
     given = None if fraction is None else np.ascontiguousarray(fraction).reshape(-1)
     result = np.empty_like(flat)
@@ -151,7 +151,7 @@ def log(x: Enclosure | ArrayLike) -> Enclosure:
     their ends.
 
     Why it is rigorous: only IEEE operations are used, and the whole error is at most $4u$ relatively, also where the
-    result is near 0 (Lemma 9).
+    result is near 0 (Lemma A9).
 
     Args:
         x: Positive numbers, any shape.
@@ -193,7 +193,7 @@ def log1p(x: Enclosure | ArrayLike) -> Enclosure:
     r"""Enclosure of $\log(1 + x)$ entry by entry, with a small relative radius also for tiny $x$; see `log`.
 
     Why it is rigorous: for $|x|$ up to 0.29 the fraction $f = x$ is exact; beyond, $1 + x$ is rounded once, which adds
-    $3u$ relatively (Lemma 9).
+    $3u$ relatively (Lemma A9).
 
     Args:
         x: Numbers above -1, any shape.

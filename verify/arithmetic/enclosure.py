@@ -30,7 +30,7 @@ class Enclosure:
     ever meets a midpoint that is not finite. Operators accept enclosures and arrays; an array counts as exact.
 
     Why it is rigorous: each operator returns a set that holds the exact result for every choice of real arrays in the
-    sets of its operands (Lemmas 3 to 6).
+    sets of its operands (Lemmas A3 to A6).
 
     Args:
         midpoint: Array of any shape, of a type that float64 holds exactly; kept without a copy where it is float64, so
@@ -92,7 +92,7 @@ class Enclosure:
     def between(cls, lower: ArrayLike, upper: ArrayLike) -> "Enclosure":
         r"""A set that holds every $x$ with `lower` $\le x \le$ `upper`; an infinite or NaN end is no information.
 
-        Why it is rigorous: whatever the midpoint, the radius is the larger distance to the ends, rounded up (Lemma 3).
+        Why it is rigorous: whatever the midpoint, the radius is the larger distance to the ends, rounded up (Lemma A3).
 
         Raises:
             InputError: Some entry of `lower` is above that of `upper`.
@@ -138,20 +138,20 @@ class Enclosure:
 
     @quiet
     def lower(self) -> Floats:
-        r"""The largest floats known to lie below every $x$ of the set (Lemma 3); the midpoint itself where exact."""
+        r"""The largest floats known to lie below every $x$ of the set (Lemma A3); the midpoint itself where exact."""
         if is_zero(self.radius):
             return self.midpoint
         return np.where(self.radius == 0.0, self.midpoint, down(self.midpoint - self.radius))
 
     @quiet
     def upper(self) -> Floats:
-        r"""The smallest floats known to lie above every $x$ of the set (Lemma 3); the midpoint itself where exact."""
+        r"""The smallest floats known to lie above every $x$ of the set (Lemma A3); the midpoint itself where exact."""
         if is_zero(self.radius):
             return self.midpoint
         return np.where(self.radius == 0.0, self.midpoint, up(self.midpoint + self.radius))
 
     def magnitude(self) -> Floats:
-        r"""Floats that lie above every $|x|$ (Lemma 3)."""
+        r"""Floats that lie above every $|x|$ (Lemma A3)."""
         return abs(self).upper()
 
     def reshape(self, *shape: int) -> "Enclosure":
@@ -225,7 +225,7 @@ def enclosure(x: Enclosure | ArrayLike) -> Enclosure:
 
 @quiet
 def _add(a: Enclosure, b: Enclosure) -> Enclosure:
-    """Lemma 5."""
+    """Lemma A5."""
     m = a.midpoint + b.midpoint
     r = np.abs(m)
     r *= UNIT * RAISE
@@ -234,7 +234,7 @@ def _add(a: Enclosure, b: Enclosure) -> Enclosure:
 
 @quiet
 def _multiply(a: Enclosure, b: Enclosure) -> Enclosure:
-    """Lemma 5."""
+    """Lemma A5."""
     m = a.midpoint * b.midpoint
     r = np.abs(m)
     r *= UNIT
@@ -247,7 +247,7 @@ def _multiply(a: Enclosure, b: Enclosure) -> Enclosure:
 
 @quiet
 def _divide(a: Enclosure, b: Enclosure) -> Enclosure:
-    """Lemma 5."""
+    """Lemma A5."""
     m = a.midpoint / b.midpoint
     size = np.abs(m)
     r = size * UNIT
@@ -263,7 +263,7 @@ def sqrt(x: Enclosure | ArrayLike) -> Enclosure:
     r"""Enclosure of $\sqrt x$ entry by entry; no information where $x$ may be negative.
 
     Why it is rigorous: IEEE 754 rounds the root correctly, and
-    $|\sqrt x - \sqrt m| \le r / (\sqrt m + \sqrt{m - r})$ (Lemma 5).
+    $|\sqrt x - \sqrt m| \le r / (\sqrt m + \sqrt{m - r})$ (Lemma A5).
 
     Page: docs/rigour/arithmetic.md
 
@@ -285,7 +285,7 @@ def rsqrt(x: Enclosure | ArrayLike) -> Enclosure:
     r"""Enclosure of $1/\sqrt x$ entry by entry; no information where $x$ may be 0 or negative.
 
     Why it is rigorous: a root and a quotient are two roundings, and
-    $|1/\sqrt x - 1/\sqrt m| \le r / (\sqrt\ell\sqrt m(\sqrt\ell + \sqrt m))$ for $x \ge \ell > 0$ (Lemma 5).
+    $|1/\sqrt x - 1/\sqrt m| \le r / (\sqrt\ell\sqrt m(\sqrt\ell + \sqrt m))$ for $x \ge \ell > 0$ (Lemma A5).
 
     Args:
         x: Positive numbers, any shape.
@@ -353,7 +353,7 @@ def matmul(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike, *, tight: bool = 
 
     Why it is rigorous: each entry is an inner product summed in some order, with or without fused multiply-add, by a
     BLAS that was probed; the radius is itself computed in floating point and then raised above its own rounding errors
-    (Lemma 7).
+    (Lemma A7).
 
     Args:
         a: [..., m, n]

@@ -1,7 +1,7 @@
 r"""Numbers $x = h + l$ of two float64: about 106 bits, IEEE operations only, the relative error of each proved.
 
-Every operation is off by at most one *unit* $2^{-100} = 64 u^2$, relatively (Lemma D6); products of matrices are cut
-into slices whose products are exact in any order of summation (Lemma D7). There is no fused multiply-add: the error
+Every operation is off by at most one *unit* $2^{-100} = 64 u^2$, relatively (Lemma T6); products of matrices are cut
+into slices whose products are exact in any order of summation (Lemma T7). There is no fused multiply-add: the error
 of a product comes from Veltkamp's splitting. What overflows becomes a NaN; what underflows loses less than $2^{-1000}$.
 
 Page: docs/rigour/depth.md
@@ -127,7 +127,7 @@ def multiplied(x: Pairs, y: Pairs) -> Pairs:
 
 
 def divided(x: Pairs, y: Pairs) -> Pairs:
-    """The quotient, within 32u^2 (Lemma D6)."""
+    """The quotient, within 32u^2 (Lemma T6)."""
     q = x.high / y.high
     p, e = two_product(q, y.high)
     rest = (((x.high - p) - e) + x.low) - q * y.low
@@ -135,7 +135,7 @@ def divided(x: Pairs, y: Pairs) -> Pairs:
 
 
 def root(x: Pairs) -> Pairs:
-    """The square root of positive numbers, within 16u^2 (Lemma D6)."""
+    """The square root of positive numbers, within 16u^2 (Lemma T6)."""
     s = np.sqrt(x.high)
     p, e = two_product(s, s)
     return _fast_two_sum(s, (((x.high - p) - e) + x.low) / (2.0 * s))
@@ -180,7 +180,7 @@ def constant(value: tuple[float, float], shape: tuple[int, ...]) -> Pairs:
 
 
 def exponential(x: Pairs) -> Pairs:
-    r"""The exponential of numbers from -600 to 700, within 2 units (Lemma D8); NaN where x is.
+    r"""The exponential of numbers from -600 to 700, within 2 units (Lemma T8); NaN where x is.
 
     With $x = k \ln 2 + 512 y$, $e^{x} = 2^k (1 + p)^{512}$, $p = e^y - 1$ from its Taylor polynomial; nine steps
     $p \leftarrow 2p + p^2$ keep $p$, whose relative errors only add.
@@ -220,7 +220,7 @@ def blockwise(function: Callable[..., Pairs], *operands: Pairs) -> Pairs:
 
 
 def inner_error(terms: int, slices: int = SLICES) -> float:
-    r"""The factor f with $|\mathrm{product}(x, W) - xW| \le f |x|_2 |W_j|_2$ for each entry j of a row (Lemma D7).
+    r"""The factor f with $|\mathrm{product}(x, W) - xW| \le f |x|_2 |W_j|_2$ for each entry j of a row (Lemma T7).
 
     Raises:
         InputError: More than 2^20 terms.
@@ -238,7 +238,7 @@ def inner_error(terms: int, slices: int = SLICES) -> float:
 
 
 def product(x: Pairs, y: Pairs, *, slices: int = SLICES) -> Pairs:
-    """The product of matrices, plain or in batches, within `inner_error` (Lemma D7).
+    """The product of matrices, plain or in batches, within `inner_error` (Lemma T7).
 
     Args:
         x: [..., m, n]
@@ -281,12 +281,12 @@ def _sliced(left: list[Floats], right: list[Floats], slices: int) -> Pairs:
 
 
 def _bits(terms: int) -> int:
-    """Lemma D7: products of integers up to 2^bits in absolute value, so many of them, add up to at most 2^53."""
+    """Lemma T7: products of integers up to 2^bits in absolute value, so many of them, add up to at most 2^53."""
     return (53 - max(terms - 1, 0).bit_length()) // 2
 
 
 def _slices(x: Pairs, axis: int, bits: int, slices: int) -> list[Floats]:
-    """Leading slices along an axis, at least one, until nothing is left or there are enough (Lemma D7)."""
+    """Leading slices along an axis, at least one, until nothing is left or there are enough (Lemma T7)."""
     high, low = x.high, x.low
     result: list[Floats] = []
     while len(result) < slices and (not result or high.any() or low.any()):

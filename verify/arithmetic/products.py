@@ -1,6 +1,6 @@
 r"""Products of matrices of floats, and what outweighs their rounding errors.
 
-Page: docs/rigour/arithmetic.md, Lemma 7.
+Page: docs/rigour/arithmetic.md, Lemma A7.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from verify.arithmetic.rounding import TINY, Floats, outweighing, quiet
 def upper_product(a: ArrayLike, b: ArrayLike) -> Floats:
     r"""Floats above the entries of $|A||B|$, the matrix product of absolute values, plain or batched.
 
-    Why it is rigorous: the product of the probed BLAS, raised above its rounding errors and underflows (Lemma 7).
+    Why it is rigorous: the product of the probed BLAS, raised above its rounding errors and underflows (Lemma A7).
 
     Args:
         a: [..., m, n]
@@ -48,14 +48,14 @@ def inner_dimension(a: tuple[int, ...], b: tuple[int, ...]) -> int:
 
 
 def raised_product(r: Floats, n: int) -> Floats:
-    """Lemma 7: above any sum of two products with inner dimension n that was computed as r."""
+    """Lemma A7: above any sum of two products with inner dimension n that was computed as r."""
     r *= outweighing(n)
     r += n * 2.0**-1018
     return r
 
 
 def product_of_norms(a: Floats, b: Floats) -> Floats:
-    """Lemma 7: |a| |b| <= (norms of the rows of a) (norms of the columns of b), up to rounding."""
+    """Lemma A7: |a| |b| <= (norms of the rows of a) (norms of the columns of b), up to rounding."""
     rows = np.sqrt(np.einsum("...mn,...mn->...m", a, a) + a.shape[-1] * TINY)
     columns = np.sqrt(np.einsum("...np,...np->...p", b, b) + b.shape[-2] * TINY)
     return rows[..., :, None] * columns[..., None, :]

@@ -1,6 +1,6 @@
 r"""Enclosures of residuals near the last bit, also where nearly everything cancels.
 
-Page: docs/rigour/arithmetic.md, Lemma 10.
+Page: docs/rigour/arithmetic.md, Lemma A10.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def residual(a: Enclosure | ArrayLike, x: ArrayLike, b: Enclosure | ArrayLike, *
     parts, the square of that for three. The exact pieces are added to $b$ without losing an error term. Two parts cost
     3 matrix products, three cost 6.
 
-    Why it is rigorous: Lemma 10; the rounding of the remainders is bounded by row sums of $|a|$ and by the largest
+    Why it is rigorous: Lemma A10; the rounding of the remainders is bounded by row sums of $|a|$ and by the largest
     entries of the columns of $|x|$.
 
     Args:
@@ -86,7 +86,7 @@ def residual(a: Enclosure | ArrayLike, x: ArrayLike, b: Enclosure | ArrayLike, *
 
 
 def _slices(x: Floats, axis: int, bits: int, parts: int) -> tuple[list[Floats], list[Floats]]:
-    """Lemma 10: leading slices of at most `bits` bits along an axis, and what is left before each of them and after."""
+    """Lemma A10: leading slices of at most `bits` bits along an axis, and what is left before each and after."""
     slices, rests = [], [x]
     for _ in range(parts - 1):
         _, exponent = np.frexp(np.abs(rests[-1]).max(axis=axis, keepdims=True, initial=0.0))
@@ -99,7 +99,7 @@ def _slices(x: Floats, axis: int, bits: int, parts: int) -> tuple[list[Floats], 
 
 
 def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Knuth: the rounded sum, and its exact error (Lemma 10)."""
+    """Knuth: the rounded sum, and its exact error (Lemma A10)."""
     s = a + b
     t = s - a
     slip = s - t

@@ -17,7 +17,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 UNIT = 2.0**-53
 TINY = 2.0**-1022  # the smallest normal number, far above what an underflow can lose
-RAISE = 1.0 + 16.0 * UNIT  # Lemma 2: outweighs fourteen roundings
+RAISE = 1.0 + 16.0 * UNIT  # Lemma A2: outweighs fourteen roundings
 # An overflow is no error here: it becomes "no information".
 quiet = np.errstate(all="ignore")
 
@@ -26,7 +26,7 @@ quiet = np.errstate(all="ignore")
 def up(x: ArrayLike) -> Floats:
     """Floats above every real number that rounds to the entries of `x`: the next float64, but 2^-1022 above tiny ones.
 
-    Why it is rigorous: Lemma 3. Three operations take a tenth of the time of ``numpy.nextafter``.
+    Why it is rigorous: Lemma A3. Three operations take a tenth of the time of ``numpy.nextafter``.
 
     Source: Rump, Zimmermann, Boldo and Melquiond, Computing predecessor and successor in rounding to nearest (2009).
     Page: docs/rigour/arithmetic.md
@@ -54,7 +54,7 @@ def down(x: ArrayLike) -> Floats:
 
 
 def _step(x: Floats) -> Floats:
-    """Lemma 3: more than half the distance of x to its neighbours, less than three halves where x is not tiny."""
+    """Lemma A3: more than half the distance of x to its neighbours, less than three halves where x is not tiny."""
     blas.require_ieee()
     step = np.abs(x)
     step *= UNIT * RAISE
@@ -66,7 +66,7 @@ def gamma(n: int) -> float:
     r"""An upper bound of $\gamma_n = nu/(1 - nu)$, the relative error of a term that went through $n$ roundings.
 
     Why it is rigorous: $nu$ and $1 - nu$ are floats, so that one division is rounded, and the next float is above it
-    (Lemma 4).
+    (Lemma A4).
 
     Args:
         n: Number of roundings, 0 to 2^40.
@@ -87,12 +87,12 @@ def gamma(n: int) -> float:
 
 
 def raised(value: Floats) -> Floats:
-    """Lemma 2: above every quantity >= 0 that was computed as `value` with at most twelve roundings on any path."""
+    """Lemma A2: above every quantity >= 0 that was computed as `value` with at most twelve roundings on any path."""
     value = value * RAISE
     value += TINY
     return value
 
 
 def outweighing(roundings: int) -> float:
-    """Lemma 4: a factor that outweighs this many roundings and twelve more."""
+    """Lemma A4: a factor that outweighs this many roundings and twelve more."""
     return 1.0 + 2.0 * gamma(roundings + 8)

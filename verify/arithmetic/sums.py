@@ -1,6 +1,6 @@
 r"""Enclosures of sums along an axis.
 
-Page: docs/rigour/arithmetic.md, Lemma 6.
+Page: docs/rigour/arithmetic.md, Lemma A6.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ _BLOCK = 64
 
 
 def _tree_sum(x: Floats, axis: int) -> tuple[Floats, int]:
-    """The sum along an axis, and a bound of the number of roundings that any term goes through (Lemma 6)."""
+    """The sum along an axis, and a bound of the number of roundings that any term goes through (Lemma A6)."""
     x = np.moveaxis(x, axis, -1)
     depth = 0
     while (length := x.shape[-1]) > _BLOCK:
@@ -34,7 +34,7 @@ def total(x: Enclosure | ArrayLike, axis: int | None = None) -> Enclosure:
     The radius is $\sum r + \gamma_h \sum |m|$, where $h$ is the depth of the tree of additions: at most 63 for each
     factor 64 of the length, 138 for 50,000 terms.
 
-    Why it is rigorous: no term goes through more than $h$ roundings, in whatever order the blocks are added (Lemma 6).
+    Why it is rigorous: no term goes through more than $h$ roundings, in whatever order the blocks are added (Lemma A6).
 
     Args:
         x: Terms, any shape.

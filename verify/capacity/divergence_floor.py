@@ -20,7 +20,7 @@ import scipy.optimize
 from flint import arb, ctx, fmpq, fmpz_mat
 from numpy.typing import NDArray
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.models.exact_network import as_rationals
 from verify.capacity.linear_relations import indicator_relation, indicator_vectors
 from verify.linear_algebra.norms import float_above
@@ -157,8 +157,7 @@ def collinear_divergence_floor(
     contexts = _checked_contexts(contexts)
     if len(contexts) != 3 or (contexts[:, -1] != contexts[0, -1]).any():
         raise InputError(f"contexts is {contexts.tolist()}, expected three contexts with one last token")
-    if pieces < 3:
-        raise InputError(f"pieces = {pieces}, expected at least 3")
+    require_at_least(3, pieces=pieces)
     given = _Given(laws, prior, 3)
     cells = [given.cell(middle, fmpq(0), fmpq(1)) for middle in range(3)]
     heapq.heapify(cells)
@@ -215,7 +214,7 @@ class _Given:
         r"""$\sum_t \rho_t (H(\pi_t - m_t / \rho_t) - H(\pi_t))$ for multipliers $m_t$; NaN if one of these is no law.
 
         It bounds $\sum_t \rho_t \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t))$ from below whenever
-        $\sum_t \langle m_t, z_t \rangle \le 0$ (Lemma 2 of the page).
+        $\sum_t \langle m_t, z_t \rangle \le 0$ (Lemma O4).
         """
         total = arb(0)
         for t, multiplier in multipliers:

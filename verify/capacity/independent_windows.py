@@ -10,6 +10,7 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
+from verify.capacity.linear_relations import distinct_contexts
 
 Int64Array = NDArray[np.int64]
 
@@ -50,14 +51,7 @@ def partition_holds(
         >>> partition_holds(bigrams, skip=[2], windows=[([0, 1], [0, 0])], d_model=2, d_head=2)
         False
     """
-    array = np.asarray(contexts)
-    if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape or array.min() < 0:
-        raise InputError(
-            f"contexts is {array.dtype} of shape {array.shape}, expected tokens >= 0, [T, S] with T, S >= 1"
-        )
-    rows = [tuple(int(token) for token in context) for context in array]
-    if len(set(rows)) != len(rows):
-        raise InputError("contexts has equal rows, expected pairwise distinct contexts")
+    rows = distinct_contexts(contexts)
     if d_model < 1 or d_head < 1:
         raise InputError(f"d_model = {d_model}, d_head = {d_head}, expected at least 1")
     windows = list(windows)

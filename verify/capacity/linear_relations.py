@@ -83,7 +83,7 @@ def rank_upper_bound_for_all_weights(
         >>> found.rank, found.name, found.relations
         (3, 'U2', 1)
     """
-    rows = _checked(contexts)
+    rows = distinct_contexts(contexts)
     if d_model < 1 or d_head < 1 or n_heads < 0:
         raise InputError(
             f"d_model = {d_model}, d_head = {d_head}, n_heads = {n_heads}, expected at least 1, at least 1, at least 0"
@@ -92,7 +92,7 @@ def rank_upper_bound_for_all_weights(
     if len(set(chosen)) != len(chosen) or not all(0 <= row < len(rows) for row in chosen):
         raise InputError(f"subset = {list(chosen)}, expected different row numbers below {len(rows)}")
     inside = [rows[row] for row in chosen]
-    classes: dict[int, list[list[int]]] = {}
+    classes: dict[int, list[tuple[int, ...]]] = {}
     for context in inside:
         classes.setdefault(context[-1], []).append(context)
     indicator_ranks = [_rank(indicator_vectors(members)) for members in classes.values()]
@@ -140,7 +140,7 @@ def indicator_relation(contexts: Int64Array) -> list[int] | None:
         >>> indicator_relation(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]))
         [1, 1, -1, -1]
     """
-    rows = _checked(contexts)
+    rows = distinct_contexts(contexts)
     if len({context[-1] for context in rows}) != 1:
         raise InputError("contexts has different last tokens, expected one: their attention shares no variables")
     kernel, dimension = fmpz_mat(indicator_vectors(rows)).transpose().nullspace()
@@ -152,7 +152,7 @@ def indicator_relation(contexts: Int64Array) -> list[int] | None:
     return [sign * k // divisor for k in relation]
 
 
-def indicator_vectors(rows: list[list[int]]) -> list[list[int]]:
+def indicator_vectors(rows: Sequence[Sequence[int]]) -> list[list[int]]:
     r"""The indicators $1_t$ of contexts: vectors of $\{0, 1\}^{S \times N}$ that are 1 at the pairs $(s, t_s)$.
 
     Pairs that occur in no context are left out.
@@ -178,7 +178,7 @@ def indicator_vectors(rows: list[list[int]]) -> list[list[int]]:
     return vectors
 
 
-def _formal_inputs(rows: list[list[int]]) -> list[list[int]]:
+def _formal_inputs(rows: Sequence[Sequence[int]]) -> list[list[int]]:
     """The different vectors e_{t_s} + f_s."""
     number = {token: i for i, token in enumerate(sorted({token for context in rows for token in context}))}
     vectors = []
@@ -190,7 +190,7 @@ def _formal_inputs(rows: list[list[int]]) -> list[list[int]]:
     return vectors
 
 
-def _formal_differences(rows: list[list[int]]) -> list[list[int]]:
+def _formal_differences(rows: Sequence[Sequence[int]]) -> list[list[int]]:
     """The different vectors e_{t_s} - e_{t_S} + f_s - f_S, s < S."""
     number = {token: i for i, token in enumerate(sorted({token for context in rows for token in context}))}
     vectors = []
@@ -208,13 +208,20 @@ def _rank(vectors: list[list[int]]) -> int:
     return fmpz_mat(vectors).rank() if vectors else 0
 
 
-def _checked(contexts: Int64Array) -> list[list[int]]:
+def distinct_contexts(contexts: Int64Array) -> list[tuple[int, ...]]:
+    """The contexts as tuples of tokens.
+
+    Raises:
+        InputError: They are no rows of tokens `[T, S]`, or two are equal.
+
+    Page: docs/claims/capacity.md
+    """
     array = np.asarray(contexts)
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape or array.min() < 0:
         raise InputError(
             f"contexts is {array.dtype} of shape {array.shape}, expected tokens >= 0, [T, S] with T, S >= 1"
         )
-    rows = [[int(token) for token in context] for context in array]
-    if len(set(map(tuple, rows))) != len(rows):
+    rows = [tuple(int(token) for token in context) for context in array]
+    if len(set(rows)) != len(rows):
         raise InputError("contexts has equal rows, expected pairwise distinct contexts")
     return rows

@@ -13,6 +13,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.counted import counted
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
@@ -77,7 +78,7 @@ class Answers:
         """How many contexts each arithmetic had the last word on."""
         found = Counter(str(name) for name in self.rung)
         return ", ".join(
-            f"{found[name]} of {len(self.rung)} contexts in {name}" for name in get_args(Rung) if found[name]
+            f"{found[name]} of {counted(len(self.rung), 'context')} in {name}" for name in get_args(Rung) if found[name]
         )
 
     def mean_loss(self) -> tuple[float, float]:
@@ -115,16 +116,14 @@ def judge_answers(
 
     Page: docs/rigour/certificate.md
     """
-    vectors = isinstance(task, VectorTask)
-    size = task.n_examples if vectors else task.n_contexts
+    size = task.n_contexts
     margins, losses, empirical = (np.zeros((2, size)) for _ in range(3))
     margins[:] = np.inf
     kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
     rungs, is_open = np.full(size, "", dtype="U7"), np.ones(size, dtype=bool)
-    inputs = task if vectors else task.contexts
-    for rung, _, rows, outputs in climb(model, inputs, is_open, features=features, most_bits=_MOST_BITS):
+    for rung, _, rows, outputs in climb(model, task.inputs, is_open, features=features, most_bits=_MOST_BITS):
         if task.target == "values":
-            assert vectors
+            assert isinstance(task, VectorTask)
             distance = abs(outputs - task.labels[rows])
             losses[0, rows] = np.maximum(0.0, distance.lower().max(axis=1))
             losses[1, rows] = distance.upper().max(axis=1)

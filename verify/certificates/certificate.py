@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.files import canonical_json, require_regular_file, write_atomically
 from constructions.tasks.criterion import Criterion
@@ -468,7 +469,9 @@ def headline(subject: Subject, criterion: Criterion, verdict: Verdict, values: M
         Verdict.REFUTED: "NOT HELD" if whole else "NOT AS ASKED",
         Verdict.UNDECIDED: "NOT DECIDED",
     }[verdict]
-    parts = [f"{held} of {contexts} contexts" + ("" if held == contexts else f" held, {wrong} proved not to be")]
+    parts = [
+        f"{held} of {counted(contexts, 'context')}" + ("" if held == contexts else f" held, {wrong} proved not to be")
+    ]
     if not whole:
         parts.append(f"asked: {criterion.describe(subject.target)}")
     if "margin_lower" in values:
@@ -669,7 +672,7 @@ def _check_fits(statement: Statement, subject: Subject) -> None:
 
 
 def _answers_words(values: Mapping[str, Number], target: str) -> str:
-    text = f"Of {values['contexts']} contexts {values['held']} are held"
+    text = f"Of {counted(values['contexts'], 'context')} {values['held']} are held"
     if values["wrong"]:
         text += f" and {values['wrong']} are not"
     parts = [text]

@@ -144,7 +144,7 @@ def certify_memorization(
         raise InputError(f"saturation = {saturation}, expected a number in (0, 1), for a task of vectors")
     if (rank or limit is not None) and not _is_one_attention(model):
         raise InputError("rank and saturation are those of a model of one attention, this one has other blocks")
-    require_memory(_estimated_bytes(model, task, ranked=rank), purpose=f"a certificate for {_size(task)} contexts")
+    require_memory(_estimated_bytes(model, task, ranked=rank), purpose=f"a certificate for {task.n_contexts} contexts")
     blas.probe()
     show = progress or silent
     seen = _see(model, task, show, ranked=rank)
@@ -205,7 +205,7 @@ def check_memorization(
         return check_domain(folder, certificate, criterion, progress=progress or silent)
     model, task = load_subject(folder, certificate)
     ranked = certificate.statement(FEATURE_RANK) is not None
-    require_memory(_estimated_bytes(model, task, ranked=ranked), purpose=f"checking {_size(task)} contexts")
+    require_memory(_estimated_bytes(model, task, ranked=ranked), purpose=f"checking {task.n_contexts} contexts")
     blas.probe()
     show = progress or silent
     asked = criterion or certificate.criterion
@@ -236,7 +236,7 @@ def subject_of(model: Model, task: Task | VectorTask) -> Subject:
     """
     vectors = isinstance(task, VectorTask)
     sizes = {
-        "contexts": task.n_examples if vectors else task.n_contexts,
+        "contexts": task.n_contexts,
         "context_length": task.n_tokens if vectors else task.context_length,
         "outputs": model.d_vocab_out,
         "all_contexts": task.n_examples if vectors else task.n_all,
@@ -288,13 +288,9 @@ def _is_one_attention(model: Model) -> bool:
     return is_dana_network(model) or is_mahdavi_layer(model)
 
 
-def _size(task: Task | VectorTask) -> int:
-    return task.n_examples if isinstance(task, VectorTask) else task.n_contexts
-
-
 def _estimated_bytes(model: Model, task: Task | VectorTask, *, ranked: bool) -> int:
     """Estimated peak: copies of the features, five square matrices, and what is done in chunks."""
-    size = _size(task)
+    size = task.n_contexts
     if not _is_one_attention(model) or (isinstance(task, Task) and not ranked):
         return 8 * (6 * model.parameters + 2**25) + 2**28
     if isinstance(task, VectorTask):
@@ -449,7 +445,7 @@ def _widened(lower: float, upper: float) -> tuple[float, float]:
     width = upper - lower
     if not 0.0 < width < math.inf:
         return lower, upper
-    grid = math.ldexp(1.0, math.frexp(width)[1] - 3)
+    grid = max(math.ldexp(1.0, math.frexp(width)[1] - 3), math.ulp(0.0))  # of a subnormal width it would be 0
     return max(0.0, math.floor((lower - width) / grid) * grid), math.ceil((upper + width) / grid) * grid
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from flint import arb, ctx
 
 from constructions.claims.dana_definition_2 import CLAIM
+from constructions.counted import counted
 from constructions.encoders.approximating_sequences import FIRST, SECOND, bound_to_diverge, scaled_encoder
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.claims.comparison import Comparison
@@ -70,16 +71,13 @@ def _in_general_position(tokens: int, width: int, contexts: int, *, encoders: in
             compared += [Comparison(slope / arb("1.9"), ">", half), Comparison(slope / arb("2.1"), "<", half)]
     return Evidence(
         "needless",
-        f"{encoders} random encoders, N = {tokens}, d = {width}, {contexts} contexts: no logit is the mean of its row, "
-        f"and (1 + delta / (2R)) f satisfies (16) for the laws of f, for {depth} values of delta",
+        f"{encoders} random encoders, N = {tokens}, d = {width}, {counted(contexts, 'context')}: no logit is the "
+        f"mean of its row, and (1 + delta / (2R)) f satisfies (16) for the laws of f, for {depth} values of delta",
         "softmax(f) in M with alpha = 1, c = g / (4R)",
         f"(16) holds with c >= {decimal_below(least, 3)}" if least is not None else "not decided",
         Verdict.all_of(verdicts),
         f"exact encoders, balls of {BITS} bits",
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-        ),
+        means=(Means.EXACT, Means.BALLS),
         compared=tuple(compared),
     )
 
@@ -129,10 +127,7 @@ def _uniform_encoder(depth: int) -> Evidence:
         f"g > 0 and at most {decimal_above(last, 3)} nats for the last",
         Verdict.all_of(verdicts),
         f"exact encoders, balls of {BITS} bits",
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-        ),
+        means=(Means.EXACT, Means.BALLS),
     )
 
 

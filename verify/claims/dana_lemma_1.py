@@ -113,7 +113,7 @@ def _bracketed(sizes: tuple[tuple[int, int, int], ...], spread: float) -> Eviden
     return Evidence(
         "claim",
         f"laws with normal logarithms of deviation {spread}, (N, T, d) = {_listed(sizes)}: the best encoder that was "
-        "found is an upper bound of the minimum, the sharpened Theorem B a lower bound",
+        "found is an upper bound of the minimum, the sharpened Theorem L a lower bound",
         "0 < lower <= minimum <= upper",
         f"minimum in {', '.join(shown)} nats; the lower bounds are >= {min(shares):.2f} of the upper ones",
         Verdict.PROVED,

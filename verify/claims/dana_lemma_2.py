@@ -17,6 +17,7 @@ from constructions.capacity.generic_rank import generic_rank
 from constructions.capacity.partition import Partition, partition
 from constructions.capacity.windows import all_contexts_rank, all_contexts_windows
 from constructions.claims.dana_lemma_2 import CLAIM, Counterexample, counterexamples, false_step, shared_directions
+from constructions.counted import counted
 from constructions.tasks.arrays import all_contexts
 from verify.capacity.independent_windows import partition_holds
 from verify.capacity.linear_relations import indicator_relation, rank_upper_bound_for_all_weights
@@ -100,8 +101,8 @@ def _counterexample(example: Counterexample) -> Evidence:
     return Evidence(
         role="counterexample",
         statement=(
-            f"{example.name}: {heads} heads with d = d_h = {width} do not reach rank {printed.value} on these "
-            f"{len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.value}."
+            f"{example.name}: {counted(heads, 'head')} with d = d_h = {width} cannot reach rank {printed.value} on "
+            f"these {len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.value}."
         ),
         promised=f"rank >= {printed}",
         certified=f"rank <= {ceiling.value}, and rank >= {reached} for explicit weights",

@@ -188,10 +188,7 @@ def _roots(case: _Case, order: int, largest: Applied) -> Evidence:
         verdict=proved(written),
         method=f"elimination in balls of {rank.bits} bits; bound by counting",
         data={"order": order, "contexts": case.contexts.tolist(), "rows": [*rank.rows], "columns": [*rank.columns]},
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-        ),
+        means=(Means.EXACT, Means.BALLS),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(rank.lower, "=", largest),),
     )
@@ -211,10 +208,7 @@ def _kronecker(case: _Case, largest: Applied) -> Evidence:
         verdict=proved(written),
         method="rank over GF(2^62 - 57); bound by counting",
         data={"contexts": case.contexts.tolist()},
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(rank.lower, "=", largest),),
     )
@@ -278,10 +272,7 @@ def _integers(kind: str, case: _Case, largest: Applied, *, with_skip: bool = Tru
         verdict=Verdict.PROVED,
         method="rank over GF(2^62 - 57)" + ("; bound by counting" if target < len(case.contexts) else ""),
         data={"kind": kind, "seed": int(np.argmax(ranks)), "with_skip": with_skip},
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(max(ranks), "=", largest),),
     )

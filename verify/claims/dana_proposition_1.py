@@ -66,11 +66,7 @@ def _with_bias(given: BiasedEncoder) -> Evidence:
         decided(exact and laws == tenths),
         f"squares of powers of e as fractions; {_FLOATS}; balls of {_BITS} bits over all orders",
         {"laws": [[str(mass) for mass in law] for law in given.laws], "W": list(given.W)},
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-            Means.ENCLOSURES,
-        ),
+        means=(Means.EXACT, Means.BALLS, Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(
             Comparison(spectral, "begins with", stated(CLAIM, "least")),
@@ -101,10 +97,7 @@ def _with_cap(given: CappedEncoder) -> Evidence:
         proved(apart),
         f"balls of {_BITS} bits; {_FLOATS}",
         {"W": list(given.W), "stream": list(given.stream)},
-        means=(
-            Means.BALLS,
-            Means.ENCLOSURES,
-        ),
+        means=(Means.BALLS, Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(Comparison(floor, ">", 0),),
     )

@@ -173,8 +173,8 @@ def _sandwich(count: int) -> Evidence:
     return Evidence(
         "claim",
         f"{count} random instances, N <= 7, T <= 12, d < min(N - 1, T), logarithms of deviation 0.001 to 3, random "
-        "priors: Theorem B <= the encoder found, and Theorem B <= (1/4) sum of the squares of the last singular values",
-        "Theorem B <= inf <= (1/4) sum_{i>d} s_i^2",
+        "priors: Theorem L <= the encoder found, and Theorem L <= (1/4) sum of the squares of the last singular values",
+        "Theorem L <= inf <= (1/4) sum_{i>d} s_i^2",
         f"both in all; lower / upper between {min(ratios):.3f} and {max(ratios):.3f}",
         Verdict.all_of(verdicts),
         f"{_FLOATS}: singular values, divergences",

@@ -197,10 +197,7 @@ def _all_sizes(name: str) -> Evidence:
         f"N = {largest}",
         Verdict.all_of(verdicts),
         "distances from the circle, then float64 with an error bound, then rationals",
-        means=(
-            Means.EXACT,
-            Means.ENCLOSURES,
-        ),
+        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 

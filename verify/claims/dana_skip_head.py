@@ -91,10 +91,7 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
         Verdict.all_of(verdicts),
         f"exact gaps and limits; balls of 128 bits for lambda = {_listed(sharpnesses)}",
         {"tokens": ["1", "2"], "positions": ["7/10", "3/10"], "context": [1, 0]},
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-        ),
+        means=(Means.EXACT, Means.BALLS),
     )
 
 
@@ -150,10 +147,7 @@ def _singular_change() -> Evidence:
         ),
         f"rank over GF(2^62 - 57); rank of formal differences over the integers (U1'); {_RATIONAL}",
         {"contexts": contexts.tolist(), "targets": _plain(targets)},
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(allowed, "<", facts - away),),
     )
@@ -230,10 +224,7 @@ def _attends_to_last(
         + f", gaps >= {min(gaps)}",
         Verdict.all_of(verdicts),
         "exact gaps and limits; balls of 128 bits",
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-        ),
+        means=(Means.EXACT, Means.BALLS),
     )
 
 
@@ -371,7 +362,7 @@ def _shifts_are_free() -> Evidence:
     front_end = _full_rank(contexts, tokens=4, width=2, head_width=2, heads=2)
     W_U = fmpq_mat(2, 4, [1, 0, 1, 0, 0, 1, 0, 1])
     outputs = exact_outputs(front_end, contexts)
-    # By the converse of Theorem 1: E and W_U have rank d, so no W_O and W_U reach the logits if rank [E, Y] is short.
+    # By the converse of Theorem E3: E and W_U have rank d, so no W_O and W_U reach the logits if rank [E, Y] is short.
     short = _beside(targets, _block(outputs, columns=range(2, outputs.ncols()))).rank()
     refused = targets.rank() == W_U.rank() == 2 and short < outputs.rank()
     made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))

@@ -112,10 +112,7 @@ def _second_form(task: Task, network: Model) -> Evidence:
         certified=f"{count} numbers in the file = {corrected}; features of rank {task.n_contexts} and laws certified",
         verdict=Verdict.all_of([holds, decided(count == _formula(task, network, network.d_head))]),
         method="counting, and enclosures of features and logits",
-        means=(
-            Means.EXACT,
-            Means.ENCLOSURES,
-        ),
+        means=(Means.EXACT, Means.ENCLOSURES),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(count, "=" if divides else ">", printed),
@@ -155,10 +152,7 @@ def _shared(task: Task, network: Model) -> Evidence:
         certified=f"{free} numbers; features of rank {task.n_contexts} and laws certified",
         verdict=Verdict.all_of([_holds_all(task, network), decided(agrees)]),
         method="exact products of the float64 weights, counting, and enclosures of features and logits",
-        means=(
-            Means.EXACT,
-            Means.ENCLOSURES,
-        ),
+        means=(Means.EXACT, Means.ENCLOSURES),
         compared=(Comparison(free, "=", wanted),),
     )
 

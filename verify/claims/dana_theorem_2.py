@@ -82,7 +82,7 @@ class Judged:
         return np.array_equal(self.instance.encoders, self.instance.vectors[self.instance.tokens])
 
     def strengths(self, *, common: bool = False) -> np.ndarray:
-        """The strengths of Theorem A, one for each context or one for all, in floating point."""
+        """The strengths of Theorem N, one for each context or one for all, in floating point."""
         leads, others = self.leads.midpoint, self.laws.others
         least, most = np.where(others, leads, np.inf).min(axis=1), np.where(others, leads, -np.inf).max(axis=1)
         missing = missing_mass(self.instance.laws, self.instance.tokens)
@@ -256,7 +256,7 @@ def _coherence(rows: np.ndarray) -> Enclosure:
 
 
 def by_context(found: Iterable[Judged]) -> Evidence:
-    """Certify (A1) and (A2), context by context.
+    """Certify (N1) and (N2), context by context.
 
     Args:
         found: Instances.
@@ -280,10 +280,10 @@ def by_context(found: Iterable[Judged]) -> Evidence:
         role="with",
         statement=(
             f"{count} laws with masses down to 10^-30, any g, on families with proved margins and on vectors and "
-            "encoders without structure: (A1) KL <= Phi(kappa epsilon) - H, and (A1) <= (A2) kappa epsilon phi(H)"
+            "encoders without structure: (N1) KL <= Phi(kappa epsilon) - H, and (N1) <= (N2) kappa epsilon phi(H)"
         ),
-        promised="within (A1) and (A2), on all",
-        certified=f"(A1) on {first} of {count}, (A2) on {second}; the closest reaches {closest:.4f} of (A1)",
+        promised="within (N1) and (N2), on all",
+        certified=f"(N1) on {first} of {count}, (N2) on {second}; the closest reaches {closest:.4f} of (N1)",
         verdict=proved(0 < count == first == second),
         method=METHOD,
         means=(Means.ENCLOSURES,),
@@ -291,7 +291,7 @@ def by_context(found: Iterable[Judged]) -> Evidence:
 
 
 def by_mean(found: Iterable[Judged]) -> Evidence:
-    """Certify (A3), with one strength for all contexts of an instance, and that it is above the mean of (A1).
+    """Certify (N3), with one strength for all contexts of an instance, and that it is above the mean of (N1).
 
     Args:
         found: Instances.
@@ -312,10 +312,10 @@ def by_mean(found: Iterable[Judged]) -> Evidence:
     return Evidence(
         role="with",
         statement=(
-            f"{count} instances of 6 such laws with random probabilities, one strength for all: (A3) E KL <= Phi(kappa "
-            "E epsilon) - E H <= kappa E epsilon phi(E H), and E (A1) <= (A3)"
+            f"{count} instances of 6 such laws with random probabilities, one strength for all: (N3) E KL <= Phi(kappa "
+            "E epsilon) - E H <= kappa E epsilon phi(E H), and E (N1) <= (N3)"
         ),
-        promised="within (A3), on all",
+        promised="within (N3), on all",
         certified=f"within it on {held} of {count}",
         verdict=proved(0 < count == held),
         method=METHOD,
@@ -352,7 +352,7 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
                 f"N = {_TOKENS}, d = {d_model}, {contexts} laws with {float(share):g} spread evenly over the other "
                 f"tokens; {family.family}, kappa = {family.kappa}, the paper's C = {float(constant.midpoint):.3f}"
             ),
-            promised=f"at most {at_most(shown['(A1)'])} nats (A1)",
+            promised=f"at most {at_most(shown['(N1)'])} nats (N1)",
             certified="; ".join(f"{name} at most {at_most(value)}" for name, value in shown.items()),
             verdict=verdict,
             method=METHOD,
@@ -388,7 +388,7 @@ def side_by_side(judged: Judged, constant: Enclosure) -> tuple[Verdict, dict[str
         constant: C, for the printed bounds.
 
     Returns:
-        Whether the encoder of (A1) is proved to be within (A1), that within (A2), and the printed bounds to be larger
+        Whether the encoder of (N1) is proved to be within (N1), that within (N2), and the printed bounds to be larger
         for C < 1/2 and negative beyond; and the enclosures by name.
 
     Page: docs/claims/theorem_2.md
@@ -397,14 +397,14 @@ def side_by_side(judged: Judged, constant: Enclosure) -> tuple[Verdict, dict[str
     bounds = {
         "slides": bound_by_entropy(laws, slides_factor(constant)),
         "paper": bound_by_entropy(laws, paper_factor(constant)),
-        "(A2)": bound_by_entropy(laws, kappa),
-        "(A1)": bound_by_missing(laws, kappa),
+        "(N2)": bound_by_entropy(laws, kappa),
+        "(N1)": bound_by_missing(laws, kappa),
         "the paper's encoder": judged.printed_cost(),
-        "the encoder of (A1)": cross_entropy(laws, judged.leads, judged.strengths()),
+        "the encoder of (N1)": cross_entropy(laws, judged.leads, judged.strengths()),
     }
-    holds = within(bounds["the encoder of (A1)"], bounds["(A1)"]) & within(bounds["(A1)"], bounds["(A2)"])
+    holds = within(bounds["the encoder of (N1)"], bounds["(N1)"]) & within(bounds["(N1)"], bounds["(N2)"])
     shown = {name: laws.mean(bound - laws.entropy) for name, bound in bounds.items()}
-    slides, paper, sharp = shown["slides"], shown["paper"], shown["(A2)"]
+    slides, paper, sharp = shown["slides"], shown["paper"], shown["(N2)"]
     if constant.upper() < 0.5:
         ordered = sharp.upper() < paper.lower() and paper.upper() < slides.lower()
     else:
@@ -446,7 +446,7 @@ def limit(sizes: Iterable[tuple[int, int]]) -> Evidence:
 
 
 def held(built: Construction[Task]) -> Evidence:
-    """Certify that attention heads hold laws of low entropy in fewer dimensions than the laws have, within (A1).
+    """Certify that attention heads hold laws of low entropy in fewer dimensions than the laws have, within (N1).
 
     Args:
         built: The network and its laws.
@@ -471,8 +471,8 @@ def held(built: Construction[Task]) -> Evidence:
     return Evidence(
         role="with",
         statement=f"attention-only transformer, {network.n_heads} heads of dimension {network.d_head}: {built.summary}",
-        promised=f"at most {at_most(laws.mean(bound))} nats (A1), the token first everywhere",
-        certified=f"at most {at_most(laws.mean(cost))} nats; below (A1) on {below} of {task.n_contexts} contexts",
+        promised=f"at most {at_most(laws.mean(bound))} nats (N1), the token first everywhere",
+        certified=f"at most {at_most(laws.mean(cost))} nats; below (N1) on {below} of {task.n_contexts} contexts",
         verdict=proved(exact and certified and below == task.n_contexts),
         method="enclosure of the logits of the float64 weights",
         means=(Means.ENCLOSURES,),

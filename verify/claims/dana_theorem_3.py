@@ -225,11 +225,7 @@ def theorem_e_on_random_transformers(seeds: range) -> Evidence:
         f"within it on {within} of {len(bounds)}; the closest reaches {closest:.3f} of it",
         Verdict.all_of([bound.verdict for bound in bounds]),
         "exact features, logits and z; divergences in balls",
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-            Means.ENCLOSURES,
-        ),
+        means=(Means.EXACT, Means.BALLS, Means.ENCLOSURES),
         compared=tuple(compared),
     )
 
@@ -276,10 +272,7 @@ def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
         "; ".join(lines),
         Verdict.all_of(verdicts),
         f"exact transformers; a bound of encoders of range R; balls of {BITS} bits",
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-        ),
+        means=(Means.EXACT, Means.BALLS),
     )
 
 

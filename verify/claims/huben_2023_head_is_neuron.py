@@ -12,6 +12,7 @@ from flint import arb, ctx, fmpq
 
 from constructions.claims.huben_2023_head_is_neuron import CLAIM, masked_neuron, neurons_as_heads, silu_neurons
 from constructions.claims.zhang_2017_theorem import exact
+from constructions.counted import counted
 from constructions.models.model import Model
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means
@@ -59,7 +60,8 @@ def _exact_unit(count: int, width: int, units: int, *, same: bool) -> Evidence:
     inner = {head.d_qk, head.d_head}
     return Evidence(
         "claim" if same else "sharper",
-        f"{units} heads on {count} vectors of R^{width} beside a null token, integer weights in units of ln 2: "
+        f"{counted(units, 'head')} on {counted(count, 'vector')} of R^{width} beside a null token, "
+        f"integer weights in units of ln 2: "
         f"{'SiLU neurons' if same else 'gated units'}",
         "sums of sigma(<x, w>) <x, v> o, heads of inner dimension 1",
         f"{'exactly these' if found.tolist() == wanted else 'other'} values, inner dimension {max(inner)}",

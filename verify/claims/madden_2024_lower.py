@@ -11,6 +11,7 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from constructions.claims.madden_2024_lower import CLAIM, exact_laws_model
 from constructions.claims.zhang_2017_theorem import random_contexts
+from constructions.counted import counted
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
@@ -81,7 +82,8 @@ def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> 
         compared += (Comparison(numbers, "=", stated(CLAIM, "enough", **sizes)),)
     return Evidence(
         "claim",
-        f"{facts} distinct contexts of {length} tokens out of {tokens}, log-odds drawn: one head by position, "
+        f"{counted(facts, 'distinct context')} of {counted(length, 'token')} out of {tokens}, "
+        f"log-odds drawn: one head by position, "
         f"{facts - 1 or 1} ReLU neurons, rational weights, {numbers} numbers that depend on the task",
         f"the laws, exactly, with {stated(CLAIM, 'enough', **sizes)} numbers",
         "exactly the log-odds" if found == wanted else "other log-odds",

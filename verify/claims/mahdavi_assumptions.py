@@ -88,10 +88,7 @@ def _one_and_two_without_three(contexts: Float64Array, queries: Float64Array, wh
             "relation": [] if third.relation is None else list(third.relation.rows),
             **({"contexts": contexts.tolist(), "queries": queries.tolist()} if small else {}),
         },
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -109,10 +106,7 @@ def _sampling_misses(*, examples: int, size: int, width: int) -> Evidence:
         proved(found.verdict is Verdict.REFUTED and sample.dependent == 0),
         f"{_EXACT}; random subsets judged exactly",
         {"share_upper": sample.share_upper, "confidence": sample.confidence},
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -130,10 +124,7 @@ def _full_rank_below_a_tolerance(width: int) -> Evidence:
         proved(found.verdict is Verdict.PROVED and ranks.float32 < width == ranks.exact_lower),
         _EXACT,
         {"spread": ranks.spread},
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -155,10 +146,7 @@ def _almost_all_contexts(*, trials: int) -> Evidence:
         f"{good} of {trials}",
         decided(good == trials),
         _EXACT,
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -183,10 +171,7 @@ def _affine_hulls(*, trials: int) -> Evidence:
         f"{good} of {2 * trials}",
         decided(good == 2 * trials),
         _EXACT,
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -222,11 +207,7 @@ def _blocks_are_enough(examples: int, tokens: int, width: int) -> Evidence:
         f"block condition {blocks.value.value}, rank Z = {examples if ranked else 'unknown'}",
         proved(first.verdict is Verdict.REFUTED and ranked),
         f"{_EXACT}; enclosures of the attention",
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-            Means.ENCLOSURES,
-        ),
+        means=(Means.EXACT, Means.MODULAR, Means.ENCLOSURES),
         compared=(Comparison(blocks, "=", Verdict.PROVED),),
     )
 
@@ -266,8 +247,5 @@ def _an_order_is_found(*, lines: int) -> Evidence:
         proved(kruskal.verdict is Verdict.REFUTED and found.verdict is Verdict.PROVED and reordered),
         _EXACT,
         {"order": [list(block) for block in found.blocks]},
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
     )

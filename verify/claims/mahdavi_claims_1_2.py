@@ -71,10 +71,7 @@ def _fits(
         + (f", for all logits in [0, 1] with epsilon = {_EPSILON} at kappa = {max(strengths)}" if earlier else ""),
         proved(good == count) if earlier else decided(good == count),
         "exact rationals" + (", and balls for the rate" if earlier else ""),
-        means=(
-            Means.EXACT,
-            Means.BALLS,
-        ),
+        means=(Means.EXACT, Means.BALLS),
     )
 
 

@@ -62,10 +62,7 @@ def _block_rank(rng: np.random.Generator, count: int) -> Evidence:
         f"{good} of {count}",
         proved(good == count),
         "minors modulo a prime, and integer dependencies",
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -172,10 +169,7 @@ def _weyl(rng: np.random.Generator, count: int) -> Evidence:
         f"{good} of {count}",
         proved(good == count),
         "enclosed singular values, and exact ranks",
-        means=(
-            Means.EXACT,
-            Means.ENCLOSURES,
-        ),
+        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 

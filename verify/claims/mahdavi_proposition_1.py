@@ -1,4 +1,4 @@
-"""Proposition 1 and Theorem A: ranks of built heads, saturation, and what a finite kappa costs.
+"""Proposition 1 and Theorem Z1: ranks of built heads, saturation, and what a finite kappa costs.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -125,7 +125,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
             yield _saturation(sizes, built)
     for sizes in _SINGLE + (_SINGLE_FULL if full else ()):
         built = _built(sizes, partial(single_direction_heads, margin=_MARGIN), 1)
-        yield _rank("sharper", "Theorem A", "heads of width 1", sizes, built)
+        yield _rank("sharper", "Theorem Z1", "heads of width 1", sizes, built)
     for sizes in _LIMIT + (_LIMIT_FULL if full else ()):
         yield _finite_strength(sizes, near)
     yield _no_more_on_a_shared_context(heads=3, tokens=4, width=5)

@@ -75,10 +75,7 @@ def _tight(layer: IntegerLayer) -> Evidence:
         f"rank Z <= {ceiling.value}; rank Z >= {rank.lower} for integer weights",
         proved(as_said),
         f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", printed), Comparison(rank.lower, "=", printed)),
     )

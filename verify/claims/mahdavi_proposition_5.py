@@ -56,10 +56,7 @@ def _tight(layer: IntegerLayer, total: int) -> Evidence:
         f"rank Z <= {ceiling.value}; rank Z >= {rank.lower} for integer weights",
         proved(bool((layer.contexts.sum(axis=2) == total).all())),
         f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", bound), Comparison(rank.lower, "=", bound)),
     )

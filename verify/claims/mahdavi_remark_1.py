@@ -122,10 +122,7 @@ def _beyond(*, tokens: int, width: int, heads: int, kruskal: int) -> Evidence:
         f"rank Z >= {rank.lower} for integer weights, <= {ceiling.value}",
         proved(measured.lower == measured.upper == kruskal),
         f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", largest), Comparison(rank.lower, "=", largest)),
     )
@@ -175,10 +172,7 @@ def _two_tokens(name: str, queries: Int64Array) -> Evidence:
         proved(holding and found.limit + len(found.relations) == len(queries)),
         "exact relations, and ranks over a prime field",
         {"queries": queries.tolist(), "relations": [list(relation) for relation in found.relations]},
-        means=(
-            Means.EXACT,
-            Means.MODULAR,
-        ),
+        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=tuple(Comparison(low, "=", high) for low, high in zip(reached, ceilings, strict=True)),
     )

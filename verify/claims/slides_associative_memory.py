@@ -166,16 +166,13 @@ def _for_almost_all_inputs(*, bases: int, width: int) -> Evidence:
         verdict=proved(
             chance < 1.0 and found.stored == found.count > width and is_as_stated(made, width, bases * width)
         ),
-        method="Theorem 1: exact integers, exponentials enclosed",
-        means=(
-            Means.EXACT,
-            Means.ENCLOSURES,
-        ),
+        method="Theorem V1: exact integers, exponentials enclosed",
+        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 
 def _bound_is_no_accident() -> Evidence:
-    """Where 8 N log N < (1 - mu) d^2 the probability of a miss is below 1, from the exact sums of the Theorem 1."""
+    """Where 8 N log N < (1 - mu) d^2 the probability of a miss is below 1, from the exact sums of Theorem V1."""
     compared, shown = [], []
     for bases, width in ((1, 64), (2, 128), (2, 256)):
         made = tight_associations(bases, width)
@@ -202,7 +199,7 @@ def _bound_is_no_accident() -> Evidence:
         promised="probability < 1",
         certified="; ".join(shown),
         verdict=Verdict.PROVED,
-        method="Theorem 1: exact integers, exponentials enclosed",
+        method="Theorem V1: exact integers, exponentials enclosed",
         means=(Means.EXACT, Means.ENCLOSURES),
         compared=tuple(compared),
     )

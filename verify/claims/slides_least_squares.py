@@ -264,10 +264,7 @@ def _prior_reading_fails(pairs: int = 6) -> Evidence:
         verdict=proved(unique and float(cost.lower()) > float(bound.upper())),
         method="the truncation by a symmetry that is checked exactly; singular values and divergence enclosed",
         data={"logits": {"own": [0.01, -0.01], "elsewhere": -30.0}, "norm": _WORDS["prior"]},
-        means=(
-            Means.EXACT,
-            Means.ENCLOSURES,
-        ),
+        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 
@@ -399,10 +396,7 @@ def _means_cost_a_rank() -> Evidence:
         verdict=proved(float(values.lower()[1]) > 0.0 and exact and rank == 1 and cost < 1e-24),
         method="singular values of L and divergence enclosed, rank of L P1 in integers",
         data={"laws": laws.tolist()},
-        means=(
-            Means.EXACT,
-            Means.ENCLOSURES,
-        ),
+        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 

@@ -3,6 +3,8 @@
 Page: docs/audit.md
 """
 
+from functools import partial
+
 from verify.capacity.counting_matrix import counting_rank
 from verify.capacity.divergence_floor import collinear_divergence_floor, one_head_divergence_floor
 from verify.capacity.interpolated_laws import most_interpolated_laws
@@ -26,99 +28,63 @@ from verify.saturated.output_rank import output_rank_ceiling
 from verify.saturated.sinusoidal_positions import room_for_tokens
 
 _WEIGHTS, _ENCODERS = Quantifier.ALL_WEIGHTS, Quantifier.ALL_ENCODERS
+_ceiling_of_weights = partial(Theorem, over=_WEIGHTS, gives="an upper bound")
+_floor_of_weights = partial(Theorem, over=_WEIGHTS, gives="a lower bound")
+_floor_of_encoders = partial(Theorem, over=_ENCODERS, gives="a lower bound")
 
-RANK = Theorem(
-    "Theorem B of the ranks (U1, U1', U2)",
-    "docs/claims/capacity.md",
-    "Theorem B",
-    rank_upper_bound_for_all_weights,
-    _WEIGHTS,
-    "an upper bound",
+RANK = _ceiling_of_weights(
+    "Theorem C of the ranks (U1, U1', U2)", "docs/claims/capacity.md", "Theorem C", rank_upper_bound_for_all_weights
 )
 """The rank of the features on given contexts."""
 
 ONE_HEAD_LABELS = Theorem(
-    "the relation of one head", "docs/claims/corollary_1.md", "Theorem 1", forbids_one_head, _WEIGHTS, "a verdict"
+    "the relation of one head", "docs/claims/corollary_1.md", "Theorem K1", forbids_one_head, _WEIGHTS, "a verdict"
 )
 """Labels that one head does not memorize."""
 
-HEADS_FOR_EVERY_LABELLING = Theorem(
-    "Warren's count", "docs/claims/corollary_1.md", "Theorem 2", heads_for_every_labelling, _WEIGHTS, "a lower bound"
+HEADS_FOR_EVERY_LABELLING = _floor_of_weights(
+    "Warren's count", "docs/claims/corollary_1.md", "Theorem K2", heads_for_every_labelling
 )
 """How many heads memorize every labelling."""
 
-ONE_HEAD_DIVERGENCE = Theorem(
-    "Theorem A of one head",
-    "docs/claims/theorem_1.md",
-    "Theorem A",
-    one_head_divergence_floor,
-    _WEIGHTS,
-    "a lower bound",
+ONE_HEAD_DIVERGENCE = _floor_of_weights(
+    "Theorem O1 of one head", "docs/claims/theorem_1.md", "Theorem O1", one_head_divergence_floor
 )
 """The divergence of one head of any width from given laws."""
 
-COLLINEAR_DIVERGENCE = Theorem(
-    "Theorem B of one head",
-    "docs/claims/theorem_1.md",
-    "Theorem B",
-    collinear_divergence_floor,
-    _WEIGHTS,
-    "a lower bound",
+COLLINEAR_DIVERGENCE = _floor_of_weights(
+    "Theorem O2 of one head", "docs/claims/theorem_1.md", "Theorem O2", collinear_divergence_floor
 )
 """The divergence of one head of width 1 from three laws."""
 
-ENCODER_DIVERGENCE = Theorem(
-    "Theorem B of encoders", "docs/claims/sequence_encoder.md", "Derivation", encoder_floor, _ENCODERS, "a lower bound"
+ENCODER_DIVERGENCE = _floor_of_encoders(
+    "Theorem L of encoders", "docs/claims/sequence_encoder.md", "Derivation", encoder_floor
 )
 """The mean divergence of encoders of a rank from given laws."""
 
-ORDER_OF_TOKENS = Theorem(
-    "the order of the tokens",
-    "docs/claims/sequence_encoder.md",
-    "Derivation",
-    ordering_floor,
-    _ENCODERS,
-    "a lower bound",
+ORDER_OF_TOKENS = _floor_of_encoders(
+    "the order of the tokens", "docs/claims/sequence_encoder.md", "Derivation", ordering_floor
 )
 """The mean divergence of encoders of rank 1 from given laws."""
 
-LINE = Theorem(
-    "the places on a line",
-    "docs/claims/lookup_in_two_dimensions.md",
-    "Derivation",
-    least_arrangement_floor,
-    _ENCODERS,
-    "a lower bound",
+LINE = _floor_of_encoders(
+    "the places on a line", "docs/claims/lookup_in_two_dimensions.md", "Derivation", least_arrangement_floor
 )
 """The divergence of encoders of rank 1 from labels with given masses."""
 
-RANGE = Theorem(
-    "the range of rank one",
-    "docs/claims/logit_range.md",
-    "Derivation",
-    admissible_range_floor,
-    _ENCODERS,
-    "a lower bound",
-)
+RANGE = _floor_of_encoders("the range of rank one", "docs/claims/logit_range.md", "Derivation", admissible_range_floor)
 """The range of logits of rank 1 that are near two laws."""
 
-DIVERGENCE_AT_RANGE = Theorem(
-    "the cost of a range",
-    "docs/claims/logit_range.md",
-    "Derivation",
-    divergence_floor_at_range,
-    _ENCODERS,
-    "a lower bound",
+DIVERGENCE_AT_RANGE = _floor_of_encoders(
+    "the cost of a range", "docs/claims/logit_range.md", "Derivation", divergence_floor_at_range
 )
 """The divergence of encoders of rank 1 with logits of a bounded range from two laws."""
 
-TRADE_OFF = Theorem(
-    "the price of a range", "docs/claims/logit_range.md", "Derivation", best_trade_off, _ENCODERS, "a lower bound"
-)
+TRADE_OFF = _floor_of_encoders("the price of a range", "docs/claims/logit_range.md", "Derivation", best_trade_off)
 """The least sum of divergence and price of the range, of encoders of rank 1."""
 
 LABELS_OF_A_MATRIX = Theorem(
-    "Theorem 3 of outer products",
+    "Theorem V3 of outer products",
     "docs/claims/outer_product_memory.md",
     "Derivation",
     some_labels_are_not_stored,
@@ -127,35 +93,23 @@ LABELS_OF_A_MATRIX = Theorem(
 )
 """Labels that no matrix stores for given inputs."""
 
-MIXED_RANK = Theorem(
-    "the affine hull of the tokens",
-    "docs/claims/context_rank.md",
-    "Derivation",
-    mixed_rank_ceiling,
-    _WEIGHTS,
-    "an upper bound",
+MIXED_RANK = _ceiling_of_weights(
+    "the affine hull of the tokens", "docs/claims/context_rank.md", "Derivation", mixed_rank_ceiling
 )
 """The rank of what attention mixes on given contexts."""
 
-TWO_TOKENS = Theorem(
-    "two tokens", "docs/claims/context_rank.md", "Derivation", two_token_ceiling, _WEIGHTS, "an upper bound"
-)
+TWO_TOKENS = _ceiling_of_weights("two tokens", "docs/claims/context_rank.md", "Derivation", two_token_ceiling)
 """The rank of what attention mixes on a context of two tokens."""
 
-OUTPUT_RANK = Theorem(
-    "the widths of values and outputs",
-    "docs/claims/saturated_heads.md",
-    "Statement",
-    output_rank_ceiling,
-    _WEIGHTS,
-    "an upper bound",
+OUTPUT_RANK = _ceiling_of_weights(
+    "the widths of values and outputs", "docs/claims/saturated_heads.md", "Statement", output_rank_ceiling
 )
 """The rank of the outputs of a layer."""
 
 BLOCKS = Theorem(
-    "Theorem A of saturated heads",
+    "Theorem Z1 of saturated heads",
     "docs/claims/saturated_heads.md",
-    "Theorem A",
+    "Theorem Z1",
     certify_blocks,
     Quantifier.THESE,
     "a verdict",
@@ -183,7 +137,7 @@ REPAIRED_THEOREM_2 = Theorem(
 """The constant C of given rows: below 1/2 the bounds hold for all laws and tokens."""
 
 LEAST_SQUARES = Theorem(
-    "Theorem 1 of least squares",
+    "Theorem P2 of least squares",
     "docs/claims/least_squares.md",
     "Derivation",
     least_squares_bound,
@@ -192,13 +146,11 @@ LEAST_SQUARES = Theorem(
 )
 """The divergence of a truncation with given singular values, for every prior."""
 
-COUNTING_MATRIX = Theorem(
+COUNTING_MATRIX = _ceiling_of_weights(
     "the columns of the counting matrix",
     "docs/claims/closed_forms.md",
     "The determinant in the proof of Lemma 2",
     counting_rank,
-    _WEIGHTS,
-    "an upper bound",
 )
 """The rank of the counting matrix times embeddings."""
 
@@ -212,12 +164,7 @@ ROOM_FOR_TOKENS = Theorem(
 )
 """How long tokens may be that leave sinusoidal positions independent."""
 
-INTERPOLATED_LAWS = Theorem(
-    "the count of laws",
-    "docs/claims/knots.md",
-    "Derivation",
-    most_interpolated_laws,
-    _WEIGHTS,
-    "an upper bound",
+INTERPOLATED_LAWS = _ceiling_of_weights(
+    "the count of laws", "docs/claims/knots.md", "Derivation", most_interpolated_laws
 )
 """How many contexts a model of a shape can have arbitrary laws on."""

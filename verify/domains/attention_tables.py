@@ -31,7 +31,7 @@ class AttentionTables:
     $$ \mathrm{logits} = D + \sum_h \frac{\sum_s e^h_s(t_s)\, v^h_s(t_s)}{\sum_s e^h_s(t_s)}, $$
 
     where $v^h_s(t)$ are logits that a value brings, and $D$ those that the last position brings by itself
-    (Lemma X1).
+    (Lemma W1).
 
     Args:
         values: $v^h_s$ of each head, all positions one below the other, `[tokens of all positions, d_vocab_out]`.

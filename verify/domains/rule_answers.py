@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.errors import InputError
+from constructions.errors import require_at_least
 from constructions.models.model import Model
 from constructions.tasks.rule import RuleTask
 from verify.arithmetic import blas
@@ -115,9 +115,7 @@ def judge_rule(
         >>> found.right, found.wrong, found.wrong_examples[0]
         (6, 3, (1, 0))
     """
-    for name, value in (("visits", visits), ("climbs", climbs)):
-        if value < 0:
-            raise InputError(f"{name} = {value}, expected at least 0")
+    require_at_least(0, visits=visits, climbs=climbs)
     work = _Work(model, task, Budget(visits), Budget(climbs), kept, progress)
     try:
         if workers is not None:

@@ -29,7 +29,7 @@ _LARGEST = 2.0**900  # sums of fewer than 2^100 smaller numbers do not overflow
 def summands(tables: AttentionTables, last: int) -> Enclosure:
     r"""$F_s(t) = e_s(t) (v_s(t) + D)$ of all positions, one below the other, for a given last token; one head.
 
-    The logits are $\sum_s F_s(t_s)$ divided by a positive number (Lemma X2). At the last position the one row is that
+    The logits are $\sum_s F_s(t_s)$ divided by a positive number (Lemma W2). At the last position the one row is that
     of the given token.
 
     Args:
@@ -53,7 +53,7 @@ def leads(summands: Enclosure, label: int, length: int, *, of_rivals: bool = Fal
     r"""Lower bounds of $F(t)_m - F(t)_b$, or of $F(t)_b - F(t)_m$, for the label $m$ and every rival $b$.
 
     They are so much too small that a sum of `length` of them, added in any order in float64, is below the sum of the
-    true differences; where that cannot be said, they are minus infinity (Lemma X3).
+    true differences; where that cannot be said, they are minus infinity (Lemma W3).
 
     Args:
         summands: $F$, `[tokens, d_vocab_out]`.
@@ -161,7 +161,7 @@ class _Cell:
 
     @quiet
     def _least(self, bounds: list[Floats]) -> list[Floats]:
-        """The least sums of the ends of inputs, layer by layer from the last (Lemma X4)."""
+        """The least sums of the ends of inputs, layer by layer from the last (Lemma W4)."""
         rivals = bounds[0].shape[1]
         least = [np.zeros((len(self.ends[-1]), rivals))]
         for after, bound in zip(reversed(self.after), reversed(bounds), strict=True):
@@ -208,7 +208,7 @@ class _Cell:
         )
 
     def _undecided(self, beginnings: "_Beginnings", layer: int, tally: Tally) -> "_Beginnings":
-        """Count the beginnings that are decided whatever follows, and return the others (Lemma X5)."""
+        """Count the beginnings that are decided whatever follows, and return the others (Lemma W5)."""
         state = beginnings.state
         right = (beginnings.right + self.least_right[layer][state] > 0.0).all(axis=1)
         wrong = (beginnings.wrong + self.least_wrong[layer][state] > 0.0).any(axis=1)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from flint import arb, ctx, fmpq
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from verify.verdict import Verdict
 
 _BITS = 96
@@ -64,8 +64,7 @@ def circle_rate(count: int, strength: float | Fraction) -> Rate:
         ('PROVED', True)
     """  # noqa: E501
     exact = _positive(strength)
-    if count < 1:
-        raise InputError(f"count = {count}, expected at least 1")
+    require_at_least(1, count=count)
     decay = 0.0 if count == 1 else float(strength) * 2 * math.sin(math.pi / count) ** 2
     with ctx.workprec(_bits(decay)):
         factor = 2 * arb(exact)
@@ -107,8 +106,7 @@ def parabola_rate(count: int, strength: float | Fraction) -> Rate:
         'PROVED'
     """  # noqa: E501
     exact = _positive(strength)
-    if count < 2:
-        raise InputError(f"count = {count}, expected at least 2")
+    require_at_least(2, count=count)
     middle, nearest = count // 2, 64
     with ctx.workprec(_bits(4 * float(strength))):
         factor, x = arb(exact), (-arb(exact)).exp()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.models.model import Model
 from constructions.tasks.task import Task
 from verify.arithmetic.elementary import log
@@ -220,6 +220,5 @@ def checked_laws(laws: ArrayLike, prior: ArrayLike | None, d_model: int) -> tupl
     shares = np.ones(len(weights)) if prior is None else as_float64(prior, "prior")
     if shares.shape != (len(weights),) or not (np.isfinite(shares).all() and shares.min() >= 0.0 < shares.max()):
         raise InputError(f"prior has shape {shares.shape}, expected {len(weights)} weights of at least 0, not all 0")
-    if d_model < 0:
-        raise InputError(f"d_model = {d_model}, expected at least 0")
+    require_at_least(0, d_model=d_model)
     return weights, shares

@@ -50,6 +50,7 @@ _FEATURE_BYTES = 2**27  # features of the contexts that are worked on together
 _LOGIT_BYTES = 2**23  # logits of the contexts that are worked on together
 _OFTEN = 4  # how often a token at a position has to occur for all that read it to be taken together
 _SLOW = 8  # operations of a BLAS in the time of one elsewhere
+_SATURATION = 40.0  # nats by which a saturated head prefers one position
 _FEWEST_ROWS = 32  # with fewer, reading the matrix takes longer than multiplying by it
 
 
@@ -94,7 +95,7 @@ def enclose_attention(network: Model, contexts: Int64Array, head: int, *, precis
 
     $$ a_s = \frac{e^{\sigma_s}}{\sum_r e^{\sigma_r}}, \qquad \sigma_s = \langle x_S W_Q,\, x_s W_K \rangle. $$
 
-    Rigorous by Lemmas F2 to F5 (in balls, F8 and F9). In float64 the radius of a saturated head shrinks with the mass
+    Rigorous by Lemmas F2 to F5 (in balls, F9 and F10). In float64 the radius of a saturated head shrinks with the mass
     that is left elsewhere; in balls it is at best of the order of $2^{-\mathrm{precision}}$.
 
     Args:
@@ -135,7 +136,7 @@ def enclose_features(network: Model, contexts: Int64Array, *, precision: int | N
 
     $$ Y_t = \mathrm{concat}_h \sum_s a^h_s\, x_s W_V^h. $$
 
-    Rigorous by Lemmas F2 to F6 (in balls, F8 and F9). In float64 one radius holds for all coordinates of a head; it is
+    Rigorous by Lemmas F2 to F6 (in balls, F9 and F10). In float64 one radius holds for all coordinates of a head; it is
     given as one radius per row where the heads are alike, which saves half the memory, and in full where they are not.
 
     Args:
@@ -172,7 +173,7 @@ def enclose_logits(
 
     $$ \mathrm{logits}_t = (x_S + Y_t W_O)\, W_U. $$
 
-    Rigorous by Lemmas F2 to F7 (in balls, F8 and F9). For many contexts over a large vocabulary use `logit_chunks`,
+    Rigorous by Lemmas F2 to F7 (in balls, F9 and F10). For many contexts over a large vocabulary use `logit_chunks`,
     which never holds them all.
 
     Args:
@@ -411,6 +412,11 @@ def _projected(x: _Vectors, weights: Float64Array) -> Enclosure:
     return Enclosure(midpoint.reshape(shape), radius.reshape(shape))
 
 
+def _distinct(weights: Float64Array) -> Float64Array:
+    """The maps of all heads, or the one map that all of them have, `[1, d_model, n]`."""
+    return weights[:1] if (weights == weights[:1]).all() else weights
+
+
 def _scores(network: Model, lookup: _Lookup, heads: slice) -> Enclosure:
     """The scores of all pairs, `[pairs, heads]`."""
     query = _projected(lookup.queries, network.W_Q[heads])
@@ -444,7 +450,7 @@ def _features(network: Model, contexts: Int64Array) -> Enclosure:
         for start in range(0, n_heads, width):
             heads = slice(start, min(start + width, n_heads))
             scores = _scores(network, lookup, heads)
-            values = _projected(lookup.keys, network.W_V[heads])
+            values = _projected(lookup.keys, _distinct(network.W_V[heads]))
             size, error = np.abs(values.midpoint).max(axis=-1, initial=_FLOOR), values.radius.max(axis=-1, initial=0.0)
             for rows in row_blocks(len(contexts), scores.shape[1] * max(contexts.shape[1], n)):
                 pattern = enclose_softmax(scores[lookup.pair[rows]], axis=1)
@@ -461,19 +467,24 @@ def _mixed(
 
     Args:
         pattern: The attention a, `[rows, S, heads]`.
-        values: Midpoints of the vectors v, `[keys, heads, n]`.
+        values: Midpoints of the vectors v, `[keys, heads, n]`; or `[keys, 1, n]` if all heads have the same.
         size: The largest entry of each of them, `[keys, heads]`.
         error: The largest radius of each of them, `[keys, heads]`.
         key: Which of the vectors each row has at each position, `[rows, S]`.
     """
     rounding = gamma(key.shape[1])
-    midpoint = np.zeros((len(key), *values.shape[1:]))
-    radius = np.zeros(midpoint.shape[:2])
+    shared = values.shape[1] == 1
+    radius = np.zeros((len(key), pattern.shape[2]))
+    if shared:
+        midpoint = np.matmul(pattern.midpoint.transpose(0, 2, 1), values[key, 0])
+    else:
+        midpoint = np.zeros((len(key), *values.shape[1:]))
     for s in range(key.shape[1]):
         share, share_error, read = pattern.midpoint[:, s], pattern.radius[:, s], key[:, s]
-        term = values[read]
-        term *= share[:, :, None]
-        midpoint += term
+        if not shared:
+            term = values[read]
+            term *= share[:, :, None]
+            midpoint += term
         radius += (share_error + rounding * share) * size[read] + (share + share_error) * error[read]
     return midpoint, radius * (1.0 + 2.0 * gamma(key.shape[1] + 16))
 
@@ -528,7 +539,7 @@ def _written(network: Model, contexts: Int64Array, sizes: list[tuple[Float64Arra
 
 
 def _written_by_token(network: Model, lookup: _Lookup) -> tuple[Float64Array, Float64Array, NDArray[np.bool_]]:
-    """The contexts that read one token at one position together: one product with what all heads make of it (F11).
+    """The contexts that read one token at one position together: one product with what all heads make of it (F12).
 
     Returns:
         Midpoints and radii of what is added to the stream, `[T, d_model]`, and the contexts, `[T]`, that are left out:
@@ -566,7 +577,7 @@ def _groups(key: Int64Array) -> list[tuple[int, Int64Array]]:
 
 
 def _powers(scores: Enclosure, of_query: Int64Array) -> tuple[Float64Array, Float64Array]:
-    """Exponentials of all scores less the largest of their query, `[pairs, heads]`, and F11's c of each query."""
+    """Exponentials of all scores less the largest of their query, `[pairs, heads]`, and F12's c of each query."""
     starts = np.flatnonzero(np.diff(of_query, prepend=-1))
     largest = np.maximum.reduceat(scores.midpoint, starts)
     place = np.cumsum(np.diff(of_query, prepend=-1) != 0) - 1
@@ -583,7 +594,7 @@ def _powers(scores: Enclosure, of_query: Int64Array) -> tuple[Float64Array, Floa
 def _weights(
     powers: Float64Array, spread: Float64Array, lookup: _Lookup
 ) -> tuple[Float64Array, Float64Array, NDArray[np.bool_]]:
-    """Attention weights `[S, T, heads]`, their errors but for roundings, `[T, heads]`, and who is left out (F11)."""
+    """Attention weights `[S, T, heads]`, their errors but for roundings, `[T, heads]`, and who is left out (F12)."""
     rows, length = lookup.key.shape
     weights, loss = np.empty((length, rows, powers.shape[1])), np.empty((rows, powers.shape[1]))
     rest = np.empty(rows, dtype=bool)
@@ -595,7 +606,7 @@ def _weights(
         whole = block.sum(axis=0)
         rest[part] = ~(whole >= 2.0**-400).all(axis=1)
         block /= whole
-        # F11: the sum of p (1 - p).
+        # F12: the sum of p (1 - p).
         uncertain = block[0] * (1.0 - block[0])
         for s in range(1, length):
             uncertain += block[s] * (1.0 - block[s])
@@ -614,7 +625,7 @@ def _moved_values(network: Model, lookup: _Lookup, heads: slice) -> tuple[Float6
 
 
 def _idle_heads(network: Model, contexts: Int64Array) -> NDArray[np.bool_] | None:
-    """Which heads have the query 0 after each token, `[N, H]`; none unless most have, context by context (Lemma F10).
+    """Which heads have the query 0 after each token, `[N, H]`; none unless most have, context by context (Lemma F8).
 
     Rigorous because a product in which one factor of each term is 0 is exactly 0, and F2 tells which entries of x are.
     """
@@ -636,7 +647,7 @@ def _values(network: Model) -> Enclosure:
 
 
 def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.bool_], written: Enclosure) -> Enclosure:
-    """x_S + Y W_O, `[T, d_model]`, the contexts with the same idle heads together (Lemma F10).
+    """x_S + Y W_O, `[T, d_model]`, the contexts with the same idle heads together (Lemma F8).
 
     Args:
         network: The weights.
@@ -645,22 +656,77 @@ def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.boo
         written: The sum of W_V W_O over all heads, `[d_model, d_model]`.
     """
     midpoint, radius = np.empty((2, len(contexts), network.d_model))
-    patterns, group = np.unique(np.packbits(idle[contexts[:, -1]], axis=1), axis=0, return_inverse=True)
+    tokens, token_of = np.unique(contexts[:, -1], return_inverse=True)
+    patterns, group = np.unique(np.packbits(idle[tokens], axis=1), axis=0, return_inverse=True)
+    group = group.reshape(-1)[token_of]
     for number in range(len(patterns)):
-        rows = np.flatnonzero(group.reshape(-1) == number)
+        rows = np.flatnonzero(group == number)
         busy = _with_heads(network, ~idle[contexts[rows[0], -1]])
         columns = busy.n_heads * busy.d_head
         output = busy.W_O.reshape(columns, busy.d_model)
         sizes = _block_sizes(output)
         at_rest = written - _multiplied(_values(busy), output, sizes)
-        step = _rows_within(_FEATURE_BYTES, max(columns, contexts.shape[1] * busy.d_model))
-        for start in range(0, len(rows), step):
-            chosen = rows[start : start + step]
-            part = contexts[chosen]
-            stream = enclose_last(network, part) + matmul(_mean_input(network, part), at_rest)
-            stream = stream + _written(busy, part, sizes)
-            midpoint[chosen], radius[chosen] = stream.midpoint, stream.radius
+        saturated, row_of, read = _saturated(busy, contexts[rows])
+        settled = _multiplied(read, output, sizes) if saturated.any() else None
+        kinds, kind = np.unique(saturated, axis=0, return_inverse=True)
+        kind = kind.reshape(-1)[row_of]
+        for other, away in enumerate(kinds):
+            few = _with_heads(busy, ~away)
+            few_output = few.W_O.reshape(-1, few.d_model)
+            few_sizes = _block_sizes(few_output)
+            step = _rows_within(_FEATURE_BYTES, max(len(few_output), contexts.shape[1] * few.d_model))
+            alike = np.flatnonzero(kind == other)
+            for start in range(0, len(alike), step):
+                within = alike[start : start + step]
+                chosen = rows[within]
+                part = contexts[chosen]
+                stream = enclose_last(network, part) + matmul(_mean_input(network, part), at_rest)
+                if settled is not None:
+                    stream = stream + settled[row_of[within]]
+                if settled is None or few.n_heads:
+                    stream = stream + _multiplied(_features(few, part), few_output, few_sizes)
+                midpoint[chosen], radius[chosen] = stream.midpoint, stream.radius
     return Enclosure(midpoint, radius)
+
+
+def _saturated(network: Model, contexts: Int64Array) -> tuple[NDArray[np.bool_], Int64Array, Enclosure]:
+    r"""Heads that see the position before the last alone, and what they read there (Lemma F11).
+
+    For each last token and each token at that position: a head counts as saturated if its score there is above all that
+    occur elsewhere by 40 nats or more. Of what it reads, $x_{S - 1} W_V$, the enclosure holds what leaks.
+
+    Args:
+        network: Heads that are busy.
+        contexts: Tokens, `[T, S]`.
+
+    Returns:
+        Which heads are, `[B, H]`, none where the table would be too large; which of these rows each context has, `[T]`;
+        and what they read, `[B, H * n]`, 0 for the other heads.
+    """
+    (count, length), heads, n = contexts.shape, network.n_heads, network.d_head
+    none = np.zeros((1, heads), dtype=bool), np.zeros(count, dtype=np.int64), Enclosure.exact(np.zeros((1, heads * n)))
+    if length < 2:
+        return none
+    with np.errstate(all="ignore"):
+        lookup = _Lookup.of(network, contexts)
+        pairs, row_of = np.unique(lookup.pair[:, -2], return_inverse=True)
+        W_V = _distinct(network.W_V)
+        if 8 * len(lookup.pair_key) * (heads * (2 + network.d_qk) + len(W_V) * n) > _TABLE_BYTES:
+            return none
+        scores = _scores(network, lookup, slice(0, heads))
+        elsewhere = np.delete(scores.upper(), pairs, axis=0).max(axis=0)
+        below = Enclosure.exact(elsewhere) - Enclosure.exact(scores.lower()[pairs])
+        saturated = below.upper() <= -_SATURATION
+        if not saturated.any():
+            return none
+        values = _projected(lookup.keys, W_V)
+        largest = values.magnitude().max(axis=(0, 2))
+        leak = (exp(below) * (2.0 * (length - 1)) * Enclosure.exact(largest)).upper()
+        read = values[lookup.pair_key[pairs]] + Enclosure(np.zeros((len(pairs), heads, n)), leak[:, :, None])
+        kept = saturated[:, :, None]
+        midpoint, radius = (np.where(kept, part, 0.0) for part in (read.midpoint, read.radius))
+        shape = (len(pairs), heads * n)
+        return saturated, row_of.reshape(-1), Enclosure(midpoint.reshape(shape), radius.reshape(shape))
 
 
 def _with_heads(network: Model, heads: NDArray[np.bool_]) -> Model:

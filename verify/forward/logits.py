@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.vectors import VectorTask
@@ -154,8 +154,7 @@ def logit_chunks(
     """
     if is_dana_network(model):
         return float64.logit_chunks(model, _tokens(inputs), rows=rows, features=features)
-    if rows is not None and rows < 1:
-        raise InputError(f"rows = {rows}, expected at least 1")
+    require_at_least(1, rows=rows)
     if is_mahdavi_layer(model):
         outputs = enclose_outputs(model, _vectors(inputs), mixed=features)
         step = rows or max(1, len(outputs))

@@ -94,7 +94,7 @@ class Norms:
 
 
 def row_norms(x: Floats) -> Floats:
-    """Upper bounds of the Euclidean norms along the last axis; at least 2^-400 (Lemma D0)."""
+    """Upper bounds of the Euclidean norms along the last axis; at least 2^-400 (Lemma T0)."""
     squares = np.einsum("...i,...i->...", x, x)
     return np.sqrt(squares) * (1.0 + 2.0 * gamma(x.shape[-1] + 8)) + FLOOR
 

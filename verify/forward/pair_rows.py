@@ -130,7 +130,7 @@ def _silu(x: Pairs) -> Pairs:
 
 
 def _over_one_plus_exp(x: Pairs, t: Pairs) -> Pairs:
-    # Beyond, the quotient is x or 0 but for much less than a unit of x (Lemma D4).
+    # Beyond, the quotient is x or 0 but for much less than a unit of x (Lemma T4).
     far = np.abs(t.high) > 400.0
     # What overflows on the way is far, and a NaN in x spoils the quotient anyway.
     clipped = np.where(np.isnan(t.high), np.sign(-x.high) * 400.0, np.clip(t.high, -400.0, 400.0))

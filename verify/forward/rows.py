@@ -62,7 +62,7 @@ class Rows(Protocol):
         ...
 
     def inner(self, terms: int) -> float:
-        """The factor f for which a computed product x W is within f |x| |W| of the exact one; see Lemma D1."""
+        """The factor f for which a computed product x W is within f |x| |W| of the exact one; see Lemma T1."""
         ...
 
     @property
@@ -130,7 +130,7 @@ class InFloat64:
         array([[3.]])
     """
 
-    exponential: float = 5.0  # Lemma 8 of the arithmetic, and the rounding of its radius
+    exponential: float = 5.0  # Lemma A8, and the rounding of its radius
     elsewhere: Elsewhere | None = None
 
     def __init__(self, unit: float = UNIT) -> None:
@@ -215,7 +215,7 @@ def growth(unit: float, count: float) -> float:
 
 
 def _product(a: Floats, b: Floats) -> Floats:
-    """The product of matrices, plain or in batches, in which a term goes through few additions (Lemma D1)."""
+    """The product of matrices, plain or in batches, in which a term goes through few additions (Lemma T1)."""
     y = np.matmul(a[..., :_BLOCK_TERMS], b[..., :_BLOCK_TERMS, :])
     for start in range(_BLOCK_TERMS, b.shape[-2], _BLOCK_TERMS):
         y += np.matmul(a[..., start : start + _BLOCK_TERMS], b[..., start : start + _BLOCK_TERMS, :])

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
@@ -120,8 +120,7 @@ def logit_balls(
     norms = Norms(model) if norms is None else norms
     if norms.model is not model:
         raise InputError("norms are those of another model")
-    if chunk is not None and chunk < 1:
-        raise InputError(f"chunk = {chunk}, expected at least 1")
+    require_at_least(1, chunk=chunk)
     contexts, task, count = _checked(model, inputs)
     return _chunks(_Walk(model, rows, norms), contexts, task, count, chunk)
 
@@ -183,7 +182,7 @@ class _Walk:
         return raised(radius) if self.rows.elsewhere is None else raised(radius + self.rows.elsewhere.floor)
 
     def _rounded(self, sizes: Floats, terms: int, norms: MapNorms) -> Floats:
-        """What rows of these sizes round by in a product with each of the maps (Lemma D1)."""
+        """What rows of these sizes round by in a product with each of the maps (Lemma T1)."""
         frobenius, rounding = norms.frobenius, self.rows.inner(terms) * sizes
         if self.rows.elsewhere is not None:
             frobenius = frobenius + self.rows.elsewhere.floor
@@ -233,7 +232,7 @@ class _Walk:
         return stream.last()
 
     def read_out(self, stream: Stream) -> tuple[Values, Floats]:
-        """The logits, and their radii (Lemma D5)."""
+        """The logits, and their radii (Lemma T5)."""
         model, rows = self.model, self.rows
         norms = self.norms.of_columns(model.W_U, stream.norm)
         logits = rows.mapped(stream.value, model.W_U, model.b_U)
@@ -250,7 +249,7 @@ class _Walk:
         return sizes + radius + shifts
 
     def _normalized(self, stream: Stream, norm: Normalization) -> Stream:
-        """Lemma D2."""
+        """Lemma T2."""
         rows, width = self.rows, norm.width
         radius = stream.whole()
         z, y, root = rows.normalized(stream.value, norm)
@@ -306,7 +305,7 @@ class _Walk:
         return y, sizes, self._raised(radius)
 
     def _added(self, stream: Stream, value: Values, radius: Floats) -> Stream:
-        """Lemma D5: the residual connection."""
+        """Lemma T5: the residual connection."""
         total, radius = self.rows.add(stream.value, value), stream.whole() + radius
         return Stream(total, self._raised(radius + growth(self.rows.unit, 2) * self._sizes(total, radius)))
 
@@ -316,7 +315,7 @@ class _Walk:
         hidden, radius = hidden[..., 0, :], radius[..., 0]
         largest = np.abs(rows.high(hidden)).max(axis=-1, initial=0.0) * (1.0 + 2.0**-40) + radius
         steep, curved = SLOPES[block.activation]
-        # Lemma D4: g'(0) = 1/2, and the second derivative is at most `curved`.
+        # Lemma T4: g'(0) = 1/2, and the second derivative is at most `curved`.
         slope = 1.0 if block.activation == "relu" else np.minimum(steep, 0.5 + curved * largest)
         units = growth(rows.unit, rows.activation_units(block.activation))
         sizes = self._sizes(hidden, radius)
@@ -363,7 +362,7 @@ class _Walk:
     def _mixed(
         self, block: Attention, query: "_Heads", key: "_Heads", value: "_Heads", allowed: np.ndarray
     ) -> tuple[Values, Floats]:
-        """What the heads mix, `[T, H, i, d_head]`, and its radii `[T, H, i]` (Lemma D3)."""
+        """What the heads mix, `[T, H, i, d_head]`, and its radii `[T, H, i]` (Lemma T3)."""
         rows = self.rows
         scores = rows.below_largest(rows.scores(query.value, key.value, block.score_root), allowed)
         below = rows.high(scores)
@@ -425,13 +424,13 @@ class _Heads:
 
 
 def _quotient(radius: Floats, least: Floats, width: int) -> Floats:
-    """Lemma D2: how far rows may move that are divided by their size; infinite where nothing is known."""
+    """Lemma T2: how far rows may move that are divided by their size; infinite where nothing is known."""
     rest = least * (1.0 - 2.0**-40) - radius / (2.0 * np.sqrt(float(width))) * (1.0 + 2.0**-40)
     return np.where(rest > 0.0, raised(radius / rest), np.inf)
 
 
 def _exponential_less_one(doubt: Floats) -> Floats:
-    """Above exp(D) - 1 (Lemma D3)."""
+    """Above exp(D) - 1 (Lemma T3)."""
     near = doubt / (1.0 - 0.5 * doubt)
     if (doubt <= 1.0).all():
         return near * (1.0 + 2.0**-40)
@@ -446,7 +445,7 @@ def _times(weights: Floats, factors: Floats) -> Floats:
 
 
 def _distances(mixed: Floats, values: Floats, sizes: Floats) -> Floats:
-    """Upper bounds of the distances of what is mixed to each value, `[T, H, i, j]` (Lemma D3)."""
+    """Upper bounds of the distances of what is mixed to each value, `[T, H, i, j]` (Lemma T3)."""
     own = np.einsum("...i,...i->...", mixed, mixed)[..., None]
     squares = own + (sizes * sizes)[..., None, :]
     inner = np.matmul(mixed, np.swapaxes(values, -1, -2))

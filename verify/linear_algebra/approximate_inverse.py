@@ -43,7 +43,7 @@ class Residual:
         b: The set, midpoint and radius $\Delta$, `[T, P]`.
         w: The approximate right inverse $W$, `[P, T]`.
         computed: $C$, the product minus the identity as it was computed, `[T, T]`.
-        exact: Whether the product is exact and only rounded at the end ($\gamma = 0$; Lemma 8) or float64 (Lemma 6).
+        exact: Whether the product is exact and only rounded at the end ($\gamma = 0$; Lemma M8) or float64 (Lemma M6).
     """
 
     b: Enclosure
@@ -67,7 +67,7 @@ class Residual:
 
     @cached_property
     def norm(self) -> arb:
-        r"""Upper bound of $\|B W - I\|_2$ over the set; Lemma 6, Lemma 8."""
+        r"""Upper bound of $\|B W - I\|_2$ over the set; Lemma M6, Lemma M8."""
         size, inner = self.b.shape
         spread = radius_norm(self.b) * self.w_norm
         if self.exact:
@@ -76,7 +76,7 @@ class Residual:
         return self.computed_norm + spread + product_error(product_norms, (size, size), inner)
 
     def applied(self, v: Floats) -> Floats:
-        r"""Upper bound of $|B W - I| v$ over the set, for $v \ge 0$; Lemma 7."""
+        r"""Upper bound of $|B W - I| v$ over the set, for $v \ge 0$; Lemma M7."""
         inner = self.b.shape[1]
         images = times_positive(np.abs(self.w), v)
         with np.errstate(all="ignore"):
@@ -87,17 +87,17 @@ class Residual:
 
     @cached_property
     def contraction(self) -> tuple[arb, Floats]:
-        r"""$\alpha$ and weights $v > 0$ with $|B W - I| v \le \alpha v$ over the set; Lemma 4."""
+        r"""$\alpha$ and weights $v > 0$ with $|B W - I| v \le \alpha v$ over the set; Lemma M4."""
         return contraction(self.applied, len(self.computed))
 
     @cached_property
     def weights(self) -> Floats:
-        r"""The weights that prove what is proved: all 1 where the spectral norm does, those of Lemma 4 elsewhere."""
+        r"""The weights that prove what is proved: all 1 where the spectral norm does, those of Lemma M4 elsewhere."""
         return np.ones(len(self.computed)) if self.norm < 1 else self.contraction[1]
 
     @cached_property
     def smallest_singular_value(self) -> arb:
-        r"""Lower bound of $\sigma_{\min}(B)$ over the set; nothing is proved unless it is positive. Lemma 9."""
+        r"""Lower bound of $\sigma_{\min}(B)$ over the set; nothing is proved unless it is positive. Lemma M9."""
         nearly_one = 1 - self.norm
         if not nearly_one > 0:
             alpha, weights = self.contraction
@@ -117,7 +117,7 @@ class Residual:
 
 
 def smallest_singular_value(residual: Residual, scaled: Balanced) -> float:
-    r"""Lower bound of $\sigma_{\min}(A)$ over the set that was scaled to the $B$ of `residual`; Lemma 5, Lemma 10."""
+    r"""Lower bound of $\sigma_{\min}(A)$ over the set that was scaled to the $B$ of `residual`; Lemma M5, Lemma M10."""
     balanced_bound = residual.smallest_singular_value * arb(2) ** -scaled.growth
     if not (np.ptp(scaled.row_exponents) or np.ptp(scaled.column_exponents)):
         return float_below(balanced_bound)  # the other bound would be the same
@@ -134,14 +134,14 @@ def unscaled(w: Floats, scaled: Balanced) -> Floats:
 
 
 def float_residual(b: Enclosure, w: Floats) -> Residual:
-    r"""$C$ by one float64 matrix product; Lemma 6."""
+    r"""$C$ by one float64 matrix product; Lemma M6."""
     computed = product(b.midpoint, w)
     computed.flat[:: len(computed) + 1] -= 1.0
     return Residual(b, w, computed, exact=False)
 
 
 def exact_residual(b: Enclosure, w: Floats) -> Residual | None:
-    r"""$C$ by an exact integer product of the same witness, or `None` if its entries are out of range; Lemma 8.
+    r"""$C$ by an exact integer product of the same witness, or `None` if its entries are out of range; Lemma M8.
 
     The midpoints are rounded to 96 fractional bits and the columns of $W$ to 53 bits each; what the midpoints lose is
     added to their radius, and $W$ is what it was rounded to, a witness like any other.

@@ -19,7 +19,7 @@ class Balanced:
     r"""A set of matrices $B = \mathrm{diag}(2^r)\, A\, \mathrm{diag}(2^c)$ with entries near 1 in each row and column.
 
     Rank does not change, and with at most as many rows as columns every $A$ has
-    $\sigma_{\min}(A) \ge \sigma_{\min}(B)\, 2^{-\max r - \max c}$ (Lemma 5).
+    $\sigma_{\min}(A) \ge \sigma_{\min}(B)\, 2^{-\max r - \max c}$ (Lemma M5).
 
     Args:
         scaled: The set of the $B$, `[rows, columns]`; it holds every scaled matrix of the given set.
@@ -73,7 +73,7 @@ def _largest(x: Floats, axis: int) -> Floats:
 
 
 def _evened(exponent: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All exponents the same where they hardly differ: scaling apart gains nothing then, and costs in Lemma 5."""
+    """All exponents the same where they hardly differ: scaling apart gains nothing then, and costs in Lemma M5."""
     return np.full_like(exponent, exponent.min()) if np.ptp(exponent) <= _EVEN else exponent
 
 

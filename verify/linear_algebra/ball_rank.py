@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from verify.arithmetic.given_numbers import is_masked
 from verify.verdict import Verdict
 
@@ -75,8 +75,7 @@ def ball_rank(matrix: Callable[[], arb_mat], *, target: int, fewest_bits: int = 
         >>> ball_rank(two, target=1).verdict.value
         'PROVED'
     """
-    if target < 0:
-        raise InputError(f"target = {target}, expected at least 0")
+    require_at_least(0, target=target)
     if not 2 <= fewest_bits <= most_bits <= _MOST_BITS:
         raise InputError(f"fewest_bits = {fewest_bits}, most_bits = {most_bits}, expected 2 <= fewest <= most <= 2^20")
     best, bits = BallRank(0, target, fewest_bits, (), ()), fewest_bits

@@ -77,7 +77,7 @@ class Gram:
 
 
 def gram(b: Floats) -> Gram:
-    r"""$B B^T$ by blocks. No second product bounds its error, since $\| |B| |B|^T \|_F \le \|B\|_F^2$; Lemma 11."""
+    r"""$B B^T$ by blocks. No second product bounds its error, since $\| |B| |B|^T \|_F \le \|B\|_F^2$; Lemma M11."""
     size, inner = b.shape
     lower = np.empty((size, size))
     for top in range(0, size, _BLOCK):
@@ -88,7 +88,7 @@ def gram(b: Floats) -> Gram:
 
 
 def distance(k: Gram, shift: float, factor: Floats, *, sign: int = 1) -> arb:
-    r"""Upper bound of $\| s (B B^T - c I) - L L^T \|_2$ for $s = \pm 1$ and any block-lower $L$; Lemma 11.
+    r"""Upper bound of $\| s (B B^T - c I) - L L^T \|_2$ for $s = \pm 1$ and any block-lower $L$; Lemma M11.
 
     Args:
         k: The computed Gram matrix.
@@ -156,7 +156,7 @@ def quantized(root: Floats, bits: int) -> tuple[Floats, NDArray[np.int64]]:
 def smallest_singular_value(
     b: Floats, row_exponents: NDArray[np.int64], *, witness: bool
 ) -> tuple[arb, GramWitness | None]:
-    r"""Lower bound of $\sigma_{\min}(B)$, positive only if proved, and the witness that proves it; Lemma 12.
+    r"""Lower bound of $\sigma_{\min}(B)$, positive only if proved, and the witness that proves it; Lemma M12.
 
     Args:
         b: $B$, `[T, P]`, exact.

@@ -138,7 +138,7 @@ def _by_an_inverse(a: Enclosure, b: Enclosure) -> Enclosure | None:
 def _refined(a: Enclosure, b: Enclosure, inverse: Floats) -> tuple[Enclosure, Floats] | None:
     r"""An approximate solution $\tilde x$, within its enclosure, and an upper bound of $|b - A x|$ for $x = \tilde x$.
 
-    The iterate is an integer matrix, and its residual for the midpoints is exact; Lemma 18.
+    The iterate is an integer matrix, and its residual for the midpoints is exact; Lemma M18.
     """
     first = inverse @ b.midpoint
     if not np.isfinite(first).all():
@@ -199,7 +199,7 @@ def _rationals(given: GivenMatrix) -> fmpq_mat:
 
 
 def _by_balls(matrix: GivenMatrix, right: GivenMatrix) -> Enclosure | None:
-    """The solution by ball arithmetic of rising precision, rounded outwards; Lemma 13."""
+    """The solution by ball arithmetic of rising precision, rounded outwards; Lemma M13."""
     if len(matrix.enclosure) > balls.LARGEST:
         return None
     for bits in balls.PRECISIONS:

@@ -25,7 +25,7 @@ _LEAST_WEIGHT, _LARGEST_WEIGHT = 2.0**10, 2.0**40
 
 
 def frobenius(x: Floats) -> arb:
-    r"""Upper bound of $\|X\|_F$ for the exact entries of `x`; Lemma 2.
+    r"""Upper bound of $\|X\|_F$ for the exact entries of `x`; Lemma M2.
 
     Example:
         >>> 5 <= frobenius(np.array([[3.0, 4.0]])).upper() < 5.001
@@ -38,7 +38,7 @@ def frobenius(x: Floats) -> arb:
 
 
 def frobenius_below(x: Floats) -> arb:
-    r"""Lower bound of $\|X\|_F$ for the exact entries of `x`, NaN if underflow may be all there is; Lemma 2."""
+    r"""Lower bound of $\|X\|_F$ for the exact entries of `x`, NaN if underflow may be all there is; Lemma M2."""
     flat = np.ravel(x, order="K")
     with np.errstate(all="ignore"):
         squares = float(np.dot(flat, flat))
@@ -46,13 +46,13 @@ def frobenius_below(x: Floats) -> arb:
 
 
 def radius_norm(x: Enclosure) -> arb:
-    r"""Upper bound of $\|\Delta\|_F$ for the radii of `x`, each counted as often as it is broadcast; Lemma 2."""
+    r"""Upper bound of $\|\Delta\|_F$ for the radii of `x`, each counted as often as it is broadcast; Lemma M2."""
     repeats = x.size // x.radius.size if x.radius.size else 0
     return frobenius(x.radius) * arb(repeats).sqrt()
 
 
 def product(a: Floats, b: Floats) -> Floats:
-    r"""The product `a @ b` in float64, within `product_error` of the exact one; Lemma 1.
+    r"""The product `a @ b` in float64, within `product_error` of the exact one; Lemma M1.
 
     The inner dimension is cut into blocks that are added one after the other, so that a term goes through few
     roundings: $\gamma_{511 + \lceil n/512 \rceil}$ instead of $\gamma_n$ where $n > 512$.
@@ -69,24 +69,24 @@ def product(a: Floats, b: Floats) -> Floats:
 
 
 def roundings(inner: int) -> float:
-    r"""The factor $\gamma$ with $|\mathrm{product}(A, B) - AB| \le \gamma |A| |B|$ but for underflow; Lemma 1."""
+    r"""The factor $\gamma$ with $|\mathrm{product}(A, B) - AB| \le \gamma |A| |B|$ but for underflow; Lemma M1."""
     return gamma(min(inner, _INNER) + max(inner - 1, 0) // _INNER)
 
 
 def product_error(norms: arb, shape: tuple[int, int], inner: int) -> arb:
-    r"""Upper bound of $\|\mathrm{product}(A, B) - AB\|_F$, given `norms` $\ge \|A\|_F \|B\|_F$; Lemma 1."""
+    r"""Upper bound of $\|\mathrm{product}(A, B) - AB\|_F$, given `norms` $\ge \|A\|_F \|B\|_F$; Lemma M1."""
     return roundings(inner) * norms + arb(shape[0] * shape[1]).sqrt() * _flushed(inner)
 
 
 def times_positive(matrix: Floats, vector: Floats) -> Floats:
-    r"""Upper bound of $M v$ for `matrix` and `vector` without negative entries, raised by ten roundings; Lemma 3."""
+    r"""Upper bound of $M v$ for `matrix` and `vector` without negative entries, raised by ten roundings; Lemma M3."""
     inner = matrix.shape[1]
     with np.errstate(all="ignore"):
         return (matrix @ vector + inner * 8.0 * TINY) * (1.0 + 2.0 * gamma(inner + 8))
 
 
 def contraction(magnitude: Callable[[Floats], Floats], size: int) -> tuple[arb, Floats]:
-    r"""A number $\alpha$ and weights $v$ with $|E| v \le \alpha v$, $\alpha$ below 1/2 or small; Lemma 4.
+    r"""A number $\alpha$ and weights $v$ with $|E| v \le \alpha v$, $\alpha$ below 1/2 or small; Lemma M4.
 
     The weights are integers from 1 to $2^{40}$, the largest at most $2^{30}$ times the least.
 
@@ -131,5 +131,5 @@ def exponents(x: Floats) -> NDArray[np.int64]:
 
 
 def _flushed(inner: int) -> arb:
-    """What underflow can add to an inner product of `inner` terms, even if results are flushed to zero; Lemma 1."""
+    """What underflow can add to an inner product of `inner` terms, even if results are flushed to zero; Lemma M1."""
     return arb(4 * inner) * TINY

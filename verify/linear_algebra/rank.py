@@ -72,7 +72,7 @@ class Compression:
     right: Floats
 
     def proves_rank_of(self, matrix: Enclosure) -> bool:
-        """Whether the inequality is proved for every matrix of the set; any two matrices are judged. Lemma 15."""
+        """Whether the inequality is proved for every matrix of the set; any two matrices are judged. Lemma M15."""
         rank = len(self.left)
         if self.left.shape != (rank, matrix.shape[0]) or self.right.shape != (matrix.shape[1], rank):
             return False
@@ -151,7 +151,7 @@ def rank_bracket(matrix: Enclosure | ArrayLike) -> RankBracket:
 
 
 def kernel_or_minor(matrix: fmpz_mat) -> tuple[int, ...] | Minor | None:
-    """Decide whether the columns of an integer matrix are dependent; Lemma 14.
+    """Decide whether the columns of an integer matrix are dependent; Lemma M14.
 
     Args:
         matrix: At least one column.

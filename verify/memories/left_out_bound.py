@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.models.exact_network import as_rationals, exact_front_end
 from constructions.models.model import Model
 from verify.arithmetic.elementary import exp, log
@@ -169,8 +169,7 @@ def left_out_bound(
         raise InputError("contexts or occurrences is a masked array; fill the masked entries first")
     contexts, occurrences = np.asarray(contexts), np.asarray(occurrences)
     _check(contexts, kept, occurrences)
-    if witnesses is not None and witnesses < 1:
-        raise InputError(f"witnesses = {witnesses}, expected at least 1")
+    require_at_least(1, witnesses=witnesses)
     if network.is_rational:
         given = _Rationals(network, contexts, kept, stream)
     else:

@@ -164,7 +164,7 @@ def failure_bound(outputs: Array, labels: Array, *, width: int) -> float:
 
     A term with $\Delta_{ib} \le 0$ counts as 1, one with $S_{ib} = 0 < \Delta_{ib}$ as 0.
 
-    Why it is rigorous: Theorem 1 of the page; $\Delta$ and $S$ are exact integers, the exponentials are enclosed.
+    Why it is rigorous: Theorem V1; $\Delta$ and $S$ are exact integers, the exponentials are enclosed.
 
     Args:
         outputs: $u_j$, integers, `[M, d']`.

@@ -15,6 +15,7 @@ from constructions.models.model import Model, block_names
 Tensors = Mapping[str, Tensor]
 
 _DENSE = 8  # times as many scores are worth a plain matrix product
+_PART_ENTRIES = {"cpu": 2**22, "cuda": 2**27}  # of keys, values and scores of the heads that are worked on together
 
 
 class Replica(nn.Module):
@@ -236,21 +237,34 @@ def _attention_from_last(
     else:
         last, asked = torch.unique(where[:, -1], return_inverse=True)
         asking = read[last]
+    n_heads, d_head, d_out = own["W_O"].shape
+    entries = (2 * distinct + count) * (d_head + own["W_K"].shape[2]) + 4 * count * length
+    step = max(1, _PART_ENTRIES[rows.device.type] // max(1, entries))
+    y = torch.zeros(count, d_out, dtype=rows.dtype, device=rows.device)
+    for start in range(0, n_heads, step):
+        part = slice(start, start + step)
+        of_part = {name: tensor[part] for name, tensor in own.items() if name != "b_O"}
+        mixed = _mixed(read, where, asking, asked, option, of_part) @ of_part["W_O"].flatten(0, 1)
+        y = mixed if start == 0 else y + mixed
+    y = _shifted(y, own.get("b_O"))
+    if option["skip"]:
+        y = rows[where[:, -1]] + y
+    return y, torch.arange(count, device=where.device)[:, None]
+
+
+def _mixed(read: Tensor, where: Tensor, asking: Tensor, asked: Tensor, option: dict[str, Any], own: Tensors) -> Tensor:
+    """What heads read of each context, `[B, H n]`."""
+    (count, length), distinct = where.shape, len(read)
     keys, values = (_projected(read, own[f"W_{of}"], own.get(f"b_{of}")) for of in "KV")
     query = _projected(asking, own["W_Q"], own.get("b_Q"))
     if count > 1 and where.stride(0) == 0 and distinct == length:  # all contexts have the same rows, in their order
         weights = _softmax((query @ keys.transpose(1, 2))[:, asked], option["score_root"])
-        mixed = (weights @ values).transpose(0, 1).flatten(1)
+        return (weights @ values).transpose(0, 1).flatten(1)
+    if len(asking) * distinct <= _DENSE * count * length:
+        scores = (query @ keys.transpose(1, 2))[:, asked[:, None], where]
     else:
-        if len(asking) * distinct <= _DENSE * count * length:
-            scores = (query @ keys.transpose(1, 2))[:, asked[:, None], where]
-        else:
-            scores = torch.einsum("hbe,hbse->hbs", query[:, asked], _of_each(keys, where))
-        mixed = bag_sums(_softmax(scores, option["score_root"]), where, values)
-    y = _shifted(mixed @ own["W_O"].flatten(0, 1), own.get("b_O"))
-    if option["skip"]:
-        y = rows[where[:, -1]] + y
-    return y, torch.arange(count, device=where.device)[:, None]
+        scores = torch.einsum("hbe,hbse->hbs", query[:, asked], _of_each(keys, where))
+    return bag_sums(_softmax(scores, option["score_root"]), where, values)
 
 
 def _attention_from_all(

@@ -323,14 +323,18 @@ def _covering(chunks: Chunks, count: int, width: int) -> Iterator[tuple[int, Enc
 
 
 def _batch_rows(model: Model, length: int, device: torch.device) -> int:
-    """As many contexts as fit the batch's share of memory, counting keys and values twice for copies of them."""
+    """As many contexts as fit the batch's share of memory, counting keys and values twice for copies of them.
+
+    What the last position alone asks is worked on head by head, if need be.
+    """
     entries = (length + 3) * model.d_model + 8 * model.d_vocab_out
     last = max((i for i, block in enumerate(model.blocks) if isinstance(block, Attention)), default=-1)
     for i, block in enumerate(model.blocks):
         if isinstance(block, Attention):
-            asking = 1 if i == last or block.attends == "last" else length
+            alone = i == last or block.attends == "last"
+            asking, heads = (1, 1) if alone else (length, block.n_heads)
             per_head = (2 * length + asking) * (block.d_qk + 2 * block.d_head) + 3 * length * asking
-            entries += block.n_heads * per_head + 2 * asking * block.d_out
+            entries += heads * per_head + 2 * asking * block.d_out
         elif isinstance(block, FeedForward):
             entries += length * (3 * block.d_mlp + 2 * block.d_out)
     return max(1, _BATCH_BYTES[device.type] // (8 * entries))

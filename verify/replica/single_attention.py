@@ -39,17 +39,30 @@ def single_attention_bound(
     Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, 3.1 and 3.5. Page: docs/rigour/runs.md
     """
     count, length = (inputs.n_examples, inputs.n_tokens) if isinstance(inputs, VectorTask) else inputs.shape
+    bound = np.full(count, math.inf)
+    # Lemma R5 needs an exponential that is good for something, and underflow far below the rounding of their sum.
+    u = number_format.unit_roundoff
+    if not (2.0 * u * exp_ulps <= _LARGEST_EXPONENT and 32.0 * length * number_format.smallest_normal <= u):
+        return bound
     rows = max(1, _BLOCK_ENTRIES // (length * max(model.d_model, model.d_qk, 2 * model.d_head)))
-    blocks = []
     with np.errstate(all="ignore"):
-        for start in range(0, count, rows):
-            part = slice(start, min(start + rows, count))
-            if isinstance(inputs, VectorTask):
-                read = _vectors(inputs, part, number_format)
-            else:
-                read = _tokens(model, inputs[part], number_format)
-            blocks.append(_block_bound(model, read, number_format, exp_ulps))
-    return np.concatenate(blocks) if blocks else np.zeros(0)
+        whole, at_rest, groups = _Whole.of(model), None, [np.arange(count)]
+        if not isinstance(inputs, VectorTask):
+            everything = _tokens(model, inputs, number_format)
+            idle = _idle(everything.asking, model.attention.W_Q)
+            often = np.bincount(everything.asking_of, minlength=len(idle))
+            if 2 * (often @ idle).sum() > count * model.n_heads:
+                groups = _alike(idle, everything.asking_of)
+                at_rest = _AtRest.of(model, everything, np.flatnonzero(idle.any(axis=0)), number_format, exp_ulps)
+        for group in groups:
+            for start in range(0, len(group), rows):
+                part = group[start : start + rows]
+                if isinstance(inputs, VectorTask):
+                    read = _vectors(inputs, part, number_format)
+                else:
+                    read = _tokens(model, inputs[part], number_format)
+                bound[part] = _block_bound(model, read, whole, at_rest, number_format, exp_ulps)
+    return bound
 
 
 @dataclass(frozen=True)
@@ -135,6 +148,7 @@ class _Read:
         asking: `[Q, d]`.
         asking_of: `[T]`.
         largest: The largest absolute value that is converted to the format.
+        pairs: Of tokens and positions, one number for each row; increasing.
     """
 
     rows: _Rounded
@@ -142,6 +156,7 @@ class _Read:
     asking: _Rounded
     asking_of: Int64Array
     largest: float
+    pairs: Int64Array
 
 
 def _tokens(network: Model, contexts: Int64Array, number_format: FloatFormat) -> _Read:
@@ -154,15 +169,16 @@ def _tokens(network: Model, contexts: Int64Array, number_format: FloatFormat) ->
     # Where both summands are zero, so is the sum in the format.
     x = _Rounded(embedded + placed, np.where((embedded == 0.0) & (placed == 0.0), 0.0, error))
     last, asking_of = np.unique(row_of[:, -1], return_inverse=True)
-    return _Read(x, row_of, x.take(last), asking_of, 0.0)
+    return _Read(x, row_of, x.take(last), asking_of, 0.0, pairs)
 
 
-def _vectors(task: VectorTask, part: slice, number_format: FloatFormat) -> _Read:
+def _vectors(task: VectorTask, part: Int64Array, number_format: FloatFormat) -> _Read:
     contexts, queries = task.contexts if task.shared else task.contexts[part], task.queries[part]
     rows, count = contexts.reshape(-1, task.d_model), len(queries)
     row_of = np.broadcast_to(np.arange(len(rows)).reshape(contexts.shape[:2]), (count, task.n_tokens))
     largest = max(float(np.abs(given).max(initial=0.0)) for given in (rows, queries))
-    return _Read(_converted(rows, number_format), row_of, _converted(queries, number_format), np.arange(count), largest)
+    of_rows, of_queries = _converted(rows, number_format), _converted(queries, number_format)
+    return _Read(of_rows, row_of, of_queries, np.arange(count), largest, np.arange(len(rows)))
 
 
 def _converted(values: Float64Array, number_format: FloatFormat) -> _Rounded:
@@ -170,13 +186,108 @@ def _converted(values: Float64Array, number_format: FloatFormat) -> _Rounded:
     return _Rounded(values, np.where(values == 0.0, 0.0, _gamma(1, number_format) * _size(values, number_format)))
 
 
-def _block_bound(model: Model, read: _Read, number_format: FloatFormat, exp_ulps: float) -> Float64Array:
+def _idle(asking: _Rounded, W_Q: Float64Array) -> NDArray[np.bool_]:
+    """Which heads have a query that is exactly 0, in the format too, for which row that asks: `[Q, H]` (Lemma R11)."""
+    entries, read = asking.magnitude() != 0.0, (W_Q != 0.0).any(axis=2)
+    return entries.astype(np.float64) @ read.T.astype(np.float64) == 0.0  # sums of ones, exact
+
+
+def _alike(idle: NDArray[np.bool_], asking_of: Int64Array) -> list[Int64Array]:
+    """The contexts that the same heads are idle for, together."""
+    _, pattern = np.unique(np.packbits(idle, axis=1), axis=0, return_inverse=True)
+    group = pattern.reshape(-1)[asking_of]
+    return [np.flatnonzero(group == number) for number in range(int(group.max()) + 1)]
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """What the bound takes from all heads together, whichever are idle.
+
+    Args:
+        written: Entries of a column of W_O, all heads together, that are not zero; at most.
+        read_out: Likewise of W_U.
+        largest: The largest absolute value of a weight.
+    """
+
+    written: int
+    read_out: int
+    largest: float
+
+    @classmethod
+    def of(cls, model: Model) -> "_Whole":
+        block = model.attention
+        return cls(
+            _most_nonzero(block.W_O.reshape(block.n_heads * block.d_head, block.d_out), axis=0),
+            _most_nonzero(model.W_U, axis=0),
+            max(float(np.abs(tensor).max(initial=0.0)) for tensor in model.tensors().values()),
+        )
+
+
+@dataclass(frozen=True)
+class _AtRest:
+    """What all heads that are idle anywhere would write if all were at once, for each row that is read (Lemma R11).
+
+    Args:
+        pairs: The pairs that occur, as in `_Read`.
+        size: Their parts of the size of the residual, `[P, d]`.
+        carried: Their parts of its error, `[P, d]`.
+        flushed: What underflow adds to both, `[d]`.
+        stage: The largest error bound of a key, a value or a weighted sum.
+    """
+
+    pairs: Int64Array
+    size: Float64Array
+    carried: Float64Array
+    flushed: Float64Array
+    stage: float
+
+    @classmethod
+    def of(cls, model: Model, read: _Read, idle: Int64Array, number_format: FloatFormat, exp_ulps: float) -> "_AtRest":
+        block, length = model.attention, read.row_of.shape[1]
+        x, (count, d_model) = read.rows, read.rows.value.shape
+        terms = _most_nonzero(x.magnitude(), axis=1)
+        # All scores are 0, without an error.
+        scores = _Rounded(np.zeros((1, length)), np.zeros((1, length)))
+        attention, relative = _softmax(scores, number_format, exp_ulps)
+        share = float(attention.max())
+        factor = float((relative + _gamma(length, number_format) * (1.0 + relative)).max())
+        flushed = _flushed(length, number_format)
+        size, carried = np.zeros((2, count, block.d_out))
+        lost, stages = np.zeros(block.d_out), [0.0]
+        step = max(1, _BLOCK_ENTRIES // (count * max(block.d_head, block.d_qk)))
+        for start in range(0, len(idle), step):
+            heads = idle[start : start + step]
+            W_K, W_V = (tensor[heads].transpose(1, 0, 2).reshape(d_model, -1) for tensor in (block.W_K, block.W_V))
+            W_O = _size(block.W_O[heads].reshape(-1, block.d_out), number_format)
+            keys, values = (_product(x, weights, terms, number_format) for weights in (W_K, W_V))
+            mixed, error = share * values.magnitude(), share * values.error
+            size += ((1.0 + factor) * mixed + error) @ W_O
+            carried += (factor * mixed + error) @ W_O
+            lost += flushed * W_O.sum(axis=0)
+            stages += [np.max(part, initial=0.0) for part in (keys.error, values.error)]
+            stages.append(length * np.max(factor * mixed + error, initial=0.0) + flushed)
+        return cls(read.pairs, size, carried, lost, float(np.max(stages)))
+
+    def of_contexts(self, read: _Read) -> tuple[Float64Array, Float64Array]:
+        """The size and the error of what idle heads write, `[T, d]` each."""
+        rows = np.searchsorted(self.pairs, read.pairs)[read.row_of]
+        size, carried = (np.zeros((len(rows), len(self.flushed))) + self.flushed for _ in range(2))
+        for place in rows.T:
+            size += self.size[place]
+            carried += self.carried[place]
+        return size, carried
+
+
+def _block_bound(
+    model: Model,
+    read: _Read,
+    whole: _Whole,
+    at_rest: _AtRest | None,
+    number_format: FloatFormat,
+    exp_ulps: float,
+) -> Float64Array:
     u, (count, length) = number_format.unit_roundoff, read.row_of.shape
     block, x, asking = model.attention, read.rows, read.asking
-    nothing = np.full(count, math.inf)
-    # Lemma R5 needs an exponential that is good for something, and underflow far below the rounding of their sum.
-    if not (2.0 * u * exp_ulps <= _LARGEST_EXPONENT and 32.0 * length * number_format.smallest_normal <= u):
-        return nothing
 
     x_terms, asking_terms = (_most_nonzero(part.magnitude(), axis=1) for part in (x, asking))
     # Likewise each distinct combination of the last position's pair and another one has one score per head.
@@ -188,7 +299,14 @@ def _block_bound(model: Model, read: _Read, number_format: FloatFormat, exp_ulps
     skipped = x.take(read.row_of[:, -1])
     size = skipped.magnitude() if block.skip else np.zeros((count, block.d_out))
     carried = skipped.error if block.skip else np.zeros((count, block.d_out))
-    for head in range(block.n_heads):
+    heads = np.arange(block.n_heads)
+    if at_rest is not None:
+        # What would be written by more heads than are idle is no less.
+        heads = np.flatnonzero(~_idle(asking, block.W_Q).all(axis=0))
+        rest_size, rest_carried = at_rest.of_contexts(read)
+        size, carried = size + rest_size, carried + rest_carried
+        stages.append(at_rest.stage)
+    for head in heads.tolist():
         W_Q, W_K, W_V = block.W_Q[head], block.W_K[head], block.W_V[head]
         W_O = _size(block.W_O[head], number_format)
         queries = _product(asking, W_Q, asking_terms, number_format)
@@ -209,18 +327,16 @@ def _block_bound(model: Model, read: _Read, number_format: FloatFormat, exp_ulps
         stages.append(np.max(mixed_error, initial=0.0))
 
     inner = block.n_heads * block.d_head
-    written = _most_nonzero(block.W_O.reshape(inner, block.d_out), axis=0)
-    residual_error = carried + _gamma(written + 2, number_format) * size + _flushed(inner, number_format)
-    read_out = _most_nonzero(model.W_U, axis=0)
-    carried = residual_error + _gamma(read_out + 1, number_format) * (size + residual_error)
+    residual_error = carried + _gamma(whole.written + 2, number_format) * size + _flushed(inner, number_format)
+    carried = residual_error + _gamma(whole.read_out + 1, number_format) * (size + residual_error)
     bound = _largest_entry_of_product(carried, _size(model.W_U, number_format)) + _flushed(block.d_out, number_format)
     stages += [np.max(residual_error, initial=0.0), np.max(bound, initial=0.0)]
 
-    largest = max(read.largest, *(float(np.abs(tensor).max(initial=0.0)) for tensor in model.tensors().values()))
+    largest = max(read.largest, whole.largest)
     # Lemma R8: an error bound is at least u times half of every partial sum, so that small errors exclude overflow.
     if np.max(stages) <= u * number_format.largest / 8.0 and largest <= number_format.largest / 8.0:
         return bound * _EVALUATION_SLACK
-    return nothing
+    return np.full(count, math.inf)
 
 
 def _largest_entry_of_product(left: Float64Array, right: Float64Array) -> Float64Array:

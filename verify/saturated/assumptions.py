@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from constructions.errors import InputError
+from constructions.errors import require_at_least
 from verify.linear_algebra.exact_rows import Relation, integer_rows
 from verify.linear_algebra.numerical_rank import NumericalRanks, numerical_ranks
 from verify.progress import Progress, silent
@@ -165,8 +165,7 @@ def assess_assumptions(
         ('PROVED', 'PROVED', 'PROVED', 2)
     """
     report = progress or silent
-    if n_heads is not None and n_heads < 1:
-        raise InputError(f"n_heads = {n_heads}, expected at least 1")
+    require_at_least(1, n_heads=n_heads)
     report("assumption 3", None, "")
     shifted = shifted_queries(contexts, queries)  # checks the shapes
     count, width = queries.shape

@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpz_mat, nmod_mat
 from numpy.typing import ArrayLike, NDArray
 
-from constructions.errors import CapacityError, InputError
+from constructions.errors import CapacityError, InputError, require_at_least
 from verify.linear_algebra.exact_rows import Relation, decide_independence, integer_rows
 from verify.saturated.kruskal_rank import PRIMES, eliminate, parallel_pair, projected
 from verify.verdict import Verdict
@@ -137,9 +137,7 @@ def find_blocks(
     """
     matrix = integer_rows(queries, name="queries")
     count = matrix.nrows()
-    for name, value in (("n_heads", n_heads), ("size", size), ("attempts", attempts), ("T", count)):
-        if value < 1:
-            raise InputError(f"{name} = {value}, expected at least 1")
+    require_at_least(1, n_heads=n_heads, size=size, attempts=attempts, T=count)
     if count > n_heads * (size - 1) + 1:
         raise CapacityError(
             "The block condition",

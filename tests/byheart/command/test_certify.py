@@ -27,6 +27,8 @@ def test_the_command_exits_with_the_verdict(tmp_path, capsys):
     shown = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (shown["held"], shown["wrong"], len(shown["wrong_contexts"])) == (18, 2, 2)
     assert main(["certify", str(folder), "--task", str(bad), "--at-least", "18"]) == 0
+    named = [" ".join(row) for row in shown["wrong_facts"]]
+    assert f"2: {'; '.join(named)}" in " ".join(capsys.readouterr().out.split())
     assert main(["certify", str(tmp_path), "--task", str(good)]) == 1
     assert main(["certify", str(folder), "--task", str(tmp_path / "x.csv")]) == 2
 

@@ -42,7 +42,10 @@ def test_facts_that_are_not_held_are_proved_wrong_and_named(tmp_path):
     assert figures["verdict"] == "REFUTED" and figures["held"] == task.n_contexts - 3
     contexts = [task.contexts[place].tolist() for place in figures["wrong_contexts"]]
     assert sorted(contexts) == sorted(task_of(NAME).contexts[:3].tolist())
-    assert figures["undecided_contexts"] == []
+    names = [[task.vocabulary[token] for token in context] for context in contexts]
+    labels = [task.answers[task.labels[place]] for place in figures["wrong_contexts"]]
+    assert figures["wrong_facts"] == [[*context, label] for context, label in zip(names, labels, strict=True)]
+    assert figures["undecided_contexts"] == figures["undecided_facts"] == []
     at_least = certify(MODELS[NAME], task, criterion=Criterion.at_least(task.n_contexts - 3))
     assert at_least["verdict"] == "PROVED" and "files" not in at_least
 

@@ -196,3 +196,80 @@ def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(last_token_heads, "_TRIES", 0)
     with pytest.raises(CapacityError, match="features of full rank for every last token, but no draw"):
         last_token_heads_memory(enumerated_task(2, 2))
+
+
+@pytest.mark.parametrize(("tokens", "length"), [(1, 2), (1, 4), (2, 2), (2, 4), (4, 3), (6, 2)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_common_pairs_have_heads_of_their_own_and_everything_is_held(
+    monkeypatch: pytest.MonkeyPatch, tokens: int, length: int, dtype: Precision
+) -> None:
+    monkeypatch.setattr(last_token_heads, "_COSTLY", 0)
+    monkeypatch.setattr(last_token_heads, "_PAIR", 1)
+    task = enumerated_task(tokens, length, target="laws", seed=1)
+    built = last_token_heads_memory(task, dtype=dtype)
+    assert certify_memorization(built.model, task).certificate.headline().startswith("HELD, PROVED")
+
+
+def test_heads_of_a_pair_see_the_position_before_the_last_alone_after_other_pairs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(last_token_heads, "_COSTLY", 40)
+    monkeypatch.setattr(last_token_heads, "_PAIR", 11)
+    contexts = np.array([c for c in all_contexts(4, 4).tolist() if c[3] == 1 or c[2] == 2])
+    contexts = contexts[(contexts[:, 3] != 1) | (contexts[:, 2] != 0) | (contexts[:, 0] < 2)]  # (0, 1) is a rare pair
+    task = array_task(contexts, vocabulary=4, next_tokens=contexts[:, 0], target="labels")
+    built = last_token_heads_memory(task)
+    W_K = built.model.W_K[:, :, 0]
+    gated = W_K[:, 4 + 2] > 100.0
+    removing = np.flatnonzero(gated & ~W_K[:, :4].any(axis=1))
+    assert built.owner[gated].tolist() == [1] * int(gated.sum()) and built.owner[removing].tolist() == [1]
+    of_pair = np.flatnonzero(gated & (W_K[:, :4] < -40.0).any(axis=1))
+    assert sorted(set(W_K[of_pair, :4].argmin(axis=1).tolist())) == [1, 2, 3]  # 0 before 1 is rare
+    for head in of_pair:
+        own = (contexts[:, 3] == 1) & (contexts[:, 2] == W_K[head, :4].argmin())
+        others = (contexts[:, 3] == 1) & ~own
+        pattern = attention(built.model, contexts, head)
+        assert (1.0 - pattern[others, 2] < 1e-15).all() and (pattern[others][:, [0, 1, 3]] < np.exp(-40.0)).all()
+        assert (1.0 - pattern[own & (np.ptp(contexts, axis=1) > 0), 2] > 1e-9).all()
+    written = built.model.W_O
+    assert np.abs(written[removing[0]] + written[of_pair].sum(axis=0)).max() <= 1e-12 * np.abs(written).max()
+    assert certify_memorization(built.model, task).certificate.headline().startswith("HELD, PROVED")
+
+
+@pytest.mark.parametrize(("tokens", "length"), [(2, 2), (1, 3), (2, 3), (3, 3), (2, 4)])
+def test_what_heads_of_pairs_leak_is_bounded_and_they_have_full_rank_over_the_rationals(
+    tokens: int, length: int
+) -> None:
+    rng, gate, d_head = np.random.default_rng(7), 24, 2
+    contexts = np.array([context for context in all_contexts(tokens, length).tolist() if context[-1] == 0])
+    heads = tokens ** (length - 2)  # as many for each pair as it ends contexts
+    values = rng.integers(-9, 10, (length, tokens, d_head))
+
+    def weights(token_keys: np.ndarray, place_keys: np.ndarray, context: np.ndarray) -> tuple[list[fmpq], int]:
+        scores = token_keys[context] + place_keys  # of base 2, exactly
+        powers = [fmpq(2) ** int(score) for score in scores]
+        gap = int(scores[-2] - np.delete(scores, -2).max())
+        return [power / sum(powers, fmpq(0)) for power in powers], gap
+
+    def read(pattern: list[fmpq], context: np.ndarray) -> list[fmpq]:
+        seen = values[np.arange(length), context].tolist()
+        return [sum((a * v[j] for a, v in zip(pattern, seen, strict=True)), fmpq(0)) for j in range(d_head)]
+
+    for token in range(tokens):
+        token_keys, place_keys = rng.integers(-4, 5, (heads, tokens)), rng.integers(-4, 5, (heads, length))
+        token_keys[:, token] -= gate
+        place_keys[:, -2] += gate
+        rows = []
+        for context in contexts:
+            row: list[fmpq] = []
+            for head in range(heads):
+                pattern, gap = weights(token_keys[head], place_keys[head], context)
+                usual = values[-2 + length, context[-2]].tolist()
+                surplus = [a - v for a, v in zip(read(pattern, context), usual, strict=True)]
+                row += surplus
+                if context[-2] != token:
+                    largest = int(np.abs(values[np.arange(length), context]).max())
+                    assert gap >= gate - 16 and max(map(abs, surplus)) <= 2 * (length - 1) * fmpq(largest, 2**gap)
+            if context[-2] == token:
+                rows.append(row)
+        assert fmpq_mat(rows).rank() == len(rows) == heads

@@ -1,4 +1,4 @@
-"""Generic integer layers reach the rank of Theorem 5."""
+"""Generic integer layers reach the rank of Theorem Q5."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Theorem A: heads of width one reach H (n - 1) + 1."""
+"""Theorem Z1: heads of width one reach H (n - 1) + 1."""
 
 import numpy as np
 import pytest

@@ -19,6 +19,8 @@ def test_a_part_and_a_mean_are_described_with_their_numbers():
         "in at least 7 contexts the argmax is right and the divergence is at most 0.5 nats"
     )
     assert Criterion.at_least(7).describe("labels") == "at least 7 argmaxes are right"
+    assert Criterion.at_least(1).describe("labels") == "at least 1 argmax is right"
+    assert Criterion.at_least(1).describe("values").startswith("in at least 1 context the distance")
     assert Criterion.at_most(0.25).describe("labels") == "the mean divergence is at most 0.25 nats"
 
 

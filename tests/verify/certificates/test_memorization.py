@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError, ResourceError, TamperedError
@@ -514,6 +514,8 @@ def test_another_origin_than_that_of_the_task_is_tampering(tmp_path):
         check_memorization(tmp_path)
 
 
+@example(0.0, 5e-324)
+@example(2.0**-1022, 2.0**-1022 + 5e-324)
 @given(st.floats(0.0, 1e10), st.floats(0.0, 1e10))
 def test_a_stored_interval_leaves_its_own_width_on_both_sides(a, b):
     lower, upper = min(a, b), max(a, b)

@@ -83,7 +83,7 @@ def test_a_verdict_is_compared_with_a_verdict_only():
 
 def test_a_bound_speaks_for_all_in_its_own_direction_only():
     upper = RANK.at("rank", contexts=XOR, d_model=4, d_head=4, n_heads=1, with_skip=False)
-    floor = Theorem("A", "docs/claims/theorem_1.md", "Theorem A", one_head_divergence_floor, *LOWER)
+    floor = Theorem("A", "docs/claims/theorem_1.md", "Theorem O1", one_head_divergence_floor, *LOWER)
     lower = floor.at("lower", contexts=XOR, laws=[[99, 1], [99, 1], [1, 99], [1, 99]])
     for comparison in (Comparison(upper, "<", 4), Comparison(4, ">", upper), Comparison(upper, "=", 3)):
         assert comparison.speaks_for(Quantifier.ALL_WEIGHTS) and not comparison.speaks_for(Quantifier.ALL_ENCODERS)

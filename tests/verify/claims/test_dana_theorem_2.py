@@ -54,10 +54,10 @@ def test_the_recorded_judgement_is_confirmed() -> None:
     assert all(piece.verdict is Verdict.PROVED for piece in pieces)
     assert {piece.role for piece in pieces} == {"claim", "without", "with"}
     [figure] = [piece for piece in pieces if "d = 4096" in piece.statement and "0.1 spread" in piece.statement]
-    for name, value in (("slides", 5.0143), ("paper", 3.6662), ("(A2)", 1.0006), ("(A1)", 0.0413)):
+    for name, value in (("slides", 5.0143), ("paper", 3.6662), ("(N2)", 1.0006), ("(N1)", 0.0413)):
         low, high = figure.data[name]
         assert low <= high and abs(low - value) < 1e-4
-    assert figure.data["the encoder of (A1)"][1] < 0.1 * figure.data["(A1)"][0]
+    assert figure.data["the encoder of (N1)"][1] < 0.1 * figure.data["(N1)"][0]
 
 
 @pytest.mark.slow

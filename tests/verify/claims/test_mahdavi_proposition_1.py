@@ -32,7 +32,7 @@ def test_the_recorded_judgement_is_confirmed() -> None:
     assert all(piece.verdict is Verdict.PROVED for piece in found)
     assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
     statements = " ".join(piece.statement for piece in found)
-    for words in ("Proposition 1", "Theorem A", "Equation (19)", "Saturation", "T = 621"):
+    for words in ("Proposition 1", "Theorem Z1", "Equation (19)", "Saturation", "T = 621"):
         assert words in statements
 
 
@@ -42,7 +42,7 @@ def test_all_evidence_is_certified() -> None:
 
 
 @pytest.mark.parametrize("sizes", [SMALL, OTHER])
-@pytest.mark.parametrize("name", ["Proposition 1", "Theorem A"])
+@pytest.mark.parametrize("name", ["Proposition 1", "Theorem Z1"])
 def test_heads_that_are_all_alike_do_not_reach_the_rank(sizes: Sizes, name: str) -> None:
     build = saturated_heads if name == "Proposition 1" else single_direction_heads
     built = audit._built(sizes, build, 1)
@@ -127,8 +127,8 @@ def test_the_ranks_of_heads_of_width_one_are_proved_by_balls(made) -> None:
 def test_wide_heads_are_not_called_heads_of_width_one() -> None:
     narrow, wide = Sizes(4, 4, 6, 1, 13, True), Sizes(4, 4, 6, 4, 13, True)
     built = audit._built(wide, saturated_heads, 1)
-    assert audit._rank("repair", "Theorem A", "", wide, built).verdict is Verdict.PROVED
-    assert audit._rank("repair", "Theorem A", "", narrow, built).verdict is Verdict.UNDECIDED
+    assert audit._rank("repair", "Theorem Z1", "", wide, built).verdict is Verdict.PROVED
+    assert audit._rank("repair", "Theorem Z1", "", narrow, built).verdict is Verdict.UNDECIDED
 
 
 def test_without_a_head_that_freezes_nothing_is_said_about_freezing() -> None:

@@ -272,6 +272,70 @@ def test_a_query_that_is_not_exactly_zero_is_not_idle(tiny):
     assert idle([[0, 0]]) is None
 
 
+def with_saturated_heads(seed, *, gap):
+    """Heads that ask after one token each, and prefer the position before the last by so many nats, or hardly."""
+    network, _ = with_idle_heads("gaussian", seed)
+    rng = np.random.default_rng([seed, 2])
+    d_vocab, length, d_model = network.d_vocab, int(rng.integers(1, 5)), network.d_vocab + 4
+    tensors = {name: rng.standard_normal((network.n_heads, d_model, 1)) for name in ("W_Q", "W_K")}
+    tensors["W_Q"] *= (rng.integers(0, d_vocab, network.n_heads)[:, None] == np.arange(d_model))[:, :, None]
+    tensors["W_K"] *= 0.3
+    query = tensors["W_Q"].sum(axis=1)
+    prefers = rng.random(len(query)) < 0.7
+    tensors["W_K"][:, d_vocab + length - 2] = (prefers * (gap + 2.0 * rng.random(len(query))))[:, None] / query
+    W_V, W_O = (rng.standard_normal(shape) for shape in ((network.n_heads, d_model, 2), (network.n_heads, 2, d_model)))
+    if rng.random() < 0.5:
+        W_V[:] = W_V[0]
+    one_hot = {"W_E": np.eye(d_vocab, d_model), "W_pos": np.eye(4, d_model, d_vocab)}
+    contexts = rng.integers(0, d_vocab, (int(rng.integers(1, 9)), length))
+    return dana_network(**tensors, **one_hot, W_V=W_V, W_O=W_O, W_U=rng.standard_normal((d_model, 3))), contexts
+
+
+@pytest.mark.parametrize("nats", [2.0, 40.0])
+def test_heads_that_see_one_position_alone_are_enclosed_together_with_what_leaks(monkeypatch, nats):
+    monkeypatch.setattr(forward, "_SATURATION", nats)
+    plain, seen = forward._saturated, []
+    monkeypatch.setattr(forward, "_saturated", lambda *given: seen.append(plain(*given)) or seen[-1])
+    for seed in range(12):
+        network, contexts = with_saturated_heads(seed, gap=nats + 4.0)
+        logits = enclose_logits(network, contexts)
+        with flint.ctx.workprec(300):
+            for t, context in enumerate(contexts.tolist()):
+                assert_contains(logits[t], reference(network, context)[3], 300)
+    kinds = {(bool(saturated.any()), bool(saturated.all())) for saturated, _, _ in seen if saturated.size}
+    assert kinds == {(False, False), (True, False), (True, True)}
+
+
+@pytest.mark.parametrize("length", [2, 3, 6])
+def test_the_bound_of_what_leaks_is_attained(monkeypatch, length):
+    monkeypatch.setattr(forward, "_SATURATION", 5.0)
+    scores, values = np.zeros(3 + length), np.zeros(3 + length)
+    values[:3], scores[0], scores[3 + length - 2] = (1.0, -1.0, 1.0), -60.0, 9.0
+    network = dana_network(
+        W_E=np.eye(3, 3 + length), W_pos=np.eye(length, 3 + length, 3), W_Q=np.eye(1, 3 + length, 2)[:, :, None],
+        W_K=scores[None, :, None], W_V=values[None, :, None], W_O=np.ones((1, 1, 3 + length)), W_U=np.eye(3 + length),
+    )  # fmt: skip
+    # Before the last token 2 comes 1, of the opposite value. What precedes has no score in the second context alone.
+    contexts = np.array([[0] * (length - 2) + [1, 2], [2] * (length - 2) + [1, 2]])
+    saturated, row_of, read = forward._saturated(network, contexts)
+    assert saturated.tolist() == [[True]] and row_of.tolist() == [0, 0]
+    others = (length - 1) * np.exp(-9.0)
+    furthest = 2.0 * others / (1.0 + others)  # of the second context
+    assert read.midpoint.item() == -1.0 and 0.99 * read.radius.item() <= furthest * (1.0 + others) <= read.radius.item()
+    monkeypatch.setattr(forward, "_SATURATION", 9.5)
+    assert not forward._saturated(network, contexts)[0].any()
+
+
+def test_no_head_counts_as_saturated_at_one_position_or_where_the_table_is_too_large(monkeypatch):
+    found = (with_saturated_heads(seed, gap=50.0) for seed in range(9))
+    network, contexts = next(each for each in found if forward._saturated(*each)[0].any())
+    assert not forward._saturated(network, contexts[:, :1])[0].any()
+    monkeypatch.setattr(forward, "_TABLE_BYTES", 1)
+    for some in (contexts, contexts[:, :1]):
+        saturated, row_of, read = forward._saturated(network, some)
+        assert not saturated.any() and not row_of.any() and not read.radius.any()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_enclosures_contain_what_the_weights_compute_in_thousands_of_networks(kind):

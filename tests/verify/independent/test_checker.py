@@ -54,7 +54,7 @@ from verify.independent import checker, evaluation, integer_forward, integer_ran
 from verify.independent.ball_answers import Answer, Targets
 from verify.independent.ball_divergence import LogSoftmax
 from verify.independent.ball_ends import outward
-from verify.independent.ball_forward import BallForward, NoInformationError
+from verify.independent.ball_forward import PRECISIONS, BallForward, NoInformationError
 from verify.independent.checker import check_independently, recheck_nonsingular
 from verify.independent.integer_forward import IntegerForward
 from verify.independent.plain_arrays import PlainArray, read_npz
@@ -773,6 +773,23 @@ def test_features_of_very_different_sizes_get_more_digits(tmp_path, step):
             assert rank_check(tmp_path).values.get("smallest_singular_value_lower", 0.0) <= least
 
 
+def test_features_that_are_not_known_are_asked_for_with_more_bits_and_more_digits(tmp_path, monkeypatch):
+    task = random_task(facts=8, tail=0)
+    write_memory(tmp_path, memory(task), task)
+    asked = []
+
+    def unknown(_, *, bits, feature_bits):
+        asked.append((bits, feature_bits))
+        raise NoInformationError("nothing is known")
+
+    monkeypatch.setattr(evaluation.Evaluation, "features", unknown)
+    check = rank_check(tmp_path)
+    assert (check.verdict, check.reason) == (UNDECIDED, "nothing is known")
+    (bits, digits), *more = asked
+    assert bits == PRECISIONS[0] and [each for each, _ in more] == list(PRECISIONS)
+    assert all(each > digits for _, each in more)
+
+
 @pytest.mark.parametrize("seed", [0, 2, 4])
 def test_stretched_columns_cost_the_others_no_digits(tmp_path, seed):
     task = random_task(facts=16, seed=seed)
@@ -1318,6 +1335,14 @@ def test_an_answer_that_is_not_decided_is_neither_held_nor_wrong():
     assert found == [PROVED, UNDECIDED, UNDECIDED, REFUTED, PROVED]
 
 
+@pytest.mark.parametrize("target", ["laws", "values"])
+def test_a_divergence_on_both_sides_of_the_tolerance_is_neither_held_nor_wrong(target):
+    margin = arb(1) if target == "laws" else None
+    for loss, expected in ((arb(0.25), (True, False)), (arb(0.5, 1e-9), (False, False)), (arb(0.75), (False, True))):
+        answer = Answer(margin, loss)
+        assert (answer.held(target, arb(0.5)), answer.wrong(target, arb(0.5))) == expected
+
+
 # Layers.
 
 
@@ -1368,6 +1393,12 @@ def test_shares_and_losses_that_may_be_on_either_side_prove_nothing():
     assert checker._check_shares(statement, [arb(0.9), arb(0.7, 1e-9)]).verdict is REFUTED
     values = {"contexts": 2, "held": 0, "wrong": 0, "max_upper": Fraction(1, 2), "mean_upper": Fraction(1, 2)}
     for second, expected in ((0.25, PROVED), (0.5, UNDECIDED), (0.75, REFUTED)):
+        answers = [Answer(None, arb(0.25)), Answer(None, arb(second, 1e-9))]
+        stated = answers_statement(values, "")
+        check = checker._check_answers(stated, certified_question("values", 2), Criterion(), answers, None)
+        assert check.verdict is expected, (second, check.reason)
+    values |= {"max_upper": Fraction(1), "mean_upper": Fraction(1, 4)}  # the largest is far from its bound
+    for second, expected in ((0.125, PROVED), (0.25, UNDECIDED), (0.5, REFUTED)):
         answers = [Answer(None, arb(0.25)), Answer(None, arb(second, 1e-9))]
         stated = answers_statement(values, "")
         check = checker._check_answers(stated, certified_question("values", 2), Criterion(), answers, None)

@@ -268,10 +268,12 @@ def test_a_stack_reads_no_later_position_and_normalizes_small_rows_with_its_epsi
 
 @pytest.mark.parametrize("dense", [0, 1, 10**6])
 @pytest.mark.parametrize("of_vectors", [False, True])
-def test_whatever_is_computed_once_or_for_each_context_gives_the_same(
-    monkeypatch: pytest.MonkeyPatch, dense: int, of_vectors: bool
+@pytest.mark.parametrize("entries", [1, 2**22])
+def test_whatever_is_computed_once_or_for_each_context_or_head_by_head_gives_the_same(
+    monkeypatch: pytest.MonkeyPatch, dense: int, of_vectors: bool, entries: int
 ) -> None:
     monkeypatch.setattr("verify.replica.module._DENSE", dense)
+    monkeypatch.setattr("verify.replica.module._PART_ENTRIES", {"cpu": entries})
     if of_vectors:
         layer, task = random_layer(), random_layer_task(shared=False)
         exact = np.array(truth(layer, task).outputs, dtype=float)

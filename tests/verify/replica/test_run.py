@@ -288,7 +288,7 @@ def test_batches_do_not_change_the_result(memorized: tuple[Model, Task], monkeyp
     sizes: list[int] = []
     original = Replica.forward
     monkeypatch.setattr(Replica, "forward", lambda self, tokens: sizes.append(len(tokens)) or original(self, tokens))
-    monkeypatch.setattr(run_module, "_BATCH_BYTES", {"cpu": 2**17})
+    monkeypatch.setattr(run_module, "_BATCH_BYTES", {"cpu": 2**14})
     parts = run(*memorized, dtype="float64", logits=logit_chunks(*(memorized[0], memorized[1].contexts), rows=17))
     assert sum(sizes) == T
     assert max(sizes) < 17

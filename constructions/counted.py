@@ -1,0 +1,28 @@
+"""Counts with their nouns, as messages and headlines say them."""
+
+from fractions import Fraction
+
+
+def counted(count: float | Fraction, noun: str) -> str:
+    """A count and what is counted: one head, two heads.
+
+    Args:
+        count: How many there are.
+        noun: One of them; more than one have an s.
+
+    Returns:
+        Both, with the noun in the singular for 1 only.
+
+    Page: docs/commands.md
+
+    Example:
+        >>> counted(1, "head"), counted(2, "pair of heads"), counted(0, "context")
+        ('1 head', '2 pairs of heads', '0 contexts')
+    """
+    return f"{count} {inflected(noun, count)}"
+
+
+def inflected(noun: str, count: float | Fraction) -> str:
+    """The noun that goes with a count, as in "3 of 3 contexts"."""
+    named, of, rest = noun.partition(" of ")
+    return noun if count == 1 else f"{named}s{of}{rest}"

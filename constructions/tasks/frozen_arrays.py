@@ -1,0 +1,44 @@
+"""Copies of arrays that a record keeps and nobody can write to."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.errors import InputError
+
+
+def frozen_copy(array: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
+    """A copy in C order, of the same type or another, that cannot be written to.
+
+    Example:
+        >>> frozen_copy(np.ones(2)).flags.writeable
+        False
+    """
+    copy = np.array(array, dtype=dtype, order="C", copy=True)
+    copy.setflags(write=False)
+    return copy
+
+
+def frozen_float64(name: str, array: NDArray[Any]) -> NDArray[np.float64]:
+    """The same of an array of finite float64 numbers.
+
+    Args:
+        name: Of the argument, for the message.
+        array: The array.
+
+    Raises:
+        InputError: Another type, a NaN or an infinity; names the entry.
+
+    Example:
+        >>> frozen_float64("W_U", np.array([1.0, np.nan]))
+        Traceback (most recent call last):
+        ...
+        constructions.errors.InputError: W_U has the entry nan at (1,), expected finite numbers
+    """
+    if array.dtype != np.float64:
+        raise InputError(f"{name} has dtype {array.dtype}, expected float64")
+    if not np.isfinite(array).all():
+        position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InputError(f"{name} has the entry {array[position]} at {position}, expected finite numbers")
+    return frozen_copy(array, np.float64)
