@@ -11,6 +11,7 @@ CHECKER = "tests/verify/independent/test_checker.py"
 TAMPERING = "tests/falsify/test_tampering.py"
 DIVERGENCE = "tests/verify/independent/test_ball_divergence.py"
 BALLS = "tests/verify/independent/test_ball_forward.py"
+EVALUATION = "tests/verify/independent/test_evaluation.py"
 LINES = "tests/verify/independent/test_piecewise_linear.py"
 TWO_READERS = "tests/falsify/test_two_readers.py"
 
@@ -310,9 +311,7 @@ MUTANTS = [
     ),
     of_answers("_largest(distances)", "distances[0]", "one output of several counts"),
     of_answers("return mean - sum((entropy", "return mean - 0 * sum((entropy", "the laws have no entropy"),
-    of_evaluation(
-        "arb((found.logit_error, -found.logit_scale))", "arb(0)", "integers are exact, although they were rounded"
-    ),
+    of_evaluation("error * arb((1, -scale))", "arb(0)", "integers are exact, although they were rounded"),
     of_divergence("error + widest", "error", "wide balls are points"),
     of_divergence(
         "_least, [logits[place] for place in modes]", "_largest, [logits[p] for p in modes]", "one mode wins"
@@ -392,7 +391,14 @@ MUTANTS = [
         "return relu and block.reads == 1 and block.norm is None", "return relu and block.reads == 1", "a norm is lost"
     ),
     of_divergence("return lower if lower > 0 else arb(0)", "return lower", "a divergence may be below 0", DIVERGENCE),
-    of_forward("(h << scale - sum_scale) + (n << scale - embedded.scale)", "(h << scale - sum_scale)", "no skip"),
+    of_forward("fmpz(n) << scale - embedded.scale", "fmpz(0)", "no skip"),
+    of_forward("fmpz(n) << scale - embedded.scale", "fmpz(n)", "the skip connection has another scale"),
+    of_forward("rescaled(s, scale - sum_scale)", "s", "the sum over the heads has another scale"),
+    of_evaluation("    error += (1 << cut) - 1\n", "", "what is cut off is lost", EVALUATION),
+    of_evaluation(
+        "unit = arb((1, cut - scale))", "unit = arb((1, -scale))", "cut logits have another scale", EVALUATION
+    ),
+    of_evaluation("int(top - min(logits)).bit_length() + 1", "1", "logits are rounded", EVALUATION),
     # Its ranks.
     of_rank(
         "len(row) * max(max(row), -min(row))",

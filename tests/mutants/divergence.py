@@ -22,6 +22,26 @@ def divergence(original: str, mutated: str, why: str) -> Mutant:
 
 
 MUTANTS = [
+    # Tokens taken together.
+    forward("2.0 * worst / (1.0 - worst) * _SLACK", "1.0 * worst / (1.0 - worst) * _SLACK", "odds move by one error"),
+    forward("2.0 * worst / (1.0 - worst) * _SLACK", "2.0 * worst * (1.0 - worst)", "large errors are small ones"),
+    forward("np.where(worst <= 0.25,", "np.where(worst <= 2.0,", "an error as large as the number is small"),
+    forward(
+        "worst = np.maximum.reduceat(relative, starts)", "worst = np.minimum.reduceat(relative, starts)", "the least"
+    ),
+    forward("np.where(size + radius <= 2.0**-891, 0.0, np.inf)", "0.0", "small powers of any radius are negligible"),
+    forward("rest[part] = ~(whole >= 2.0**-400).all(axis=1)", "rest[part] = False", "nobody is left out"),
+    forward("rest |= low", "rest = low", "who is left out by some heads is not"),
+    forward(
+        "np.fmin(uncertain * spread[query[part]], 2.0)", "np.fmin(uncertain * spread[query[part]], 1.0)", "at most 1"
+    ),
+    forward("spread[query[part]]", "spread[query[part] * 0]", "the error of another last token"),
+    forward("        radius += loss @ size\n", "", "weights are exact"),
+    forward("uncertain += block[s] * (1.0 - block[s])", "pass", "only the first position is uncertain"),
+    forward("+ _FLOOR) * size + error)", "+ _FLOOR) * size)", "what the heads make of a token is exact"),
+    forward("(3.0 * gamma(length) + rounding + _FLOOR)", "_FLOOR", "weights and sums do not round"),
+    forward("np.abs(part.midpoint).max(axis=0, initial=0.0)", "np.abs(part.midpoint).min(axis=0)", "the least is read"),
+    forward("midpoint[rest], radius[rest] = others.midpoint, others.radius", "pass", "who is left out stays so"),
     # Idle heads.
     forward("(x.midpoint != 0.0) | (x.radius != 0.0)", "x.midpoint != 0.0", "what overflows counts as 0"),
     forward("(network.W_Q != 0.0).any(axis=2)", "(network.W_Q != 0.0).all(axis=2)", "one column of 0 is enough"),
@@ -89,6 +109,11 @@ MUTANTS = [
     ),
     forward("(key[:, -1:] - (n_keys - n_queries))", "(key[:, -1:] * 0)", "the query is that of the first token of all"),
     forward("for s in range(key.shape[1]):", "for s in range(key.shape[1] - 1):", "the last position is not read"),
+    forward(
+        "    values = _projected(lookup.keys, network.W_V[heads])\n    parts",
+        "    values = _projected(lookup.keys, np.flip(network.W_V[heads], 1))\n    parts",
+        "W_V of tokens taken together",
+    ),
     forward("_distinct(network.W_V[heads])", "_distinct(np.flip(network.W_V[heads], 1))", "W_V"),
     forward(
         "output = network.W_O.reshape(columns, network.d_model)",
@@ -101,8 +126,8 @@ MUTANTS = [
         "W_O is transposed",
     ),
     forward(
-        "residual = enclose_last(network, part) + _multiplied(read, output, output_sizes)",
-        "residual = _multiplied(read, output, output_sizes)",
+        "residual = enclose_last(network, part) + added",
+        "residual = added",
         "there is no skip connection",
     ),
     forward(

@@ -43,9 +43,11 @@ def shifted(n: int, shift: int) -> int:
     return n << shift if shift >= 0 else n >> -shift
 
 
-def rescaled(row: Sequence[int], shift: int) -> list[int]:
+def rescaled(row: Sequence[Any], shift: int) -> list[Any]:
     """The integers times 2^shift, rounded down."""
-    return [n << shift for n in row] if shift >= 0 else [n >> -shift for n in row]
+    if shift == 0:
+        return list(row)
+    return [n << shift for n in row] if shift > 0 else [n >> -shift for n in row]
 
 
 def compact(row: list[int], bits: int) -> Sequence[int]:

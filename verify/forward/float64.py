@@ -50,6 +50,8 @@ _TABLE_BYTES = 2**26  # queries, keys, values and scores of the heads that are w
 _FEATURE_BYTES = 2**27  # features of the contexts that are worked on together
 _LOGIT_BYTES = 2**23  # logits of the contexts that are worked on together
 _SENT_BYTES = 2**29  # the same where their products are computed elsewhere, and have to be worth the way there
+_OFTEN = 4  # how often a token at a position has to occur for all that read it to be taken together
+_SLOW = 8  # operations of a BLAS in the time of one elsewhere
 _SATURATION = 40.0  # nats by which a saturated head prefers one position
 _FEWEST_ROWS = 32  # with fewer, reading the matrix takes longer than multiplying by it
 
@@ -516,12 +518,119 @@ def _logit_chunks(
     for start in range(0, len(contexts), many):
         part = contexts[start : start + many]
         if idle is None or written is None:
-            read = _features(network, part) if features is None else features[start : start + many]
-            residual = enclose_last(network, part) + _multiplied(read, output, output_sizes)
+            if features is None:
+                added = _written(network, part, output_sizes)
+            else:
+                added = _multiplied(features[start : start + many], output, output_sizes)
+            residual = enclose_last(network, part) + added
         else:
             residual = _grouped_residual(network, part, idle, written)
         for first in range(0, len(part), rows):
             yield start + first, _multiplied(residual[first : first + rows], network.W_U, unembedding_sizes)
+
+
+def _written(network: Model, contexts: Int64Array, sizes: list[tuple[Float64Array, _Norms]]) -> Enclosure:
+    """What all heads add to the stream, `[T, d_model]`; `sizes` are those of the blocks of W_O."""
+    n_heads, d_model, n = network.W_V.shape
+    output = network.W_O.reshape(n_heads * n, d_model)
+    rest = np.ones(len(contexts), dtype=bool)
+    midpoint, radius = np.empty((2, len(contexts), d_model))
+    length = contexts.shape[1]
+    if length * d_model <= n * (d_model + _SLOW * length):
+        with np.errstate(all="ignore"):
+            lookup = _Lookup.of(network, contexts)
+            if 0 < _OFTEN * len(lookup.keys.radius) <= len(contexts):
+                midpoint, radius, rest = _written_by_token(network, lookup)
+    if rest.any():
+        others = _multiplied(_features(network, contexts[rest]), output, sizes)
+        midpoint[rest], radius[rest] = others.midpoint, others.radius
+    return Enclosure(midpoint, radius)
+
+
+def _written_by_token(network: Model, lookup: _Lookup) -> tuple[Float64Array, Float64Array, NDArray[np.bool_]]:
+    """The contexts that read one token at one position together: one product with what all heads make of it (F12).
+
+    Returns:
+        Midpoints and radii of what is added to the stream, `[T, d_model]`, and the contexts, `[T]`, that are left out:
+        in some head all that they see is far below the largest score after their last token.
+    """
+    n_heads, d_model, n = network.W_V.shape
+    rows, length = lookup.key.shape
+    n_keys = len(lookup.keys.radius)
+    midpoint, radius, rest = np.zeros((rows, d_model)), np.zeros((rows, d_model)), np.zeros(rows, dtype=bool)
+    per_head = n_keys * (d_model + 4 * n + 4 * network.d_qk) + 8 * len(lookup.pair_key) + length * rows
+    width = max(1, _FEATURE_BYTES // (8 * per_head + 1))
+    chunks = [slice(start, min(start + width, n_heads)) for start in range(0, n_heads, width)]
+    rounding = gamma(n_heads + length * len(chunks) + 1)
+    groups = [_groups(lookup.key[:, s]) for s in range(length)]
+    for heads in chunks:
+        powers, spread = _powers(_scores(network, lookup, heads), lookup.pair_query)
+        weights, loss, low = _weights(powers, spread, lookup)
+        rest |= low
+        moved, size, error = _moved_values(network, lookup, heads)
+        for s in range(length):
+            for key, members in groups[s]:
+                midpoint[members] += weights[s][members] @ moved[key]
+        same = ((3.0 * gamma(length) + rounding + _FLOOR) * size + error).sum(axis=0)
+        radius += loss @ size
+        radius += same
+    radius *= _SLACK * (1.0 + 2.0 * gamma(n_heads + length + len(chunks) + 16))
+    return midpoint, radius + _FLOOR, rest
+
+
+def _groups(key: Int64Array) -> list[tuple[int, Int64Array]]:
+    """Each key that occurs, with the rows where it does."""
+    order = np.argsort(key, kind="stable")
+    keys, starts = np.unique(key[order], return_index=True)
+    return list(zip(keys.tolist(), np.split(order, starts[1:]), strict=True))
+
+
+def _powers(scores: Enclosure, of_query: Int64Array) -> tuple[Float64Array, Float64Array]:
+    """Exponentials of all scores less the largest of their query, `[pairs, heads]`, and F12's c of each query."""
+    starts = np.flatnonzero(np.diff(of_query, prepend=-1))
+    largest = np.maximum.reduceat(scores.midpoint, starts)
+    place = np.cumsum(np.diff(of_query, prepend=-1) != 0) - 1
+    powers = exp(scores - largest[place])
+    size, radius = powers.midpoint, np.broadcast_to(powers.radius, powers.shape)
+    # What is too small for a relative error has to be negligible.
+    relative = np.where(size >= 2.0**-900, radius / size, np.where(size + radius <= 2.0**-891, 0.0, np.inf))
+    worst = np.maximum.reduceat(relative, starts) * _SLACK
+    spread = np.full((int(of_query.max(initial=-1)) + 1, size.shape[1]), np.inf)
+    spread[of_query[starts]] = np.where(worst <= 0.25, 2.0 * worst / (1.0 - worst) * _SLACK, np.inf)
+    return size, spread
+
+
+def _weights(
+    powers: Float64Array, spread: Float64Array, lookup: _Lookup
+) -> tuple[Float64Array, Float64Array, NDArray[np.bool_]]:
+    """Attention weights `[S, T, heads]`, their errors but for roundings, `[T, heads]`, and who is left out (F12)."""
+    rows, length = lookup.key.shape
+    weights, loss = np.empty((length, rows, powers.shape[1])), np.empty((rows, powers.shape[1]))
+    rest = np.empty(rows, dtype=bool)
+    query = lookup.pair_query[lookup.pair[:, -1]]
+    for part in row_blocks(rows, powers.shape[1] * (length + 3)):
+        block = weights[:, part]
+        for s in range(length):
+            block[s] = powers[lookup.pair[part, s]]
+        whole = block.sum(axis=0)
+        rest[part] = ~(whole >= 2.0**-400).all(axis=1)
+        block /= whole
+        # F12: the sum of p (1 - p).
+        uncertain = block[0] * (1.0 - block[0])
+        for s in range(1, length):
+            uncertain += block[s] * (1.0 - block[s])
+        loss[part] = np.fmin(uncertain * spread[query[part]], 2.0)
+    return weights, loss, rest
+
+
+def _moved_values(network: Model, lookup: _Lookup, heads: slice) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """The x W_V W_O of all keys and heads, `[keys, heads, d_model]`; the largest of all keys, and of their radii."""
+    values = _projected(lookup.keys, network.W_V[heads])
+    parts = [matmul(values[:, h], weights, tight=False) for h, weights in enumerate(network.W_O[heads])]
+    moved = np.stack([part.midpoint for part in parts], axis=1)
+    size = np.stack([np.abs(part.midpoint).max(axis=0, initial=0.0) for part in parts])
+    error = np.stack([np.broadcast_to(part.radius, part.shape).max(axis=0, initial=0.0) for part in parts])
+    return moved, size, error
 
 
 def _idle_heads(network: Model, contexts: Int64Array) -> NDArray[np.bool_] | None:

@@ -15,6 +15,8 @@ from verify.independent.plain_model import PlainModel
 from verify.independent.plain_task import PlainTask, PlainVectorTask
 from verify.progress import Progress
 
+_KEPT = 20  # bits of the error of a logit, and of logits below its first one
+
 
 @dataclass
 class Evaluation:
@@ -129,7 +131,14 @@ class Evaluation:
 
 
 def _in_balls(found: Outputs) -> Iterator[tuple[list[arb], arb]]:
-    error = arb((found.logit_error, -found.logit_scale))
+    """The logits less the largest of their row, exact; what lies far below the error is cut off and added to it."""
+    scale, error = found.logit_scale, found.logit_error
+    cut = max(0, error.bit_length() - _KEPT)
+    error += (1 << cut) - 1
+    unit = arb((1, cut - scale))
     for logits in found.logits():
         top = max(logits)
-        yield [arb((z - top, -found.logit_scale)) for z in logits], error
+        with ctx.workprec(max(ctx.prec, int(top - min(logits)).bit_length() + 1)):
+            row = [((z - top) >> cut) * unit for z in logits]
+            radius = error * arb((1, -scale))
+        yield row, radius

@@ -5,6 +5,7 @@ Page: docs/rigour/certificate.md
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import add, mul
 from typing import Any
 
@@ -103,7 +104,7 @@ class IntegerForward:
 
         powers: list[dict[int, _Exponentials]] = []
         values: list[list[list[int]]] = []
-        moved: list[list[list[int]]] = []
+        moved: list[list[list[Any]]] = []
         score_scale = 2 * embedded.scale + self.query.scale + self.key.scale
         for head in range(n_heads):
             query, key = (x * _head(tensor, head, d_model, d_qk) for tensor in (self.query, self.key))
@@ -111,8 +112,7 @@ class IntegerForward:
                 {last: _Exponentials.of(scores, score_scale, bits) for last, scores in _scores(query, key, needed)}
             )
             value = x * _head(self.value, head, d_model, d_head)
-            output = split_matrix(value * _head(self.output, head, d_head, d_model), d_model)
-            moved.append([rescaled(row, -cut) for row in output])
+            moved.append([rescaled(row, -cut) for row in rows_of(value * _head(self.output, head, d_head, d_model))])
             values.append(split_matrix(value, d_head) if keep_features else [])
             progress(label, (head + 1) / (2 * n_heads), f"head {head + 1} of {n_heads}")
         reads = [fmpz_mat(n_heads, d_model, [n for of_head in moved for n in of_head[r]]) for r in range(len(pairs))]
@@ -130,11 +130,15 @@ class IntegerForward:
         last_rows = [row_of(embedded.values, cell[-1], d_model) for cell in cells]
         # x_S and the sum over the heads, at the finer of their two scales.
         scale = max(sum_scale, embedded.scale)
+        skip = {
+            r: [fmpz(n) << scale - embedded.scale for n in row_of(embedded.values, r, d_model)]
+            for r in {cell[-1] for cell in cells}
+        }
         return Outputs(
             forward=self,
             hidden=[
-                [(h << scale - sum_scale) + (n << scale - embedded.scale) for h, n in zip(s, row, strict=True)]
-                for s, row in zip(sums, last_rows, strict=True)
+                list(map(add, rescaled(s, scale - sum_scale), skip[cell[-1]]))
+                for s, cell in zip(sums, cells, strict=True)
             ],
             scale=scale,
             error=(n_heads * (length * delta + 1) << bits) << scale - sum_scale,
@@ -179,13 +183,13 @@ class Outputs:
         """Bound of the absolute error of every logit, in units of `logit_scale`."""
         return self.error * self.forward.unembedding_norm
 
-    def logits(self) -> Iterator[list[int]]:
-        """The logits of one context after the other."""
+    def logits(self) -> Iterator[list[Any]]:
+        """The logits of one context after the other, integers of FLINT."""
         columns = self.forward.tensors["W_U"].shape[1]
         block = max(1, 2**20 // columns)
         for start in range(0, len(self.hidden), block):
             rows = self.hidden[start : start + block]
-            yield from split_matrix(matrix_of(rows) * self.forward.unembedding_matrix, columns)
+            yield from rows_of(matrix_of(rows) * self.forward.unembedding_matrix)
 
     def feature_rows(self, with_skip: bool) -> Iterator[list[int]]:
         """The features, one row per context, at `features_scale` and within `features_error`."""
@@ -270,8 +274,11 @@ def _sum_over_heads(
         for k, r in enumerate(cell):
             readers.setdefault(r, []).append((i, k))
     parts: list[list[list[Any]]] = [[] for _ in cells]
+    of_context = [list(zip(*of_heads, strict=True)) for of_heads in zip(*attention, strict=True)]
+    of_context = of_context or [[()] * len(cell) for cell in cells]  # no heads
     for r, members in readers.items():
-        weights = fmpz_mat(len(members), len(attention), [head[i][k] for i, k in members for head in attention])
+        entries = list(chain.from_iterable(of_context[i][k] for i, k in members))
+        weights = fmpz_mat(len(members), len(attention), entries)
         for (i, _), row in zip(members, rows_of(weights * reads[r]), strict=True):
             parts[i].append(row)
     return [list(map(sum, zip(*rows, strict=True))) for rows in parts] if width else []

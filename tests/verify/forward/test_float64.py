@@ -4,12 +4,13 @@ import tracemalloc
 import warnings
 from fractions import Fraction
 from itertools import pairwise, product
+from types import SimpleNamespace
 
 import flint
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
@@ -389,6 +390,130 @@ def test_the_same_numbers_come_out_when_heads_rows_and_pairs_are_cut_into_small_
     for whole, cut in ((whole_features, features), (whole_logits, logits), (whole_logits, of_given)):
         assert np.abs(whole.midpoint - cut.midpoint).max() <= 1e-13
         assert cut.radius.max() <= 1e-10
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Contexts that read one token at one position, together.
+
+
+@pytest.fixture
+def together(monkeypatch):
+    """Every token is worth it, however few contexts read it."""
+    monkeypatch.setattr(forward, "_OFTEN", 1e-9)
+    monkeypatch.setattr(forward, "_SLOW", 1e9)
+
+
+def assert_logits_hold(network, contexts, bits):
+    logits = enclose_logits(network, contexts)
+    with flint.ctx.workprec(bits):
+        for t, context in enumerate(contexts.tolist()):
+            assert_contains(logits[t], reference(network, context)[3], bits)
+    return logits
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32))
+def test_tokens_that_are_taken_together_give_what_the_weights_compute(together, kind, seed):
+    network, contexts = random_network(kind, seed)
+    assert np.isfinite(assert_logits_hold(network, contexts, KINDS[kind]).radius).all()
+    assert_logits_hold(*with_idle_heads(kind if kind in ("gaussian", "cancelling") else "gaussian", seed), 300)
+
+
+@pytest.mark.parametrize("name", ["exp", "matmul", "_projected", "_scores"])
+def test_tokens_that_are_taken_together_rely_on_radii_and_not_on_midpoints(together, monkeypatch, name):
+    share = 1e-3 if name in ("_projected", "_scores") else 0.01
+    monkeypatch.setattr(forward, name, coarse(getattr(forward, name), share))
+    for seed in range(25):
+        network, contexts = random_network("gaussian", seed, sizes=(3, 3, 4, 3, 2, 2, 3))
+        assert assert_logits_hold(network, contexts, 300).radius.max() < 1e6
+
+
+@settings(max_examples=60)
+@given(
+    signs=st.sampled_from([(1.0, -1.0, -1.0), (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0)]),
+    error=st.sampled_from([0.0, 1e-9, 1e-3, 0.05, 0.2, 1.0, np.inf]),
+    scores=st.lists(st.sampled_from([0.0, -1.0, -3.0, -30.0, -640.0]), min_size=3, max_size=3),
+)
+@example((1.0, -1.0, -1.0), 0.2, [0.0, -1.0, -1.0])
+@example((1.0, -1.0, -1.0), 1.0, [-1.0, 0.0, 0.0])
+@example((-1.0, 1.0, 1.0), 1.0, [0.0, -640.0, -640.0])
+def test_errors_of_all_scores_of_a_context_move_its_weights_by_at_most_what_is_said(signs, error, scores):
+    enclosed = Enclosure(np.array(scores)[:, None], error)
+    lookup = SimpleNamespace(
+        key=np.arange(3)[None], pair=np.arange(3)[None], pair_query=np.zeros(3, dtype=np.int64)
+    )  # fmt: skip
+    with np.errstate(all="ignore"):
+        powers, spread = forward._powers(enclosed, lookup.pair_query)
+        weights, loss, low = forward._weights(powers, spread, lookup)
+    assert low.any() == (error == np.inf) and loss[0, 0] <= 2.0  # nothing known: all are left out
+    if low.any():
+        return
+    with mpmath.workprec(300):
+        moved = [mpmath.exp(mpmath.mpf(z) + sign * min(error, 1e3)) for z, sign in zip(scores, signs, strict=True)]
+        shares = [power / mpmath.fsum(moved) for power in moved]
+        distance = mpmath.fsum(abs(p - float(w)) for p, w in zip(shares, weights[:, 0, 0], strict=True))
+        assert distance <= loss[0, 0] + 3.0 * 3 * 2.0**-53
+    if error < 1e-2:
+        assert loss[0, 0] <= 2.1 * error + 1e-12
+
+
+def test_the_error_of_two_weights_is_nearly_reached():
+    """Odds move by the square of what one exponential may, and both weights move."""
+    error = 1e-4
+    lookup = SimpleNamespace(key=np.arange(2)[None], pair=np.arange(2)[None], pair_query=np.zeros(2, dtype=np.int64))
+    powers, spread = forward._powers(Enclosure(np.zeros((2, 1)), error), lookup.pair_query)
+    _, loss, _ = forward._weights(powers, spread, lookup)
+    reached = 2.0 * abs(1.0 / (1.0 + np.exp(2.0 * error)) - 0.5)
+    assert reached <= loss[0, 0] <= 1.001 * reached
+
+
+def test_of_a_score_of_which_nothing_is_known_nothing_is_said():
+    lookup = SimpleNamespace(key=np.arange(3)[None], pair=np.arange(3)[None], pair_query=np.zeros(3, dtype=np.int64))
+    with np.errstate(all="ignore"):
+        scores = Enclosure(np.zeros((3, 1)), np.array([[0.0], [0.0], [np.inf]]))
+        powers, spread = forward._powers(scores, lookup.pair_query)
+        weights, loss, _ = forward._weights(powers, spread, lookup)
+    assert weights[:, 0, 0].tolist() == [0.5, 0.5, 0.0] and loss[0, 0] == 2.0  # all of the weight may be on the third
+
+
+@pytest.mark.parametrize("size", [2**27, 1])
+def test_a_context_far_below_the_largest_score_of_its_last_token_is_enclosed_by_itself(together, monkeypatch, size):
+    monkeypatch.setattr(forward, "_FEATURE_BYTES", size)  # of both heads, or of one
+    alone, plain = [], forward._features
+    monkeypatch.setattr(forward, "_features", lambda network, part: alone.append(part.tolist()) or plain(network, part))
+    # After the last token 2 the first one scores 900, 700 or 0, itself 0 or below.
+    network = dana_network(
+        W_E=np.array([[0.9, 0.0, 1.0], [0.7, 0.0, 2.0], [0.0, 1.0, 5.0]]), W_pos=np.zeros((2, 3)),
+        W_Q=np.array([[[0.0], [1000.0], [0.0]], [[1.0], [0.0], [0.1]]]), W_K=np.array(2 * [[[1.0], [-0.9], [0.0]]]),
+        W_V=np.array(2 * [[[0.0], [0.0], [1.0]]]), W_O=np.array(2 * [[[1.0, -2.0, 0.5]]]), W_U=np.eye(3),
+    )  # fmt: skip
+    logits = assert_logits_hold(network, np.array([[0, 2], [1, 2], [2, 2], [2, 2]]), 4000)
+    assert alone == [[[2, 2], [2, 2]]] and logits.radius.max() < 1e-10
+
+
+def test_what_many_heads_lose_in_their_sum_is_within_the_radius(together):
+    """Each head writes a float exactly; a 1 is lost wherever it meets one of the large ones."""
+    written = np.ones(4000)
+    written[:64] = 2.0**53
+    one = np.ones((4000, 1, 1))
+    network = dana_network(
+        W_E=one[0], W_pos=0.0 * one[0], W_Q=one, W_K=one, W_V=one, W_O=written[:, None, None], W_U=one[0]
+    )
+    found = enclose_logits(network, np.zeros((1, 1), dtype=np.int64))
+    lost = abs(Fraction(float(found.midpoint[0, 0])) - (1 + 64 * 2**53 + 3936))
+    assert 1000 < lost <= Fraction(float(found.radius[0, 0]))
+
+
+def test_contexts_are_taken_together_only_where_their_tokens_occur_often(monkeypatch):
+    calls, plain = [], forward._features
+    monkeypatch.setattr(forward, "_features", lambda *given: calls.append(len(given[1])) or plain(*given))
+    network, _ = random_network("gaussian", 3, sizes=(3, 2, 6, 4, 2, 3, 3))
+    contexts = np.array(list(product(range(3), repeat=2)) * 3)
+    few, many = enclose_logits(network, contexts[:9]), enclose_logits(network, contexts)
+    assert calls == [9]  # 6 tokens at positions, 24 contexts or more
+    assert (np.abs(few.midpoint - many.midpoint[:9]) <= few.radius + many.radius[:9]).all()
+    assert len(enclose_logits(network, contexts[:0])) == 0
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -775,8 +900,8 @@ def coarse(operation, share=0.01):
     """An operation with a midpoint that is off, within a radius that says so."""
     rng = np.random.default_rng(0)
 
-    def moved(*arguments):
-        result = operation(*arguments)
+    def moved(*arguments, **options):
+        result = operation(*arguments, **options)
         error = share * np.maximum(np.abs(result.midpoint), 1e-300)
         wrong = result.midpoint + error * rng.choice([-0.99, 0.99], result.shape)
         return Enclosure(wrong, result.radius + error * (1 + 1e-9))
