@@ -99,7 +99,6 @@ def test_a_kind_of_block_touches_the_files_that_contributing_names() -> None:
     # Judges and limits that look at what was built, whatever else there is.
     built_with = {
         "constructions/memories/choice.py",
-        "verify/independent/piecewise_linear.py",
         "verify/memories/integer_neurons.py",
         "verify/memories/knots.py",
     }
