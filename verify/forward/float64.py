@@ -175,8 +175,8 @@ def enclose_logits(
 
     $$ \mathrm{logits}_t = (x_S + Y_t W_O)\, W_U. $$
 
-    Rigorous by Lemmas F2 to F7 (in balls, F9 and F10). For many contexts over a large vocabulary use `logit_chunks`,
-    which never holds them all.
+    Rigorous by Lemmas F2 to F8, F11 and F12 (in balls, F9 and F10). For many contexts over a large vocabulary use
+    `logit_chunks`, which never holds them all.
 
     Args:
         network: The weights.
@@ -586,7 +586,7 @@ def _groups(key: Int64Array) -> list[tuple[int, Int64Array]]:
 
 
 def _powers(scores: Enclosure, of_query: Int64Array) -> tuple[Float64Array, Float64Array]:
-    """Exponentials of all scores less the largest of their query, `[pairs, heads]`, and F12's c of each query."""
+    """Exponentials of all scores less their query's largest, `[pairs, heads]`, and its factor of p (1 - p) (F12)."""
     starts = np.flatnonzero(np.diff(of_query, prepend=-1))
     largest = np.maximum.reduceat(scores.midpoint, starts)
     place = np.cumsum(np.diff(of_query, prepend=-1) != 0) - 1
