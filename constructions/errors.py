@@ -1,5 +1,7 @@
 """The errors a user can meet; each message names the argument, the offending value and what is expected."""
 
+from fractions import Fraction
+
 
 class ByheartError(Exception):
     """Base of every error that byheart raises on purpose."""
@@ -9,7 +11,7 @@ class InputError(ByheartError, ValueError):
     """An argument, a file or a table that cannot be used as given."""
 
 
-def require_at_least(least: int, **arguments: float | None) -> None:
+def require_at_least(least: int, **arguments: float | Fraction | None) -> None:
     """Refuse an argument that is too small.
 
     Args:

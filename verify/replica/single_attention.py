@@ -296,7 +296,7 @@ def _block_bound(
     score_of = inverse.reshape(read.row_of.shape)
     query_of, key_of = combinations // len(x.value), combinations % len(x.value)
 
-    stages = [np.max(part.error, initial=0.0) for part in (x, asking)]
+    stages: list[float] = [np.max(part.error, initial=0.0) for part in (x, asking)]
     skipped = x.take(read.row_of[:, -1])
     size = skipped.magnitude() if block.skip else np.zeros((count, block.d_out))
     carried = skipped.error if block.skip else np.zeros((count, block.d_out))
