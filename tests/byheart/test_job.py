@@ -266,7 +266,7 @@ def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
     summary = hold(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
     built = [offer for offer in summary["memories"] if "parameters" in offer]
     sizes = [offer["parameters"] for offer in built]
-    assert len(sizes) == 6 and sizes == sorted(sizes) and summary["parameters"] == sizes[0]
+    assert len(sizes) == 7 and sizes == sorted(sizes) and summary["parameters"] == sizes[0]
     for name in ("knots", "packed-words"):
         assert {"memory": name, "refused": "it has neurons"} in summary["memories"]
     for offer in built:

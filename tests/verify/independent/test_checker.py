@@ -331,7 +331,7 @@ def test_the_integers_enclose_what_the_network_computes(case, bits):
     with mpmath.workprec(300):
         for got, wanted in zip(outputs.logits(), exact.logits, strict=True):
             for n, z in zip(got, wanted, strict=True):
-                assert abs(mpmath.ldexp(n, -outputs.logit_scale) - z) <= mpmath.ldexp(
+                assert abs(mpmath.ldexp(int(n), -outputs.logit_scale) - z) <= mpmath.ldexp(
                     outputs.logit_error, -outputs.logit_scale
                 )
         assert mpmath.ldexp(outputs.logit_error, -outputs.logit_scale) < 1e-25 * (
@@ -431,7 +431,7 @@ def test_where_the_bounds_of_the_error_are_reached_they_still_hold(tmp_path, len
         forward = IntegerForward(PlainModel.read(tmp_path / "model.safetensors"))
         outputs = forward.run([(0,) * length], keep_features=True, label="", progress=lambda *_: None)
     (logit,) = next(outputs.logits())
-    defect = (Fraction(weight) + Fraction(weight) ** 3) * 2**outputs.logit_scale - logit
+    defect = (Fraction(weight) + Fraction(weight) ** 3) * 2**outputs.logit_scale - int(logit)
     assert 0 <= defect <= outputs.logit_error
     assert defect >= 2**127 * (2**128 % length)  # what the roundings of the attention weights alone amount to
     (feature,) = next(outputs.feature_rows(False))
@@ -463,7 +463,7 @@ def test_an_error_of_the_hidden_vectors_is_carried_to_every_answer(case, seed, b
     with mpmath.workprec(300):
         for got, wanted in zip(outputs.logits(), exact.logits, strict=True):
             for n, z in zip(got, wanted, strict=True):
-                assert abs(mpmath.ldexp(n, -outputs.logit_scale) - z) <= mpmath.ldexp(
+                assert abs(mpmath.ldexp(int(n), -outputs.logit_scale) - z) <= mpmath.ldexp(
                     outputs.logit_error, -outputs.logit_scale
                 )
         for answer, wanted in zip(judged, exact.divergences, strict=True):
