@@ -60,7 +60,14 @@ def test_in_the_plane_labels_take_the_circle(count):
 
 
 @pytest.mark.parametrize(
-    ("d_model", "count", "largest"), [(3, 8, 0.35), (8, 64, 0.45), (16, 64, 0.2), (16, 256, 0.4), (64, 300, 0.12)]
+    ("d_model", "count", "largest"),
+    [
+        (3, 8, 0.35),
+        (8, 64, 0.45),
+        (16, 64, 0.2),
+        (16, 256, 0.4),
+        pytest.param(64, 300, 0.12, marks=pytest.mark.slow),
+    ],
 )
 def test_repelled_vectors_are_far_better_than_random_ones(d_model, count, largest):
     found = label_unembedding(d_model, count, np.arange(count))

@@ -152,7 +152,7 @@ def test_no_random_head_beats_the_floor_of_exclusive_or(seed: int, width: int, h
     assert floor.lower <= mean_upper(network, XOR, laws, prior)
 
 
-@pytest.mark.parametrize(("width", "head_width"), [(2, 2), (3, 1)])
+@pytest.mark.parametrize(("width", "head_width"), [(2, 2), pytest.param(3, 1, marks=pytest.mark.slow)])
 def test_no_trained_head_beats_the_floor_of_exclusive_or(width: int, head_width: int) -> None:
     laws = opposed(Fraction(9, 10))
     floor = one_head_divergence_floor(XOR, laws).lower
@@ -197,7 +197,7 @@ def test_with_many_pieces_the_floor_of_a_line_is_sharp(seed: int) -> None:
     assert best - 1e-4 < collinear_divergence_floor(LINE, laws).lower <= best
 
 
-@pytest.mark.parametrize(("width", "key_width"), [(2, 1), (4, 2)])
+@pytest.mark.parametrize(("width", "key_width"), [(2, 1), pytest.param(4, 2, marks=pytest.mark.slow)])
 def test_no_trained_head_of_width_one_beats_the_floor_of_a_line(width: int, key_width: int) -> None:
     laws = np.full((3, 3), 0.05) + 0.85 * np.eye(3)
     floor = collinear_divergence_floor(LINE, laws).lower
