@@ -276,7 +276,7 @@ def in_integers(model, given_inputs):
     plain, task = as_second_reader(model, given_inputs)
     try:
         with ctx.workprec(128):
-            found = IntegerForward(plain).run(task.contexts, keep_features=False, label="", progress=lambda *_: None)
+            found = IntegerForward(plain).run(task.contexts, label="", progress=lambda *_: None)
     except NoInformationError:  # scores of 10^100
         return arb_mat([[arb("nan")] * model.d_vocab_out for _ in task.contexts])
     with ctx.workprec(BITS):

@@ -12,6 +12,7 @@ TAMPERING = "tests/falsify/test_tampering.py"
 DIVERGENCE = "tests/verify/independent/test_ball_divergence.py"
 BALLS = "tests/verify/independent/test_ball_forward.py"
 EVALUATION = "tests/verify/independent/test_evaluation.py"
+INTEGERS = "tests/verify/independent/test_integer_forward.py"
 LINES = "tests/verify/independent/test_piecewise_linear.py"
 TWO_READERS = "tests/falsify/test_two_readers.py"
 
@@ -361,7 +362,18 @@ MUTANTS = [
     of_forward("features_error=2 + (length * delta >> dropped)", "features_error=0", "the features have no error"),
     of_forward("self.pairs[i][0] >> top - self.pairs[i][1] for", "self.pairs[i][0] for", "exponents are ignored"),
     of_forward("shifted(m, exponent - top) for", "m for", "exponents are ignored where they are common"),
-    of_forward("if total >> bits - 1:", "if total:", "a sum of few digits divides"),
+    of_forward("if total < least]", "if total < 1]", "a sum of few digits divides", INTEGERS),
+    of_forward("return 2 * bits + _ROOM", "return bits + _ROOM", "inverses have too few digits"),
+    of_forward("totals[head] = 1 << bits", "totals[head] = 2 << bits", "weights of their own are halved", INTEGERS),
+    of_forward("del path[same + 1 :]", "del path[same + 2 :]", "what another context read stays", INTEGERS),
+    of_forward("        if not same:\n", "        if False:\n", "the exponentials of another last token stay", INTEGERS),
+    of_forward("[word - (1 << _WORD - 1) for", "[word for", "packed integers have no sign", INTEGERS),
+    of_forward("self.words = bits // _WORD + 1", "self.words = -(-bits // _WORD)", "no room for the sign", INTEGERS),
+    of_forward("n << _WORD | word", "n << _WORD", "only the first word counts", INTEGERS),
+    of_forward("[n >> rest for n in result] if rest else result", "result", "part of the shift is lost", INTEGERS),
+    of_forward("one - bits + value_bits + dropped", "one + value_bits + dropped", "features have another scale"),
+    of_forward("- cut - below", "- cut", "the sum over the heads has another scale"),
+    of_forward("ball.rel_accuracy_bits() >= bits", "True", "exponentials of any radius"),
     # Its models of any blocks, and their balls.
     of_model("number.hex() == value and 0 < number < math.inf", "0 < number < math.inf", "epsilon in any words"),
     of_model("type(value) is int and 1 <= value", "1 <= value", "True is a root"),

@@ -81,7 +81,6 @@ class Evaluation:
             assert isinstance(self.task, PlainTask)
             self._memorized = self._forward().run(
                 self.task.contexts,
-                keep_features=True,
                 label="features",
                 progress=self.progress,
                 feature_bits=feature_bits,
@@ -122,7 +121,7 @@ class Evaluation:
             return self._memorized
         everything = [*self.task.contexts, *self.task.tail_contexts]
         contexts = [everything[example] for example in examples]
-        return self._forward().run(contexts, keep_features=False, label=label, progress=self.progress, bits=bits)
+        return self._forward().run(contexts, label=label, progress=self.progress, bits=bits)
 
     def _forward(self) -> IntegerForward:
         if self._integers is None:

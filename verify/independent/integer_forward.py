@@ -3,16 +3,17 @@
 Page: docs/rigour/certificate.md
 """
 
+import sys
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from operator import add, mul
+from itertools import repeat, takewhile
+from operator import add, eq, floordiv, mul
 from typing import Any
 
 from flint import arb, ctx, fmpz, fmpz_mat
 
 from verify.arithmetic.integers import (
-    SMALL,
     Integers,
     compact,
     largest_column_sum,
@@ -22,20 +23,19 @@ from verify.arithmetic.integers import (
     rows_of,
     shifted,
     split,
-    split_matrix,
 )
 from verify.independent.ball_forward import NoInformationError
 from verify.independent.plain_model import PlainModel
 from verify.progress import Progress
 
 BITS = 128  # of attention weights, and of balls
-FEW_BITS = 60  # of attention weights that FLINT multiplies fastest
+FEW_BITS = 52  # of attention weights that are quickest: a sum over the heads then has 192 bits
 _GUARD = 32  # more bits while exponentials are taken
-_ROOM = (
-    64  # a context whose largest score is so many bits below that of its last token needs no exponentials of its own
-)
+_ROOM = 24  # bits that the sum over a context may lie below the largest exponential of its last token
 _DENSE = 32  # a product of all queries with all keys is made if it is at most so many times what is needed
-_CHUNK = 4096  # contexts whose attention weights are in memory together
+_WORD = 64  # bits
+_TOGETHER = 512  # rows that are in memory together, multiplied by the exponentials of one last token
+_TOLD = 1024  # contexts between two words about the progress
 
 
 class IntegerForward:
@@ -58,10 +58,9 @@ class IntegerForward:
         self,
         contexts: list[tuple[int, ...]],
         *,
-        keep_features: bool,
         label: str,
         progress: Progress,
-        feature_bits: int = SMALL,
+        feature_bits: int = 0,
         bits: int = BITS,
     ) -> "Outputs":
         r"""The hidden vectors at the last position, and the features if asked for, with their error bounds.
@@ -72,14 +71,15 @@ class IntegerForward:
 
         $$ \Bigl| a_s - \frac{E_s}{E} \Bigr| \le \frac{3 + 3 S}{2^{b-1} - 3 S} \le \frac{7 (S + 1)}{2^b}, $$
 
-        and one more unit of $2^{-b}$ for rounding the quotient down: $\delta = 1 + 7 (S + 1)$ units in all.
+        and one more unit of $2^{-b}$ for the quotient, which is $R E_s / 2^K$ with $R = \lfloor 2^K / E \rfloor$ and
+        $E_s \le 2^{K - b}$: $\delta = 1 + 7 (S + 1)$ units in all.
 
         A feature is $\sum_s a_s v_s$ with exact $v_s$, $|v_s| < 2^c$: known within $S \delta$ units of $2^{c - b}$,
         and one for rounding it down to `feature_bits` bits, at most b. The hidden vector is
         $x_S + \sum_{h,s} a^h_s u^h_s$ with $u^h_s = v^h_s W_O^h$, each $u$ brought to b bits in a common unit,
-        rounded down if it is longer: known within $H (S \delta + 1)$ of these units, since $\sum_s a_s \le 1$. Only
-        the values that occur, one for each position and token, are multiplied by $W_O$; the sum over the heads is one
-        product of matrices for each of them, with the weights of all contexts that it stands in.
+        rounded down if it is longer: known within $H (S \delta + 1)$ of these units, since $\sum_s a_s \le 1$, and one
+        more for rounding it down. Only the values that occur, one for each position and token, are multiplied by
+        $W_O$; the coordinates of each are packed into one integer (`_Slots`).
         """
         (n_heads, d_model, d_qk), d_head = self.tensors["W_Q"].shape, self.tensors["W_V"].shape[2]
         length = len(contexts[0])
@@ -93,40 +93,42 @@ class IntegerForward:
         x = fmpz_mat(len(pairs), d_model, embedded.values)
 
         # |v| <= largest_value and |u| <= largest_value * output_norm: the scales of all heads follow from that.
-        row_sum = max(sum(map(abs, row)) for row in split(embedded.values, d_model))
-        largest_value = row_sum * self.value.largest()
+        values = [x * _head(self.value, head, d_model, d_head) for head in range(n_heads)]
+        largest_value = max((abs(int(n)) for value in values for n in value.entries()), default=0)
         value_bits = largest_value.bit_length()
         value_scale = embedded.scale + self.value.scale
         cut = (largest_value * self.output_norm).bit_length() - bits  # negative where u is short of that many bits
-        sum_scale = bits + value_scale + self.output.scale - cut
         delta = 1 + 7 * (length + 1)
         dropped = bits + 1 - feature_bits
 
-        powers: list[dict[int, _Exponentials]] = []
-        values: list[list[list[int]]] = []
-        moved: list[list[list[Any]]] = []
+        # A head adds at most 2^(one + bits) to a coordinate, and at most 2^(one + value_bits) to a feature.
+        one = _one(bits)
+        stream, of_head = _Slots(d_model, one + bits + n_heads.bit_length()), _Slots(d_head, one + value_bits)
+        below = one // _WORD * _WORD  # bits of a sum over the heads that lie below its error
+        sum_scale = one + value_scale + self.output.scale - cut - below
+
+        powers: dict[int, list[_Exponentials]] = {last: [] for last in needed}
+        moved: list[list[Any]] = []
         score_scale = 2 * embedded.scale + self.query.scale + self.key.scale
-        for head in range(n_heads):
+        for head, value in enumerate(values):
             query, key = (x * _head(tensor, head, d_model, d_qk) for tensor in (self.query, self.key))
-            powers.append(
-                {last: _Exponentials.of(scores, score_scale, bits) for last, scores in _scores(query, key, needed)}
-            )
-            value = x * _head(self.value, head, d_model, d_head)
-            moved.append([rescaled(row, -cut) for row in rows_of(value * _head(self.output, head, d_head, d_model))])
-            values.append(split_matrix(value, d_head) if keep_features else [])
+            for last, scores in _scores(query, key, needed):
+                powers[last].append(_Exponentials.of(scores, score_scale, bits))
+            written = (value * _head(self.output, head, d_head, d_model)).entries()
+            moved.append(stream.packed(fmpz_mat(len(pairs), d_model, rescaled(written, -cut))))
             progress(label, (head + 1) / (2 * n_heads), f"head {head + 1} of {n_heads}")
-        reads = [fmpz_mat(n_heads, d_model, [n for of_head in moved for n in of_head[r]]) for r in range(len(pairs))]
-        sums: list[list[Any]] = []
-        features: list[list[int]] = [[] for _ in range(n_heads)]
-        for start in range(0, len(cells), _CHUNK):
-            chunk = cells[start : start + _CHUNK]
-            attention = [[of_head[cell[-1]].attention(cell) for cell in chunk] for of_head in powers]
-            sums += _sum_over_heads(attention, chunk, reads, d_model)
-            if keep_features:
-                for kept, weights, value in zip(features, attention, values, strict=True):
-                    kept += _weighted_rows(weights, chunk, value, value_bits + dropped)
-            done = min(start + _CHUNK, len(cells))
-            progress(label, (1 + done / len(cells)) / 2, f"context {done} of {len(cells)}")
+        sums: list[list[int]] = [[] for _ in cells]
+        for done, (i, inverses, mixed) in enumerate(_mixed(cells, powers, moved, bits), 1):
+            sums[i] = stream.unpacked(sum(map(mul, inverses, mixed), fmpz(0)), below)
+            if done % _TOLD == 0:
+                progress(label, (1 + done / len(cells)) / 2, f"context {done} of {len(cells)}")
+        features: list[Sequence[int]] = [[] for _ in cells]
+        if feature_bits:
+            for i, inverses, mixed in _mixed(cells, powers, list(map(of_head.packed, values)), bits):
+                shift = one - bits + value_bits + dropped
+                features[i] = compact(
+                    [n for product in map(mul, inverses, mixed) for n in of_head.unpacked(product, shift)], feature_bits
+                )
         last_rows = [row_of(embedded.values, cell[-1], d_model) for cell in cells]
         # x_S and the sum over the heads, at the finer of their two scales.
         scale = max(sum_scale, embedded.scale)
@@ -141,8 +143,8 @@ class IntegerForward:
                 for s, cell in zip(sums, cells, strict=True)
             ],
             scale=scale,
-            error=(n_heads * (length * delta + 1) << bits) << scale - sum_scale,
-            features=[compact(kept, feature_bits) for kept in features] if keep_features else [],
+            error=(n_heads * (length * delta + 1) << one - below) + 1 << scale - sum_scale,
+            features=features,
             feature_bits=feature_bits,
             features_scale=bits + value_scale - value_bits - dropped,
             features_error=2 + (length * delta >> dropped),
@@ -193,20 +195,16 @@ class Outputs:
 
     def feature_rows(self, with_skip: bool) -> Iterator[list[int]]:
         """The features, one row per context, at `features_scale` and within `features_error`."""
-        d_head = self.forward.tensors["W_V"].shape[2]
-        for i, last in enumerate(self.last):
-            row = rescaled(last, self.features_scale - self.last_scale) if with_skip else []
-            for head in self.features:
-                row.extend(head[i * d_head : (i + 1) * d_head])
-            yield row
+        for last, features in zip(self.last, self.features, strict=True):
+            yield [*(rescaled(last, self.features_scale - self.last_scale) if with_skip else []), *features]
 
 
 @dataclass(frozen=True)
 class _Exponentials:
     """What one last token sees: of each row the pair (m, x) with the exponential within 2 units of m 2^x.
 
-    In units of `_ROOM` bits less than the largest of them they are the integers `common`, the sum of which over a
-    context is at least 2^(bits - 1) unless the largest score of the context lies further below.
+    In units of `_ROOM` bits less than the largest of them they are the integers `common`, below 2^(bits + _ROOM), the
+    sum of which over a context is at least 2^(bits - 1) unless the largest score of the context lies further below.
     """
 
     bits: int
@@ -220,16 +218,38 @@ class _Exponentials:
         return cls(bits, pairs, {i: shifted(m, exponent - top) for i, (m, exponent) in pairs.items()})
 
     def attention(self, cell: list[int]) -> list[int]:
-        """The attention weights of one context in units of 2^-bits; their error is bounded in `IntegerForward.run`."""
-        common, bits = self.common, self.bits
-        chosen = [common[i] for i in cell]
-        total = sum(chosen)
-        if total >> bits - 1:
-            return [(value << bits) // total for value in chosen]
+        """The attention weights of one context in units of 2^-bits, from a common unit of its own."""
         top = max(self.pairs[i][1] for i in cell)
         chosen = [self.pairs[i][0] >> top - self.pairs[i][1] for i in cell]
         total = sum(chosen)
-        return [(value << bits) // total for value in chosen]
+        return [(value << self.bits) // total for value in chosen]
+
+
+class _Slots:
+    """Rows of integers packed into one integer each, in places of 64-bit words: linear maps act on all at once."""
+
+    def __init__(self, width: int, bits: int) -> None:
+        """Places for `width` integers of at most so many bits and a sign."""
+        self.words = bits // _WORD + 1
+        ones = sum(1 << _WORD * self.words * j for j in range(width))
+        self.length, self.halves = width * self.words * _WORD // 8, ones << _WORD * self.words - 1
+        self.places = fmpz_mat(width, 1, [1 << _WORD * self.words * j for j in range(width)])
+
+    def packed(self, matrix: fmpz_mat) -> list[Any]:
+        """The integers sum_j n_j 2^(place j), one for each row."""
+        return (matrix * self.places).entries()
+
+    def unpacked(self, packed: Any, shift: int) -> list[int]:
+        """The integers of a row times 2^-shift, rounded down; each must fit into its place."""
+        words = array("Q", (int(packed) + self.halves).to_bytes(self.length, sys.byteorder))
+        if sys.byteorder == "big":
+            words.reverse()
+        low, rest = divmod(shift, _WORD)
+        top, *others = range(self.words - 1, low - 1, -1)
+        result = [word - (1 << _WORD - 1) for word in words[top :: self.words]]
+        for place in others:
+            result = [n << _WORD | word for n, word in zip(result, words[place :: self.words], strict=True)]
+        return [n >> rest for n in result] if rest else result
 
 
 def _scores(query: fmpz_mat, key: fmpz_mat, needed: dict[int, set[int]]) -> Iterator[tuple[int, dict[int, fmpz]]]:
@@ -254,43 +274,57 @@ def _exponentials(scores: dict[int, fmpz], scale: int, bits: int = BITS) -> dict
         unit = arb((1, -scale))
         for i, score in scores.items():
             ball = (arb(score - top) * unit).exp()
-            if not ball.is_finite() or not ball > 0:
+            # The radius is below 2^-bits times the power of two above the midpoint: one unit of m.
+            if not (ball.is_finite() and ball.rel_accuracy_bits() >= bits):
                 raise NoInformationError("attention scores differ by more than can be told apart")
             mantissa, exponent = map(int, ball.mid().man_exp())
             excess = mantissa.bit_length() - bits
-            m = mantissa >> excess if excess >= 0 else mantissa << -excess
-            if not ball.rad() <= arb((1, exponent + excess)):
-                raise NoInformationError("attention scores differ by more than can be told apart")
-            result[i] = (m, exponent + excess)
+            result[i] = (shifted(mantissa, -excess), exponent + excess)
     return result
 
 
-def _sum_over_heads(
-    attention: list[list[list[int]]], cells: list[list[int]], reads: list[fmpz_mat], width: int
-) -> list[list[Any]]:
-    """For each context the sum over heads and positions of the attention weight times the row that is read."""
-    readers: dict[int, list[tuple[int, int]]] = {}
-    for i, cell in enumerate(cells):
-        for k, r in enumerate(cell):
-            readers.setdefault(r, []).append((i, k))
-    parts: list[list[list[Any]]] = [[] for _ in cells]
-    of_context = [list(zip(*of_heads, strict=True)) for of_heads in zip(*attention, strict=True)]
-    of_context = of_context or [[()] * len(cell) for cell in cells]  # no heads
-    for r, members in readers.items():
-        entries = list(chain.from_iterable(of_context[i][k] for i, k in members))
-        weights = fmpz_mat(len(members), len(attention), entries)
-        for (i, _), row in zip(members, rows_of(weights * reads[r]), strict=True):
-            parts[i].append(row)
-    return [list(map(sum, zip(*rows, strict=True))) for rows in parts] if width else []
+def _mixed(
+    cells: list[list[int]], powers: dict[int, list[_Exponentials]], rows: list[list[Any]], bits: int
+) -> Iterator[tuple[int, list[Any], list[Any]]]:
+    """For each context, not in their order, and each head an integer and a sum of rows.
+
+    Their product is the sum of the rows that the head reads with its attention weights, in units of 2^-`_one`. The
+    exponentials of a last token are multiplied by the rows once, and what is read at a common end of contexts is added
+    up once.
+    """
+    one, least, zeros = _one(bits), 1 << bits - 1, [0] * len(rows)
+    path: list[tuple[list[int], list[Any]]] = [(zeros, zeros)]
+    weights: dict[int, list[int]] = {}
+    products: dict[int, list[Any]] = {}
+    before: list[int] = []
+    for i in sorted(range(len(cells)), key=lambda i: cells[i][::-1]):
+        cell = cells[i][::-1]
+        same = sum(1 for _ in takewhile(bool, map(eq, before, cell)))
+        if not same:
+            weights, products = {}, {}
+        heads, before = powers[cell[0]], cell
+        del path[same + 1 :]
+        for r in cell[same:]:
+            if r not in weights:
+                if len(weights) == _TOGETHER:
+                    weights, products = {}, {}
+                weights[r] = [each.common[r] for each in heads]
+                products[r] = [weight * of_head[r] for weight, of_head in zip(weights[r], rows, strict=True)]
+            totals, sums = path[-1]
+            path.append((list(map(add, totals, weights[r])), list(map(add, sums, products[r]))))
+        totals, sums = path[-1]
+        if min(totals, default=least) < least:
+            totals, sums = list(totals), list(sums)
+            for head in [head for head, total in enumerate(totals) if total < least]:
+                own = heads[head].attention(cell)
+                totals[head] = 1 << bits
+                sums[head] = sum(map(mul, own, (rows[head][r] for r in cell)), fmpz(0))
+        yield i, list(map(floordiv, repeat(1 << one), totals)), sums
 
 
-def _weighted_rows(attention: list[list[int]], cells: list[list[int]], value: list[list[int]], shift: int) -> list[int]:
-    """The features of one head, one row for each context, rounded down to integers."""
-    result: list[int] = []
-    for weights, cell in zip(attention, cells, strict=True):
-        columns = zip(*(value[i] for i in cell), strict=True)
-        result.extend([sum(map(mul, weights, column)) >> shift for column in columns])
-    return result
+def _one(bits: int) -> int:
+    """Bits of the unit of attention weights: those of an exponential in the unit of the largest, and of an inverse."""
+    return 2 * bits + _ROOM
 
 
 def _head(tensor: Integers, head: int, rows: int, columns: int) -> fmpz_mat:

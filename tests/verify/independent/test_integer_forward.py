@@ -1,13 +1,18 @@
 """The network in integers, against the enclosures that it shares no code with."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import fmpz, fmpz_mat
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.memories import memory, random_task
 from verify.arithmetic.integers import dyadic
 from verify.forward.float64 import enclose_features, enclose_logits
+from verify.independent import integer_forward
 from verify.independent.integer_forward import IntegerForward
 from verify.independent.plain_model import PlainModel
 
@@ -16,7 +21,7 @@ def outputs(network, contexts, tmp_path):
     network.save(tmp_path / "model.safetensors")
     forward = IntegerForward(PlainModel.read(tmp_path / "model.safetensors"))
     tuples = [tuple(map(int, context)) for context in contexts]
-    return forward.run(tuples, keep_features=True, label="memorized", progress=lambda *_: None)
+    return forward.run(tuples, label="memorized", progress=lambda *_: None, feature_bits=60)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -51,3 +56,41 @@ def test_the_skip_connection_comes_before_the_features(tmp_path):
     assert len(row) == network.d_model + network.n_heads * network.d_head
     near = [float(dyadic(int(n), found.features_scale)) for n in row[: network.d_model]]
     assert np.abs(np.array(near) - last[0]).max() < 1e-12
+
+
+@given(st.data(), st.integers(1, 5), st.integers(1, 200))
+def test_integers_in_places_are_unpacked_as_they_were_packed_up_to_the_largest_that_fit(data, width, bits):
+    slots = integer_forward._Slots(width, bits)
+    entry = st.one_of(st.sampled_from([-(2**bits), 2**bits - 1, 0, -1]), st.integers(-(2**bits), 2**bits - 1))
+    rows = data.draw(st.lists(st.lists(entry, min_size=width, max_size=width), min_size=1, max_size=3))
+    shift = data.draw(st.integers(0, bits))
+    for row, packed in zip(rows, slots.packed(fmpz_mat(rows)), strict=True):
+        assert slots.unpacked(packed, 0) == row
+        assert slots.unpacked(packed, shift) == [n >> shift for n in row]
+        assert slots.unpacked(2 * packed - packed, shift) == [n >> shift for n in row]
+
+
+@pytest.mark.parametrize("room", [0, 24, 200])
+@pytest.mark.parametrize("together", [1, 512])
+def test_mixed_rows_are_sums_with_the_attention_weights_wherever_the_common_unit_lies(room, together, monkeypatch):
+    """Two last tokens, three heads with scores far apart, contexts with common ends: against exact quotients."""
+    monkeypatch.setattr(integer_forward, "_ROOM", room)
+    monkeypatch.setattr(integer_forward, "_TOGETHER", together)
+    bits, scale = 20, 3
+    scores = {9: {0: 0, 1: -5, 2: -300, 3: -1200, 9: -40}, 8: {0: -900, 1: 0, 2: 3, 3: 800, 8: 790}}
+    heads = [{last: {r: fmpz(n * k) for r, n in of.items()} for last, of in scores.items()} for k in (1, 0, -1)]
+    powers = {last: [integer_forward._Exponentials.of(head[last], scale, bits) for head in heads] for last in scores}
+    rows = [[fmpz(1 + 10 * h + r**3) for r in range(10)] for h in range(3)]
+    cells = [[0, 1, 9], [2, 3, 9], [3, 2, 9], [2, 2, 8], [0, 2, 8], [3, 3, 8], [1, 1, 9]]
+    found = {
+        i: [a * b for a, b in zip(*pair, strict=True)] for i, *pair in integer_forward._mixed(cells, powers, rows, bits)
+    }
+    assert sorted(found) == list(range(len(cells)))
+    for i, cell in enumerate(cells):
+        for h, head in enumerate(heads):
+            top = max(head[cell[-1]][r] for r in cell)
+            exact = [math.exp(int(head[cell[-1]][r] - top) / 2**scale) for r in cell]
+            mean = sum(e * int(rows[h][r]) for e, r in zip(exact, cell, strict=True)) / sum(exact)
+            error = sum(int(rows[h][r]) for r in cell) * (1 + 7 * (len(cell) + 1)) * 2.0**-bits
+            assert abs(int(found[i][h]) * 2.0 ** -(2 * bits + room) - mean) <= error + 1e-12 * mean
+            assert error < 0.05 * mean
