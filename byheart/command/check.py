@@ -72,7 +72,9 @@ def _check_each(options: argparse.Namespace) -> int:
     found: dict[Path, dict[str, Any]] = {}
     codes: set[int] = set()
     with progress_lines(not options.json) as progress:
-        for folder, result in completed(partial(_checked, options), options.folder, workers(options)):
+        alone = options.independent and len(options.folder) == 1
+        makes = None if alone else workers(options)
+        for folder, result in completed(partial(_checked, options), options.folder, makes):
             if isinstance(result, Exception):
                 try:
                     error, code = meant(result)
@@ -121,7 +123,10 @@ def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
     if options.independent:
         from verify.independent.checker import check_independently
 
-        return partial(check_independently, full=options.full)
+        # Workers take one folder each; where there is one folder they share its contexts.
+        return partial(
+            check_independently, full=options.full, workers=workers(options) if len(options.folder) == 1 else None
+        )
     from verify.certificates.memorization import check_memorization
 
     return check_memorization

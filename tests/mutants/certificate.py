@@ -299,7 +299,11 @@ MUTANTS = [
     of_checker("if share > limit)", "if not share <= limit)", "what may be saturated is"),
     of_checker("if share <= limit)", "if not share > limit)", "what may not be saturated is not"),
     of_checker('if stored["occurrences"] != occurrences:', "if False:", "any number of occurrences"),
-    of_checker("total += sum(of_context.values()) * divergence", "total += divergence", "the tail is not weighted"),
+    of_checker("total += sum(counts[i].values()) * divergence", "total += divergence", "the tail is not weighted"),
+    of_checker("len(task.contexts) + order[place] for", "order[place] for", "workers judge what is memorized"),
+    of_checker("arb(found[piece][1])) for", "arb(0)) for", "what workers say has no radius"),
+    of_checker("if isinstance(result, WorkerError):", "if False:", "who dies twice leaves the check without an answer"),
+    of_checker("if not total.is_finite():", "if False:", "what nobody knows is an error of the program"),
     of_checker(
         "return sum(counts.values()) * found.empirical", "return found.empirical", "the memorized are not weighted"
     ),
@@ -363,17 +367,21 @@ MUTANTS = [
     of_forward("self.pairs[i][0] >> top - self.pairs[i][1] for", "self.pairs[i][0] for", "exponents are ignored"),
     of_forward("shifted(m, exponent - top) for", "m for", "exponents are ignored where they are common"),
     of_forward("if total < least]", "if total < 1]", "a sum of few digits divides", INTEGERS),
-    of_forward("return 2 * bits + _ROOM", "return bits + _ROOM", "inverses have too few digits"),
+    of_forward("return 2 * bits + _ROOM", "return bits + _ROOM", "inverses have too few digits", INTEGERS),
     of_forward("totals[head] = 1 << bits", "totals[head] = 2 << bits", "weights of their own are halved", INTEGERS),
     of_forward("del path[same + 1 :]", "del path[same + 2 :]", "what another context read stays", INTEGERS),
-    of_forward("        if not same:\n", "        if False:\n", "the exponentials of another last token stay", INTEGERS),
+    of_forward(
+        "        if not same:\n", "        if False:\n", "the exponentials of another last token stay", INTEGERS
+    ),
     of_forward("[word - (1 << _WORD - 1) for", "[word for", "packed integers have no sign", INTEGERS),
     of_forward("self.words = bits // _WORD + 1", "self.words = -(-bits // _WORD)", "no room for the sign", INTEGERS),
     of_forward("n << _WORD | word", "n << _WORD", "only the first word counts", INTEGERS),
     of_forward("[n >> rest for n in result] if rest else result", "result", "part of the shift is lost", INTEGERS),
-    of_forward("one - bits + value_bits + dropped", "one + value_bits + dropped", "features have another scale"),
-    of_forward("- cut - below", "- cut", "the sum over the heads has another scale"),
-    of_forward("ball.rel_accuracy_bits() >= bits", "True", "exponentials of any radius"),
+    of_forward(
+        "one - bits + value_bits + dropped", "one + value_bits + dropped", "features have another scale", INTEGERS
+    ),
+    of_forward("- cut - below", "- cut", "the sum over the heads has another scale", INTEGERS),
+    of_forward("ball.rel_accuracy_bits() >= bits", "True", "exponentials of any radius", INTEGERS),
     # Its models of any blocks, and their balls.
     of_model("number.hex() == value and 0 < number < math.inf", "0 < number < math.inf", "epsilon in any words"),
     of_model("type(value) is int and 1 <= value", "1 <= value", "True is a root"),

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from flint import arb, ctx
 
-from constructions.errors import FileFormatError, InputError, TamperedError
+from constructions.errors import FileFormatError, InputError, TamperedError, WorkerError
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.exact_json import Number
 from verify.arithmetic.integers import SMALL
@@ -42,6 +42,7 @@ from verify.independent.plain_task import PlainTask, PlainVectorTask, read_task
 from verify.independent.rule_counts import count_rule
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
+from verify.workers import Workers, completed
 
 __all__ = ["NonsingularCheck", "check_independently", "recheck_nonsingular"]
 
@@ -49,11 +50,17 @@ _PATH = "integers and balls (python-flint and the standard library)"
 _AFFORDABLE = 3.0e8  # estimated microseconds spent on all contexts unless asked for more
 _MICROSECONDS_OF_A_PRODUCT = 0.1  # of two balls of 128 bits
 _FEATURE_PRECISIONS = ((BITS, SMALL), *((bits, 2 * SMALL) for bits in PRECISIONS))
+_PIECE = 2**13  # contexts that a worker judges at a time
 _NO_MORE = 2**16  # units: features that are known so well are no better known with more bits
 
 
 def check_independently(
-    folder: Path, criterion: Criterion | None = None, *, full: bool = False, progress: Progress | None = None
+    folder: Path,
+    criterion: Criterion | None = None,
+    *,
+    full: bool = False,
+    workers: Workers | None = None,
+    progress: Progress | None = None,
 ) -> CheckReport:
     r"""Answer the question of the certificate in `folder` again, or another, on a path of its own.
 
@@ -74,6 +81,8 @@ def check_independently(
         criterion: What is asked; by default what the certificate asks.
         full: Also re-prove the divergence over all contexts of the text when that takes longer than about five
             minutes; without it that statement is then UNDECIDED.
+        workers: Makes an executor for the contexts of a text that are not memorized, which are then judged in pieces
+            that do not depend on it; by default they are judged here. A piece whose worker dies twice is judged here.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -94,7 +103,7 @@ def check_independently(
     _require_subject(certificate.subject, model, task)
     asked = criterion or certificate.criterion
     with ctx.workprec(BITS):
-        checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or silent), full)
+        checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or silent), full, workers)
         return CheckReport(certificate, asked, tuple(checker.checks()), _PATH)
 
 
@@ -155,6 +164,7 @@ class _Checker:
     asked: Criterion
     evaluation: Evaluation
     full: bool
+    workers: Workers | None
 
     @cached_property
     def targets(self) -> Targets:
@@ -223,14 +233,13 @@ class _Checker:
         reason = f"not attempted: {len(task.tail_contexts)} more contexts take long; --full (full=True) proves them"
         check = StatementCheck(TEXT_DIVERGENCE, Verdict.UNDECIDED, reason, {})
         memorized = range(len(task.contexts))
-        tail = range(len(memorized), len(memorized) + len(task.tail_contexts))
         known = None if answers is None else sum(map(_weighed, answers, task.counts), arb(0))
         for bits in (FEW_BITS, *PRECISIONS):
             if not self.full and not self._microseconds(task, bits) <= _AFFORDABLE:
                 break
             try:
-                held = known if known is not None and bits <= BITS else self._empirical(memorized, task.counts, bits)
-                others = self._empirical(tail, task.tail_counts, bits)
+                held = known if known is not None and bits <= BITS else _divergences(self.evaluation, memorized, bits)
+                others = self._tail(task, bits)
             except NoInformationError as error:
                 check = replace(check, reason=str(error))
                 continue
@@ -240,17 +249,25 @@ class _Checker:
                 break
         return check
 
-    def _empirical(self, examples: Sequence[int], counts: list[dict[int, int]], bits: int) -> arb:
-        """The sum of n_t KL(c_t / n_t || softmax) over some examples with these counts."""
-        total, logarithms = arb(0), dict[int, arb]()
-        if not examples:
-            return total
+    def _tail(self, task: PlainTask, bits: int) -> arb:
+        """The sum of n_t KL(c_t / n_t || softmax) over the contexts that are not memorized."""
+        size = len(task.tail_contexts)
+        if self.workers is None:
+            tail = range(len(task.contexts), len(task.contexts) + size)
+            return _divergences(self.evaluation, tail, bits)
+        work = partial(_piece_of_the_tail, self.evaluation.model, task, bits)
+        pieces = [range(start, min(start + _PIECE, size)) for start in range(0, size, _PIECE)]
+        found: dict[range, tuple[_Dyadic, _Dyadic]] = {}
+        for piece, result in completed(work, pieces, self.workers):
+            if isinstance(result, WorkerError):
+                result = work(piece)
+            if isinstance(result, Exception):
+                raise result
+            found[piece] = result
+            self.evaluation.progress("all contexts", len(found) / len(pieces), f"piece {len(found)} of {len(pieces)}")
         with ctx.workprec(bits):
-            outputs = self.evaluation.outputs(examples, bits=bits, label="all contexts")
-            for (row, error), of_context in zip(outputs, counts, strict=True):
-                divergence = LogSoftmax.of(row, error).divergence(of_context, logarithms)
-                total += sum(of_context.values()) * divergence
-        return total
+            # In one order, whichever came first.
+            return sum((arb(arb(found[piece][0]), arb(found[piece][1])) for piece in pieces), arb(0))
 
     def _microseconds(self, task: PlainTask, bits: int) -> float:
         """About how long the contexts of the tail take."""
@@ -415,6 +432,35 @@ def _open(certificate: Certificate, asked: Criterion, answers: list[Answer]) -> 
         return not decided
 
     return [i for i, each in enumerate(answers) if is_open(each)]
+
+
+def _divergences(evaluation: Evaluation, examples: Sequence[int], bits: int) -> arb:
+    """The sum of n_t KL(c_t / n_t || softmax) over some examples of a text."""
+    task = evaluation.task
+    assert isinstance(task, PlainTask)
+    total, logarithms, counts = arb(0), dict[int, arb](), [*task.counts, *task.tail_counts]
+    if not examples:
+        return total
+    with ctx.workprec(bits):
+        outputs = evaluation.outputs(examples, bits=bits, label="all contexts")
+        for (row, error), i in zip(outputs, examples, strict=True):
+            divergence = LogSoftmax.of(row, error).divergence(counts[i], logarithms)
+            total += sum(counts[i].values()) * divergence
+    return total
+
+
+_Dyadic = tuple[int, int]  # an integer, and the exponent of the power of two that it is multiplied by
+
+
+def _piece_of_the_tail(model: PlainModel, task: PlainTask, bits: int, piece: range) -> tuple[_Dyadic, _Dyadic]:
+    """The midpoint and the radius of `_divergences` over a piece of the tail, contexts of one ending side by side."""
+    order = sorted(range(len(task.tail_contexts)), key=lambda i: task.tail_contexts[i][::-1])
+    examples = [len(task.contexts) + order[place] for place in piece]
+    total = _divergences(Evaluation(model, task, silent), examples, bits)
+    if not total.is_finite():
+        raise NoInformationError(f"the divergence of the contexts {piece} of the tail is not finite")
+    (m, e), (r, f) = total.mid().man_exp(), total.rad().man_exp()
+    return (int(m), int(e)), (int(r), int(f))
 
 
 def _weighed(found: Answer, counts: dict[int, int]) -> arb:

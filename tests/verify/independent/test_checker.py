@@ -12,7 +12,9 @@ import subprocess
 import sys
 import zipfile
 from array import array
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -692,6 +694,52 @@ def test_another_question_than_the_stored_one_is_answered(tmp_path):
         report = check_independently(tmp_path, criterion)
         assert report.verdict is expected and report.criterion is criterion
         assert all(verdict is PROVED for verdict in verdicts(report).values())  # what is stored stays true
+
+
+class Mortal(ThreadPoolExecutor):
+    """A worker that dies over the second piece of two contexts, whenever it is asked."""
+
+    def submit(self, work, piece):
+        if piece == range(2, 4):
+            raise BrokenExecutor("died")
+        return super().submit(work, piece)
+
+
+@pytest.mark.parametrize("executor", [ThreadPoolExecutor, Mortal])
+def test_pieces_of_the_tail_say_the_same_on_any_executor_and_refute_what_is_forged(executor, tmp_path, monkeypatch):
+    task = random_task(tail=5)
+    certified = write_memory(tmp_path, memory(task), task).certificate
+    here = check_independently(tmp_path)
+    values = []
+    for piece in (2, 2, 100):
+        monkeypatch.setattr(checker, "_PIECE", piece)
+        there = check_independently(tmp_path, workers=partial(executor, 1))
+        assert verdicts(there) == verdicts(here) and there.verdict is PROVED
+        values.append(there.checks[1].values)
+    alone = here.checks[1].values
+    assert values[0] == values[1] and all(v["lower"] <= alone["upper"] and alone["lower"] <= v["upper"] for v in values)
+    stated = certified.statement(TEXT_DIVERGENCE)
+    assert stated is not None
+    monkeypatch.setattr(checker, "_PIECE", 2)
+    for lower, upper in ((0.0, alone["lower"] / 2), (2 * alone["upper"], 3 * alone["upper"])):
+        forged = dataclasses.replace(stated, values={**stated.values, "lower": lower, "upper": upper})
+        statements = tuple(forged if each is stated else each for each in certified.statements)
+        dataclasses.replace(certified, statements=statements).save(tmp_path)
+        report = check_independently(tmp_path, workers=partial(executor, 1))
+        assert verdicts(report)[TEXT_DIVERGENCE] is REFUTED
+
+
+def test_a_piece_in_which_nothing_is_known_is_asked_again_with_more_bits(tmp_path, monkeypatch):
+    def knows_nothing(evaluation, examples, bits):
+        return arb("nan") if bits < 256 and len(examples) == 2 else divergences(evaluation, examples, bits)
+
+    divergences = checker._divergences
+    task = random_task(tail=5)
+    write_memory(tmp_path, memory(task), task)
+    monkeypatch.setattr(checker, "_PIECE", 2)
+    monkeypatch.setattr(checker, "_divergences", knows_nothing)
+    report = check_independently(tmp_path, workers=partial(ThreadPoolExecutor, 1))
+    assert report.verdict is PROVED and "256 bits" in report.checks[1].reason
 
 
 def test_a_forged_rank_of_more_contexts_than_features_is_refuted(tmp_path):

@@ -13,6 +13,7 @@ from tests.memories import memory, random_task
 from verify.arithmetic.integers import dyadic
 from verify.forward.float64 import enclose_features, enclose_logits
 from verify.independent import integer_forward
+from verify.independent.ball_forward import NoInformationError
 from verify.independent.integer_forward import IntegerForward
 from verify.independent.plain_model import PlainModel
 
@@ -94,3 +95,10 @@ def test_mixed_rows_are_sums_with_the_attention_weights_wherever_the_common_unit
             error = sum(int(rows[h][r]) for r in cell) * (1 + 7 * (len(cell) + 1)) * 2.0**-bits
             assert abs(int(found[i][h]) * 2.0 ** -(2 * bits + room) - mean) <= error + 1e-12 * mean
             assert error < 0.05 * mean
+
+
+def test_exponentials_that_no_ball_knows_say_nothing():
+    found = integer_forward._exponentials({0: fmpz(0), 1: fmpz(-(2**110)), 2: fmpz(-1)}, 100, 20)
+    assert [m.bit_length() for m, _ in found.values()] == [20, 20, 20]
+    with pytest.raises(NoInformationError, match="differ by more"):
+        integer_forward._exponentials({0: fmpz(0), 1: fmpz(-(2**300))}, 100, 20)
