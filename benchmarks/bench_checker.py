@@ -1,4 +1,4 @@
-"""What proving again costs: a certificate by floats and by integers, and nonsingularity by integers.
+"""What proving again costs: folders by floats and by integers, and nonsingularity by integers.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/bench_checker.py
 
@@ -6,20 +6,24 @@ Prints Markdown tables. Rivals are timed in turn within the same run; only their
 """
 
 import argparse
+import contextlib
+import io
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from constructions.memories.memory import build_memory
-from constructions.tasks.text import default_text, text_task
-from verify.certificates.memorization import certify_memorization, check_memorization
+from byheart.command.main import main as byheart
+from verify.certificates.certificate import CheckReport
+from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently, recheck_nonsingular
 from verify.linear_algebra.nonsingularity import certify_nonsingular
+from verify.workers import processes
 
 Result = TypeVar("Result")
 
@@ -49,39 +53,49 @@ def nonsingularity(sizes: list[int], repetitions: int) -> None:
         print(f"| {size} | {inverse:.3f} | {ratio:.2f} | {again:.2f} | {again / inverse:.1f} | {check.verdict.value} |")
 
 
-def memorization(facts: int, heads: int, *, full: bool) -> None:
-    task = text_task(default_text(), context=4, facts=facts)
-    network = build_memory(task, d_model=64, d_head=16, n_heads=heads).model
+FOLDERS = {"default": [], "one layer of attention": ["--vocabulary", "64", "--dim", "64", "--head-dim", "16"]}
+
+
+def proved_again(kind: str, folder: Path, workers: int, solve: float) -> None:
+    def row(work: str, check: Callable[[], CheckReport]) -> None:
+        clock = time.perf_counter()
+        seconds, report = timed(check)
+        clock = time.perf_counter() - clock
+        spent = f"{seconds:.1f} | {seconds / solve:.0f}"
+        print(f"| {kind} | {work} | {spent} | {clock:.1f} | {report.verdict.value} |", flush=True)
+
+    stages: dict[str, float] = {}
+    last: list[Any] = ["files", 0.0]
+
+    def stage(name: str, share: float | None, detail: str) -> None:
+        now = time.process_time()
+        stages[last[0]] = stages.get(last[0], 0.0) + now - last[1]
+        last[:] = [name, now]
+
+    row("`check`", lambda: check_memorization(folder))
+    last[1] = time.process_time()
+    row("`check --independent --full`", lambda: check_independently(folder, full=True, progress=stage))
+    stage("", None, "")
+    for name, seconds in stages.items():
+        print(f"| | of it {name} | {seconds:.1f} | {seconds / solve:.0f} | | |")
+    spread = partial(processes, workers)
+    row(
+        f"with `--workers {workers}`, beside what they spend",
+        lambda: check_independently(folder, full=True, workers=spread),
+    )
+
+
+def memorization(facts: int, workers: int) -> None:
     matrix = np.random.default_rng(0).standard_normal((facts, facts))
     solve, _ = timed(lambda: np.linalg.solve(matrix, matrix[:, :64]))
-    print(f"\nT = {facts}, M = {task.n_all}, H = {heads}, d = 64, d_h = 16, N = {task.vocabulary_size}, S = 4")
-    print(f"\n| work | s | against one solve of T x T ({solve:.2f} s) | verdict |\n|---|---|---|---|")
-
-    def row(name: str, seconds: float, verdict: str) -> None:
-        print(f"| {name} | {seconds:.2f} | {seconds / solve:.0f} | {verdict} |", flush=True)
-
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        seconds, certified = timed(lambda: certify_memorization(network, task))
-        row("certify_memorization", seconds, certified.certificate.verdict.value)
-        network.save(folder / "model.safetensors")
-        task.save(folder / "task.npz")
-        certified.save(folder)
-        seconds, report = timed(lambda: check_memorization(folder))
-        row("check_memorization", seconds, report.verdict.value)
-        stages: dict[str, float] = {}
-        last = [time.process_time(), "files"]
-
-        def stage(name: str, share: float | None, detail: str) -> None:
-            if name != last[1]:
-                stages[str(last[1])] = time.process_time() - float(last[0])
-                last[:] = [time.process_time(), name]
-
-        seconds, report = timed(lambda: check_independently(folder, full=full, progress=stage))
-        stages[str(last[1])] = time.process_time() - float(last[0])
-        row("check_independently", seconds, report.verdict.value)
-        for name, spent in stages.items():
-            row(f"of these: {name}", spent, "")
+    print(f"\nT = {facts}; the unit is one solve of T x T ({solve:.2f} s)")
+    print("\n| folder | work | s of processor time | units | s of the clock | verdict |\n|---|---|---|---|---|---|")
+    for kind, options in FOLDERS.items():
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name) / "folder"
+            with contextlib.redirect_stdout(io.StringIO()):
+                byheart(["memorize", *options, "--facts", str(facts), "--out", str(folder), "--json"])
+            proved_again(kind, folder, workers, solve)
 
 
 def main() -> None:
@@ -89,11 +103,10 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[128, 256, 512, 1024])
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--facts", type=int, default=1024)
-    parser.add_argument("--heads", type=int, default=80)
-    parser.add_argument("--full", action="store_true", help="all contexts by integers too, however long it takes")
+    parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     nonsingularity(options.sizes, options.repetitions)
-    memorization(options.facts, options.heads, full=options.full)
+    memorization(options.facts, options.workers)
 
 
 if __name__ == "__main__":

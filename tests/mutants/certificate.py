@@ -270,7 +270,9 @@ MUTANTS = [
         "what is open gets no more bits",
     ),
     of_checker(
-        "bits <= BITS else self._empirical(memorized", "True else self._empirical(memorized", "the memorized never do"
+        "bits <= BITS else _divergences(self.evaluation, memorized",
+        "True else _divergences(self.evaluation, memorized",
+        "the memorized never do",
     ),
     of_checker("if most is None or rows > most:", "if most is None:", "more rows than the rank can be"),
     of_checker(

@@ -59,7 +59,7 @@ def test_the_skip_connection_comes_before_the_features(tmp_path):
     assert np.abs(np.array(near) - last[0]).max() < 1e-12
 
 
-@given(st.data(), st.integers(1, 5), st.integers(1, 200))
+@given(st.data(), st.integers(1, 5), st.sampled_from([1, 62, 63, 64, 65, 127, 128, 190]))
 def test_integers_in_places_are_unpacked_as_they_were_packed_up_to_the_largest_that_fit(data, width, bits):
     slots = integer_forward._Slots(width, bits)
     entry = st.one_of(st.sampled_from([-(2**bits), 2**bits - 1, 0, -1]), st.integers(-(2**bits), 2**bits - 1))
