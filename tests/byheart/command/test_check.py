@@ -131,6 +131,22 @@ def test_several_folders_are_checked_whatever_one_of_them_is(at_a_time, tmp_path
     assert capsys.readouterr().out.startswith(f"{good}: HELD, PROVED")
 
 
+def test_the_contexts_of_one_folder_are_spread_over_workers(folder, capsys, monkeypatch):
+    from verify.independent import checker
+
+    given, original = [], checker.check_independently
+
+    def noted(*arguments, workers, **options):
+        given.append(workers)
+        return original(*arguments, workers=workers, **options)
+
+    monkeypatch.setattr(checker, "check_independently", noted)
+    for at_a_time in ([], ["--workers", "3"]):
+        assert main(["check", str(folder), "--independent", *at_a_time, "--json"]) == 0
+        assert "PROVED" in capsys.readouterr().out
+    assert given[0] is None and given[1].args == (3,)
+
+
 def test_check_on_a_device_proves_the_same_and_says_where_there_is_none(folder, capsys, monkeypatch):
     import torch
 

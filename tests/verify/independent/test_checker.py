@@ -729,6 +729,17 @@ def test_pieces_of_the_tail_say_the_same_on_any_executor_and_refute_what_is_forg
         assert verdicts(report)[TEXT_DIVERGENCE] is REFUTED
 
 
+def test_what_a_worker_does_not_know_stays_unknown(tmp_path, monkeypatch):
+    task = random_task(tail=5)
+    write_memory(tmp_path, memory(task), task)
+    known, divergences = check_independently(tmp_path).checks[1].values, checker._divergences
+    monkeypatch.setattr(checker, "_PIECE", 2)
+    monkeypatch.setattr(checker, "_divergences", lambda *given: divergences(*given) + arb(0, 1))
+    check = check_independently(tmp_path, workers=partial(ThreadPoolExecutor, 1)).checks[1]
+    assert check.verdict is UNDECIDED
+    assert check.values["upper"] >= known["lower"] + 3 / (task.counts.totals().sum() + task.tail_counts.totals().sum())
+
+
 def test_a_piece_in_which_nothing_is_known_is_asked_again_with_more_bits(tmp_path, monkeypatch):
     def knows_nothing(evaluation, examples, bits):
         return arb("nan") if bits < 256 and len(examples) == 2 else divergences(evaluation, examples, bits)
