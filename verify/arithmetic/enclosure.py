@@ -65,13 +65,12 @@ class Enclosure:
             raise InputError(f"radius has shape {r.shape}, expected one that broadcasts to midpoint's {m.shape}")
         if r.size and r.min() < 0.0:
             raise InputError(f"radius has the entry {r.min()}, expected entries >= 0")
-        # A sum that is finite has finite terms only; where it is not, the entries are looked at one by one.
-        if not np.isfinite(r.sum()):
+        # A NaN makes both ends NaN, which no comparison holds for.
+        if r.size and not r.max() < np.inf:
             r = np.where(r >= 0.0, r, np.inf)
-        if not np.isfinite(m.sum()):
+        if m.size and not (m.min() > -np.inf and m.max() < np.inf):
             known = np.isfinite(m)
-            if not known.all():
-                m, r = np.where(known, m, 0.0), np.where(known, r, np.inf)
+            m, r = np.where(known, m, 0.0), np.where(known, r, np.inf)
         object.__setattr__(self, "midpoint", _read_only(m))
         object.__setattr__(self, "radius", _read_only(r))
 
