@@ -65,12 +65,13 @@ class Enclosure:
             raise InputError(f"radius has shape {r.shape}, expected one that broadcasts to midpoint's {m.shape}")
         if r.size and r.min() < 0.0:
             raise InputError(f"radius has the entry {r.min()}, expected entries >= 0")
-        # A NaN makes both ends NaN, which no comparison holds for.
+        # A sum that is finite has finite terms only; where it is not, the entries are looked at one by one.
         if r.size and not r.max() < np.inf:
             r = np.where(r >= 0.0, r, np.inf)
-        if m.size and not (m.min() > -np.inf and m.max() < np.inf):
+        if not np.isfinite(m.sum()):
             known = np.isfinite(m)
-            m, r = np.where(known, m, 0.0), np.where(known, r, np.inf)
+            if not known.all():
+                m, r = np.where(known, m, 0.0), np.where(known, r, np.inf)
         object.__setattr__(self, "midpoint", _read_only(m))
         object.__setattr__(self, "radius", _read_only(r))
 
@@ -378,12 +379,16 @@ def matmul(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike, *, tight: bool = 
     x, y = enclosure(a), enclosure(b)
     n = inner_dimension(x.shape, y.shape)
     blas.probe()
-    weight = np.abs(y.midpoint)
-    weight *= gamma(n)
-    weight += y.radius + TINY
     product = multiply if tight else product_of_norms
-    r = product(np.abs(x.midpoint), weight)
-    del weight
+    if not tight and is_zero(y.radius):
+        # Nothing of the size of B is formed.
+        r = product_of_norms(x.midpoint, y.midpoint, gamma(n))
+    else:
+        weight = np.abs(y.midpoint)
+        weight *= gamma(n)
+        weight += y.radius + TINY
+        r = product(np.abs(x.midpoint), weight)
+        del weight
     if not is_zero(x.radius):
         rx = aligned(x.radius, x.ndim)
         size = np.abs(y.midpoint)

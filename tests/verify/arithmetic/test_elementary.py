@@ -151,6 +151,13 @@ def test_the_radius_of_log_is_at_most_six_units_also_near_one() -> None:
     assert log1p(Enclosure(4.0, 1e-10)).radius <= 1.001 * 1e-10 / 5
 
 
+@pytest.mark.parametrize(("name", "units"), [("exp", 3), ("log", 4), ("log1p", 7)])
+def test_a_radius_is_not_below_the_error_that_is_proved(name: str, units: int) -> None:
+    ours, _, _, points = FUNCTIONS[name]
+    y = ours(points(np.random.default_rng(34)))
+    assert np.all(y.radius >= units * UNIT * np.abs(y.midpoint))
+
+
 def set_points(name: str, rng: np.random.Generator, size: int) -> Enclosure:
     if name == "exp":
         m = np.concatenate([rng.uniform(-720, 709, size), rng.uniform(-1, 1, size), rng.uniform(-710, -700, 99)])
