@@ -353,13 +353,11 @@ MUTANTS = [
     divergence(".upper() * (gamma(depth) + 2.0 * UNIT)", ".upper() * (2.0 * UNIT)", "the sum of a mean does not round"),
     divergence("return *parts, self.spread(self.mass)", "return *parts, 0.0", "logits are exact in the sum"),
     divergence("TINY), _mass(weights))", "TINY), Enclosure(np.ones(len(weights))))", "laws sum to 1"),
-    divergence(
-        "log_floats(weights if weights.min() > 0.0 else np.where(weights > 0.0, weights, 1.0))",
-        "log_floats(weights)",
-        "the logarithm of 0",
-    ),
     divergence("+ powers.error(at)\n", "+ 0.0 * powers.error(at)\n", "logits are exact under the mean of counts"),
-    divergence("mass.midpoint * EXP_ERROR + ", "0.0 * ", "exponentials are exact"),
+    divergence("mass.midpoint * EXP_ERROR + cut", "cut", "exponentials are exact"),
+    divergence(
+        "mass.midpoint * EXP_ERROR + cut", "mass.midpoint * EXP_ERROR", "exponentials below the range are exact"
+    ),
     divergence("sums * gamma(depth) * _SLACK + TINY", "TINY", "sums of positive numbers do not round"),
     divergence(
         "mass = np.add.reduceat(counts.data[entries], starts)",
@@ -380,7 +378,7 @@ MUTANTS = [
     divergence(" * UNIT + self.radius[at]", " * UNIT", "the logit of one token is exact"),
     divergence("* -UNIT + _weighted(weights, self.radius)", "* -UNIT", "logits are exact in the mean"),
     divergence("_weighted(weights, self.exponents) * -UNIT + ", "", "the shift does not round"),
-    divergence("self.exponents.min(axis=1) * -UNIT + ", "", "the shift does not round where the widest error counts"),
+    divergence("self.lowest * -UNIT + ", "", "the shift does not round where the widest error counts"),
     divergence("(1.0 + 4.0 * widest) * mean", "mean", "only the first order of a spread"),
     divergence(
         "np.where(widest <= 0.25, np.minimum(",

@@ -27,7 +27,7 @@ _EXP = tuple(
         0x1.af38a0d2d9620p-26""".split(),
     )
 )
-_EXP_LOWEST = -708.0  # above it exp is a normal number
+EXP_LOWEST = -708.0  # above it exp is a normal number
 _EXP_HIGHEST = 710.0  # from it on exp overflows
 EXP_ERROR = 4.0 * UNIT  # Lemma A8 proves 3 u; one more for the rounding of the radius
 
@@ -44,8 +44,8 @@ def exp_floats(x: Floats, *, radii: bool = False) -> Floats:
         y = result[0, start : start + _CHUNK]
         r, power = workspace[:, : y.size]
         given = flat[start : start + _CHUNK]
-        if not (given.min() >= _EXP_LOWEST and given.max() <= _EXP_HIGHEST):
-            given = np.clip(given, _EXP_LOWEST, _EXP_HIGHEST)
+        if not (given.min() >= EXP_LOWEST and given.max() <= _EXP_HIGHEST):
+            given = np.clip(given, EXP_LOWEST, _EXP_HIGHEST)
         k = np.multiply(given, _LN2_INVERSE, out=y)
         k += _SHIFT
         exponent = np.left_shift(k.view(np.int64), 52, out=power.view(np.int64))
@@ -93,7 +93,7 @@ def exp(x: Enclosure | ArrayLike) -> Enclosure:
         True
     """
     x = enclosure(x)
-    below = x.size > 0 and x.midpoint.min() < _EXP_LOWEST
+    below = x.size > 0 and x.midpoint.min() < EXP_LOWEST
     if is_zero(x.radius) and not below:
         return Enclosure(*exp_floats(x.midpoint, radii=True))
     y = exp_floats(x.midpoint)
@@ -102,13 +102,13 @@ def exp(x: Enclosure | ArrayLike) -> Enclosure:
         rho = np.minimum(x.radius, 0.5)
         relative = relative + raised(rho / (1.0 - 0.5 * rho))
     if below:
-        relative = relative + (x.midpoint < _EXP_LOWEST)
+        relative = relative + (x.midpoint < EXP_LOWEST)
     r = y * raised(relative)
     wide = x.radius > 0.5
     if wide.any():
         wide = np.broadcast_to(wide, x.shape)
         low, high = x.lower()[wide], x.upper()[wide]
-        least = np.where(low < _EXP_LOWEST, 0.0, exp_floats(low) * (1.0 - 8.0 * UNIT))
+        least = np.where(low < EXP_LOWEST, 0.0, exp_floats(low) * (1.0 - 8.0 * UNIT))
         hull = Enclosure.between(least, exp_floats(high) * (1.0 + 8.0 * UNIT))
         r = np.asarray(r)
         y[wide], r[wide] = hull.midpoint, hull.radius
@@ -131,7 +131,8 @@ _LOG1P_ERROR = 8.0 * UNIT  # Lemma A9 proves 7 u
 def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False) -> Floats:
     """Lemma A9: within 4 u of log(x), relatively, for x > 0; log(1 + fraction) where x is in [sqrt(1/2), sqrt(2)).
 
-    With `radii`, [2, ...]: the values, and behind them their sizes times LOG_ERROR, or _LOG1P_ERROR with a fraction.
+    Some finite number for every other x. With `radii`, [2, ...]: the values, and behind them their sizes times
+    LOG_ERROR, or _LOG1P_ERROR with a fraction.
     """
     flat = np.ascontiguousarray(x).reshape(-1)
     given = None if fraction is None else np.ascontiguousarray(fraction).reshape(-1)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
 from constructions.tasks.task import Counts
-from verify.arithmetic.elementary import EXP_ERROR, LOG_ERROR, exp_floats, log, log1p, log_floats
+from verify.arithmetic.elementary import EXP_ERROR, EXP_LOWEST, LOG_ERROR, exp_floats, log, log1p, log_floats
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.given_numbers import as_float64
 from verify.arithmetic.rounding import TINY, UNIT, down, gamma, quiet, up
@@ -215,7 +215,7 @@ def divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
     def of(rows: slice) -> _Columns:
         weights = _checked_weights(laws, rows)
         powers = _Powers.of(*_parts(logits, rows))
-        terms = log_floats(weights if weights.min() > 0.0 else np.where(weights > 0.0, weights, 1.0))
+        terms = log_floats(weights)  # some finite number for 0, which its weight removes
         # What is unknown of the logarithms, which are all at most 0 where the weights are at most 1; of the exponents.
         sizes = terms if weights.max() <= 1.0 else np.abs(terms)
         error = np.abs(_weighted(weights, sizes)) * LOG_ERROR + powers.mean_error(weights)
@@ -345,12 +345,14 @@ class _Powers:
 
     Args:
         exponents: Exponents d, at most 0, `[rows, N]`.
+        lowest: The least exponent of each row, `[rows]`.
         radius: Radii of the logits, `[rows, N]`; with u |d| they bound how far d is from the exact exponent.
         power: The exponentials of `exponents` as they are, within EXP_ERROR of them or 2^-1020, `[rows, N]`.
         mass: Enclosure of the sums of these exponentials, `[rows]`.
     """
 
     exponents: Float64Array
+    lowest: Float64Array
     radius: Float64Array
     power: Float64Array
     mass: Enclosure
@@ -358,18 +360,21 @@ class _Powers:
     @classmethod
     def of(cls, midpoint: Float64Array, radius: Float64Array) -> "_Powers":
         exponents = midpoint - midpoint.max(axis=1, keepdims=True)
-        return cls._with(exponents, radius, exp_floats(exponents))
+        lowest, power = exponents.min(axis=1), exp_floats(exponents)
+        return cls(exponents, lowest, radius, power, cls._sums(power, lowest))
 
-    @classmethod
-    def _with(cls, exponents: Float64Array, radius: Float64Array, power: Float64Array) -> "_Powers":
+    @staticmethod
+    def _sums(power: Float64Array, lowest: Float64Array) -> Enclosure:
+        """The sums of the exact exponentials."""
         mass = _mass(power)
-        return cls(exponents, radius, power, _widened(mass, mass.midpoint * EXP_ERROR + power.shape[1] * 2.0**-1020))
+        cut = np.where(lowest < EXP_LOWEST, power.shape[1] * 2.0**-1020, 0.0)
+        return _widened(mass, mass.midpoint * EXP_ERROR + cut)
 
     def without(self, at: tuple[Int64Array, Int64Array]) -> "_Powers":
         """The same without one entry of each row."""
         power = self.power.copy()
         power[at] = 0.0
-        return self._with(self.exponents, self.radius, power)
+        return _Powers(self.exponents, self.lowest, self.radius, power, self._sums(power, self.lowest))
 
     def error(self, at: tuple[Int64Array, Int64Array]) -> Float64Array:
         """How far these exponents are from the exact ones."""
@@ -386,7 +391,7 @@ class _Powers:
 
     def spread(self, mass: Enclosure, more: Float64Array | float = 0.0) -> Float64Array:
         """How far errors of the exponents, and `more` of each, move the logarithm of the sum, at most (Lemma D2)."""
-        widest = (self.exponents.min(axis=1) * -UNIT + self.radius.max(axis=1) + more) * _SLACK
+        widest = (self.lowest * -UNIT + self.radius.max(axis=1) + more) * _SLACK
         mean = (self.mean_error(self.power) + self.mass.upper() * more) / mass.lower()
         return np.where(widest <= 0.25, np.minimum(widest, (1.0 + 4.0 * widest) * mean), widest) * _SLACK + TINY
 

@@ -554,13 +554,20 @@ def coarse(operation, rng, share):
     return moved
 
 
-@pytest.mark.parametrize("name", ["exp_floats", "log_floats", "log", "log1p", "total", "enclose_softmax"])
+@pytest.mark.parametrize("name", ["exp_floats", "log_floats", "tree_sum", "log", "log1p", "total", "enclose_softmax"])
 def test_the_radii_of_what_is_used_count_and_not_the_midpoints(monkeypatch, name):
     rng = np.random.default_rng(0)
     operation, share = getattr(module, name), 0.01
     if name.endswith("floats"):
         monkeypatch.setattr(module, name, lambda x: operation(x) * (1.0 + rng.choice([-share, share], x.shape)))
         monkeypatch.setattr(module, name.removesuffix("floats").upper() + "ERROR", share / (1.0 - share))
+    elif name == "tree_sum":
+
+        def off(x):
+            return share * np.abs(x).sum(axis=1) * rng.choice([-1.0, 1.0], len(x))
+
+        monkeypatch.setattr(module, name, lambda x, axis: (operation(x, axis)[0] + off(x), 1))
+        monkeypatch.setattr(module, "gamma", lambda roundings: share / (1.0 - share))
     else:
         monkeypatch.setattr(module, name, coarse(operation, rng, share))
     for _ in range(40):
