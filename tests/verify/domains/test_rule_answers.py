@@ -16,8 +16,8 @@ from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet, truth
 from verify import strategies
 from verify.domains import rule_answers
-from verify.domains.kept_pieces import KeptPieces
 from verify.domains.rule_answers import judge_rule
+from verify.kept_pieces import KeptPieces
 from verify.workers import processes
 
 
@@ -126,9 +126,9 @@ def test_workers_find_what_is_found_here(executor, blocks, tmp_path, monkeypatch
     model = Model(blocks=one.blocks * blocks, W_U=one.W_U, W_E=one.W_E, W_pos=one.W_pos)
     monkeypatch.setattr(rule_answers, "_TOGETHER", 500)
     here = judge_rule(model, task, progress=quiet)
-    kept = KeptPieces(tmp_path / "pieces", model, task, {})
+    kept = KeptPieces(tmp_path / "pieces", dict)
     assert judge_rule(model, task, workers=executor, kept=kept, progress=quiet) == here
-    again = judge_rule(model, task, kept=KeptPieces(tmp_path / "pieces", model, task, {}), progress=quiet)
+    again = judge_rule(model, task, kept=KeptPieces(tmp_path / "pieces", dict), progress=quiet)
     assert (again.right, again.wrong, again.earlier) == (here.right, here.wrong, here.right + here.wrong)
 
 
