@@ -132,6 +132,16 @@ def test_workers_find_what_is_found_here(executor, blocks, tmp_path, monkeypatch
     assert (again.right, again.wrong, again.earlier) == (here.right, here.wrong, here.right + here.wrong)
 
 
+def test_inputs_are_named_in_order_whichever_worker_is_the_first(monkeypatch):
+    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=8, length=4)
+    here, original = judge_rule(model, task, progress=quiet), rule_answers.completed
+    monkeypatch.setattr(
+        rule_answers, "completed", lambda *given: sorted(original(*given), key=lambda each: each[0], reverse=True)
+    )
+    assert judge_rule(model, task, workers=in_one_thread, progress=quiet) == here
+    assert here.wrong > len(here.wrong_examples)
+
+
 @pytest.mark.parametrize("budgets", [(0, 0), (40, 2**20), (400, 3), (2**28, 2), (2**28, 60)])
 @pytest.mark.parametrize("heads", [1, 2])
 def test_workers_spend_no_more_than_the_budgets(budgets, heads):
