@@ -7,6 +7,11 @@ def forward(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/forward/float64.py", original, mutated, "tests/verify/forward/test_float64.py", why)
 
 
+def idle(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/verify/forward/test_idle_heads.py"
+    return Mutant("verify/forward/idle_heads.py", original, mutated, tests, why)
+
+
 def balls(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/forward/in_balls.py", original, mutated, "tests/verify/forward/test_in_balls.py", why)
 
@@ -44,8 +49,10 @@ MUTANTS = [
     forward("midpoint[rest], radius[rest] = others.midpoint, others.radius", "pass", "who is left out stays so"),
     # Idle heads.
     forward("(x.midpoint != 0.0) | (x.radius != 0.0)", "x.midpoint != 0.0", "what overflows counts as 0"),
-    forward("(network.W_Q != 0.0).any(axis=2)", "(network.W_Q != 0.0).all(axis=2)", "one column of 0 is enough"),
-    forward("(network.W_Q != 0.0).any(axis=2)", "(abs(network.W_Q) > 1e-9).any(axis=2)", "small queries count as 0"),
+    idle("(W_Q != 0.0).any(axis=2)", "(W_Q != 0.0).all(axis=2)", "one column of 0 is enough"),
+    idle("(W_Q != 0.0).any(axis=2)", "(abs(W_Q) > 1e-9).any(axis=2)", "small queries count as 0"),
+    idle("pattern.reshape(-1)[row_of]", "0 * pattern.reshape(-1)[row_of]", "all contexts are alike"),
+    idle("np.split(order, starts)[1:]", "np.split(order, starts)[:-1]", "members of the key before"),
     forward(
         "at_rest = written - _multiplied(", "at_rest = written + 0.0 * _multiplied(", "busy heads are idle as well"
     ),
@@ -62,8 +69,8 @@ MUTANTS = [
     forward("return total(whole, 1) / float(length)", "return total(whole, 1)", "the sum for the mean"),
     forward("whole = Enclosure(np.stack([x.midpoint", "whole = Enclosure(np.stack([0.5 * x.midpoint", "half the mean"),
     forward(
-        "np.unique(contexts[:, -1], return_inverse=True)\n    patterns",
-        "np.unique(contexts[:, 0], return_inverse=True)\n    patterns",
+        "np.unique(contexts[:, -1], return_inverse=True)\n    for rows",
+        "np.unique(contexts[:, 0], return_inverse=True)\n    for rows",
         "groups by the first token",
     ),
     forward("_with_heads(network, ~idle[", "_with_heads(network, idle[", "idle heads and busy ones exchanged"),
@@ -73,7 +80,7 @@ MUTANTS = [
     forward("pairs, axis=0).max(axis=0)", "pairs, axis=0).min(axis=0)", "the lowest score elsewhere counts"),
     forward("values.magnitude().max(axis=(0, 2))", "values.magnitude().min(axis=(0, 2))", "the smallest value leaks"),
     forward("below.upper() <= -_SATURATION", "below.upper() <= _SATURATION", "heads that are not saturated count"),
-    forward("_with_heads(busy, ~away)", "_with_heads(busy, away)", "saturated heads and others exchanged"),
+    forward("_with_heads(busy, ~saturated", "_with_heads(busy, saturated", "saturated heads and others exchanged"),
     forward("stream = stream + settled[row_of[within]]", "pass", "saturated heads write nothing"),
     forward("np.unique(lookup.pair[:, -2]", "np.unique(lookup.pair[:, 0]", "saturated at the first position"),
     forward("leak[:, :, None])", "0.0 * leak[:, :, None])", "nothing leaks"),

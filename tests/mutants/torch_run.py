@@ -266,7 +266,6 @@ MUTANTS = [
         "only the last slice of tokens counts",
     ),
     # Idle heads.
-    rounding("(W_Q != 0.0).any(axis=2)", "(W_Q != 0.0).all(axis=2)", "a head that asks by some coordinates is idle"),
     rounding(
         "size, carried = size + rest_size, carried + rest_carried", "size = size + rest_size", "idle heads are exact"
     ),

@@ -26,6 +26,7 @@ from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.arithmetic.products import multiplier, multiply
 from verify.arithmetic.rounding import gamma
 from verify.arithmetic.sums import total
+from verify.forward.idle_heads import alike, idle_heads, members, mostly
 from verify.forward.in_balls import (
     attention_in_balls,
     checked_contexts,
@@ -562,27 +563,20 @@ def _written_by_token(network: Model, lookup: _Lookup) -> tuple[Float64Array, Fl
     width = max(1, _FEATURE_BYTES // (8 * per_head + 1))
     chunks = [slice(start, min(start + width, n_heads)) for start in range(0, n_heads, width)]
     rounding = gamma(n_heads + length * len(chunks) + 1)
-    groups = [_groups(lookup.key[:, s]) for s in range(length)]
+    groups = [members(lookup.key[:, s]) for s in range(length)]
     for heads in chunks:
         powers, spread = _powers(_scores(network, lookup, heads), lookup.pair_query)
         weights, loss, low = _weights(powers, spread, lookup)
         rest |= low
         moved, size, error = _moved_values(network, lookup, heads)
         for s in range(length):
-            for key, members in groups[s]:
-                midpoint[members] += weights[s][members] @ moved[key]
+            for key, readers in groups[s]:
+                midpoint[readers] += weights[s][readers] @ moved[key]
         same = ((3.0 * gamma(length) + rounding + _FLOOR) * size + error).sum(axis=0)
         radius += loss @ size
         radius += same
     radius *= _SLACK * (1.0 + 2.0 * gamma(n_heads + length + len(chunks) + 16))
     return midpoint, radius + _FLOOR, rest
-
-
-def _groups(key: Int64Array) -> list[tuple[int, Int64Array]]:
-    """Each key that occurs, with the rows where it does."""
-    order = np.argsort(key, kind="stable")
-    keys, starts = np.unique(key[order], return_index=True)
-    return list(zip(keys.tolist(), np.split(order, starts[1:]), strict=True))
 
 
 def _powers(scores: Enclosure, of_query: Int64Array) -> tuple[Float64Array, Float64Array]:
@@ -640,10 +634,8 @@ def _idle_heads(network: Model, contexts: Int64Array) -> NDArray[np.bool_] | Non
     """
     tokens, counts = np.unique(contexts[:, -1], return_counts=True)
     x = _embedded(network, tokens, contexts.shape[1] - 1)
-    entries = ((x.midpoint != 0.0) | (x.radius != 0.0)).astype(np.float64)
-    read = (network.W_Q != 0.0).any(axis=2).astype(np.float64)
-    idle = entries @ read.T == 0.0  # sums of ones, exact
-    if not 2 * (counts @ idle).sum() > counts.sum() * network.n_heads:
+    idle = idle_heads((x.midpoint != 0.0) | (x.radius != 0.0), network.W_Q)
+    if not mostly(idle, counts):
         return None
     of_token = np.zeros((network.d_vocab, network.n_heads), dtype=bool)
     of_token[tokens] = idle
@@ -666,10 +658,7 @@ def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.boo
     """
     midpoint, radius = np.empty((2, len(contexts), network.d_model))
     tokens, token_of = np.unique(contexts[:, -1], return_inverse=True)
-    patterns, group = np.unique(np.packbits(idle[tokens], axis=1), axis=0, return_inverse=True)
-    group = group.reshape(-1)[token_of]
-    for number in range(len(patterns)):
-        rows = np.flatnonzero(group == number)
+    for rows in alike(idle[tokens], token_of):
         busy = _with_heads(network, ~idle[contexts[rows[0], -1]])
         columns = busy.n_heads * busy.d_head
         output = busy.W_O.reshape(columns, busy.d_model)
@@ -677,16 +666,13 @@ def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.boo
         at_rest = written - _multiplied(_values(busy), output, sizes)
         saturated, row_of, read = _saturated(busy, contexts[rows])
         settled = _multiplied(read, output, sizes) if saturated.any() else None
-        kinds, kind = np.unique(saturated, axis=0, return_inverse=True)
-        kind = kind.reshape(-1)[row_of]
-        for other, away in enumerate(kinds):
-            few = _with_heads(busy, ~away)
+        for same in alike(saturated, row_of):
+            few = _with_heads(busy, ~saturated[row_of[same[0]]])
             few_output = few.W_O.reshape(-1, few.d_model)
             few_sizes = _block_sizes(few_output)
             step = _rows_within(_FEATURE_BYTES, max(len(few_output), contexts.shape[1] * few.d_model))
-            alike = np.flatnonzero(kind == other)
-            for start in range(0, len(alike), step):
-                within = alike[start : start + step]
+            for start in range(0, len(same), step):
+                within = same[start : start + step]
                 chosen = rows[within]
                 part = contexts[chosen]
                 stream = enclose_last(network, part) + matmul(_mean_input(network, part), at_rest)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.products import multiply
+from verify.forward.idle_heads import alike, idle_heads, mostly
 from verify.replica.formats import FloatFormat
 
 Float64Array = NDArray[np.float64]
@@ -52,8 +53,8 @@ def single_attention_bound(
             everything = _tokens(model, inputs, number_format)
             idle = _idle(everything.asking, model.attention.W_Q)
             often = np.bincount(everything.asking_of, minlength=len(idle))
-            if 2 * (often @ idle).sum() > count * model.n_heads:
-                groups = _alike(idle, everything.asking_of)
+            if mostly(idle, often):
+                groups = alike(idle, everything.asking_of)
                 at_rest = _AtRest.of(model, everything, np.flatnonzero(idle.any(axis=0)), number_format, exp_ulps)
         for group in groups:
             for start in range(0, len(group), rows):
@@ -189,15 +190,7 @@ def _converted(values: Float64Array, number_format: FloatFormat) -> _Rounded:
 
 def _idle(asking: _Rounded, W_Q: Float64Array) -> NDArray[np.bool_]:
     """Which heads have a query that is exactly 0, in the format too, for which row that asks: `[Q, H]` (Lemma R11)."""
-    entries, read = asking.magnitude() != 0.0, (W_Q != 0.0).any(axis=2)
-    return entries.astype(np.float64) @ read.T.astype(np.float64) == 0.0  # sums of ones, exact
-
-
-def _alike(idle: NDArray[np.bool_], asking_of: Int64Array) -> list[Int64Array]:
-    """The contexts that the same heads are idle for, together."""
-    _, pattern = np.unique(np.packbits(idle, axis=1), axis=0, return_inverse=True)
-    group = pattern.reshape(-1)[asking_of]
-    return [np.flatnonzero(group == number) for number in range(int(group.max()) + 1)]
+    return idle_heads(asking.magnitude() != 0.0, W_Q)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,52 @@
+r"""Heads that ask nothing: their query is exactly 0, so that they attend equally to all positions.
+
+Page: docs/rigour/divergence.md, Lemma F8; docs/rigour/runs.md, Lemma R11.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+BoolArray = NDArray[np.bool_]
+Int64Array = NDArray[np.int64]
+
+
+def idle_heads(entries: BoolArray, W_Q: NDArray[np.float64]) -> BoolArray:
+    """Which heads have a query that is exactly 0 for which row that asks, `[rows, H]`.
+
+    Rigorous because a product in which one factor of each term is 0 is exactly 0, in any format.
+
+    Args:
+        entries: Which entries of the rows may differ from 0, `[rows, d]`.
+        W_Q: The query maps, `[H, d, d_qk]`.
+
+    Page: docs/rigour/divergence.md
+
+    Example:
+        >>> idle_heads(np.array([[True, False]]), np.array([[[1.0], [0.0]], [[0.0], [1.0]]])).tolist()
+        [[False, True]]
+    """
+    read = (W_Q != 0.0).any(axis=2)
+    return entries.astype(np.float64) @ read.T.astype(np.float64) == 0.0  # sums of ones, exact
+
+
+def mostly(idle: BoolArray, counts: Int64Array) -> bool:
+    """Whether more than half of the heads are idle, with each row counted so often."""
+    return bool(2 * (counts @ idle).sum() > counts.sum() * idle.shape[1])
+
+
+def members(key: Int64Array) -> list[tuple[int, Int64Array]]:
+    """Each key that occurs, with the places where it does, in order."""
+    order = np.argsort(key, kind="stable")
+    keys, starts = np.unique(key[order], return_index=True)
+    return list(zip(keys.tolist(), np.split(order, starts)[1:], strict=True))
+
+
+def alike(rows: BoolArray, row_of: Int64Array) -> list[Int64Array]:
+    """The contexts whose rows are equal, together.
+
+    Args:
+        rows: `[R, columns]`.
+        row_of: Which of them each context has, `[T]`.
+    """
+    pattern = np.unique(np.packbits(rows, axis=1), axis=0, return_inverse=True)[1]
+    return [places for _, places in members(pattern.reshape(-1)[row_of])]
