@@ -15,6 +15,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,12 +60,17 @@ class KeptPieces:
         return self._pieces.get(canonical_json(piece))
 
     def add(self, piece: object, found: object) -> None:
-        """Keep what was found out about a piece that is finished; both are JSON data."""
+        """Keep what was found out about a piece that is finished; both are JSON data.
+
+        Raises:
+            InputError: It is something that JSON cannot hold, such as NaN.
+        """
         name = canonical_json(piece)
+        line = self._line(name, found)
         self._pieces[name] = found
         if self._is_ours:
             with open(self.path, "ab") as file:
-                file.write(self._line(name, found))
+                file.write(line)
         else:  # without what is not believed, such as half a line of a run that was killed
             write_atomically(self.path, b"".join(self._line(*each) for each in self._pieces.items()))
             self._is_ours = True
@@ -137,7 +143,8 @@ def completed_once(
             continue
         found, then = result
         if then == canonical_json([kept.about, left[piece]]) and lasts(found):
-            kept.add(left[piece], found)
+            with suppress(InputError):  # what JSON cannot hold is worked out again
+                kept.add(left[piece], found)
         yield piece, found, False
 
 

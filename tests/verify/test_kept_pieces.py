@@ -293,6 +293,14 @@ def test_a_piece_that_raised_or_does_not_last_is_worked_on_again(once, workers):
         assert once("a", lasts=lambda found: found["length"] > 1, workers=workers)[0] == ["a"]
 
 
+def test_what_no_file_can_hold_is_worked_out_again_and_harms_nothing(once):
+    def work(piece):
+        return {"length": len(piece), "bound": float("nan") if piece == "a" else 1.0}
+
+    assert once("a", "bb", work=work)[1] == {"a": (1, False), "bb": (2, False)}
+    assert once("a", "bb", work=work)[1] == {"a": (1, False), "bb": (2, True)}
+
+
 def test_a_worker_that_dies_leaves_no_line(once):
     class Dead(ThreadPoolExecutor):
         def submit(self, *_, **__):
