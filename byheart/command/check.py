@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.device import on_device, require_device
 from byheart.terminal.argument_types import bound, count, path
-from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED, worst
+from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED, UNDECIDED, worst
 from byheart.terminal.failures import error_fields, meant
 from byheart.terminal.options import (
     add_device_option,
@@ -24,6 +24,7 @@ from byheart.terminal.options import (
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
+from constructions.counted import counted
 
 if TYPE_CHECKING:
     from constructions.tasks.criterion import Criterion
@@ -81,32 +82,40 @@ def _check_each(options: argparse.Namespace) -> int:
     kept = kept_pieces(options)
     found: dict[Path, dict[str, Any]] = {}
     codes: set[int] = set()
-    with progress_lines(not options.json) as progress:
-        for folder, result, earlier in completed_once(
-            partial(_checked, options),
-            options.folder,
-            workers(options),
-            kept=kept,
-            named=partial(_named, options),
-        ):
-            if isinstance(result, Exception):
-                try:
-                    error, code = meant(result)
-                except Exception as unforeseen:
-                    error, code = unforeseen, UNDECIDED
-                found[folder] = error_fields(error)
-            else:
-                found[folder], code = {"earlier": earlier, **result}, EXIT_CODES[result["verdict"]]
-            codes.add(code)
-            progress(str(folder), 1.0, found[folder].get("verdict", "not checked"))
+    interrupted = False
+    try:
+        with progress_lines(not options.json) as progress:
+            for folder, result, earlier in completed_once(
+                partial(_checked, options),
+                options.folder,
+                workers(options),
+                kept=kept,
+                named=partial(_named, options),
+            ):
+                if isinstance(result, Exception):
+                    try:
+                        error, code = meant(result)
+                    except Exception as unforeseen:
+                        error, code = unforeseen, UNDECIDED
+                    found[folder] = error_fields(error)
+                else:
+                    found[folder], code = {"earlier": earlier, **result}, EXIT_CODES[result["verdict"]]
+                codes.add(code)
+                progress(str(folder), 1.0, found[folder].get("verdict", "not checked"))
+    except KeyboardInterrupt:
+        interrupted = True
+    done = [folder for folder in options.folder if folder in found]
     if options.json:
-        sys.stdout.write(json.dumps([{"folder": str(folder), **found[folder]} for folder in options.folder]) + "\n")
+        sys.stdout.write(json.dumps([{"folder": str(folder), **found[folder]} for folder in done]) + "\n")
     else:
-        for folder in options.folder:
+        for folder in done:
             taken = " (found by an earlier run, not checked again)" if found[folder].get("earlier") else ""
             sys.stdout.write(f"{folder}: {found[folder].get('headline') or found[folder]['error']}{taken}\n")
-    before = sum(bool(each.get("earlier")) for each in found.values())
-    say_what_was_kept(kept, before, len(found) - before)
+    before = [each["earlier"] for each in found.values() if "earlier" in each]
+    say_what_was_kept(kept, sum(before), len(before) - sum(before))
+    if interrupted:
+        sys.stderr.write(f"byheart: interrupted after {len(found)} of {counted(len(options.folder), 'folder')}\n")
+        return INTERRUPTED
     return worst(codes)
 
 

@@ -163,6 +163,33 @@ def test_folders_that_earlier_runs_have_checked_are_taken_over_as_long_as_nothin
     assert earlier()[1:] != (True, 0)
 
 
+def test_an_interrupted_check_prints_and_keeps_what_it_has_found(tmp_path, capsys, monkeypatch):
+    first, second, kept = tmp_path / "first", tmp_path / "second", tmp_path / "kept"
+    for folder in (first, second):
+        main(["build", "dana.lemma-3", "--out", str(folder), "--json"])
+    (second / "summary.json").write_text("{}")
+    from verify.certificates import memorization
+
+    original = memorization.check_memorization
+    stopping = [second]
+
+    def check(folder, *given, **options):
+        if folder in stopping:
+            raise KeyboardInterrupt
+        return original(folder, *given, **options)
+
+    monkeypatch.setattr(memorization, "check_memorization", check)
+    capsys.readouterr()
+    command = ["check", str(first), str(second), "--json", "--keep", str(kept)]
+    assert main(command) == 130
+    printed = capsys.readouterr()
+    assert [each["folder"] for each in json.loads(printed.out)] == [str(first)]
+    assert "interrupted after 1 of 2 folders" in printed.err
+    stopping.clear()
+    assert main(command) == 0
+    assert [each["earlier"] for each in json.loads(capsys.readouterr().out)] == [True, False]
+
+
 def test_check_on_a_device_proves_the_same_and_says_where_there_is_none(folder, capsys, monkeypatch):
     import torch
 
