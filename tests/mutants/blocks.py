@@ -68,7 +68,7 @@ MUTANTS = [
     balls(
         "return _shifted(last * _balls(model.W_U), model.b_U)", "return last * _balls(model.W_U)", "b_U is forgotten"
     ),
-    balls("+ _balls(model.W_pos[positions])", "+ 0 * _balls(model.W_pos[positions])", "positions are forgotten"),
+    balls("+ matrix(model.W_pos[positions])", "+ 0 * matrix(model.W_pos[positions])", "positions are forgotten"),
     # Neurons and norms in balls.
     balls(
         "neurons = _shifted(read * _balls(block.W_in), block.b_in)", "neurons = read * _balls(block.W_in)", "no b_in"
