@@ -13,6 +13,7 @@ from byheart.report.chart import Line, histogram, line_chart
 from byheart.report.document import badge, document, escaped, section
 from constructions.counted import counted, inflected
 from constructions.files import write_atomically
+from constructions.models.attention import softmax
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network
 from constructions.tasks.task import Task
@@ -373,9 +374,7 @@ def _weight(weight: float) -> str:
 
 
 def _predictions(network: Model, task: Task, shown: Int64Array) -> str:
-    logits = enclose_logits(network, task.contexts[shown]).midpoint
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    predicted = shifted / shifted.sum(axis=1, keepdims=True)
+    predicted = softmax(enclose_logits(network, task.contexts[shown]).midpoint)
     cards = "".join(
         _prediction(task, int(row), probabilities) for row, probabilities in zip(shown, predicted, strict=True)
     )

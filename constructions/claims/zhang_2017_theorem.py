@@ -217,12 +217,8 @@ def exact(rows: Any) -> NDArray[Any]:
         >>> exact([[1, 2]]).shape
         (1, 2)
     """
-    nested = bool(rows) and isinstance(rows[0], list)
-    shape = (len(rows), len(rows[0])) if nested else (len(rows),)
-    array = np.empty(shape, dtype=object)
-    for place, entry in enumerate([x for row in rows for x in row] if nested else rows):
-        array.flat[place] = fmpq(entry)
-    return array
+    array = np.array(rows, dtype=object)
+    return np.array([fmpq(entry) for entry in array.flat], dtype=object).reshape(array.shape)
 
 
 CLAIM = Claim(

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from constructions.errors import HypothesisError, InputError
 from constructions.features.full_rank_attention import front_end as draw_front_end
 from constructions.memories.memory import build_memory
-from constructions.models.attention import features, last, logits
+from constructions.models.attention import features, last, logits, softmax
 from constructions.models.construction import Construction
 from constructions.models.exact_attention import exact_features, exact_last
-from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network, stacked
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
@@ -136,25 +136,21 @@ def hold_exactly(
     outputs = _outputs(front_end, contexts[:kept])
     width = stream.ncols()
     rows = stream.tolist()
-    wanted = fmpq_mat(kept, width, [entry for row in rows[:kept] for entry in row])
     try:
-        solution = (outputs.transpose() * (outputs * outputs.transpose()).solve(wanted)).tolist()
+        solution = (outputs.transpose() * (outputs * outputs.transpose()).solve(stacked(rows[:kept], width))).tolist()
     except ZeroDivisionError:
         raise HypothesisError(
             _PLACE, f"features of rank T = {kept} on the kept contexts", "they are dependent"
         ) from None
-    change = fmpq_mat(width, width, [entry for row in solution[:width] for entry in row])
+    change = stacked(solution[:width], width)
     if change.det() == 0:
         raise HypothesisError(_PLACE, "an invertible change of basis M", "M is singular")
     inverse = change.inv()
     d_head = front_end.d_head
-    heads = [
-        fmpq_mat(d_head, width, [entry for row in solution[start : start + d_head] for entry in row]) * inverse
-        for start in range(width, len(solution), d_head)
-    ]
-    left_out = fmpq_mat(len(rows) - kept, width, [entry for row in rows[kept:] for entry in row])
+    starts = range(width, len(solution), d_head)
+    heads = [stacked(solution[start : start + d_head], width) * inverse for start in starts]
     network = exact_network(front_end, heads, change * unembedding)
-    return LeftOut(network, contexts, kept, left_out * inverse, occurrences, laws)
+    return LeftOut(network, contexts, kept, stacked(rows[kept:], width) * inverse, occurrences, laws)
 
 
 def violating_front_end() -> FrontEnd:
@@ -473,8 +469,7 @@ def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
     if network.is_rational or not isinstance(instance.stream, np.ndarray):
         raise InputError("instance has a rational network, expected float64 weights")
     predicted = np.concatenate([logits(network, instance.contexts[: instance.kept]), instance.stream @ network.W_U])
-    powers = np.exp(predicted - predicted.max(axis=1, keepdims=True))
-    laws = powers / powers.sum(axis=1, keepdims=True)
+    laws = softmax(predicted)
     rows = [{int(law.argmax()): int(count)} for law, count in zip(laws, instance.occurrences, strict=True)]
     task = make_task(
         instance.contexts,

@@ -208,9 +208,7 @@ def _nearest(tensor: Tensor | None) -> Any:
 
 
 def _array(matrix: fmpq_mat) -> Tensor:
-    entries = np.empty(matrix.nrows() * matrix.ncols(), dtype=object)
-    entries[:] = matrix.entries()
-    return entries.reshape(_shape(matrix))
+    return np.array(matrix.entries(), dtype=object).reshape(_shape(matrix))
 
 
 def as_floats(matrix: fmpq_mat) -> Float64Array:
@@ -237,6 +235,11 @@ def as_floats(matrix: fmpq_mat) -> Float64Array:
     except OverflowError as error:
         raise InputError("a rational weight is beyond the range of float64") from error
     return np.array(entries, dtype=np.float64).reshape(rows, columns)
+
+
+def stacked(rows: Sequence[Sequence[fmpq]], columns: int) -> fmpq_mat:
+    """The matrix with these rows, also where there are none."""
+    return fmpq_mat(len(rows), columns, [entry for row in rows for entry in row])
 
 
 def as_rationals(values: Any) -> fmpq_mat:

@@ -323,21 +323,19 @@ def assembled(options: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
     """
     described: list[dict[str, Any]] = options["blocks"]
     blocks: list[Block] = []
+
+    def those_of(prefix: str) -> dict[str, Tensor]:
+        return {name.rpartition(".")[2]: each for name, each in tensors.items() if name.rpartition(".")[0] == prefix}
+
     for prefix, norm_prefix, option in zip(*block_names(described), described, strict=True):
-        own = {name.rpartition(".")[2]: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] == prefix}
-        option = dict(option)
+        own, option = those_of(prefix), dict(option)
         kind = option.pop("kind")
         if kind in ("layer", "rms"):
             blocks.append(Normalization(kind, **own, epsilon=float.fromhex(option["epsilon"])))
             continue
         norm = option.pop("norm")
         if norm is not None:
-            shape = {
-                name.rpartition(".")[2]: tensor
-                for name, tensor in tensors.items()
-                if name.rpartition(".")[0] == norm_prefix
-            }
-            norm = Normalization(norm["kind"], **shape, epsilon=float.fromhex(norm["epsilon"]))
+            norm = Normalization(norm["kind"], **those_of(norm_prefix), epsilon=float.fromhex(norm["epsilon"]))
         record = {"attention": Attention, "feed-forward": FeedForward}[kind]
         blocks.append(record(**own, **option, norm=norm))
     read = {"W_E": tensors.get("embed.W_E"), "W_pos": tensors.get("pos_embed.W_pos")}
