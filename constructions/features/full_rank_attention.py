@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.models.front_end import FrontEnd
+from constructions.models.precision import rounded
 
 Float64Array = NDArray[np.float64]
 
 FRONT_ENDS = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
 
-_SIGNIFICAND_BITS = 8  # of bfloat16
 _DRAWS = 100
 _TABLE_ENTRIES = 2**24  # "auto" takes no table whose W_Q would be larger than this
 
@@ -233,9 +233,7 @@ def bfloat16_rounded(values: Float64Array) -> Float64Array:
         >>> bfloat16_rounded(np.array([0.1, 3.0])).tolist()
         [0.10009765625, 3.0]
     """
-    significand, exponent = np.frexp(values)
-    integers = np.rint(np.ldexp(significand, _SIGNIFICAND_BITS))
-    return np.ldexp(integers, exponent - _SIGNIFICAND_BITS).astype(np.float64, copy=False)
+    return rounded(values, "bfloat16")
 
 
 _RECIPES: dict[str, Callable[[_Shape, np.random.Generator, float | None], tuple[Float64Array, ...]]] = {

@@ -10,10 +10,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from constructions.encoders.circle import circle, rounded
+from constructions.encoders.circle import circle
 from constructions.errors import HypothesisError, InputError
 from constructions.models.attention import softmax
 from constructions.models.model import Model
+from constructions.models.precision import rounded
 from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.models.vector_attention import mixed_matrix
 from constructions.tasks.vectors import VectorTask

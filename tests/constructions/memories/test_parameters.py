@@ -110,6 +110,6 @@ def test_memories_of_other_sizes_are_refused(sizes: dict[str, int]) -> None:
 
 
 def test_memories_that_miss_their_laws_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("constructions.memories.parameters._LOOSE", 0.0)
+    monkeypatch.setattr("constructions.memories.left_out._LOOSE", 0.0)
     with pytest.raises(CapacityError, match="none in 24 draws of 'random' with d = 3, d_h = 1, H = 6"):
         matched_memories(tokens=3, length=2, width=3, head_width=1, seed=0)
