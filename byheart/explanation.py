@@ -4,7 +4,7 @@ Page: docs/commands.md
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -164,10 +164,8 @@ def typed_context(task: Task | VectorTask, context: str | Sequence[str]) -> tupl
 def _one_fact(task: Task, row: int) -> Task:
     """The task that has this fact alone."""
     rows = np.array([row])
-    return Task(
-        target=task.target,
-        vocabulary=task.vocabulary,
-        answers=task.answers if task.apart else (),
+    return replace(
+        task,
         contexts=task.contexts[rows],
         counts=task.counts.take(rows),
         labels=task.labels[rows],

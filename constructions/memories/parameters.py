@@ -7,7 +7,7 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.errors import CapacityError, InputError
+from constructions.errors import CapacityError, InputError, require_at_least
 from constructions.features.full_rank_attention import front_end
 from constructions.memories.left_out import FLOAT_DRAWS, nearest_held
 from constructions.models.attention import logits
@@ -166,15 +166,16 @@ def _telling_apart(generator: np.random.Generator, rows: NDArray[np.object_]) ->
         largest += 1
 
 
-def fewest_heads(facts: int, width: int, head_width: int) -> int:
-    r"""The number of heads that the paper counts, $\lceil (T - d) / d_h \rceil$, at least 1.
+def paper_heads(facts: int, width: int, head_width: int) -> int:
+    r"""The paper's number of heads, $\lceil (T - d) / d_h \rceil$, at least 1: the smallest H with $T \le d + H d_h$.
 
     Page: docs/claims/parameters.md
 
     Example:
-        >>> fewest_heads(16, 4, 2), fewest_heads(15, 4, 2)
+        >>> paper_heads(16, 4, 2), paper_heads(15, 4, 2)
         (6, 6)
     """
+    require_at_least(1, head_width=head_width)
     return max(1, -(-(facts - width) // head_width))
 
 
@@ -214,7 +215,7 @@ def matched_memories(*, tokens: int, length: int, width: int, head_width: int, s
     positive = np.random.default_rng((10, seed)).standard_exponential((tokens**length, tokens)) + 2.0**-20
     task = enumerated_task(tokens, length, target="laws", laws=positive / positive.sum(axis=1, keepdims=True))
     logarithms = np.log(positive)
-    heads = fewest_heads(task.n_contexts, width, head_width)
+    heads = paper_heads(task.n_contexts, width, head_width)
     generic, shared = (
         _held(task, logarithms, kind, width=width, heads=heads, head_width=head_width, seed=seed)
         for kind in ("random", "shared-rank-one")

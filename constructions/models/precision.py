@@ -3,8 +3,7 @@
 Page: docs/conventions.md
 """
 
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,18 +73,7 @@ def rounded_model(model: Model, dtype: Precision) -> Model:
         [[0.10000000149011612]]
     """
     require_precision(dtype)
-    return model if dtype == "float64" else _rounded(model)
-
-
-def _rounded(record: Any) -> Any:
-    changed: dict[str, Any] = {}
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if isinstance(value, np.ndarray):
-            with np.errstate(over="ignore"):
-                changed[field.name] = value.astype(np.float32).astype(np.float64)
-        elif is_dataclass(value):
-            changed[field.name] = _rounded(value)
-        elif isinstance(value, tuple) and value and is_dataclass(value[0]):
-            changed[field.name] = tuple(_rounded(part) for part in value)
-    return replace(record, **changed)
+    if dtype == "float64":
+        return model
+    with np.errstate(over="ignore"):
+        return model.with_each(lambda _, tensor: tensor.astype(np.float32).astype(np.float64))

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.claims import claim
-from constructions.claims.dana_theorem_1 import CLAIM, build, exact_memory, paper_heads
+from constructions.claims.dana_theorem_1 import CLAIM, build, exact_memory
 from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.memories.parameters import paper_heads
 from constructions.models.attention import logits
 from constructions.models.construction import Construction
 from constructions.tasks.task import Task
