@@ -25,15 +25,6 @@ def test_the_register_finds_the_claim() -> None:
     assert CLAIM.judgement == "false"
 
 
-@given(st.integers(1, 300), st.integers(1, 20), st.integers(1, 20))
-def test_the_paper_s_number_of_heads_is_the_least_that_counts_enough(
-    n_contexts: int, width: int, head_width: int
-) -> None:
-    heads = paper_heads(n_contexts, width, head_width)
-    assert n_contexts <= width + heads * head_width
-    assert heads == 1 or n_contexts > width + (heads - 1) * head_width
-
-
 @settings(max_examples=15)
 @given(st.integers(1, 4), st.integers(2, 3), st.data())
 def test_all_contexts_are_reached_exactly_with_the_paper_s_number_of_heads(
