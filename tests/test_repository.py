@@ -33,20 +33,20 @@ def test_there_are_files_to_look_at() -> None:
     assert [name_of(path) for path in FONTS] == ["docs/_static/byheart-math.woff2"]
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=name_of)
-def test_a_file_names_no_folder_of_one_machine_and_no_registry(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    machine = re.compile(r"(?<![\w./~])/(?:work|root|tmp|home|farm|opt)/\w")
-    registry = re.compile(r"pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|download\.pytorch\.org")
-    assert machine.findall(text) + registry.findall(text) == []
+# One test for all files: thousands of small ones cost a parallel run more than what they look at.
+def test_a_file_names_no_folder_of_one_machine_and_no_registry() -> None:
+    machine = r"(?<![\w./~])/(?:work|root|tmp|home|farm|opt)/\w"
+    registry = r"pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|download\.pytorch\.org"
+    named = re.compile(f"{machine}|{registry}")
+    found = {name_of(path): named.findall(path.read_text(encoding="utf-8")) for path in TEXTS}
+    assert {path: names for path, names in found.items() if names} == {}
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=name_of)
-def test_a_file_is_small_text_that_ends_with_a_newline(path: Path) -> None:
-    data = path.read_bytes()
-    assert len(data) < 200_000
-    assert b"\r" not in data
-    assert data == b"" or data.endswith(b"\n")
+def test_a_file_is_small_text_that_ends_with_a_newline() -> None:
+    contents = {name_of(path): path.read_bytes() for path in TEXTS}
+    assert [path for path, data in contents.items() if len(data) >= 200_000] == []
+    assert [path for path, data in contents.items() if b"\r" in data] == []
+    assert [path for path, data in contents.items() if data and not data.endswith(b"\n")] == []
 
 
 @pytest.mark.parametrize("path", FONTS, ids=name_of)
@@ -57,16 +57,14 @@ def test_a_font_is_small_and_has_its_licence_beside_it(path: Path) -> None:
     assert path.name in licence and "may be distributed and/or modified" in licence
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_name_says_what_the_file_holds(path: Path) -> None:
-    words = set(re.split(r"[^a-z0-9]+", path.stem.lower()))
-    assert words.isdisjoint({"utils", "util", "helpers", "helper", "misc", "common", "new", "old", "v2", "copy", "tmp"})
+def test_a_name_says_what_the_file_holds() -> None:
+    empty = {"utils", "util", "helpers", "helper", "misc", "common", "new", "old", "v2", "copy", "tmp"}
+    assert [name_of(path) for path in FILES if empty & set(re.split(r"[^a-z0-9]+", path.stem.lower()))] == []
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_has_its_tests_under_the_same_name(module: str) -> None:
-    room, name = module.rsplit("/", 1)
-    assert (ROOT / "tests" / room / f"test_{name}").is_file()
+def test_a_module_has_its_tests_under_the_same_name() -> None:
+    tests = {module: ROOT / "tests" / Path(module).with_name(f"test_{Path(module).name}") for module in MODULES}
+    assert [module for module, test in tests.items() if not test.is_file()] == []
 
 
 @pytest.mark.parametrize("wing", WINGS)
@@ -85,9 +83,9 @@ def test_a_room_can_be_read_at_a_glance(wing: str) -> None:
     assert {room: modules for room, modules in full.items() if modules > 17} == {}
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=name_of)
-def test_no_file_uses_the_name_that_belongs_to_another_package(path: Path) -> None:
-    assert "".join(("mem", "proof")) not in (path.name + path.read_text(encoding="utf-8")).lower()
+def test_no_file_uses_the_name_that_belongs_to_another_package() -> None:
+    other = "".join(("mem", "proof"))
+    assert [name_of(path) for path in TEXTS if other in (path.name + path.read_text(encoding="utf-8")).lower()] == []
 
 
 def test_a_kind_of_block_touches_the_files_that_contributing_names() -> None:

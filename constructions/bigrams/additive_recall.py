@@ -100,14 +100,14 @@ def _network(task: Task, position: int) -> tuple[Model, int]:
     W_U = np.zeros((width, task.n_answers))
     W_U[_CONSTANT] = -1.0  # answers that never occur; the logit of the right one is 0 or more
     for r, own in enumerate(answers):
-        points, shifts = scalar_label_code(len(own)).points, scalar_label_code(len(own)).columns[0]
-        W_U[_CONSTANT, own] = shifts - apart * numbers[r] ** 2
+        code = scalar_label_code(len(own))
+        W_U[_CONSTANT, own] = code.columns[0] - apart * numbers[r] ** 2
         W_U[_RELATION, own] = 2 * apart * numbers[r]
         if r in held:
             rows = of_context == r
             subjects, place = task.contexts[rows, 1 - position], _FIRST + held.index(r)
-            W_E[subjects, place] = points[np.searchsorted(own, task.labels[rows])]
-            W_U[place, own] = points
+            W_E[subjects, place] = code.points[np.searchsorted(own, task.labels[rows])]
+            W_U[place, own] = code.points
     W_pos = np.zeros((2, width))
     W_pos[1, _CONSTANT] = 1.0
     values = np.eye(width)[:, moved] if moved else np.zeros((width, 1))

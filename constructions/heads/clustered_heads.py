@@ -4,20 +4,19 @@ Page: docs/claims/clustered_heads.md
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constructions.counted import counted
-from constructions.errors import CapacityError, InputError, require_at_least
+from constructions.errors import InputError, require_at_least
 from constructions.features.minimum_norm import RightInverse
 from constructions.heads.label_system import (
-    ENOUGH,
     embeddings,
+    first_that_holds,
     inverted,
-    least_lead,
     points,
     readout,
     require_labels_after_two,
@@ -123,21 +122,20 @@ def clustered_heads_memory(
         raise InputError(f"d_model = {d_model}, expected at least d_qk = {d_qk} and one less than copies = {copies}")
     require_precision(dtype)
     require_labels_after_two(task, _CLAIM)
-    best, tried = -math.inf, dict.fromkeys(_smallest(task, more, d_model, d_qk, copies) for more in _MORE)
-    for shape in tried:
+    shapes = dict.fromkeys(_smallest(task, more, d_model, d_qk, copies) for more in _MORE)
+    return first_that_holds(task, _CLAIM, "derivatives", _tried(task, shapes, dtype, seed))
+
+
+def _tried(task: Task, shapes: Iterable[Shape], dtype: Precision, seed: int) -> Iterator[tuple[Model | None, str]]:
+    for shape in shapes:
+        named = f"{counted(shape.clusters, f'cluster of {shape.copies} heads')}, d = {shape.width}, d_qk = {shape.rank}"
         for draw in range(_DRAWS):
             base = _drawn(task, shape, dtype, (seed, draw))
             inverse = inverted(_derivatives(task, base))
             if inverse is None:
-                continue
-            for step in _STEPS:
-                model = _solved(task, base, inverse, step, dtype)
-                best = max(best, least_lead(model, task))
-                if best >= ENOUGH:
-                    return Construction(task, model, f"{counted(task.n_contexts, 'context')} by {_named(shape, task)}")
-    reached = "no draw has" if best == -math.inf else f"the best draw leaves a margin of {best:.2g} with"
-    needed = f"derivatives of rank T = {task.n_contexts}"
-    raise CapacityError(_CLAIM, needed, f"{reached} them; {_named([*tried][-1], task)}")
+                yield None, named
+            else:
+                yield from ((_solved(task, base, inverse, step, dtype), named) for step in _STEPS)
 
 
 def fewest_parameters_by_clusters(task: Task) -> int:
@@ -218,12 +216,6 @@ def _smallest(task: Task, more: float, width: int | None, rank: int | None, copi
                 shape = Shape(d, r, k, max(1, *needed))
                 found.append((shape.parameters(task), shape))
     return min(found)[1]
-
-
-def _named(shape: Shape, task: Task) -> str:
-    width, rank, copies, clusters = shape
-    found = counted(clusters, f"cluster of {copies} heads")
-    return f"{found}, d = {width}, d_qk = {rank}, {shape.parameters(task)} parameters"
 
 
 def _drawn(task: Task, shape: Shape, dtype: Precision, seed: tuple[int, int]) -> _Base:

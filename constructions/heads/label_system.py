@@ -6,19 +6,24 @@ y is read through a vector `along`, and what heads write along `output` moves it
 Page: docs/claims/rank_one_heads.md
 """
 
+import math
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.counted import counted
 from constructions.encoders.scalar_label_code import scalar_label_code
-from constructions.errors import HypothesisError
+from constructions.errors import CapacityError, HypothesisError
 from constructions.features.minimum_norm import RightInverse, right_inverse
 from constructions.models.attention import logits
+from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.tasks.task import Task
 
 Float64Array = NDArray[np.float64]
 
-ENOUGH = 0.1  # margin, in float64 arithmetic, of weights that count; a half is what exact ones have
+_ENOUGH = 0.1  # margin, in float64 arithmetic, of weights that count; a half is what exact ones have
 _WORST = 1e9  # condition of the system; beyond it the solution means little
 _AWAY = 2.0**-7  # by which the number y may miss, where the skip connection would otherwise carry nothing of it
 
@@ -74,7 +79,25 @@ def readout(task: Task, along: Float64Array, reach: float) -> tuple[Float64Array
     return output, W_U
 
 
-def least_lead(model: Model, task: Task) -> float:
+def first_that_holds(task: Task, claim: str, needed: str, tried: Iterable[tuple[Model | None, str]]) -> Construction:
+    """The first draw that leaves a margin of `_ENOUGH`, each with its shape in words; None is a draw without `needed`.
+
+    Raises:
+        CapacityError: There is none.
+    """
+    best, named = -math.inf, ""
+    for model, named in tried:
+        if model is not None:
+            best = max(best, _least_lead(model, task))
+            if best >= _ENOUGH:
+                return Construction(
+                    task, model, f"{counted(task.n_contexts, 'context')} by {named}, {model.parameters} parameters"
+                )
+    reached = "no draw has" if best == -math.inf else f"the best draw leaves a margin of {best:.2g} with"
+    raise CapacityError(claim, f"{needed} of rank T = {task.n_contexts}", f"{reached} them; {named}")
+
+
+def _least_lead(model: Model, task: Task) -> float:
     """By how much the labels are in front in float64 arithmetic, at least; nats."""
     found = logits(model, task.contexts)
     at_label = np.arange(task.n_contexts), task.labels

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.counted import counted
-from constructions.errors import CapacityError, require_at_least
+from constructions.errors import require_at_least
 from constructions.heads.label_system import (
-    ENOUGH,
     embeddings,
+    first_that_holds,
     inverted,
-    least_lead,
     points,
     readout,
     require_labels_after_two,
@@ -72,22 +71,15 @@ def rank_one_heads_memory(
     require_labels_after_two(task, _CLAIM)
     fewest = max(1, -(-task.n_contexts // d_model) - 1)
     tried = sorted({math.ceil(more * fewest) for more in _MORE}) if n_heads is None else [n_heads]
-    best = -math.inf
-    for heads in tried:
-        for draw in range(_DRAWS):
-            model = _network(task, _front_end(task, d_model, heads, dtype, (seed, draw)), dtype)
-            if model is None:
-                continue
-            best = max(best, least_lead(model, task))
-            if best >= ENOUGH:
-                summary = (
-                    f"{counted(task.n_contexts, 'context')} by {counted(heads, 'head')} of rank one, d = {d_model}, "
-                )
-                return Construction(task, model, f"{summary}{model.parameters} parameters")
-    reached = "no draw has" if best == -math.inf else f"the best draw leaves a margin of {best:.2g} with"
-    raise CapacityError(
-        _CLAIM, f"features of rank T = {task.n_contexts}", f"{reached} it; {counted(tried[-1], 'head')}, d = {d_model}"
+    drawn = (
+        (
+            _network(task, _front_end(task, d_model, heads, dtype, (seed, draw)), dtype),
+            f"{counted(heads, 'head')} of rank one, d = {d_model}",
+        )
+        for heads in tried
+        for draw in range(_DRAWS)
     )
+    return first_that_holds(task, _CLAIM, "features", drawn)
 
 
 def _front_end(task: Task, width: int, heads: int, dtype: Precision, seed: tuple[int, int]) -> Model:

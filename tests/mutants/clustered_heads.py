@@ -18,7 +18,6 @@ MUTANTS = [
     clustered("v - v.mean(axis=1, keepdims=True)", "v", "the heads of a cluster do not cancel"),
     clustered("base.v + step / copies * rest", "base.v + step * rest", "values move too far"),
     clustered("np.broadcast_to(output / step,", "np.broadcast_to(output,", "heads write the step, not the derivative"),
-    clustered("best >= ENOUGH", "best >= -100.0", "weights that do not hold the task count"),
     clustered("numbers + inverse.solve(missed[:, None])[:, 0]", "numbers", "what is missed is not corrected"),
     clustered("< least / 2", "< 1e9 * least", "corrections that make it worse are kept"),
     clustered("- r * math.comb(different, 2)", "", "antisymmetric combinations count as directions"),
@@ -31,6 +30,7 @@ MUTANTS = [
         "for count, p, q in [*_parts(task, shape.width)][-1:]",
         "one frequent last token is not looked at",
     ),
+    system("best >= _ENOUGH", "best >= -100.0", "weights that do not hold the task count"),
     system("W_U[0] = -1.0", "W_U[0] = 0.0", "tokens that are never answers are not behind"),
     system("W_U[0, answers] += code.columns[0]", "pass", "labels on a line have no shifts"),
     system(

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
-from constructions.errors import HypothesisError
+from constructions.errors import CapacityError, HypothesisError
 from constructions.heads.label_system import (
     embeddings,
+    first_that_holds,
     inverted,
-    least_lead,
     points,
     readout,
     require_labels_after_two,
 )
+from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import array_task, enumerated_task
 
@@ -58,11 +59,25 @@ def test_the_coordinate_of_the_code_tells_the_last_position_from_the_others() ->
     assert np.linalg.matrix_rank(W_E[:, 1:]) == 3
 
 
-def test_the_least_lead_is_that_of_the_context_that_is_the_nearest_to_a_mistake() -> None:
+def reader(logit: float) -> Model:
+    """Reads the last token alone; leads by 3 and 2, and on the last context by this much."""
     W_E = np.zeros((7, 7))
-    W_E[[1, 0, 2], [5, 1, 6]] = [3.0, 2.0, 0.5]
-    network = dana_network(
+    W_E[[1, 0, 2], [5, 1, 6]] = [3.0, 2.0, logit]
+    return dana_network(
         W_E=W_E, W_pos=np.zeros((2, 7)), W_Q=np.zeros((1, 7, 1)), W_K=np.zeros((1, 7, 1)), W_V=np.zeros((1, 7, 1)),
         W_O=np.zeros((1, 1, 7)), W_U=np.eye(7),
     )  # fmt: skip
-    assert least_lead(network, SPARSE) == 0.5
+
+
+def test_the_first_draw_whose_nearest_context_has_a_margin_is_taken() -> None:
+    drawn = [(None, "none"), (reader(0.09), "near"), (reader(0.11), "first"), (reader(0.5), "later")]
+    found = first_that_holds(SPARSE, "Mine", "features", drawn)
+    assert found.model is drawn[2][0]
+    assert found.summary == "3 contexts by first, 140 parameters"
+
+
+def test_without_such_a_draw_the_best_margin_is_told() -> None:
+    with pytest.raises(CapacityError, match=r"Mine needs features of rank T = 3, but no draw has them; none"):
+        first_that_holds(SPARSE, "Mine", "features", [(None, "none")])
+    with pytest.raises(CapacityError, match=r"the best draw leaves a margin of 0\.09 with them; worse"):
+        first_that_holds(SPARSE, "Mine", "features", [(reader(0.09), "near"), (reader(-1.0), "worse")])

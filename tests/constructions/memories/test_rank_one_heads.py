@@ -53,7 +53,9 @@ def test_the_fewest_heads_of_the_rank_are_enough_for_all_contexts(tokens: int, l
 def test_one_head_fewer_than_the_rank_asks_for_is_refused() -> None:
     task = enumerated_task(6, 2, seed=0)
     assert rank_one_heads_memory(task, d_model=4, n_heads=8).model.n_heads == 8
-    with pytest.raises(CapacityError, match="needs features of rank T = 36, but no draw has it; 7 heads, d = 4"):
+    with pytest.raises(
+        CapacityError, match="needs features of rank T = 36, but no draw has them; 7 heads of rank one, d = 4"
+    ):
         rank_one_heads_memory(task, d_model=4, n_heads=7)
 
 
