@@ -25,8 +25,8 @@ MUTANTS = [
     ),
     mutant(
         "enclosure",
-        "np.where(known, r, np.inf)\n        object",
-        "r\n        object",
+        "np.where(known, r, np.inf)\n        self._keep",
+        "r\n        self._keep",
         "a lost midpoint keeps its radius",
     ),
     mutant(
@@ -294,18 +294,19 @@ MUTANTS = [
     mutant("elementary", "np.multiply(w, _ATANH[-1], out=y)", "y.fill(0.0)", "the last term of artanh is missing"),
     mutant("elementary", "0x1.2b5b5fb2eac92p-3", "0x1.1111111111111p-3", "the last coefficient of artanh is Taylor's"),
     mutant("elementary", "r *= LOG_ERROR if given is None else _LOG1P_ERROR", "r *= LOG_ERROR", "log1p errs as log"),
+    mutant("elementary", "r[~(flat[start : start + _CHUNK] > 0.0)] = np.inf", "pass", "log of the float 0 is known"),
     mutant("elementary", "if z.min() < TINY else None", "if z.min() < 0.0 else None", "subnormals count as normal"),
     mutant("elementary", "        y -= w\n", "", "the low part of ln 2 is missing in log"),
     mutant(
         "elementary",
-        "        r += x.radius / least\n        r = raised(r)",
-        "        r = raised(r)",
+        "    r += x.radius / least\n    r = raised(r)\n    if",
+        "    r = raised(r)\n    if",
         "the radius of x is forgotten in log",
     ),
     mutant(
         "elementary",
-        "        r += x.radius / least\n        r = raised(r)",
-        "        r += x.radius / x.midpoint\n        r = raised(r)",
+        "    r += x.radius / least\n    r = raised(r)\n    if",
+        "    r += x.radius / x.midpoint\n    r = raised(r)\n    if",
         "the slope of log is taken at the midpoint",
     ),
     mutant(

@@ -132,7 +132,7 @@ def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False
     """Lemma A9: within 4 u of log(x), relatively, for x > 0; log(1 + fraction) where x is in [sqrt(1/2), sqrt(2)).
 
     Some finite number for every other x. With `radii`, [2, ...]: the values, and behind them their sizes times
-    LOG_ERROR, or _LOG1P_ERROR with a fraction.
+    LOG_ERROR, or _LOG1P_ERROR with a fraction; infinity where x is 0 or negative.
     """
     flat = np.ascontiguousarray(x).reshape(-1)
     given = None if fraction is None else np.ascontiguousarray(fraction).reshape(-1)
@@ -172,6 +172,8 @@ def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False
         if radii:
             r = np.abs(y, out=result[1, start : start + _CHUNK])
             r *= LOG_ERROR if given is None else _LOG1P_ERROR
+            if subnormal is not None:
+                r[~(flat[start : start + _CHUNK] > 0.0)] = np.inf
     return result.reshape((2, *x.shape) if radii else x.shape)
 
 
@@ -200,16 +202,18 @@ def log(x: Enclosure | ArrayLike) -> Enclosure:
         (True, inf)
     """
     x = enclosure(x)
+    if is_zero(x.radius):
+        both = log_floats(x.midpoint, radii=True)
+        return Enclosure.of_finite(both[0, ...], both[1, ...])
     least = x.lower()
-    known = np.True_ if not x.size or least.min() > 0.0 else least > 0.0
+    known = least > 0.0
     both = log_floats(x.midpoint if known.all() else np.where(known, x.midpoint, 1.0), radii=True)
     y, r = both[0, ...], both[1, ...]
-    if not is_zero(x.radius):
-        r += x.radius / least
-        r = raised(r)
+    r += x.radius / least
+    r = raised(r)
     if not known.all():
         r = np.where(known, r, np.inf)
-    wide = known & (x.radius > 0.5 * x.midpoint) if not is_zero(x.radius) else np.False_
+    wide = known & (x.radius > 0.5 * x.midpoint)
     if wide.any():
         greatest = x.upper()[wide]
         low = log_floats(least[wide])

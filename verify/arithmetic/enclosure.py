@@ -72,8 +72,26 @@ class Enclosure:
             known = np.isfinite(m)
             if not known.all():
                 m, r = np.where(known, m, 0.0), np.where(known, r, np.inf)
-        object.__setattr__(self, "midpoint", _read_only(m))
-        object.__setattr__(self, "radius", _read_only(r))
+        self._keep(m, r)
+
+    def _keep(self, midpoint: Floats, radius: Floats) -> None:
+        object.__setattr__(self, "midpoint", _read_only(midpoint))
+        object.__setattr__(self, "radius", _read_only(radius))
+
+    @classmethod
+    def of_finite(cls, midpoint: Floats, radius: Floats) -> "Enclosure":
+        """The set of midpoints that are known to be finite and radii of the same shape, none negative or NaN: no check.
+
+        Page: docs/rigour/arithmetic.md
+
+        Example:
+            >>> Enclosure.of_finite(np.array([1.0]), np.array([np.inf])).upper()
+            array([inf])
+        """
+        blas.require_ieee()
+        known = object.__new__(cls)
+        known._keep(midpoint, radius)
+        return known
 
     @classmethod
     def exact(cls, x: ArrayLike) -> "Enclosure":
