@@ -14,7 +14,7 @@ from typing import Any
 
 from constructions.claims import claims, evidence_module
 from constructions.claims.claim import Claim, Judgement
-from verify.claims.evidence import Evidence, Role
+from verify.claims.evidence import Evidence, Method, Role
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
 from verify.workers import Workers, completed
@@ -210,6 +210,6 @@ def _not_computed(error: Exception, *, after: int) -> Evidence:
         statement=f"The evidence after piece {after} was not computed.",
         promised="evidence",
         certified=f"{type(error).__name__}: {error}",
-        verdict=Verdict.UNDECIDED,
-        method=f"raised in {place}",
+        judged=Verdict.UNDECIDED,
+        method=Method(f"raised in {place}"),
     )

@@ -23,7 +23,7 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.evidence import Evidence, Means, Method, Role
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
@@ -76,15 +76,13 @@ def _xor() -> Evidence:
         statement=f"One head, of any width, does not memorize XOR: {len(_XOR)} contexts, N = 2, S = 3.",
         promised=f"{len(_XOR)} = H d_h + 2 memorized with d = d_h = 2, H = 1",
         certified=f"at most {len(_XOR) - 1}",
-        verdict=Verdict.PROVED,
-        method="an integer relation between the contexts",
+        method=Method("an integer relation between the contexts", Means.EXACT),
         data={
             "contexts": _XOR.tolist(),
             "labels": _XOR_LABELS.tolist(),
             "multipliers": None if multipliers is None else multipliers.tolist(),
         },
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT,),
         compared=(
             Comparison(forbidden, "=", Verdict.PROVED),
             Comparison(len(_XOR), "<=", stated(CLAIM, "printed", H=1, d_h=2)),
@@ -119,10 +117,9 @@ def _labellings(length: int) -> Evidence:
         ),
         promised=f"none, by Theorem 1 with H = 1, d = d_h = {len(contexts) // 2}",
         certified=f"{len(compared)} of {len(labellings)}",
-        verdict=proved(len(compared) > 0),
-        method="integer relations between the contexts",
+        judged=proved(len(compared) > 0),
+        method=Method("integer relations between the contexts", Means.EXACT),
         quantifier=Quantifier.ALL_WEIGHTS if compared else Quantifier.THESE,
-        means=(Means.EXACT,),
         compared=tuple(compared),
     )
 
@@ -146,10 +143,8 @@ def too_few_heads(length: int, promised: str = "", *, role: Role = "counterexamp
         ),
         promised=promised or f"1 head suffices, by Theorem 1 with d = d_h = {2 ** (length - 2)}",
         certified=f"H >= {least.value}",
-        verdict=Verdict.PROVED,
-        method="Warren's count of sign patterns, in balls",
+        method=Method("Warren's count of sign patterns, in balls", Means.BALLS),
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.BALLS,),
         compared=(Comparison(least, ">", 1),),
     )
 
@@ -174,9 +169,7 @@ def _no_more_than_suffice() -> Evidence:
         f"labelling is memorized, with so many heads for so many contexts: {', '.join(shown)}",
         promised="the count of heads that are needed is no larger",
         certified="no larger",
-        verdict=Verdict.PROVED,
-        method="rank over GF(2^62 - 57); Warren's count in balls",
-        means=(Means.MODULAR, Means.BALLS),
+        method=Method("rank over GF(2^62 - 57); Warren's count in balls", Means.MODULAR, Means.BALLS),
         compared=tuple(compared),
     )
 
@@ -208,9 +201,8 @@ def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
         statement=f"{name}: {size} contexts of {contexts.shape[1]} tokens, memorized with d = 2, d_h = 1, H = {heads}.",
         promised=f"{promised} memorized",
         certified=f"{size} labels in front by {margin:.3g} nats or more",
-        verdict=proved(margin > 0),
-        method="enclosure of the logits",
-        means=(Means.ENCLOSURES,),
+        judged=proved(margin > 0),
+        method=Method("enclosure of the logits", Means.ENCLOSURES),
         compared=(Comparison(size, "=", promised), *fewer),
     )
 
@@ -228,9 +220,8 @@ def _all_contexts(n_tokens: int, length: int) -> Evidence:
         statement=f"All {size} contexts of {length} tokens out of {n_tokens}, memorized with d = d_h = 2, H = {heads}.",
         promised=f"H d_h + 2 = {2 * heads + 2} >= {size} memorized",
         certified=f"{size} labels in front by {margin:.3g} nats or more",
-        verdict=proved(margin > 0),
-        method="enclosure of the logits",
-        means=(Means.ENCLOSURES,),
+        judged=proved(margin > 0),
+        method=Method("enclosure of the logits", Means.ENCLOSURES),
         compared=(
             Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2)),
             *(
@@ -257,9 +248,8 @@ def _exact_tables(sizes: range) -> Evidence:
         ),
         promised="rank N^2 = H d_h for every gap",
         certified=f"rank N^2 in {sum(rank.full for rank in ranks)} of {len(ranks)} cases",
-        verdict=proved(square and len(ranks) > 0 and all(rank.full for rank in ranks)),
-        method=f"rank over GF({ranks[0].prime})",
-        means=(Means.MODULAR,),
+        judged=proved(square and len(ranks) > 0 and all(rank.full for rank in ranks)),
+        method=Method(f"rank over GF({ranks[0].prime})", Means.MODULAR),
     )
 
 
@@ -279,9 +269,8 @@ def _exact_outputs(sizes: range) -> Evidence:
         ),
         promised="logits equal to the targets",
         certified=f"equal in {sum(reached)} of {len(reached)} cases",
-        verdict=decided(all(reached)),
-        method="exact rationals",
-        means=(Means.EXACT,),
+        judged=decided(all(reached)),
+        method=Method("exact rationals", Means.EXACT),
     )
 
 
@@ -298,9 +287,8 @@ def _singular_table() -> Evidence:
         statement="For N = 2 and the position (-1, -1) the features of the bigrams 00 and 11 add up to 0, at any gap.",
         promised="singular at every gap for N = 2",
         certified=f"singular, at {sum(holds)} of {len(holds)} gaps and so at all",
-        verdict=decided(all(holds) and seen[0] != seen[1]),
-        method="exact rationals",
-        means=(Means.EXACT,),
+        judged=decided(all(holds) and seen[0] != seen[1]),
+        method=Method("exact rationals", Means.EXACT),
     )
 
 
@@ -318,9 +306,8 @@ def _table(n_tokens: int) -> Evidence:
         ),
         promised=f"T = N^2 = H d_h = {task.n_contexts} memorized, condition < 200",
         certified=f"margin >= {margin:.5g} nats, float32 errors <= {rounding:.2g} nats, condition <= {condition:.5g}",
-        verdict=proved(margin > 2 * rounding and condition < 200.0),
-        method="enclosures of logits and singular values; a-priori rounding bound",
-        means=(Means.ENCLOSURES,),
+        judged=proved(margin > 2 * rounding and condition < 200.0),
+        method=Method("enclosures of logits and singular values; a-priori rounding bound", Means.ENCLOSURES),
     )
 
 
@@ -333,9 +320,8 @@ def _one_head_every_labelling(n_tokens: int) -> Evidence:
         statement=f"One head of dimension 1 holds each of the {len(labellings)} labellings of all {size} bigrams.",
         promised="margin 1/2 for every labelling, before rounding",
         certified=f"margin >= {margin:.6f} nats",
-        verdict=proved(margin > 0.4999),
-        method="enclosure of the logits",
-        means=(Means.ENCLOSURES,),
+        judged=proved(margin > 0.4999),
+        method=Method("enclosure of the logits", Means.ENCLOSURES),
     )
 
 
@@ -348,9 +334,8 @@ def _one_head(n_tokens: int, *, draws: int) -> Evidence:
         statement=f"One head with d = {n_tokens}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
         promised=f"{size} > H d_h + d = {n_tokens + 1} memorized, by the margin 1/2 before rounding",
         certified=f"margin >= {margin:.6f} nats",
-        verdict=proved(margin > 0.4999),
-        method="enclosure of the logits",
-        means=(Means.ENCLOSURES,),
+        judged=proved(margin > 0.4999),
+        method=Method("enclosure of the logits", Means.ENCLOSURES),
     )
 
 

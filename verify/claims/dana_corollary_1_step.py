@@ -10,7 +10,7 @@ from flint import arb, ctx, fmpq
 
 from constructions.claims.dana_corollary_1_step import CLAIM
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import Stated, stated
 from verify.verdict import proved
 
@@ -78,9 +78,8 @@ def _small_enough(tokens: int, contexts: int) -> Evidence:
         "probability",
         f"below (log 2 - h(a)) / {contexts}",
         f"{float(found.upper()):.3g} nats, below half of ({gap}) / {contexts}",
+        Method(f"balls of {_BITS} bits", Means.BALLS),
         proved(bool(found > 0)),
-        f"balls of {_BITS} bits",
-        means=(Means.BALLS,),
         compared=(
             Comparison(2 * contexts * found, "<", gap),
             Comparison(a, "=", probability),
@@ -104,8 +103,7 @@ def _gap_is_reached(tokens: int) -> Evidence:
         f"N = {tokens}, delta = 2^-20, 2^-40, 2^-60: the law that gives the label just half, the others equal parts",
         "its divergence from pi_delta is log 2 - h(a): no larger gap gives the label more than half",
         "equal to it, up to 2^-30 of it",
+        Method(f"balls of {_BITS} bits", Means.BALLS),
         proved(len(compared) == 3),
-        f"balls of {_BITS} bits",
-        means=(Means.BALLS,),
         compared=tuple(compared),
     )

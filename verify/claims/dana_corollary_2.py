@@ -19,7 +19,7 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Task
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ONE_HEAD_LABELS
@@ -74,14 +74,12 @@ def _bounded(task: Task) -> Evidence:
         statement=(f"The accuracy on XOR, {len(contexts)} equally likely contexts, is at most {best} with one head."),
         promised=f"accuracy >= {promised} with d = {d_model}, d_h = {d_head}, H = {n_heads}",
         certified=f"accuracy <= {best}",
-        verdict=Verdict.PROVED,
-        method="an integer relation between the contexts",
+        method=Method("an integer relation between the contexts", Means.EXACT),
         data={
             "contexts": contexts.tolist(),
             "labels": labels.tolist(),
             "multipliers": multipliers.tolist(),
         },
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(forbidden, "=", Verdict.PROVED),
@@ -102,9 +100,8 @@ def _attained(example: Construction[Task]) -> Evidence:
         statement=f"Weights of one head with d = 2, d_h = 1 have the accuracy {best} on XOR, the best there is.",
         promised=f"accuracy >= {best}",
         certified=f"accuracy = {accuracy}",
-        verdict=decided(accuracy >= best) if accuracy is not None else Verdict.UNDECIDED,
-        method="enclosure of the logits",
-        means=(Means.ENCLOSURES,),
+        judged=decided(accuracy >= best) if accuracy is not None else Verdict.UNDECIDED,
+        method=Method("enclosure of the logits", Means.ENCLOSURES),
     )
 
 
@@ -135,9 +132,8 @@ def _mean(name: str, contexts: Int64Array, n_tokens: int, d_model: int, d_head: 
         ),
         promised=f"mean accuracy {formula}, accuracy >= {share}",
         certified=f"mean accuracy = {mean}, accuracy >= {least}" if certain else "a prediction is not certain",
-        verdict=decided(least >= share) if certain else Verdict.UNDECIDED,
-        method="enclosure of the logits, and enumeration of the labels",
-        means=(Means.ENCLOSURES,),
+        judged=decided(least >= share) if certain else Verdict.UNDECIDED,
+        method=Method("enclosure of the logits, and enumeration of the labels", Means.ENCLOSURES),
         quantifier=Quantifier.EVERY,
         compared=(Comparison(mean, "=", formula),),
     )

@@ -23,7 +23,7 @@ from verify.capacity.independent_windows import partition_holds
 from verify.capacity.linear_relations import indicator_relation, rank_upper_bound_for_all_weights
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import Stated, stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
@@ -106,11 +106,9 @@ def _counterexample(example: Counterexample) -> Evidence:
         ),
         promised=f"rank >= {printed}",
         certified=f"rank <= {ceiling.value}, and rank >= {reached} for explicit weights",
-        verdict=Verdict.PROVED,
-        method=f"{_UPPER}; {_LOWER}",
+        method=Method(f"{_UPPER}; {_LOWER}", Means.EXACT, Means.MODULAR),
         data=data,
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT, Means.MODULAR),
         compared=(Comparison(ceiling, "<", printed), Comparison(ceiling, "=", reached)),
     )
 
@@ -130,10 +128,8 @@ def _printed_is_reached() -> Evidence:
         statement="all contexts of (N, S) = (3, 3), (4, 3), (3, 4), (4, 2): the printed rank is the largest one",
         promised="largest rank = min(T_0, H d)",
         certified=f"equal in {sum(one.verdict is Verdict.PROVED for one in compared) // 2} of {len(compared) // 2}",
-        verdict=Verdict.PROVED,
-        method=f"{_LOWER}; {_UPPER}",
+        method=Method(f"{_LOWER}; {_UPPER}", Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT, Means.MODULAR),
         compared=tuple(compared),
     )
 
@@ -158,11 +154,9 @@ def _false_step() -> Evidence:
         ),
         promised=f"rank >= {printed} with 1 head, since the image of f lies in no hyperplane",
         certified=f"span of dimension {span} of {space}; rank <= {ceiling.value}",
-        verdict=Verdict.PROVED,
-        method=f"rank over the rationals of {heads} explicit outputs; {_UPPER}",
+        method=Method(f"rank over the rationals of {heads} explicit outputs; {_UPPER}", Means.EXACT),
         data={"contexts": contexts.tolist(), "relation": indicator_relation(contexts)},
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT,),
         compared=(Comparison(span, "=", space), Comparison(ceiling, "<", printed)),
     )
 
@@ -191,11 +185,10 @@ def _theorem(name: str, about: str, instances: list[_Instance]) -> Evidence:
         ),
         promised="rank = the value of the theorem",
         certified=f"value = rank of explicit weights = bound from above, on {confirmed} instances",
-        verdict=Verdict.PROVED if compared else Verdict.UNDECIDED,
-        method=f"{_LOWER}; {_UPPER}",
+        judged=Verdict.PROVED if compared else Verdict.UNDECIDED,
+        method=Method(f"{_LOWER}; {_UPPER}", Means.EXACT, Means.MODULAR),
         data={"ranks": [instance.value for instance in instances], "failed": failed[:3]},
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT, Means.MODULAR),
         compared=tuple(compared),
     )
 
@@ -219,9 +212,8 @@ def _windows(full: bool) -> Evidence:
         statement=f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
         promised="every window linearly independent",
         certified=f"disjoint, exhaustive and independent for {good} of {checked}",
-        verdict=decided(good == checked > 0),
-        method="integer ranks of the chosen differences of every window",
-        means=(Means.EXACT,),
+        judged=decided(good == checked > 0),
+        method=Method("integer ranks of the chosen differences of every window", Means.EXACT),
     )
 
 
@@ -252,10 +244,9 @@ def _built(parameters: dict[str, int]) -> Evidence:
             f"argmax of {certificate.answers.values['held']} contexts, for the network in real arithmetic; rank <= "
             f"{ceiling.value} with {fewer} heads"
         ),
-        verdict=Verdict.all_of([certificate.verdict, decided(as_asked)]),
-        method=f"{certificate.answers.method}; {_UPPER}",
+        judged=Verdict.all_of([certificate.verdict, decided(as_asked)]),
+        method=Method(f"{certificate.answers.method}; {_UPPER}", Means.EXACT),
         data=asked,
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "<", task.n_contexts),),
     )

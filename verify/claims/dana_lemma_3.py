@@ -25,7 +25,7 @@ from constructions.features.full_rank_attention import front_end as random_front
 from constructions.models.exact_network import ExactFrontEnd
 from constructions.tasks.arrays import all_contexts
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorem import Applied
 from verify.claims.theorems import INDEPENDENT_EXPONENTIALS, RANK
@@ -146,10 +146,9 @@ def _exponentials_of_roots(largest: int = 2) -> Evidence:
         f"from -{largest} to {largest} that are not 0",
         promised="x > 0, and P(x) != 0",
         certified=f"P(x) != 0 for {apart} of {count}",
-        verdict=decided(positive and apart == count == (2 * largest + 1) ** len(powers) - 1),
-        method=f"balls of {_BITS} bits; for polynomials of all degrees the theorem",
+        judged=decided(positive and apart == count == (2 * largest + 1) ** len(powers) - 1),
+        method=Method(f"balls of {_BITS} bits; for polynomials of all degrees the theorem", Means.BALLS),
         quantifier=Quantifier.EVERY,
-        means=(Means.BALLS,),
         compared=(Comparison(independent, "=", Verdict.PROVED),),
     )
 
@@ -169,9 +168,8 @@ def _roots_are_algebraic() -> Evidence:
         "(5, 3), (7, 17)",
         promised="no witness of the lemma, which the rank does not need",
         certified=f"{sum(remainders)} of {len(remainders)} checks",
-        verdict=decided(all(remainders)),
-        method="polynomials over the integers; balls",
-        means=(Means.EXACT, Means.BALLS),
+        judged=decided(all(remainders)),
+        method=Method("polynomials over the integers; balls", Means.EXACT, Means.BALLS),
     )
 
 
@@ -185,10 +183,9 @@ def _roots(case: _Case, order: int, largest: Applied) -> Evidence:
         statement=f"{roots} of distinct primes give the features of {case} the largest rank, {largest.value}",
         promised=f"rank >= {largest.value}",
         certified=f"rank >= {rank.lower}",
-        verdict=proved(written),
-        method=f"elimination in balls of {rank.bits} bits; bound by counting",
+        judged=proved(written),
+        method=Method(f"elimination in balls of {rank.bits} bits; bound by counting", Means.EXACT, Means.BALLS),
         data={"order": order, "contexts": case.contexts.tolist(), "rows": [*rank.rows], "columns": [*rank.columns]},
-        means=(Means.EXACT, Means.BALLS),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(rank.lower, "=", largest),),
     )
@@ -205,10 +202,9 @@ def _kronecker(case: _Case, largest: Applied) -> Evidence:
         f"rank, {largest.value}",
         promised=f"rank >= {largest.value}",
         certified=f"rank >= {rank.lower}",
-        verdict=proved(written),
-        method="rank over GF(2^62 - 57); bound by counting",
+        judged=proved(written),
+        method=Method("rank over GF(2^62 - 57); bound by counting", Means.EXACT, Means.MODULAR),
         data={"contexts": case.contexts.tolist()},
-        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(rank.lower, "=", largest),),
     )
@@ -269,10 +265,12 @@ def _integers(kind: str, case: _Case, largest: Applied, *, with_skip: bool = Tru
         f"the largest rank, {largest.value}",
         promised=f"rank >= {largest.value}",
         certified=f"rank >= {max(ranks)}",
-        verdict=Verdict.PROVED,
-        method="rank over GF(2^62 - 57)" + ("; bound by counting" if target < len(case.contexts) else ""),
+        method=Method(
+            "rank over GF(2^62 - 57)" + ("; bound by counting" if target < len(case.contexts) else ""),
+            Means.EXACT,
+            Means.MODULAR,
+        ),
         data={"kind": kind, "seed": int(np.argmax(ranks)), "with_skip": with_skip},
-        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(max(ranks), "=", largest),),
     )
@@ -296,9 +294,8 @@ def _large_prime() -> Evidence:
         statement="2^62 - 57 is a prime modulo which 2 has more than 2^60 different powers",
         promised="order of 2 > 2^60",
         certified=f"order of 2 = {order}",
-        verdict=decided(order > 2**60),
-        method="primality test and factorization of 2^62 - 58",
-        means=(Means.EXACT,),
+        judged=decided(order > 2**60),
+        method=Method("primality test and factorization of 2^62 - 58", Means.EXACT),
     )
 
 
@@ -315,9 +312,8 @@ def _mersenne_prime() -> Evidence:
         f"{case} is found too low",
         promised=f"rank over GF(2^61 - 1) < {good}",
         certified=f"rank over GF(2^61 - 1) = {poor}, rank >= {good}",
-        verdict=decided(poor < good),
-        method="rank over GF(2^61 - 1) and over GF(2^62 - 57)",
-        means=(Means.MODULAR,),
+        judged=decided(poor < good),
+        method=Method("rank over GF(2^61 - 1) and over GF(2^62 - 57)", Means.MODULAR),
     )
 
 
@@ -331,9 +327,8 @@ def _random(case: _Case) -> Evidence:
         statement=f"random float64 weights give the features alone of {case} full rank",
         promised=f"rank = {len(case.contexts)}",
         certified=f"smallest singular value >= {rank.smallest_singular_value:.3g}",
-        verdict=rank.verdict,
-        method=f"enclosure of the features; {rank.method}",
-        means=(Means.ENCLOSURES,),
+        judged=rank.verdict,
+        method=Method(f"enclosure of the features; {rank.method}", Means.ENCLOSURES),
     )
 
 
@@ -353,10 +348,9 @@ def _memory(*, tokens: int, length: int, width: int, head_width: int, heads: int
         f"{_Case(task.contexts, width, head_width, heads)}",
         promised="margin > 0",
         certified=f"margin = {margin}",
-        verdict=decided(margin > fmpq(0) and sizes == (tokens, length, width, head_width, heads)),
-        method="rational arithmetic",
+        judged=decided(margin > fmpq(0) and sizes == (tokens, length, width, head_width, heads)),
+        method=Method("rational arithmetic", Means.EXACT),
         data={"labels": task.labels.tolist()},
-        means=(Means.EXACT,),
     )
 
 

@@ -21,7 +21,7 @@ from constructions.encoders.approximating_sequences import (
 )
 from verify.arithmetic.decimals import decimal_below
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANGE
@@ -76,10 +76,9 @@ def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: s
         f"{name}: (16) with c = {sequence.constant}, alpha = {sequence.exponent} for delta = {deltas[0]} .. {smallest}",
         "range O(log(1 / delta))",
         f"range >= exp(1 / delta), up to rounding; {decimal_below(seen)} log2(1 / delta) at delta = {smallest}",
+        Method(f"balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
-        f"balls of {BITS} bits",
         {"law": [str(p) for p in sequence.laws[0]]},
-        means=(Means.BALLS,),
         compared=tuple(compared),
     )
 
@@ -139,10 +138,9 @@ def _admissible(sequence: ApproximatingSequence, deltas: list[Fraction]) -> Evid
         f"(16) with c = {sequence.constant}, alpha = {sequence.exponent}",
         f"holds for {sum(verdict is Verdict.PROVED for verdict in verdicts)} of {len(verdicts)} values of delta from "
         f"{deltas[0]} to 2^-{deltas[-1].denominator.bit_length() - 1}",
+        Method(f"balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
-        f"balls of {BITS} bits",
         {"laws": [[str(p) for p in law] for law in sequence.laws]},
-        means=(Means.BALLS,),
     )
 
 
@@ -163,10 +161,8 @@ def _all_diverge(deltas: list[Fraction]) -> Evidence:
         "2 delta)(log 2 - 2 delta) / (2 delta) after the first context",
         "range O(log(1 / delta))",
         f"range * delta >= {decimal_below(product)} at delta = 2^-{smallest.denominator.bit_length() - 1}",
-        Verdict.PROVED,
-        "rank one and balls; the sequence above obeys the bound",
+        Method("rank one and balls; the sequence above obeys the bound", Means.BALLS),
         quantifier=Quantifier.ALL_ENCODERS,
-        means=(Means.BALLS,),
         compared=tuple(compared),
     )
 
@@ -191,10 +187,9 @@ def _least_range_is_met() -> Evidence:
         "2^-20, whose range is as short as the bound allows, up to a factor 1 - 7 delta",
         "bound / range -> 1",
         f"bound / range >= {', '.join(shown)}",
+        Method(f"balls of {BITS} bits", Means.BALLS),
         proved(len(near) == 15 and all(near)),
-        f"balls of {BITS} bits",
         quantifier=Quantifier.ALL_ENCODERS,
-        means=(Means.BALLS,),
         compared=tuple(compared),
     )
 
@@ -222,9 +217,8 @@ def _repaired(exponents: tuple[int, ...], deltas: list[Fraction]) -> Evidence:
         "range <= alpha log(1 / delta) + log(1 / c), and not much less",
         f"within it on {sum(one.verdict is Verdict.PROVED for one in compared if one.relation == '<=')} of "
         f"{len(exponents) * len(deltas)}, and above 19/20 of it for the last delta",
+        Method(f"balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
-        f"balls of {BITS} bits",
-        means=(Means.BALLS,),
         compared=tuple(compared),
     )
 

@@ -19,7 +19,7 @@ from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
 from verify.forward.rationals import exact_network_logits, exact_outputs, exact_rank
@@ -88,10 +88,11 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
         "for every lambda > 0, and in every basis (d = 1: a positive factor), x_1 gets more than half of the attention",
         "A -> x_S",
         f"A -> x_1 != x_S; attention to the last position <= {shares} at lambda = {_listed(sharpnesses)}, always < 1/2",
+        Method(
+            f"exact gaps and limits; balls of 128 bits for lambda = {_listed(sharpnesses)}", Means.EXACT, Means.BALLS
+        ),
         Verdict.all_of(verdicts),
-        f"exact gaps and limits; balls of 128 bits for lambda = {_listed(sharpnesses)}",
         {"tokens": ["1", "2"], "positions": ["7/10", "3/10"], "context": [1, 0]},
-        means=(Means.EXACT, Means.BALLS),
     )
 
 
@@ -110,10 +111,8 @@ def _too_few_last_tokens() -> Evidence:
         f" as there are last tokens (rank {reached} is reached)",
         f"rank A' = {facts}",
         f"rank A' <= {ceiling.value}, and {reached} is reached",
-        Verdict.PROVED,
-        "rank of formal differences over the integers (U1)",
-        {"contexts": contexts.tolist()},
-        means=(Means.EXACT,),
+        Method("rank of formal differences over the integers (U1)", Means.EXACT),
+        data={"contexts": contexts.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "<", facts), Comparison(ceiling, "=", reached)),
     )
@@ -138,6 +137,11 @@ def _singular_change() -> Evidence:
         "W_O^0 is invertible",
         f"rank [X, Y] >= {exact_rank(front_end, contexts).lower}, rank [E, Y] <= {ceiling} < {facts}, "
         f"det M = {change.det()}",
+        Method(
+            f"rank over GF(2^62 - 57); rank of formal differences over the integers (U1'); {_RATIONAL}",
+            Means.EXACT,
+            Means.MODULAR,
+        ),
         Verdict.all_of(
             [
                 decided(exact_rank(front_end, contexts).full),
@@ -145,9 +149,7 @@ def _singular_change() -> Evidence:
                 decided(change.det() == 0),
             ]
         ),
-        f"rank over GF(2^62 - 57); rank of formal differences over the integers (U1'); {_RATIONAL}",
         {"contexts": contexts.tolist(), "targets": _plain(targets)},
-        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(allowed, "<", facts - away),),
     )
@@ -171,10 +173,9 @@ def _embeddings_not_carried_along() -> Evidence:
         "same W_QK, W_V; the attention is another one. Carried to the new basis, W_QK and W_V reach E",
         "logits E W_U",
         f"off by {_plain(wrong)} as printed, by {_plain(right)} after the change of basis",
+        Method(_RATIONAL, Means.EXACT),
         Verdict.all_of([decided(not _is_zero(wrong)), decided(_is_zero(right))]),
-        _RATIONAL,
         {"contexts": contexts.tolist(), "factor": str(factor)},
-        means=(Means.EXACT,),
     )
 
 
@@ -222,9 +223,8 @@ def _attends_to_last(
             f"|A - x_S| <= {decimal_above(bound, 2)} at lambda = {sharpness}" for sharpness, bound in distances.items()
         )
         + f", gaps >= {min(gaps)}",
+        Method("exact gaps and limits; balls of 128 bits", Means.EXACT, Means.BALLS),
         Verdict.all_of(verdicts),
-        "exact gaps and limits; balls of 128 bits",
-        means=(Means.EXACT, Means.BALLS),
     )
 
 
@@ -260,9 +260,8 @@ def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evide
         "det M = det [E, Y] / det [X, Y]",
         "logits = E W_U + O(gamma)",
         "logits = E W_U, gamma = 0, det M != 0, determinant identity",
+        Method(_RATIONAL, Means.EXACT),
         Verdict.all_of(verdicts),
-        _RATIONAL,
-        means=(Means.EXACT,),
     )
 
 
@@ -299,9 +298,8 @@ def _condition_is_exact(instances: int) -> Evidence:
         f"elsewhere ({seen - invertible} times)",
         "an exact network if and only if rank [E, Y] = T_0",
         f"{seen} of {seen} instances" if agree else "an instance disagrees",
+        Method(_RATIONAL, Means.EXACT),
         Verdict.all_of([decided(agree), proved(0 < invertible < seen)]),
-        _RATIONAL,
-        means=(Means.EXACT,),
     )
 
 
@@ -325,10 +323,9 @@ def _singular_change_avoided() -> Evidence:
             f"[X, Y] has rank {rank}, and an invertible change of basis reaches the same E exactly",
             "logits = E W_U",
             f"logits = E W_U with residual 0, det M = {made.change.det()}" if exact else "another residual",
+            Method(_RATIONAL, Means.EXACT),
             Verdict.all_of([decided(exact), decided(made.change.det() != 0)]),
-            _RATIONAL,
             {"W_E": _plain(front_end.W_E), "W_pos": _plain(front_end.W_pos)},
-            means=(Means.EXACT,),
         )
     raise HypothesisError("This audit", "three equal token embeddings with an invertible M", f"{_SEEDS} have none")
 
@@ -351,9 +348,8 @@ def _singular_change_approached() -> Evidence:
         "needs no limit of lambda, only targets beside the exceptional ones",
         "logits within gamma of E W_U",
         f"logits = (E + tau X) W_U with residual 0, det M about {_listed(sizes)}",
+        Method(_RATIONAL, Means.EXACT),
         Verdict.all_of(verdicts),
-        _RATIONAL,
-        means=(Means.EXACT,),
     )
 
 
@@ -375,9 +371,8 @@ def _shifts_are_free() -> Evidence:
         "without the shifts one coordinate of the stream is free",
         "the laws softmax(E W_U)",
         "logits = E W_U up to one constant for each context, exactly",
+        Method(_RATIONAL, Means.EXACT),
         Verdict.all_of([decided(refused), decided(constant)]),
-        _RATIONAL,
-        means=(Means.EXACT,),
     )
 
 
@@ -410,9 +405,8 @@ def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evi
         f"the {count} laws are reached exactly",
         "gamma = 0 for every E",
         f"{sum(verdict is Verdict.PROVED for verdict in verdicts) - len(sizes)} of {count} laws with gamma = 0",
+        Method(_RATIONAL, Means.EXACT),
         Verdict.all_of(verdicts),
-        _RATIONAL,
-        means=(Means.EXACT,),
     )
 
 
@@ -444,6 +438,7 @@ def _built() -> Evidence:
         f"rounded to float64: {made.summary}; every label wins",
         f"{made.task.n_contexts} labels with T_0 = d + H d_h",
         f"rank [X, Y] = {made.task.n_contexts} > {rank}, every label ahead by {lead} or more",
+        Method("rounding-rigorous float64 (verify.certificates.memorization)", Means.ENCLOSURES),
         Verdict.all_of(
             [
                 found.certificate.verdict,
@@ -451,9 +446,7 @@ def _built() -> Evidence:
                 decided(at_capacity),
             ]
         ),
-        "rounding-rigorous float64 (verify.certificates.memorization)",
         {"parameters": dict(CLAIM.parameters)},
-        means=(Means.ENCLOSURES,),
     )
 
 

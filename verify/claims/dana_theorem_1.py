@@ -25,7 +25,7 @@ from verify.arithmetic.rounding import up
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.exclusive_or import CLOSE, exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
@@ -132,11 +132,9 @@ def _impossible(
         statement,
         promised,
         f"mean divergence >= {decimal_below(floor.value, 10)} nats",
-        Verdict.PROVED,
-        method,
-        data,
-        Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT, Means.BALLS),
+        Method(method, Means.EXACT, Means.BALLS),
+        data=data,
+        quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(floor, ">", 0), *compared),
     )
 
@@ -147,10 +145,8 @@ def _sharp(name: str, floor: Applied, compared: tuple[Comparison, ...]) -> Evide
         f"{name}: weights of one head come within {float(CLOSE):g} nats of the lower bound, which is therefore sharp",
         f"least mean divergence known within {float(CLOSE):g} nats",
         f"it is at least {decimal_below(floor.value, 10)} nats, and less than {float(CLOSE):g} more",
-        Verdict.PROVED,
-        "enclosures of the logits",
+        Method("enclosures of the logits", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.ENCLOSURES,),
         compared=compared,
     )
 
@@ -175,10 +171,9 @@ def _one_head_more() -> Evidence:
         f"XOR with {_sizes(built.model)}, where [x_S, Y] has rank T = {task.n_contexts}",
         "divergence 0 up to rounding",
         f"divergence <= {decimal_above(worst, 10)} nats after every context",
+        Method("enclosures of features and logits", Means.ENCLOSURES),
         verdict,
-        "enclosures of features and logits",
         {"contexts": contexts.tolist(), "laws": _texts(laws)},
-        means=(Means.ENCLOSURES,),
         compared=(Comparison(built.model.n_heads, "=", 2),),
     )
 
@@ -203,11 +198,10 @@ def _dependent() -> Evidence:
         "the hypothesis of the claim refuses them",
         "rank < T, and refused",
         f"rank < T in {sum(one.verdict is Verdict.PROVED for one in compared)} of {len(_DEPENDENT)}, {refused} refused",
+        Method("integer ranks of formal vectors and indicators of the contexts", Means.EXACT),
         decided(refused == len(_DEPENDENT)),
-        "integer ranks of formal vectors and indicators of the contexts",
         {"parameters": list(_DEPENDENT)},
         Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT,),
         compared=tuple(compared),
     )
 
@@ -229,10 +223,9 @@ def _exact(tokens: int, length: int, width: int, head_width: int, facts: int) ->
         f"of {_sizes(network)} with the logits of an encoder of rank {found.rank()}",
         f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, head_width, network.n_heads)}",
         "equal as rational numbers" if same else "not equal, or not of these sizes",
+        Method("exact rational arithmetic", Means.EXACT),
         decided(same),
-        "exact rational arithmetic",
         {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "facts": facts},
-        means=(Means.EXACT,),
         compared=_counted(count, width, head_width, network.n_heads),
     )
 
@@ -248,10 +241,9 @@ def _rounded(tokens: int, length: int, width: int, head_width: int, facts: int) 
         f"{made.task.n_contexts} of {tokens**length} contexts of {length} tokens",
         f"divergence 0 up to rounding, as {_count(count, width, head_width, made.model.n_heads)} and d >= N - 1",
         f"divergence <= {decimal_above(worst, 10)} nats after every context",
+        Method("enclosures of features and logits", Means.ENCLOSURES),
         verdict if made.task.n_contexts == count else Verdict.REFUTED,
-        "enclosures of features and logits",
         parameters,
-        means=(Means.ENCLOSURES,),
         compared=_counted(count, width, head_width, made.model.n_heads),
     )
 

@@ -26,7 +26,7 @@ from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
@@ -80,9 +80,7 @@ def _first_form(shapes: int) -> Evidence:
         statement=f"{shapes} files of networks of random shapes with d_qk = d_h, N, S, d, H up to 8",
         promised="d (S + 2 N + 4 d_h H) numbers",
         certified=f"so many in {sum(one.verdict is Verdict.PROVED for one in compared)} of {shapes} files",
-        verdict=Verdict.PROVED,
-        method="counting the entries of the tensors in the file",
-        means=(Means.EXACT,),
+        method=Method("counting the entries of the tensors in the file", Means.EXACT),
         compared=tuple(compared),
     )
 
@@ -110,9 +108,8 @@ def _second_form(task: Task, network: Model) -> Evidence:
         ),
         promised=f"{printed} numbers",
         certified=f"{count} numbers in the file = {corrected}; features of rank {task.n_contexts} and laws certified",
-        verdict=Verdict.all_of([holds, decided(count == _formula(task, network, network.d_head))]),
-        method="counting, and enclosures of features and logits",
-        means=(Means.EXACT, Means.ENCLOSURES),
+        judged=Verdict.all_of([holds, decided(count == _formula(task, network, network.d_head))]),
+        method=Method("counting, and enclosures of features and logits", Means.EXACT, Means.ENCLOSURES),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(count, "=" if divides else ">", printed),
@@ -150,9 +147,12 @@ def _shared(task: Task, network: Model) -> Evidence:
         ),
         promised=f"d (S + 2 N + 2 d_h H) + 2 d + H = {least} numbers are enough, of the paper's {paper}",
         certified=f"{free} numbers; features of rank {task.n_contexts} and laws certified",
-        verdict=Verdict.all_of([_holds_all(task, network), decided(agrees)]),
-        method="exact products of the float64 weights, counting, and enclosures of features and logits",
-        means=(Means.EXACT, Means.ENCLOSURES),
+        judged=Verdict.all_of([_holds_all(task, network), decided(agrees)]),
+        method=Method(
+            "exact products of the float64 weights, counting, and enclosures of features and logits",
+            Means.EXACT,
+            Means.ENCLOSURES,
+        ),
         compared=(Comparison(free, "=", wanted),),
     )
 
@@ -179,9 +179,8 @@ def _same_rank(pairs: int) -> Evidence:
         ),
         promised="the same rank of [x_S, Y]",
         certified=f"the same exact rank in {equal} of {pairs} pairs",
-        verdict=decided(matched and equal == pairs),
-        method="rank over the rational numbers",
-        means=(Means.EXACT,),
+        judged=decided(matched and equal == pairs),
+        method=Method("rank over the rational numbers", Means.EXACT),
     )
 
 

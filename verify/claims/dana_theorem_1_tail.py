@@ -31,7 +31,7 @@ from constructions.models.shapes import dana_tensors
 from constructions.tasks.text import default_text, text_task
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import Stated, stated
 from verify.forward.rationals import exact_network_logits
 from verify.memories.left_out_bound import LeftOutBound, left_out_bound
@@ -69,9 +69,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         statement="the corrected bound on the same instance",
         promised=f"at most {at_least(bound.by_rows)} nats",
         certified=f"at most {at_most(bound.total_change)} nats; {_ratio(bound):.4f} of the bound are reached",
-        verdict=proved(bound.corrected_holds()),
-        method=_METHOD,
-        means=(Means.ENCLOSURES,),
+        judged=proved(bound.corrected_holds()),
+        method=Method(_METHOD, Means.ENCLOSURES),
     )
     yield never_exceeded(
         "rational transformers with N, S in 2..3, d <= 3, T <= d + H d_h, random and adversarial encoders and laws",
@@ -150,8 +149,8 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
         ),
         promised=f"at most {at_most(bound.printed(EPSILON))} nats",
         certified=f"at least {at_least(bound.change)} nats",
-        verdict=proved(fewest and likeliest and nonsingular and instance.laws is None and bound.printed_fails(EPSILON)),
-        method=_METHOD,
+        judged=proved(fewest and likeliest and nonsingular and instance.laws is None and bound.printed_fails(EPSILON)),
+        method=Method(_METHOD, Means.ENCLOSURES),
         data={
             "contexts": instance.contexts.tolist(),
             "occurrences": occurrences,
@@ -159,7 +158,6 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
             "weights": {name: tensor.tolist() for name, tensor in dana_tensors(floats).items()},
             "encoder_on_the_left_out_context": [[str(entry) for entry in row] for row in stream.tolist()],
         },
-        means=(Means.ENCLOSURES,),
         compared=(
             Comparison(
                 bound.printed(EPSILON),
@@ -193,9 +191,8 @@ def never_exceeded(kind: str, bounds: Iterable[LeftOutBound], claim: Claim = CLA
         statement=f"{len(found)} instances: {kind}; max_t sqrt(1 + |z_t|^2) up to {longest:.4g}",
         promised="within sqrt(2) Pr(left out) max_t sqrt(1 + |z_t|^2) norm(WE), on all",
         certified=f"within it on {within} of {len(found)}; the closest reaches {math.floor(closest * 1e4) / 1e4} of it",
-        verdict=proved(len(found) > 0 and within == len(found)),
-        method=_METHOD,
-        means=(Means.ENCLOSURES,),
+        judged=proved(len(found) > 0 and within == len(found)),
+        method=Method(_METHOD, Means.ENCLOSURES),
         compared=tuple(compared),
     )
 
@@ -238,10 +235,9 @@ def reached(claim: Claim, name: str) -> Evidence:
         ),
         promised=f"at most {limit} nats, and at least 0.9995 of it",
         certified=f"at least {at_least(bound.change)} nats",
-        verdict=decided(same),
-        method="exact logits and features; enclosures of divergences and norms",
+        judged=decided(same),
+        method=Method("exact logits and features; enclosures of divergences and norms", Means.EXACT, Means.ENCLOSURES),
         data={"contexts": instance.contexts.tolist()},
-        means=(Means.EXACT, Means.ENCLOSURES),
         compared=(
             Comparison(bound.total_change, "<=", limit),
             Comparison(bound.change / 0.9995, ">", limit),
@@ -312,9 +308,8 @@ def _always_exceeded(bounds: list[LeftOutBound]) -> Evidence:
         ),
         promised="within the printed bound, on all",
         certified=f"beyond it on {beyond} of {len(far)}",
-        verdict=proved(len(far) > 0 and beyond == len(far)),
-        method=_METHOD,
-        means=(Means.ENCLOSURES,),
+        judged=proved(len(far) > 0 and beyond == len(far)),
+        method=Method(_METHOD, Means.ENCLOSURES),
         compared=(Comparison(most, "begins with", stated(CLAIM, "excess")),),
     )
 
@@ -346,9 +341,8 @@ def _on_text(*, vocabulary: int, context: int, facts: int) -> Evidence:
         ),
         promised=f"at most b nats, where b >= {at_least(bound.by_rows)}",
         certified=f"at most {at_most(bound.total_change)} nats",
-        verdict=proved(bound.corrected_holds()),
-        method=_METHOD,
-        means=(Means.ENCLOSURES,),
+        judged=proved(bound.corrected_holds()),
+        method=Method(_METHOD, Means.ENCLOSURES),
     )
 
 

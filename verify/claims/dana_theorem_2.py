@@ -28,7 +28,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.memorization import certify_memorization
 from verify.claims import dana_theorem_1_tail as digits
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.theorems import REPAIRED_THEOREM_2
 from verify.divergence.kullback_leibler import divergence
@@ -153,10 +153,8 @@ def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown
         statement=f"N = 2, d = 1, the law (0.9, 0.1), g its mode: the printed bound of {what} with {shown} is negative",
         promised=f"d_KL <= {at_most(bound)} nats",
         certified="d_KL >= 0, as every divergence",
-        verdict=Verdict.PROVED,
-        method="one enclosure",
+        method=Method("one enclosure", Means.ENCLOSURES),
         data={"laws": [["9/10", "1/10"]], "C": float(printed_constant(2, 1).midpoint)},
-        means=(Means.ENCLOSURES,),
         compared=tuple(compared),
     )
 
@@ -202,9 +200,8 @@ def printed_holds(
         ),
         promised="within the bound, on all",
         certified=f"within it on {held} of {count}; the closest reaches {closest:.4f} of it",
-        verdict=proved(0 < count == held),
-        method=METHOD,
-        means=(Means.ENCLOSURES,),
+        judged=proved(0 < count == held),
+        method=Method(METHOD, Means.ENCLOSURES),
         compared=tuple(compared),
     )
 
@@ -237,9 +234,7 @@ def rows_exist(claim: Claim, sizes: Iterable[tuple[int, int]]) -> Evidence:
         statement="rows of random signs over sqrt d: |W W' - I| is at most the printed C, and C < 1/2",
         promised="|W W' - I| <= C for some W",
         certified="; ".join(shown),
-        verdict=Verdict.PROVED,
-        method="integer products; enclosures of the constant",
-        means=(Means.EXACT, Means.ENCLOSURES),
+        method=Method("integer products; enclosures of the constant", Means.EXACT, Means.ENCLOSURES),
         compared=tuple(compared),
     )
 
@@ -284,9 +279,8 @@ def by_context(found: Iterable[Judged]) -> Evidence:
         ),
         promised="within (N1) and (N2), on all",
         certified=f"(N1) on {first} of {count}, (N2) on {second}; the closest reaches {closest:.4f} of (N1)",
-        verdict=proved(0 < count == first == second),
-        method=METHOD,
-        means=(Means.ENCLOSURES,),
+        judged=proved(0 < count == first == second),
+        method=Method(METHOD, Means.ENCLOSURES),
     )
 
 
@@ -317,9 +311,8 @@ def by_mean(found: Iterable[Judged]) -> Evidence:
         ),
         promised="within (N3), on all",
         certified=f"within it on {held} of {count}",
-        verdict=proved(0 < count == held),
-        method=METHOD,
-        means=(Means.ENCLOSURES,),
+        judged=proved(0 < count == held),
+        method=Method(METHOD, Means.ENCLOSURES),
     )
 
 
@@ -354,10 +347,9 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
             ),
             promised=f"at most {at_most(shown['(N1)'])} nats (N1)",
             certified="; ".join(f"{name} at most {at_most(value)}" for name, value in shown.items()),
-            verdict=verdict,
-            method=METHOD,
+            judged=verdict,
+            method=Method(METHOD, Means.ENCLOSURES),
             data={name: [float(value.lower()), float(value.upper())] for name, value in shown.items()},
-            means=(Means.ENCLOSURES,),
         )
 
 
@@ -438,10 +430,9 @@ def limit(sizes: Iterable[tuple[int, int]]) -> Evidence:
         ),
         promised="kappa at least the limit, on all",
         certified=", ".join(f"{N} x {d}: {kappa} >= {least:.4f}" for N, d, _, kappa, least in rows),
-        verdict=decided(bool(verdicts) and all(verdicts)),
-        method="exact margins of integer vectors, rational arithmetic",
+        judged=decided(bool(verdicts) and all(verdicts)),
+        method=Method("exact margins of integer vectors, rational arithmetic", Means.EXACT),
         data={"families": rows},
-        means=(Means.EXACT,),
     )
 
 
@@ -473,9 +464,8 @@ def held(built: Construction[Task]) -> Evidence:
         statement=f"attention-only transformer, {network.n_heads} heads of dimension {network.d_head}: {built.summary}",
         promised=f"at most {at_most(laws.mean(bound))} nats (N1), the token first everywhere",
         certified=f"at most {at_most(laws.mean(cost))} nats; below (N1) on {below} of {task.n_contexts} contexts",
-        verdict=proved(exact and certified and below == task.n_contexts),
-        method="enclosure of the logits of the float64 weights",
-        means=(Means.ENCLOSURES,),
+        judged=proved(exact and certified and below == task.n_contexts),
+        method=Method("enclosure of the logits of the float64 weights", Means.ENCLOSURES),
     )
 
 

@@ -18,7 +18,7 @@ from constructions.encoders.low_entropy_instances import (
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims.comparison import Comparison
 from verify.claims.dana_theorem_2 import METHOD, Judged, at_least, at_most, negative_bound
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.theorems import REPAIRED_THEOREM_2
 from verify.encoders.low_entropy_bound import (
@@ -120,10 +120,9 @@ def encoder_is_beyond(judged: Judged, constant: Enclosure, shown: str) -> Eviden
         ),
         promised=f"at most {at_most(bound - entropy)} nats",
         certified=f"at least {at_least(cost - entropy)} nats",
-        verdict=proved(is_identity(judged.instance) and bool(beyond(cost, bound)) and bool(constant.upper() < 0.5)),
-        method=METHOD,
+        judged=proved(is_identity(judged.instance) and bool(beyond(cost, bound)) and bool(constant.upper() < 0.5)),
+        method=Method(METHOD, Means.ENCLOSURES),
         data={"first_weights_of_the_laws": rows, "prior": judged.instance.prior.tolist()},
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -157,8 +156,7 @@ def one_strength(kind: str, found: Iterable[tuple[Judged, Enclosure]]) -> Eviden
         statement=f"{count} instances: {kind}; one strength for all contexts",
         promised="within (1 + 2C)/(1 - 2C) E[1 - p_g] log((N - 1)/(e^E[H] - 1)), on all",
         certified=f"within it on {held} of {count}",
-        verdict=proved(0 < count == held),
-        method=METHOD,
-        means=(Means.ENCLOSURES,),
+        judged=proved(0 < count == held),
+        method=Method(METHOD, Means.ENCLOSURES),
         compared=tuple(compared),
     )

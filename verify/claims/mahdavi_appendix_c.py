@@ -11,7 +11,7 @@ from constructions.claims.mahdavi_theorem_1 import labelled
 from constructions.models.construction import Construction
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import matmul
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.forward.vector_attention import enclose_layer, enclose_outputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict, proved
@@ -68,8 +68,7 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
         f"Float64 weights with a skip connection for {made.summary}",
         f"H (r - 1) + 1 = {counted} labels memorized",
         f"every label within {error:.1e}; rank Z = {task.n_examples}" if held else "not all labels certified",
+        Method(f"enclosed outputs, and rank by {proof.method}", Means.ENCLOSURES),
         proved(held and task.n_examples == counted),
-        f"enclosed outputs, and rank by {proof.method}",
         {"parameters": dict(parameters), "sha256": layer.sha256()},
-        means=(Means.ENCLOSURES,),
     )

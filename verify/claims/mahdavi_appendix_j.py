@@ -14,7 +14,7 @@ from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.shared_context import confined_queries
 from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import Stated, stated
 from verify.forward.vector_attention import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
@@ -55,9 +55,8 @@ def _promises() -> Evidence:
         f"H = {_HEADS}, d_h = {_HEAD_WIDTH}, n = {_TOKENS}, as in BERT, and k = {', '.join(map(str, ranks))}",
         "an acceptable bound by Remark 1",
         f"rank Z >= {', '.join(str(one.value) for one in promises)}",
+        Method("the formula of Remark 1", Means.EXACT),
         proved(ranks[0] < ranks[1] < ranks[2]),
-        "the formula of Remark 1",
-        means=(Means.EXACT,),
         compared=(
             *(Comparison(one, "=", stated(CLAIM, "promise")) for one in promises),
             Comparison(trained, ">=", _HEAD_WIDTH),
@@ -84,9 +83,8 @@ def _kept(*, tokens: int, width: int, heads: int, head_width: int, kruskal: int)
         f"saturated heads with H = {heads}, d_h = {head_width}",
         f"rank Z >= {promised}, as for k = n",
         f"rank Z = {examples}" if proof.verdict is Verdict.PROVED else "nothing",
+        Method(proof.method, Means.ENCLOSURES),
         proved(proof.verdict is Verdict.PROVED and found.W_Q.shape == (heads, width, head_width)),
-        proof.method,
-        means=(Means.ENCLOSURES,),
         compared=(
             Comparison(measured.lower, "=", kruskal),
             Comparison(promised, "=", stated(CLAIM, "remark", H=heads, d_h=head_width, k=tokens)),

@@ -10,7 +10,7 @@ import numpy as np
 from constructions.claims.mahdavi_one_token import CLAIM
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.evidence import Evidence, Means, Method, Role
 from verify.claims.formula import Stated, stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
@@ -51,9 +51,8 @@ def _ranked(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
         f"R^{width}, H = {heads}, d_h = {head_width}",
         f"rank Z = {largest}",
         f"rank Z >= {rank.lower} for integer weights, <= {ceiling.value}",
+        Method(f"exact rank of the tokens, and rank over GF({rank.prime})", Means.EXACT, Means.MODULAR),
         proved(shared == (role == "claim") and layer.contexts.shape[1] == 1),
-        f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", largest), Comparison(rank.lower, "=", largest)),
     )

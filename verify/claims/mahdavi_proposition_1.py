@@ -21,7 +21,7 @@ from constructions.saturated.single_direction_heads import single_direction_head
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.evidence import Evidence, Means, Method, Role
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
@@ -168,9 +168,8 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
         f"{name}, {recipe}: {sizes}",
         f"rank Z >= {promised}",
         f"rank Z {'= T =' if rank == sizes.examples else '>='} {rank}, largest kappa {heads.strengths.max():.3g}",
+        Method(method, Means.ENCLOSURES),
         proved(as_said and rank >= promised),
-        method,
-        means=(Means.ENCLOSURES,),
         # A rank that is not proved is not refuted either.
         compared=(Comparison(rank if rank >= promised else math.nan, "=", formula),) if sizes.examples == most else (),
     )
@@ -210,9 +209,8 @@ def _finite_strength(sizes: Sizes, build: _Builder) -> Evidence:
         f"Equation (19) with the explicit kappa: {sizes}",
         f"sigma_min(D - C B) >= {1 - _LOST} of its limit in every head",
         f"by the rate and Weyl's inequality in {good} of {total} heads; enclosed directly, at least {least:.6f} of it",
+        Method("enclosed scores and singular values", Means.ENCLOSURES),
         proved(good == total > 0),
-        "enclosed scores and singular values",
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -242,9 +240,8 @@ def _saturation(sizes: Sizes, built: _Built) -> Evidence:
         "most heads are saturated on most examples, and all examples have a head that is not",
         f"{share:.1%} of the pairs of example and head saturated, {found.saturated[frozen].mean():.1%} of the frozen "
         f"ones; {open_heads} of {sizes.examples} examples have a head below it",
+        Method("enclosed attention weights", Means.ENCLOSURES),
         proved(share >= _SURE and open_heads == sizes.examples),
-        "enclosed attention weights",
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -269,9 +266,8 @@ def _no_more_on_a_shared_context(*, heads: int, tokens: int, width: int) -> Evid
         f"{heads}, n = {tokens}, d = {width}",
         f"rank Z <= H (n - 1) + 1 = {bound}, and no more for other attention",
         f"rank Z = {rank} <= {ceiling.value}",
+        Method("exact rationals", Means.EXACT),
         decided(context.rank() == tokens),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(ceiling, "=", stated(CLAIM, "sharper", H=heads, n=tokens)),
@@ -294,8 +290,7 @@ def _more_on_other_contexts() -> Evidence:
         "The bound is one from below: n = 1, two examples with independent tokens, one head with weights 0",
         f"rank Z >= {bound}",
         f"rank Z = {task.n_examples}" if proof.verdict is Verdict.PROVED else "nothing",
+        Method(proof.method, Means.ENCLOSURES),
         proved(proof.verdict is Verdict.PROVED and bound == 1),
-        proof.method,
         {"contexts": contexts.tolist()},
-        means=(Means.ENCLOSURES,),
     )

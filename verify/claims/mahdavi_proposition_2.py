@@ -16,7 +16,7 @@ from constructions.saturated.generic_contexts import IntegerLayer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
 from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
@@ -73,9 +73,8 @@ def _tight(layer: IntegerLayer) -> Evidence:
         f"d_h = {head_width}",
         f"rank Z <= {printed} for all weights, and reached",
         f"rank Z <= {ceiling.value}; rank Z >= {rank.lower} for integer weights",
+        Method(f"exact rank of the tokens, and rank over GF({rank.prime})", Means.EXACT, Means.MODULAR),
         proved(as_said),
-        f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", printed), Comparison(rank.lower, "=", printed)),
     )
@@ -93,10 +92,9 @@ def _built(made: Construction[VectorTask]) -> Evidence:
         f"Float64 weights for {made.summary}",
         f"rank Z <= {printed} for all weights, and reached",
         f"rank Z <= {ceiling.value}; rank Z {'>=' if proof.verdict is Verdict.PROVED else '? '} {examples} for these",
+        Method(f"exact rank of the tokens, and {proof.method}", Means.EXACT, Means.ENCLOSURES),
         proved(proof.verdict is Verdict.PROVED),
-        f"exact rank of the tokens, and {proof.method}",
         {"sha256": layer.sha256()},
-        means=(Means.EXACT, Means.ENCLOSURES),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", printed), Comparison(examples, "=", printed)),
     )
@@ -122,10 +120,9 @@ def _more_labels_than_rank() -> Evidence:
         "one's choice, that the choice of W_Q sees",
         "rank Z <= 2, three labels",
         f"rank Z <= {ceiling.value}; the labels in {met} of {len(wanted)} choices",
+        Method("exact rationals", Means.EXACT),
         proved(met == len(wanted) and kruskal == len(queries)),
-        "exact rationals",
         {"queries": queries.tolist(), "W_K in units of log 2": W_K.tolist()},
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", 2), Comparison(ceiling, "<", kruskal)),
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import OUTPUT_RANK
 from verify.saturated.kruskal_rank import kruskal_rank
@@ -65,10 +65,9 @@ def _too_narrow(contexts: Int64Array, *, heads: int, value_width: int) -> Eviden
         f"with Kruskal rank >= {third}: a layer with H = {heads}, d_v = {value_width}",
         f"queries of Kruskal rank >= {tokens} after some layer",
         f"rank <= {queries} + H d_v = {most} of all queries together",
+        Method("exact ranks", Means.EXACT),
         proved(equal and ranks == {tokens} and third >= tokens > most and examples >= tokens),
-        "exact ranks",
         {"contexts": contexts.tolist()},
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(added, "<", tokens - queries),),
     )
@@ -84,10 +83,9 @@ def _third_is_not_implied(contexts: Int64Array) -> Evidence:
         f"{first}",
         "Assumption 3 is more relaxed than Assumption 2",
         f"the queries plus the means have Kruskal rank <= {third} < n = {tokens}",
+        Method("exact ranks", Means.EXACT),
         proved(first >= tokens and ranks == {tokens} and third < tokens),
-        "exact ranks",
         {"contexts": contexts.tolist()},
-        means=(Means.EXACT,),
     )
 
 
@@ -120,9 +118,8 @@ def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
         f"layer with H = {heads}, d_v = {value_width}, W_Q = W_K = 0",
         f"Assumptions 1 and 2 after the layer: Kruskal rank >= {tokens}, contexts of rank {tokens}",
         f"queries of Kruskal rank >= {after}, contexts of rank {min(ranks)}",
+        Method("exact rationals", Means.EXACT),
         proved(given and equal and fits and after >= tokens and ranks == {tokens}),
-        "exact rationals",
         {"W_V": layer.W_V.tolist(), "W_O": layer.W_O.tolist()},
-        means=(Means.EXACT,),
         compared=(Comparison(OUTPUT_RANK.at(n_heads=heads, d_value=value_width, d_inner=width), "=", width),),
     )

@@ -9,7 +9,7 @@ from constructions.claims.mahdavi_proposition_5 import CLAIM
 from constructions.saturated.constant_sum_tokens import constant_sum_layer
 from constructions.saturated.generic_contexts import IntegerLayer
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
@@ -54,9 +54,8 @@ def _tight(layer: IntegerLayer, total: int) -> Evidence:
         f"d_h = {layer.W_Q.shape[2]}",
         f"rank Z <= {bound} for all weights, and reached",
         f"rank Z <= {ceiling.value}; rank Z >= {rank.lower} for integer weights",
+        Method(f"exact rank of the tokens, and rank over GF({rank.prime})", Means.EXACT, Means.MODULAR),
         proved(bool((layer.contexts.sum(axis=2) == total).all())),
-        f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", bound), Comparison(rank.lower, "=", bound)),
     )
@@ -71,8 +70,7 @@ def _position(layer: IntegerLayer, total: int) -> Evidence:
         f"{len(tokens)} tokens in R^{width} whose entries sum to {total}",
         f"general position, Kruskal rank {width}" if total else f"Kruskal rank {width - 1}, no general position",
         f"Kruskal rank {found.lower} .. {found.upper}",
+        Method("exact rank of every subset", Means.EXACT),
         proved(constant and found.lower == found.upper == (width if total else width - 1)),
-        "exact rank of every subset",
         {"tokens": tokens.tolist()},
-        means=(Means.EXACT,),
     )

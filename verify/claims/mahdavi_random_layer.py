@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.mixing_layer import equal_queries
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import OUTPUT_RANK
 from verify.saturated.kruskal_rank import kruskal_rank
@@ -122,10 +122,9 @@ def _same_examples(contexts: Int64Array, layer: RandomLayer) -> Evidence:
         f"integer layer with H = {len(layer.scores)}: the queries after it",
         f"Assumption 1: Kruskal rank >= {tokens}",
         f"two equal queries: Kruskal rank <= {found.upper}",
+        Method("exact rationals", Means.EXACT),
         decided(rows[0] == rows[-1] and independent == {tokens}),
-        "exact rationals",
         {"contexts": twice.tolist()},
-        means=(Means.EXACT,),
         compared=(Comparison(found.upper, "<", tokens),),
     )
 
@@ -142,10 +141,9 @@ def _too_narrow(contexts: Int64Array) -> Evidence:
         "1, d_v = 1",
         f"Assumption 1: Kruskal rank >= {tokens}",
         f"rank <= 1 + {added.value} of the queries together",
+        Method("exact ranks", Means.EXACT),
         proved(equal and independent and examples >= tokens),
-        "exact ranks",
         {"contexts": contexts.tolist()},
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(added, "<", tokens - 1),),
     )
@@ -164,9 +162,8 @@ def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
         f"random integer layer with H = {heads}, d_v = {value_width}",
         f"Assumptions 1 and 2 after it: Kruskal rank >= {tokens}, contexts of rank {tokens}",
         f"Kruskal rank >= {after}, contexts of rank {min(ranks)}",
+        Method("exact rationals", Means.EXACT),
         proved(third >= tokens and given == {tokens} and ranks == {tokens}),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(after, ">=", tokens),

@@ -17,7 +17,7 @@ from constructions.saturated.shared_context import confined_queries, line_querie
 from constructions.tasks.vectors import VectorTask
 from verify.capacity.two_token_rank import two_token_rank
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK, TWO_TOKENS
@@ -92,14 +92,13 @@ def _as_printed(*, tokens: int, width: int, heads: int, kruskal: int, shared: bo
         f"H = {heads}, d_h = {kruskal}",
         f"rank Z >= H (k - 1) + 1 = {promised}",
         f"rank Z = {promised}" if proof.verdict is Verdict.PROVED else "nothing",
+        Method(proof.method, Means.ENCLOSURES),
         proved(
             as_said
             and proof.verdict is Verdict.PROVED
             and measured.lower == min(kruskal, promised)
             and kruskal < tokens
         ),
-        proof.method,
-        means=(Means.ENCLOSURES,),
         compared=(Comparison(promised, "=", stated(CLAIM, "printed", H=heads, k=kruskal, d_h=kruskal)),),
     )
 
@@ -120,9 +119,8 @@ def _beyond(*, tokens: int, width: int, heads: int, kruskal: int) -> Evidence:
         f"rank Z = H (n - 1) + 1 = {heads * (tokens - 1) + 1}; printed: >= {heads * (min(kruskal, 1) - 1) + 1} for "
         f"d_h = 1, >= {heads * (kruskal - 1) + 1} for d_h >= k",
         f"rank Z >= {rank.lower} for integer weights, <= {ceiling.value}",
+        Method(f"exact rank of the tokens, and rank over GF({rank.prime})", Means.EXACT, Means.MODULAR),
         proved(measured.lower == measured.upper == kruskal),
-        f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", largest), Comparison(rank.lower, "=", largest)),
     )
@@ -142,9 +140,8 @@ def _both_signs(*, tokens: int, width: int, heads: int) -> Evidence:
         f"tokens in R^{width}, H = {heads}, d_h = 1",
         f"rank Z >= min(T, H + 1) = {min(examples, heads + 1)}",
         f"rank Z >= {rank.lower} for integer weights",
+        Method(f"rank over GF({rank.prime})", Means.MODULAR),
         proved(distinct and tokens >= 3 and rank.lower >= min(examples, heads + 1)),
-        f"rank over GF({rank.prime})",
-        means=(Means.MODULAR,),
     )
 
 
@@ -169,10 +166,9 @@ def _two_tokens(name: str, queries: Int64Array) -> Evidence:
         f"largest rank of Z = min(H + 1, rank G) = {', '.join(map(str, most))}",
         f"<= {', '.join(map(str, most))}, >= {', '.join(map(str, reached))} for integer weights; "
         f"{len(found.relations)} relations",
+        Method("exact relations, and ranks over a prime field", Means.EXACT, Means.MODULAR),
         proved(holding and found.limit + len(found.relations) == len(queries)),
-        "exact relations, and ranks over a prime field",
         {"queries": queries.tolist(), "relations": [list(relation) for relation in found.relations]},
-        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=tuple(Comparison(low, "=", high) for low, high in zip(reached, ceilings, strict=True)),
     )
@@ -190,8 +186,7 @@ def _proportional() -> Evidence:
         "Kruskal rank 1 on contexts that differ can leave rank 1: two parallel queries, contexts scaled the other way",
         "rank Z >= 1",
         f"rank Z <= 1, as z_2 = z_1 / {factor}; with H = 3 integer heads it is {rank}",
+        Method("exact integers", Means.EXACT),
         proved(scaled and rank == 1 and kruskal_rank(queries).upper == 1),
-        "exact integers",
         {"contexts": [first.tolist(), second.tolist()], "queries": queries.tolist()},
-        means=(Means.EXACT,),
     )

@@ -12,7 +12,7 @@ from constructions.claims.mahdavi_wide_heads import CLAIM
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.evidence import Evidence, Means, Method, Role
 from verify.claims.formula import Stated, stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
@@ -67,9 +67,8 @@ def _reached(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
         f"d_h = {head_width}",
         f"rank Z = {largest}, as with other d_h",
         f"rank Z >= {rank.lower} for integer weights, <= {ceiling.value} with no bound of d_h",
+        Method(f"exact rank of the tokens, and rank over GF({rank.prime})", Means.EXACT, Means.MODULAR),
         proved(wide),
-        f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", largest), Comparison(rank.lower, "=", largest)),
     )

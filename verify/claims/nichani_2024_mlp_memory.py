@@ -12,7 +12,7 @@ from constructions.claims.nichani_2024_mlp_memory import CLAIM, Activation, neur
 from constructions.errors import InputError
 from constructions.memories.outer_product_memory import Associations, random_associations
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import Stated, stated
 from verify.claims.quantifier import Quantifier
 from verify.memories.outer_product_capacity import is_sum_of_outer_products, stored_associations
@@ -85,10 +85,9 @@ def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, dr
         f"associations, {draws} draws",
         "all stored" if all_stored else "some missed",
         f"stored: {', '.join(map(str, found))}",
+        Method("exact integer products", Means.EXACT),
         decided(all((stored == count) is all_stored for stored in found) and all(built) and draws > 0),
-        "exact integer products",
         {"seeds": draws},
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(Comparison(min(found) if all_stored else max(found), "=" if all_stored else "<", stated_count),),
     )
@@ -106,10 +105,9 @@ def _matrix(draws: int) -> Evidence:
         f"d = {_WIDTH}, the matrix of the sum of outer products, {count} associations, {draws} draws",
         "some missed",
         f"stored: {', '.join(map(str, found))}",
+        Method("exact integer products", Means.EXACT),
         decided(all(stored < count for stored in found) and draws > 0),
-        "exact integer products",
         {"seeds": draws},
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(Comparison(max(found), "<", stated_count),),
     )

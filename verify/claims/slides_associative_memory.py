@@ -19,7 +19,7 @@ from constructions.memories.outer_product_memory import (
 )
 from verify.arithmetic.decimals import decimal_above
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import evaluated, stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import LABELS_OF_A_MATRIX
@@ -140,14 +140,13 @@ def _random_signs(width: int, count: int, draws: int) -> Evidence:
         ),
         promised=f"at most {width} associations",
         certified=f"stored: {stored}; least margins {', '.join(str(x.least_margin) for x in found)}",
-        verdict=decided(
+        judged=decided(
             draws == len(found) > 0
             and all(x.stored == x.count > width for x in found)
             and all(is_as_stated(made, width, count) for made in all_made)
         ),
-        method="exact integer products",
+        method=Method("exact integer products", Means.EXACT),
         data={"seeds": draws},
-        means=(Means.EXACT,),
     )
 
 
@@ -163,11 +162,10 @@ def _for_almost_all_inputs(*, bases: int, width: int) -> Evidence:
         ),
         promised=f"1, as {found.count} > {width}",
         certified=f"<= {_at_most(chance)}; in one draw {found.stored} of {found.count} are stored",
-        verdict=proved(
+        judged=proved(
             chance < 1.0 and found.stored == found.count > width and is_as_stated(made, width, bases * width)
         ),
-        method="Theorem V1: exact integers, exponentials enclosed",
-        means=(Means.EXACT, Means.ENCLOSURES),
+        method=Method("Theorem V1: exact integers, exponentials enclosed", Means.EXACT, Means.ENCLOSURES),
     )
 
 
@@ -198,9 +196,7 @@ def _bound_is_no_accident() -> Evidence:
         "random sign vectors as inputs the probability of a miss is below 1",
         promised="probability < 1",
         certified="; ".join(shown),
-        verdict=Verdict.PROVED,
-        method="Theorem V1: exact integers, exponentials enclosed",
-        means=(Means.EXACT, Means.ENCLOSURES),
+        method=Method("Theorem V1: exact integers, exponentials enclosed", Means.EXACT, Means.ENCLOSURES),
         compared=tuple(compared),
     )
 
@@ -215,9 +211,8 @@ def _chosen_embeddings(*, count: int) -> Evidence:
         statement=f"d = 2, {count} associations, a random permutation, output vectors (2 j, -j^2) and inputs (g(i), 1)",
         promised="at most 2 associations",
         certified=f"stored: {found.stored} of {found.count}; least margin {found.least_margin}",
-        verdict=decided(stated and found.stored == found.count > 2),
-        method="exact integer products",
-        means=(Means.EXACT,),
+        judged=decided(stated and found.stored == found.count > 2),
+        method=Method("exact integer products", Means.EXACT),
     )
 
 
@@ -233,10 +228,9 @@ def _all_labels_of_few(*, width: int) -> Evidence:
         statement=f"d = N = M = {width}: one set of independent embeddings, all labellings, W solved for each",
         promised=f"all {width**width} labellings stored",
         certified=f"{held} of {len(found)} labellings stored",
-        verdict=decided(held == len(found) == width**width),
-        method="exact integer products",
+        judged=decided(held == len(found) == width**width),
+        method=Method("exact integer products", Means.EXACT),
         data={"embeddings": signs.tolist()},
-        means=(Means.EXACT,),
     )
 
 
@@ -252,11 +246,10 @@ def _not_all_labels_of_more(*, width: int) -> Evidence:
         ),
         promised="some labelling that no W stores",
         certified="no labelling found" if limit is None else f"labels {''.join(map(str, limit.labels))}",
-        verdict=proved(limit is not None),
-        method="a linear relation between the inputs, checked in integers",
+        judged=proved(limit is not None),
+        method=Method("a linear relation between the inputs, checked in integers", Means.EXACT),
         data={} if limit is None else {"inputs": made.inputs.tolist(), "relation": list(limit.relation)},
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT,),
         compared=(Comparison(missed, "=", Verdict.PROVED),),
     )
 
@@ -278,7 +271,7 @@ def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
         ),
         promised="more than 6 times as many" if quadratic else "less than 6 times as many",
         certified="; ".join(f"d = {width}: {low} stored, {high} not" for width, (low, high) in found.items()),
-        verdict=decided(
+        judged=decided(
             [missed > 0 for missed in counted] == [False, True] * len(found)
             and all(
                 is_as_stated(random_associations(d, count, outputs=outputs), d, count, outputs=outputs)
@@ -286,8 +279,7 @@ def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
                 for count in counts
             )
         ),
-        method="exact integer products, and the same in integers of Python, one by one",
-        means=(Means.EXACT,),
+        method=Method("exact integer products, and the same in integers of Python, one by one", Means.EXACT),
         compared=(Comparison(factor, ">" if quadratic else "<", 6),),
     )
 

@@ -25,7 +25,7 @@ from verify.arithmetic.enclosure import Enclosure, largest, matmul, sqrt
 from verify.arithmetic.sums import total
 from verify.claims.comparison import Comparison
 from verify.claims.encoder_bracket import bracketed
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ENCODER_DIVERGENCE, LEAST_SQUARES
@@ -41,7 +41,7 @@ from verify.encoders.truncation_bound import (
     tail_value,
 )
 from verify.linear_algebra.singular_values import enclose_singular_values
-from verify.verdict import Verdict, proved
+from verify.verdict import proved
 
 Float64Array = NDArray[np.float64]
 
@@ -233,10 +233,8 @@ def _joint_reading_fails() -> Evidence:
         ),
         promised=f"<= {at_most(bound)} nats",
         certified=f">= {at_least(floor.value)} nats at rank 1",
-        verdict=Verdict.PROVED,
-        method="a floor of a rank, by weighted singular values",
+        method=Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
         data={"laws": laws.tolist(), "norm": _WORDS["joint"]},
-        means=(Means.ENCLOSURES,),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(Comparison(floor, ">", bound),),
     )
@@ -261,10 +259,13 @@ def _prior_reading_fails(pairs: int = 6) -> Evidence:
         ),
         promised=f"<= {at_most(bound)} nats",
         certified=f">= {at_least(cost)} nats",
-        verdict=proved(unique and float(cost.lower()) > float(bound.upper())),
-        method="the truncation by a symmetry that is checked exactly; singular values and divergence enclosed",
+        judged=proved(unique and float(cost.lower()) > float(bound.upper())),
+        method=Method(
+            "the truncation by a symmetry that is checked exactly; singular values and divergence enclosed",
+            Means.EXACT,
+            Means.ENCLOSURES,
+        ),
         data={"logits": {"own": [0.01, -0.01], "elsewhere": -30.0}, "norm": _WORDS["prior"]},
-        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 
@@ -286,9 +287,8 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         statement=f"{described}: every divergence, hence the mean for every prior, is at most sigma_(d+1)^2 / 4",
         promised="<= 1 times the bound",
         certified=f"<= {at_most(worst)} times the bound",
-        verdict=proved(all(instance.sharp_bound_holds() for instance in instances)),
-        method="singular values of L P1, factors as rounded, divergences enclosed",
-        means=(Means.ENCLOSURES,),
+        judged=proved(all(instance.sharp_bound_holds() for instance in instances)),
+        method=Method("singular values of L P1, factors as rounded, divergences enclosed", Means.ENCLOSURES),
         compared=tuple(compared),
     )
     worst = _worst(instances, lambda x: x.printed(norm(x.laws, None, "conditional")))
@@ -305,9 +305,8 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         statement=f"{described}: the printed bound with the largest conditional probability for the norm",
         promised="<= 1 times the bound",
         certified=f"<= {at_most(worst)} times the bound",
-        verdict=proved(all(instance.printed_bound_holds() for instance in instances)),
-        method="the same",
-        means=(Means.ENCLOSURES,),
+        judged=proved(all(instance.printed_bound_holds() for instance in instances)),
+        method=Method("the same", Means.ENCLOSURES),
         compared=tuple(formulas),
     )
     masses = [
@@ -323,9 +322,8 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         ),
         promised="<= the bound",
         certified=f"<= the bound in {sum(within)} of {len(within)}",
-        verdict=proved(len(within) > 0 and all(within)),
-        method="the same",
-        means=(Means.ENCLOSURES,),
+        judged=proved(len(within) > 0 and all(within)),
+        method=Method("the same", Means.ENCLOSURES),
         compared=tuple(masses),
     )
     rows = sum(len(instance.laws) for instance in instances)
@@ -337,9 +335,8 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         ),
         promised="between the bounds",
         certified=f"between the bounds in {sum(x.moments_hold() for x in instances)} of {len(instances)} instances",
-        verdict=proved(all(instance.moments_hold() for instance in instances)),
-        method="moments enclosed, phi by its ends",
-        means=(Means.ENCLOSURES,),
+        judged=proved(all(instance.moments_hold() for instance in instances)),
+        method=Method("moments enclosed, phi by its ends", Means.ENCLOSURES),
     )
 
 
@@ -361,9 +358,8 @@ def _almost_attained() -> Evidence:
         ),
         promised="sup of KL / (sigma_2^2 / 4) = 1",
         certified=f"KL >= {at_least(ratio)} sigma_2^2 / 4, and KL <= sigma_2^2 / 4",
-        verdict=proved(float(ratio.lower()) > 0.999 and instance.sharp_bound_holds()),
-        method="singular values and divergence enclosed",
-        means=(Means.ENCLOSURES,),
+        judged=proved(float(ratio.lower()) > 0.999 and instance.sharp_bound_holds()),
+        method=Method("singular values and divergence enclosed", Means.ENCLOSURES),
         compared=(
             Comparison(ratio, ">", Fraction(999, 1000)),
             Comparison(
@@ -393,10 +389,11 @@ def _means_cost_a_rank() -> Evidence:
         ),
         promised="rank L >= 2, divergence 0 at d = 1",
         certified=f"sigma_2(L) >= {at_least(values[1])}, rank L P1 = {rank}, divergence <= {at_most(cost)} nats",
-        verdict=proved(float(values.lower()[1]) > 0.0 and exact and rank == 1 and cost < 1e-24),
-        method="singular values of L and divergence enclosed, rank of L P1 in integers",
+        judged=proved(float(values.lower()[1]) > 0.0 and exact and rank == 1 and cost < 1e-24),
+        method=Method(
+            "singular values of L and divergence enclosed, rank of L P1 in integers", Means.EXACT, Means.ENCLOSURES
+        ),
         data={"laws": laws.tolist()},
-        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 
@@ -416,8 +413,7 @@ def _bound_is_not_divergence(count: int) -> Evidence:
         ),
         promised="larger in some instance",
         certified=f">= {at_least(costs[chosen][0])} nats with L P1, <= {at_most(costs[chosen][1])} nats with L",
-        verdict=proved(len(larger) > 0),
-        method="both float64 truncations, divergences enclosed",
+        judged=proved(len(larger) > 0),
+        method=Method("both float64 truncations, divergences enclosed", Means.ENCLOSURES),
         data={"laws": instances[chosen].tolist()},
-        means=(Means.ENCLOSURES,),
     )

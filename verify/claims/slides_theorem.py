@@ -34,7 +34,7 @@ from verify.claims.dana_theorem_1_tail import (
     printed_is_exceeded,
     reached,
 )
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
 from verify.claims.quantifier import Quantifier
 from verify.verdict import Verdict, proved
@@ -79,7 +79,7 @@ def _modules_never_exceed(kind: str, instances: Iterable[LeftOut]) -> Evidence:
     given = list(instances)
     piece = never_exceeded(kind, (judged(one) for one in given), CLAIM)
     fit = all(_has_modules(one.model, one.kept) for one in given)
-    return piece if fit else replace(piece, verdict=Verdict.all_of([piece.verdict, Verdict.UNDECIDED]))
+    return piece if fit else replace(piece, judged=Verdict.UNDECIDED)
 
 
 def _has_modules(network: Model, kept: int) -> bool:
@@ -100,11 +100,15 @@ def _too_few_modules() -> Evidence:
         ),
         promised="divergence 0 for some weights",
         certified=f"at least {at_least(Enclosure.exact(floor.value))} nats, and one head comes near it",
-        verdict=proved(len(np.unique(contexts, axis=0)) <= width),
-        method="a linear relation between the contexts in integers, and duality in balls; enclosures of the logits",
+        judged=proved(len(np.unique(contexts, axis=0)) <= width),
+        method=Method(
+            "a linear relation between the contexts in integers, and duality in balls; enclosures of the logits",
+            Means.EXACT,
+            Means.BALLS,
+            Means.ENCLOSURES,
+        ),
         data={"contexts": contexts.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT, Means.BALLS, Means.ENCLOSURES),
         compared=(Comparison(floor, ">", 0), *exclusive_or_is_met(p)),
     )
 
@@ -143,7 +147,6 @@ def _constant_of_the_sizes(*, kept: int) -> Evidence:
         ),
         promised="some C that depends on the sizes only",
         certified=f"C = {at_most(constant)}",
-        verdict=proved(fits and held and bool(np.isfinite(constant.radius))),
-        method="exact z in rational numbers",
-        means=(Means.EXACT,),
+        judged=proved(fits and held and bool(np.isfinite(constant.radius))),
+        method=Method("exact z in rational numbers", Means.EXACT),
     )

@@ -14,7 +14,7 @@ from verify.arithmetic.enclosure import Enclosure, sqrt
 from verify.arithmetic.sums import total
 from verify.claims.comparison import Comparison
 from verify.claims.encoder_bracket import bracketed
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.slides_least_squares import (
@@ -34,7 +34,7 @@ from verify.encoders.truncation_bound import (
     tail_sum_bound,
     tail_value,
 )
-from verify.verdict import Verdict, proved
+from verify.verdict import proved
 
 Float64Array = NDArray[np.float64]
 
@@ -98,11 +98,9 @@ def _singular_value_is_not_enough() -> Evidence:
         ),
         promised=", ".join(f"<= {at_most(bound)} nats ({reading})" for reading, bound in bounds.items()),
         certified=f">= {at_least(floor.value)} nats at rank 1",
-        verdict=Verdict.PROVED,
-        method="a floor of a rank, by weighted singular values",
+        method=Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
         data={"laws": laws.tolist()},
-        means=(Means.ENCLOSURES,),
         compared=(Comparison(floor, ">", worst), *formulas),
     )
 
@@ -129,11 +127,9 @@ def _elementwise_joint_reading_fails() -> Evidence:
         ),
         promised=f"<= {at_most(bound)} nats",
         certified=f">= {at_least(floor.value)} nats at rank 1",
-        verdict=Verdict.PROVED,
-        method="a floor of a rank, by weighted singular values",
+        method=Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
         data={"laws": laws.tolist()},
-        means=(Means.ENCLOSURES,),
         compared=(Comparison(floor, ">", bound),),
     )
 
@@ -175,9 +171,10 @@ def _tail_sum_holds(seeds: int) -> Evidence:
         ),
         promised="<= 1 times the bound",
         certified=f"<= {at_most(worst)} times the bound",
-        verdict=proved(all(never_above(cost, bound) for cost, bound in found)),
-        method="singular values of sqrt(prior) L P1, factors as rounded, divergences enclosed",
-        means=(Means.ENCLOSURES,),
+        judged=proved(all(never_above(cost, bound) for cost, bound in found)),
+        method=Method(
+            "singular values of sqrt(prior) L P1, factors as rounded, divergences enclosed", Means.ENCLOSURES
+        ),
     )
 
 
@@ -194,9 +191,8 @@ def _tail_sum_is_attained() -> Evidence:
         ),
         promised="sup of KL / (tail sum / 4) = 1",
         certified=f"KL >= {at_least(ratio)} of the bound, and not above it",
-        verdict=proved(float(ratio.lower()) > 0.999 and never_above(cost, bound)),
-        method="singular values and divergence enclosed",
-        means=(Means.ENCLOSURES,),
+        judged=proved(float(ratio.lower()) > 0.999 and never_above(cost, bound)),
+        method=Method("singular values and divergence enclosed", Means.ENCLOSURES),
         compared=(
             Comparison(bound, "<=", stated(CLAIM, "sharp", s=_tail_squares(laws, 1, prior) * (1.0 + 2.0**-20))),
             Comparison(cost / 0.999, ">", stated(CLAIM, "sharp", s=_tail_squares(laws, 1, prior))),
