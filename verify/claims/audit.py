@@ -206,10 +206,10 @@ def _not_computed(error: Exception, *, after: int) -> Evidence:
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "nowhere"
     return Evidence(
-        role="error",
-        statement=f"The evidence after piece {after} was not computed.",
-        promised="evidence",
-        certified=f"{type(error).__name__}: {error}",
-        judged=Verdict.UNDECIDED,
-        method=Method(f"raised in {place}"),
+        "error",
+        f"The evidence after piece {after} was not computed.",
+        "evidence",
+        f"{type(error).__name__}: {error}",
+        Method(f"raised in {place}"),
+        Verdict.UNDECIDED,
     )

@@ -72,11 +72,11 @@ def _xor() -> Evidence:
     multipliers = forbidding_multipliers(_XOR, _XOR_LABELS)
     forbidden = ONE_HEAD_LABELS.at(contexts=_XOR, labels=_XOR_LABELS, multipliers=_or_nothing(multipliers, _XOR_LABELS))
     return Evidence(
-        role="counterexample",
-        statement=f"One head, of any width, does not memorize XOR: {len(_XOR)} contexts, N = 2, S = 3.",
-        promised=f"{len(_XOR)} = H d_h + 2 memorized with d = d_h = 2, H = 1",
-        certified=f"at most {len(_XOR) - 1}",
-        method=Method("an integer relation between the contexts", Means.EXACT),
+        "counterexample",
+        f"One head, of any width, does not memorize XOR: {len(_XOR)} contexts, N = 2, S = 3.",
+        f"{len(_XOR)} = H d_h + 2 memorized with d = d_h = 2, H = 1",
+        f"at most {len(_XOR) - 1}",
+        Method("an integer relation between the contexts", Means.EXACT),
         data={
             "contexts": _XOR.tolist(),
             "labels": _XOR_LABELS.tolist(),
@@ -110,15 +110,13 @@ def _labellings(length: int) -> Evidence:
             forbidden = ONE_HEAD_LABELS.at(contexts=contexts, labels=labels, multipliers=multipliers)
             compared.append(Comparison(forbidden, "=", Verdict.PROVED))
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"{len(compared)} of {len(labellings)} labellings of the {len(contexts)} contexts of {length} tokens out "
-            f"of 2 with one last token are beyond one head of any width."
-        ),
-        promised=f"none, by Theorem 1 with H = 1, d = d_h = {len(contexts) // 2}",
-        certified=f"{len(compared)} of {len(labellings)}",
-        judged=proved(len(compared) > 0),
-        method=Method("integer relations between the contexts", Means.EXACT),
+        "counterexample",
+        f"{len(compared)} of {len(labellings)} labellings of the {len(contexts)} contexts of {length} tokens out "
+        f"of 2 with one last token are beyond one head of any width.",
+        f"none, by Theorem 1 with H = 1, d = d_h = {len(contexts) // 2}",
+        f"{len(compared)} of {len(labellings)}",
+        Method("integer relations between the contexts", Means.EXACT),
+        proved(len(compared) > 0),
         quantifier=Quantifier.ALL_WEIGHTS if compared else Quantifier.THESE,
         compared=tuple(compared),
     )
@@ -136,14 +134,12 @@ def too_few_heads(length: int, promised: str = "", *, role: Role = "counterexamp
     """
     least = HEADS_FOR_EVERY_LABELLING.at(n_tokens=2, length=length)
     return Evidence(
-        role=role,
-        statement=(
-            f"Fewer than {least.value} heads, of any widths, leave some labelling of the {2 ** (length - 1)} contexts "
-            f"of {length} tokens out of 2 with one last token unmemorized."
-        ),
-        promised=promised or f"1 head suffices, by Theorem 1 with d = d_h = {2 ** (length - 2)}",
-        certified=f"H >= {least.value}",
-        method=Method("Warren's count of sign patterns, in balls", Means.BALLS),
+        role,
+        f"Fewer than {least.value} heads, of any widths, leave some labelling of the {2 ** (length - 1)} contexts "
+        f"of {length} tokens out of 2 with one last token unmemorized.",
+        promised or f"1 head suffices, by Theorem 1 with d = d_h = {2 ** (length - 2)}",
+        f"H >= {least.value}",
+        Method("Warren's count of sign patterns, in balls", Means.BALLS),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(least, ">", 1),),
     )
@@ -164,12 +160,12 @@ def _no_more_than_suffice() -> Evidence:
         ]
         shown.append(f"{heads} for {len(contexts)}")
     return Evidence(
-        role="boundary",
-        statement="the contexts of 2, 3, 4 tokens out of 2 with one last token: features of full rank, so that every "
+        "boundary",
+        "the contexts of 2, 3, 4 tokens out of 2 with one last token: features of full rank, so that every "
         f"labelling is memorized, with so many heads for so many contexts: {', '.join(shown)}",
-        promised="the count of heads that are needed is no larger",
-        certified="no larger",
-        method=Method("rank over GF(2^62 - 57); Warren's count in balls", Means.MODULAR, Means.BALLS),
+        "the count of heads that are needed is no larger",
+        "no larger",
+        Method("rank over GF(2^62 - 57); Warren's count in balls", Means.MODULAR, Means.BALLS),
         compared=tuple(compared),
     )
 
@@ -197,12 +193,12 @@ def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
     # Contexts of pairwise distinct last tokens need no head.
     fewer = (Comparison(size, ">", with_fewer),) if last_tokens < size else ()
     return Evidence(
-        role="repair",
-        statement=f"{name}: {size} contexts of {contexts.shape[1]} tokens, memorized with d = 2, d_h = 1, H = {heads}.",
-        promised=f"{promised} memorized",
-        certified=f"{size} labels in front by {margin:.3g} nats or more",
-        judged=proved(margin > 0),
-        method=Method("enclosure of the logits", Means.ENCLOSURES),
+        "repair",
+        f"{name}: {size} contexts of {contexts.shape[1]} tokens, memorized with d = 2, d_h = 1, H = {heads}.",
+        f"{promised} memorized",
+        f"{size} labels in front by {margin:.3g} nats or more",
+        Method("enclosure of the logits", Means.ENCLOSURES),
+        proved(margin > 0),
         compared=(Comparison(size, "=", promised), *fewer),
     )
 
@@ -216,12 +212,12 @@ def _all_contexts(n_tokens: int, length: int) -> Evidence:
     numbers = sum(tensor.size for tensor in network.tensors().values())
     exactly = size == 2 * heads + 2  # the count of the source is one of as many contexts as the heads allow
     return Evidence(
-        role="repair",
-        statement=f"All {size} contexts of {length} tokens out of {n_tokens}, memorized with d = d_h = 2, H = {heads}.",
-        promised=f"H d_h + 2 = {2 * heads + 2} >= {size} memorized",
-        certified=f"{size} labels in front by {margin:.3g} nats or more",
-        judged=proved(margin > 0),
-        method=Method("enclosure of the logits", Means.ENCLOSURES),
+        "repair",
+        f"All {size} contexts of {length} tokens out of {n_tokens}, memorized with d = d_h = 2, H = {heads}.",
+        f"H d_h + 2 = {2 * heads + 2} >= {size} memorized",
+        f"{size} labels in front by {margin:.3g} nats or more",
+        Method("enclosure of the logits", Means.ENCLOSURES),
+        proved(margin > 0),
         compared=(
             Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2)),
             *(
@@ -241,15 +237,13 @@ def _exact_tables(sizes: range) -> Evidence:
         square = square and front_end.n_heads == front_end.d_head == front_end.d_model == n_tokens
         ranks.append(exact_rank(front_end, all_contexts(n_tokens, 2), with_skip=False))
     return Evidence(
-        role="repair",
-        statement=(
-            f"The features of all N^2 bigrams in N heads of dimension N = d are linearly independent for "
-            f"N = {sizes.start}, ..., {sizes.stop - 1} and gaps of {', '.join(map(str, gaps))} times ln 2."
-        ),
-        promised="rank N^2 = H d_h for every gap",
-        certified=f"rank N^2 in {sum(rank.full for rank in ranks)} of {len(ranks)} cases",
-        judged=proved(square and len(ranks) > 0 and all(rank.full for rank in ranks)),
-        method=Method(f"rank over GF({ranks[0].prime})", Means.MODULAR),
+        "repair",
+        f"The features of all N^2 bigrams in N heads of dimension N = d are linearly independent for "
+        f"N = {sizes.start}, ..., {sizes.stop - 1} and gaps of {', '.join(map(str, gaps))} times ln 2.",
+        "rank N^2 = H d_h for every gap",
+        f"rank N^2 in {sum(rank.full for rank in ranks)} of {len(ranks)} cases",
+        Method(f"rank over GF({ranks[0].prime})", Means.MODULAR),
+        proved(square and len(ranks) > 0 and all(rank.full for rank in ranks)),
     )
 
 
@@ -262,15 +256,13 @@ def _exact_outputs(sizes: range) -> Evidence:
         network = exact_lookup_table(stream, as_rationals(np.eye(n_tokens)), gap=3)
         reached.append(exact_network_logits(network, all_contexts(n_tokens, 2)) == stream)
     return Evidence(
-        role="repair",
-        statement=(
-            f"The outputs in closed form reach random targets on all N^2 bigrams exactly, for N = {sizes.start}, ..., "
-            f"{sizes.stop - 1}."
-        ),
-        promised="logits equal to the targets",
-        certified=f"equal in {sum(reached)} of {len(reached)} cases",
-        judged=decided(all(reached)),
-        method=Method("exact rationals", Means.EXACT),
+        "repair",
+        f"The outputs in closed form reach random targets on all N^2 bigrams exactly, for N = {sizes.start}, ..., "
+        f"{sizes.stop - 1}.",
+        "logits equal to the targets",
+        f"equal in {sum(reached)} of {len(reached)} cases",
+        Method("exact rationals", Means.EXACT),
+        decided(all(reached)),
     )
 
 
@@ -283,12 +275,12 @@ def _singular_table() -> Evidence:
         holds.append(len(first) == 4 and all(a + b == 0 for a, b in zip(first, second, strict=True)))
         seen.append(first)
     return Evidence(
-        role="repair",
-        statement="For N = 2 and the position (-1, -1) the features of the bigrams 00 and 11 add up to 0, at any gap.",
-        promised="singular at every gap for N = 2",
-        certified=f"singular, at {sum(holds)} of {len(holds)} gaps and so at all",
-        judged=decided(all(holds) and seen[0] != seen[1]),
-        method=Method("exact rationals", Means.EXACT),
+        "repair",
+        "For N = 2 and the position (-1, -1) the features of the bigrams 00 and 11 add up to 0, at any gap.",
+        "singular at every gap for N = 2",
+        f"singular, at {sum(holds)} of {len(holds)} gaps and so at all",
+        Method("exact rationals", Means.EXACT),
+        decided(all(holds) and seen[0] != seen[1]),
     )
 
 
@@ -299,15 +291,13 @@ def _table(n_tokens: int) -> Evidence:
     condition = float(enclose_condition(enclose_features(network, task.contexts)).upper())
     rounding = float(rounding_bound(network, task.contexts, number_format=FLOAT32).max())
     return Evidence(
-        role="repair",
-        statement=(
-            f"All {task.n_contexts} bigrams of {n_tokens} tokens, memorized by {network.n_heads} heads of dimension "
-            f"{network.d_head}, in real arithmetic and in float32, at a condition number below 200."
-        ),
-        promised=f"T = N^2 = H d_h = {task.n_contexts} memorized, condition < 200",
-        certified=f"margin >= {margin:.5g} nats, float32 errors <= {rounding:.2g} nats, condition <= {condition:.5g}",
-        judged=proved(margin > 2 * rounding and condition < 200.0),
-        method=Method("enclosures of logits and singular values; a-priori rounding bound", Means.ENCLOSURES),
+        "repair",
+        f"All {task.n_contexts} bigrams of {n_tokens} tokens, memorized by {network.n_heads} heads of dimension "
+        f"{network.d_head}, in real arithmetic and in float32, at a condition number below 200.",
+        f"T = N^2 = H d_h = {task.n_contexts} memorized, condition < 200",
+        f"margin >= {margin:.5g} nats, float32 errors <= {rounding:.2g} nats, condition <= {condition:.5g}",
+        Method("enclosures of logits and singular values; a-priori rounding bound", Means.ENCLOSURES),
+        proved(margin > 2 * rounding and condition < 200.0),
     )
 
 
@@ -316,12 +306,12 @@ def _one_head_every_labelling(n_tokens: int) -> Evidence:
     labellings = list(product(range(n_tokens), repeat=size))
     margin = min(_one_head_margin(n_tokens, np.array(labels)) for labels in labellings)
     return Evidence(
-        role="repair",
-        statement=f"One head of dimension 1 holds each of the {len(labellings)} labellings of all {size} bigrams.",
-        promised="margin 1/2 for every labelling, before rounding",
-        certified=f"margin >= {margin:.6f} nats",
-        judged=proved(margin > 0.4999),
-        method=Method("enclosure of the logits", Means.ENCLOSURES),
+        "repair",
+        f"One head of dimension 1 holds each of the {len(labellings)} labellings of all {size} bigrams.",
+        "margin 1/2 for every labelling, before rounding",
+        f"margin >= {margin:.6f} nats",
+        Method("enclosure of the logits", Means.ENCLOSURES),
+        proved(margin > 0.4999),
     )
 
 
@@ -330,12 +320,12 @@ def _one_head(n_tokens: int, *, draws: int) -> Evidence:
     rng = np.random.default_rng(n_tokens)
     margin = min(_one_head_margin(n_tokens, rng.integers(0, n_tokens, size)) for _ in range(draws))
     return Evidence(
-        role="repair",
-        statement=f"One head with d = {n_tokens}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
-        promised=f"{size} > H d_h + d = {n_tokens + 1} memorized, by the margin 1/2 before rounding",
-        certified=f"margin >= {margin:.6f} nats",
-        judged=proved(margin > 0.4999),
-        method=Method("enclosure of the logits", Means.ENCLOSURES),
+        "repair",
+        f"One head with d = {n_tokens}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
+        f"{size} > H d_h + d = {n_tokens + 1} memorized, by the margin 1/2 before rounding",
+        f"margin >= {margin:.6f} nats",
+        Method("enclosure of the logits", Means.ENCLOSURES),
+        proved(margin > 0.4999),
     )
 
 

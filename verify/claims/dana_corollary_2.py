@@ -70,11 +70,11 @@ def _bounded(task: Task) -> Evidence:
     forbidden = ONE_HEAD_LABELS.at(contexts=contexts, labels=labels, multipliers=multipliers)
     best = 1 - Fraction(1, len(contexts))
     return Evidence(
-        role="counterexample",
-        statement=(f"The accuracy on XOR, {len(contexts)} equally likely contexts, is at most {best} with one head."),
-        promised=f"accuracy >= {promised} with d = {d_model}, d_h = {d_head}, H = {n_heads}",
-        certified=f"accuracy <= {best}",
-        method=Method("an integer relation between the contexts", Means.EXACT),
+        "counterexample",
+        f"The accuracy on XOR, {len(contexts)} equally likely contexts, is at most {best} with one head.",
+        f"accuracy >= {promised} with d = {d_model}, d_h = {d_head}, H = {n_heads}",
+        f"accuracy <= {best}",
+        Method("an integer relation between the contexts", Means.EXACT),
         data={
             "contexts": contexts.tolist(),
             "labels": labels.tolist(),
@@ -96,12 +96,12 @@ def _attained(example: Construction[Task]) -> Evidence:
     accuracy = _accuracy(predictions, task.labels)
     best = 1 - Fraction(1, task.n_contexts)
     return Evidence(
-        role="repair",
-        statement=f"Weights of one head with d = 2, d_h = 1 have the accuracy {best} on XOR, the best there is.",
-        promised=f"accuracy >= {best}",
-        certified=f"accuracy = {accuracy}",
-        judged=decided(accuracy >= best) if accuracy is not None else Verdict.UNDECIDED,
-        method=Method("enclosure of the logits", Means.ENCLOSURES),
+        "repair",
+        f"Weights of one head with d = 2, d_h = 1 have the accuracy {best} on XOR, the best there is.",
+        f"accuracy >= {best}",
+        f"accuracy = {accuracy}",
+        Method("enclosure of the logits", Means.ENCLOSURES),
+        decided(accuracy >= best) if accuracy is not None else Verdict.UNDECIDED,
     )
 
 
@@ -124,16 +124,14 @@ def _mean(name: str, contexts: Int64Array, n_tokens: int, d_model: int, d_head: 
     mean, share = total / count, Fraction(len(solved), len(contexts))
     formula = stated(CLAIM, "mean", N=n_tokens, m=share)
     return Evidence(
-        role="repair",
-        statement=(
-            f"{name}: over all {count} labellings of {len(contexts)} contexts, N = {n_tokens}, d = {d_model}, "
-            f"d_h = {d_head}, H = {n_heads}, weights built from K = {len(solved)} of the labels have the mean accuracy "
-            f"1/N + (1 - 1/N) K/T, and never less than K/T."
-        ),
-        promised=f"mean accuracy {formula}, accuracy >= {share}",
-        certified=f"mean accuracy = {mean}, accuracy >= {least}" if certain else "a prediction is not certain",
-        judged=decided(least >= share) if certain else Verdict.UNDECIDED,
-        method=Method("enclosure of the logits, and enumeration of the labels", Means.ENCLOSURES),
+        "repair",
+        f"{name}: over all {count} labellings of {len(contexts)} contexts, N = {n_tokens}, d = {d_model}, "
+        f"d_h = {d_head}, H = {n_heads}, weights built from K = {len(solved)} of the labels have the mean accuracy "
+        f"1/N + (1 - 1/N) K/T, and never less than K/T.",
+        f"mean accuracy {formula}, accuracy >= {share}",
+        f"mean accuracy = {mean}, accuracy >= {least}" if certain else "a prediction is not certain",
+        Method("enclosure of the logits, and enumeration of the labels", Means.ENCLOSURES),
+        decided(least >= share) if certain else Verdict.UNDECIDED,
         quantifier=Quantifier.EVERY,
         compared=(Comparison(mean, "=", formula),),
     )

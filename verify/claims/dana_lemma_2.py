@@ -99,14 +99,12 @@ def _counterexample(example: Counterexample) -> Evidence:
     if len(set(contexts[:, -1].tolist())) == 1:
         data["relation"] = indicator_relation(contexts)
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"{example.name}: {counted(heads, 'head')} with d = d_h = {width} cannot reach rank {printed.value} on "
-            f"these {len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.value}."
-        ),
-        promised=f"rank >= {printed}",
-        certified=f"rank <= {ceiling.value}, and rank >= {reached} for explicit weights",
-        method=Method(f"{_UPPER}; {_LOWER}", Means.EXACT, Means.MODULAR),
+        "counterexample",
+        f"{example.name}: {counted(heads, 'head')} with d = d_h = {width} cannot reach rank {printed.value} on "
+        f"these {len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.value}.",
+        f"rank >= {printed}",
+        f"rank <= {ceiling.value}, and rank >= {reached} for explicit weights",
+        Method(f"{_UPPER}; {_LOWER}", Means.EXACT, Means.MODULAR),
         data=data,
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "<", printed), Comparison(ceiling, "=", reached)),
@@ -124,11 +122,11 @@ def _printed_is_reached() -> Evidence:
         reached = _reached(contexts, sizes, with_skip=False, target=ceiling.value)
         compared += [Comparison(ceiling, "=", printed), Comparison(reached, "=", printed)]
     return Evidence(
-        role="claim",
-        statement="all contexts of (N, S) = (3, 3), (4, 3), (3, 4), (4, 2): the printed rank is the largest one",
-        promised="largest rank = min(T_0, H d)",
-        certified=f"equal in {sum(one.verdict is Verdict.PROVED for one in compared) // 2} of {len(compared) // 2}",
-        method=Method(f"{_LOWER}; {_UPPER}", Means.EXACT, Means.MODULAR),
+        "claim",
+        "all contexts of (N, S) = (3, 3), (4, 3), (3, 4), (4, 2): the printed rank is the largest one",
+        "largest rank = min(T_0, H d)",
+        f"equal in {sum(one.verdict is Verdict.PROVED for one in compared) // 2} of {len(compared) // 2}",
+        Method(f"{_LOWER}; {_UPPER}", Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=tuple(compared),
     )
@@ -146,15 +144,13 @@ def _false_step() -> Evidence:
     space = len(contexts) * width
     printed = stated(CLAIM, "printed", T_0=len(contexts), H=1, d=width)
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"The outputs of {heads} heads on {len(contexts)} contexts of {contexts.shape[1]} tokens with d = {width} "
-            f"span all {space} dimensions, so they lie in no hyperplane, though each has rank {ceiling.value} or "
-            f"less: that the image of f lies in no hyperplane does not give rank {printed.value}."
-        ),
-        promised=f"rank >= {printed} with 1 head, since the image of f lies in no hyperplane",
-        certified=f"span of dimension {span} of {space}; rank <= {ceiling.value}",
-        method=Method(f"rank over the rationals of {heads} explicit outputs; {_UPPER}", Means.EXACT),
+        "counterexample",
+        f"The outputs of {heads} heads on {len(contexts)} contexts of {contexts.shape[1]} tokens with d = {width} "
+        f"span all {space} dimensions, so they lie in no hyperplane, though each has rank {ceiling.value} or "
+        f"less: that the image of f lies in no hyperplane does not give rank {printed.value}.",
+        f"rank >= {printed} with 1 head, since the image of f lies in no hyperplane",
+        f"span of dimension {span} of {space}; rank <= {ceiling.value}",
+        Method(f"rank over the rationals of {heads} explicit outputs; {_UPPER}", Means.EXACT),
         data={"contexts": contexts.tolist(), "relation": indicator_relation(contexts)},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(span, "=", space), Comparison(ceiling, "<", printed)),
@@ -179,14 +175,12 @@ def _theorem(name: str, about: str, instances: list[_Instance]) -> Evidence:
             failed.append({"contexts": instance.contexts.tolist(), **instance.sizes, "reached": reached})
     largest = max(len(instance.contexts) for instance in instances)
     return Evidence(
-        role="repair",
-        statement=(
-            f"{name} gives the largest rank exactly on {len(instances)} instances ({about}, 1 to {largest} contexts)."
-        ),
-        promised="rank = the value of the theorem",
-        certified=f"value = rank of explicit weights = bound from above, on {confirmed} instances",
-        judged=Verdict.PROVED if compared else Verdict.UNDECIDED,
-        method=Method(f"{_LOWER}; {_UPPER}", Means.EXACT, Means.MODULAR),
+        "repair",
+        f"{name} gives the largest rank exactly on {len(instances)} instances ({about}, 1 to {largest} contexts).",
+        "rank = the value of the theorem",
+        f"value = rank of explicit weights = bound from above, on {confirmed} instances",
+        Method(f"{_LOWER}; {_UPPER}", Means.EXACT, Means.MODULAR),
+        Verdict.PROVED if compared else Verdict.UNDECIDED,
         data={"ranks": [instance.value for instance in instances], "failed": failed[:3]},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=tuple(compared),
@@ -208,12 +202,12 @@ def _windows(full: bool) -> Evidence:
                     checked += 1
                     good += found.size == tokens**length and _holds(contexts, found, width, head_width)
     return Evidence(
-        role="repair",
-        statement=f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
-        promised="every window linearly independent",
-        certified=f"disjoint, exhaustive and independent for {good} of {checked}",
-        judged=decided(good == checked > 0),
-        method=Method("integer ranks of the chosen differences of every window", Means.EXACT),
+        "repair",
+        f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
+        "every window linearly independent",
+        f"disjoint, exhaustive and independent for {good} of {checked}",
+        Method("integer ranks of the chosen differences of every window", Means.EXACT),
+        decided(good == checked > 0),
     )
 
 
@@ -233,19 +227,15 @@ def _built(parameters: dict[str, int]) -> Evidence:
         task.n_contexts == asked["tokens"] ** asked["length"]
     )
     return Evidence(
-        role="repair",
-        statement=(
-            f"Float64 weights with d = {network.d_model}, d_h = {network.d_head} and H = {network.n_heads} hold a "
-            f"label of each of all {task.n_contexts} contexts of {task.context_length} tokens; with {fewer} heads "
-            f"rank {task.n_contexts} is out of reach."
-        ),
-        promised=f"{task.n_contexts} labels with the fewest heads",
-        certified=(
-            f"argmax of {certificate.answers.values['held']} contexts, for the network in real arithmetic; rank <= "
-            f"{ceiling.value} with {fewer} heads"
-        ),
-        judged=Verdict.all_of([certificate.verdict, decided(as_asked)]),
-        method=Method(f"{certificate.answers.method}; {_UPPER}", Means.EXACT),
+        "repair",
+        f"Float64 weights with d = {network.d_model}, d_h = {network.d_head} and H = {network.n_heads} hold a "
+        f"label of each of all {task.n_contexts} contexts of {task.context_length} tokens; with {fewer} heads "
+        f"rank {task.n_contexts} is out of reach.",
+        f"{task.n_contexts} labels with the fewest heads",
+        f"argmax of {certificate.answers.values['held']} contexts, for the network in real arithmetic; rank <= "
+        f"{ceiling.value} with {fewer} heads",
+        Method(f"{certificate.answers.method}; {_UPPER}", Means.EXACT),
+        Verdict.all_of([certificate.verdict, decided(as_asked)]),
         data=asked,
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "<", task.n_contexts),),

@@ -141,13 +141,13 @@ def _exponentials_of_roots(largest: int = 2) -> Evidence:
                 count += 1
         positive = bool(x > 0) and bool(y > 0)
     return Evidence(
-        role="claim",
-        statement=f"x = (exp(sqrt 2), exp(sqrt 3)), and the {count} polynomials of degree 2 or less with coefficients "
+        "claim",
+        f"x = (exp(sqrt 2), exp(sqrt 3)), and the {count} polynomials of degree 2 or less with coefficients "
         f"from -{largest} to {largest} that are not 0",
-        promised="x > 0, and P(x) != 0",
-        certified=f"P(x) != 0 for {apart} of {count}",
-        judged=decided(positive and apart == count == (2 * largest + 1) ** len(powers) - 1),
-        method=Method(f"balls of {_BITS} bits; for polynomials of all degrees the theorem", Means.BALLS),
+        "x > 0, and P(x) != 0",
+        f"P(x) != 0 for {apart} of {count}",
+        Method(f"balls of {_BITS} bits; for polynomials of all degrees the theorem", Means.BALLS),
+        decided(positive and apart == count == (2 * largest + 1) ** len(powers) - 1),
         quantifier=Quantifier.EVERY,
         compared=(Comparison(independent, "=", Verdict.PROVED),),
     )
@@ -163,13 +163,13 @@ def _roots_are_algebraic() -> Evidence:
         with ctx.workprec(_BITS):
             remainders.append(bool(minimal(arb(prime).root(order)).contains(0)))
     return Evidence(
-        role="boundary",
-        statement="roots of primes themselves: x^m - p vanishes at the m-th root of p, for (p, m) = (2, 2), (3, 2), "
+        "boundary",
+        "roots of primes themselves: x^m - p vanishes at the m-th root of p, for (p, m) = (2, 2), (3, 2), "
         "(5, 3), (7, 17)",
-        promised="no witness of the lemma, which the rank does not need",
-        certified=f"{sum(remainders)} of {len(remainders)} checks",
-        judged=decided(all(remainders)),
-        method=Method("polynomials over the integers; balls", Means.EXACT, Means.BALLS),
+        "no witness of the lemma, which the rank does not need",
+        f"{sum(remainders)} of {len(remainders)} checks",
+        Method("polynomials over the integers; balls", Means.EXACT, Means.BALLS),
+        decided(all(remainders)),
     )
 
 
@@ -179,12 +179,12 @@ def _roots(case: _Case, order: int, largest: Applied) -> Evidence:
     written = front_end.order == order and _distinct_primes(front_end)
     roots = "square roots" if order == 2 else f"roots of order {order}"
     return Evidence(
-        role="claim",
-        statement=f"{roots} of distinct primes give the features of {case} the largest rank, {largest.value}",
-        promised=f"rank >= {largest.value}",
-        certified=f"rank >= {rank.lower}",
-        judged=proved(written),
-        method=Method(f"elimination in balls of {rank.bits} bits; bound by counting", Means.EXACT, Means.BALLS),
+        "claim",
+        f"{roots} of distinct primes give the features of {case} the largest rank, {largest.value}",
+        f"rank >= {largest.value}",
+        f"rank >= {rank.lower}",
+        Method(f"elimination in balls of {rank.bits} bits; bound by counting", Means.EXACT, Means.BALLS),
+        proved(written),
         data={"order": order, "contexts": case.contexts.tolist(), "rows": [*rank.rows], "columns": [*rank.columns]},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(rank.lower, "=", largest),),
@@ -197,13 +197,13 @@ def _kronecker(case: _Case, largest: Applied) -> Evidence:
     written = kroneckers_integers(front_end, len(case.contexts))
     bits = max((int(query[0, 0].p).bit_length() for query in front_end.W_Q), default=0)
     return Evidence(
-        role="claim",
-        statement=f"Kronecker's integers, queries of up to {bits} bits, give the features of {case} the largest "
+        "claim",
+        f"Kronecker's integers, queries of up to {bits} bits, give the features of {case} the largest "
         f"rank, {largest.value}",
-        promised=f"rank >= {largest.value}",
-        certified=f"rank >= {rank.lower}",
-        judged=proved(written),
-        method=Method("rank over GF(2^62 - 57); bound by counting", Means.EXACT, Means.MODULAR),
+        f"rank >= {largest.value}",
+        f"rank >= {rank.lower}",
+        Method("rank over GF(2^62 - 57); bound by counting", Means.EXACT, Means.MODULAR),
+        proved(written),
         data={"contexts": case.contexts.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(rank.lower, "=", largest),),
@@ -260,12 +260,12 @@ def _integers(kind: str, case: _Case, largest: Applied, *, with_skip: bool = Tru
         ranks.append(rank if _is_of_kind(kind, front_end) else 0)
     features = "last embeddings and features" if with_skip else "features alone"
     return Evidence(
-        role="claim",
-        statement=f"integer weights of the kind {kind}, with scores in units of ln 2, give the {features} of {case} "
+        "claim",
+        f"integer weights of the kind {kind}, with scores in units of ln 2, give the {features} of {case} "
         f"the largest rank, {largest.value}",
-        promised=f"rank >= {largest.value}",
-        certified=f"rank >= {max(ranks)}",
-        method=Method(
+        f"rank >= {largest.value}",
+        f"rank >= {max(ranks)}",
+        Method(
             "rank over GF(2^62 - 57)" + ("; bound by counting" if target < len(case.contexts) else ""),
             Means.EXACT,
             Means.MODULAR,
@@ -290,12 +290,12 @@ def _is_of_kind(kind: str, front_end: ExactFrontEnd) -> bool:
 def _large_prime() -> Evidence:
     order = order_of_two(PRIME)
     return Evidence(
-        role="claim",
-        statement="2^62 - 57 is a prime modulo which 2 has more than 2^60 different powers",
-        promised="order of 2 > 2^60",
-        certified=f"order of 2 = {order}",
-        judged=decided(order > 2**60),
-        method=Method("primality test and factorization of 2^62 - 58", Means.EXACT),
+        "claim",
+        "2^62 - 57 is a prime modulo which 2 has more than 2^60 different powers",
+        "order of 2 > 2^60",
+        f"order of 2 = {order}",
+        Method("primality test and factorization of 2^62 - 58", Means.EXACT),
+        decided(order > 2**60),
     )
 
 
@@ -307,13 +307,13 @@ def _mersenne_prime() -> Evidence:
     poor = exact_rank(front_end, case.contexts, prime=_MERSENNE).lower
     good = exact_rank(front_end, case.contexts).lower
     return Evidence(
-        role="claim",
-        statement=f"modulo 2^61 - 1, where 2 has the order {order_of_two(_MERSENNE)}, the rank of the features of "
+        "claim",
+        f"modulo 2^61 - 1, where 2 has the order {order_of_two(_MERSENNE)}, the rank of the features of "
         f"{case} is found too low",
-        promised=f"rank over GF(2^61 - 1) < {good}",
-        certified=f"rank over GF(2^61 - 1) = {poor}, rank >= {good}",
-        judged=decided(poor < good),
-        method=Method("rank over GF(2^61 - 1) and over GF(2^62 - 57)", Means.MODULAR),
+        f"rank over GF(2^61 - 1) < {good}",
+        f"rank over GF(2^61 - 1) = {poor}, rank >= {good}",
+        Method("rank over GF(2^61 - 1) and over GF(2^62 - 57)", Means.MODULAR),
+        decided(poor < good),
     )
 
 
@@ -323,12 +323,12 @@ def _random(case: _Case) -> Evidence:
     network = drawn.network(np.zeros((case.n_heads * case.d_head, case.d_model)), np.zeros((case.d_model, 1)))
     rank = certify_full_row_rank(enclose_features(network, case.contexts))
     return Evidence(
-        role="claim",
-        statement=f"random float64 weights give the features alone of {case} full rank",
-        promised=f"rank = {len(case.contexts)}",
-        certified=f"smallest singular value >= {rank.smallest_singular_value:.3g}",
-        judged=rank.verdict,
-        method=Method(f"enclosure of the features; {rank.method}", Means.ENCLOSURES),
+        "claim",
+        f"random float64 weights give the features alone of {case} full rank",
+        f"rank = {len(case.contexts)}",
+        f"smallest singular value >= {rank.smallest_singular_value:.3g}",
+        Method(f"enclosure of the features; {rank.method}", Means.ENCLOSURES),
+        rank.verdict,
     )
 
 
@@ -343,13 +343,13 @@ def _memory(*, tokens: int, length: int, width: int, head_width: int, heads: int
         for row, label in zip(rows, task.labels.tolist(), strict=True)
     )
     return Evidence(
-        role="claim",
-        statement="a network of rational weights holds a random label of each of "
+        "claim",
+        "a network of rational weights holds a random label of each of "
         f"{_Case(task.contexts, width, head_width, heads)}",
-        promised="margin > 0",
-        certified=f"margin = {margin}",
-        judged=decided(margin > fmpq(0) and sizes == (tokens, length, width, head_width, heads)),
-        method=Method("rational arithmetic", Means.EXACT),
+        "margin > 0",
+        f"margin = {margin}",
+        Method("rational arithmetic", Means.EXACT),
+        decided(margin > fmpq(0) and sizes == (tokens, length, width, head_width, heads)),
         data={"labels": task.labels.tolist()},
     )
 

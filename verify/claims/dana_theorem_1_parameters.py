@@ -76,11 +76,11 @@ def _first_form(shapes: int) -> Evidence:
         printed = stated(CLAIM, "entries", N=tokens, S=length, d=width, d_h=head_width, H=heads)
         compared.append(Comparison(_stored(network), "=", printed))
     return Evidence(
-        role="claim",
-        statement=f"{shapes} files of networks of random shapes with d_qk = d_h, N, S, d, H up to 8",
-        promised="d (S + 2 N + 4 d_h H) numbers",
-        certified=f"so many in {sum(one.verdict is Verdict.PROVED for one in compared)} of {shapes} files",
-        method=Method("counting the entries of the tensors in the file", Means.EXACT),
+        "claim",
+        f"{shapes} files of networks of random shapes with d_qk = d_h, N, S, d, H up to 8",
+        "d (S + 2 N + 4 d_h H) numbers",
+        f"so many in {sum(one.verdict is Verdict.PROVED for one in compared)} of {shapes} files",
+        Method("counting the entries of the tensors in the file", Means.EXACT),
         compared=tuple(compared),
     )
 
@@ -101,15 +101,13 @@ def _second_form(task: Task, network: Model) -> Evidence:
     )
     holds = _holds_all(task, network)
     return Evidence(
-        role="reached" if divides else "constant",
-        statement=(
-            f"{sizes}: {task.n_contexts} contexts held with H = ceil((T - d) / d_h) heads, and one head fewer does not "
-            f"reach the rank; d_h {'divides' if divides else 'does not divide'} T - d"
-        ),
-        promised=f"{printed} numbers",
-        certified=f"{count} numbers in the file = {corrected}; features of rank {task.n_contexts} and laws certified",
-        judged=Verdict.all_of([holds, decided(count == _formula(task, network, network.d_head))]),
-        method=Method("counting, and enclosures of features and logits", Means.EXACT, Means.ENCLOSURES),
+        "reached" if divides else "constant",
+        f"{sizes}: {task.n_contexts} contexts held with H = ceil((T - d) / d_h) heads, and one head fewer does not "
+        f"reach the rank; d_h {'divides' if divides else 'does not divide'} T - d",
+        f"{printed} numbers",
+        f"{count} numbers in the file = {corrected}; features of rank {task.n_contexts} and laws certified",
+        Method("counting, and enclosures of features and logits", Means.EXACT, Means.ENCLOSURES),
+        Verdict.all_of([holds, decided(count == _formula(task, network, network.d_head))]),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(count, "=" if divides else ">", printed),
@@ -140,19 +138,17 @@ def _shared(task: Task, network: Model) -> Evidence:
     )
     agrees = free == least and stored == _formula(task, network, 1)
     return Evidence(
-        role="sharper",
-        statement=(
-            f"{_shape(task, network)}: the same {task.n_contexts} contexts held, W_Q^h W_K^h = lambda_h u v exactly; "
-            f"the file, which repeats u and v, has {stored} numbers"
-        ),
-        promised=f"d (S + 2 N + 2 d_h H) + 2 d + H = {least} numbers are enough, of the paper's {paper}",
-        certified=f"{free} numbers; features of rank {task.n_contexts} and laws certified",
-        judged=Verdict.all_of([_holds_all(task, network), decided(agrees)]),
-        method=Method(
+        "sharper",
+        f"{_shape(task, network)}: the same {task.n_contexts} contexts held, W_Q^h W_K^h = lambda_h u v exactly; "
+        f"the file, which repeats u and v, has {stored} numbers",
+        f"d (S + 2 N + 2 d_h H) + 2 d + H = {least} numbers are enough, of the paper's {paper}",
+        f"{free} numbers; features of rank {task.n_contexts} and laws certified",
+        Method(
             "exact products of the float64 weights, counting, and enclosures of features and logits",
             Means.EXACT,
             Means.ENCLOSURES,
         ),
+        Verdict.all_of([_holds_all(task, network), decided(agrees)]),
         compared=(Comparison(free, "=", wanted),),
     )
 
@@ -172,15 +168,13 @@ def _same_rank(pairs: int) -> Evidence:
         equal += ranks[0] == ranks[1]
         deficient += ranks[0] < min(len(contexts), width + heads * head_width)
     return Evidence(
-        role="sharper",
-        statement=(
-            f"{pairs} pairs of rational front ends that differ in W_Q and W_K only, d_qk = d_h against shared rank "
-            f"one, on up to 16 contexts; {deficient} pairs have less than min(T, d + H d_h)"
-        ),
-        promised="the same rank of [x_S, Y]",
-        certified=f"the same exact rank in {equal} of {pairs} pairs",
-        judged=decided(matched and equal == pairs),
-        method=Method("rank over the rational numbers", Means.EXACT),
+        "sharper",
+        f"{pairs} pairs of rational front ends that differ in W_Q and W_K only, d_qk = d_h against shared rank "
+        f"one, on up to 16 contexts; {deficient} pairs have less than min(T, d + H d_h)",
+        "the same rank of [x_S, Y]",
+        f"the same exact rank in {equal} of {pairs} pairs",
+        Method("rank over the rational numbers", Means.EXACT),
+        decided(matched and equal == pairs),
     )
 
 

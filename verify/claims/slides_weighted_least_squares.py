@@ -90,15 +90,13 @@ def _singular_value_is_not_enough() -> Evidence:
         for a, b, c in ((0.5, 0.25, 0.125), (0.75, 0.5, 3.0))
     ]
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
-            "rows h of the Hadamard matrix: with the singular values of sqrt(prior) L, or of sqrt(prior) L P1, the "
-            "bound fails in each reading of the norms, at rank 1"
-        ),
-        promised=", ".join(f"<= {at_most(bound)} nats ({reading})" for reading, bound in bounds.items()),
-        certified=f">= {at_least(floor.value)} nats at rank 1",
-        method=Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
+        "counterexample",
+        f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
+        "rows h of the Hadamard matrix: with the singular values of sqrt(prior) L, or of sqrt(prior) L P1, the "
+        "bound fails in each reading of the norms, at rank 1",
+        ", ".join(f"<= {at_most(bound)} nats ({reading})" for reading, bound in bounds.items()),
+        f">= {at_least(floor.value)} nats at rank 1",
+        Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
         data={"laws": laws.tolist()},
         compared=(Comparison(floor, ">", worst), *formulas),
@@ -119,15 +117,13 @@ def _elementwise_joint_reading_fails() -> Evidence:
         for without in (False, True)
     )
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, logits of 0.0001 h: with every entry weighted by its "
-            "own joint probability, singular values of L itself and joint probabilities for the norms the bound "
-            "fails at rank 1"
-        ),
-        promised=f"<= {at_most(bound)} nats",
-        certified=f">= {at_least(floor.value)} nats at rank 1",
-        method=Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
+        "counterexample",
+        f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, logits of 0.0001 h: with every entry weighted by its "
+        "own joint probability, singular values of L itself and joint probabilities for the norms the bound "
+        "fails at rank 1",
+        f"<= {at_most(bound)} nats",
+        f">= {at_least(floor.value)} nats at rank 1",
+        Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
         data={"laws": laws.tolist()},
         compared=(Comparison(floor, ">", bound),),
@@ -164,17 +160,13 @@ def _tail_sum_holds(seeds: int) -> Evidence:
     found.append(weighted_cost(laws, 2, np.array([1.0] * 5 + [0.0] * 3)))
     worst = max(float((cost / bound).upper()) for cost, bound in found)
     return Evidence(
-        role="repair",
-        statement=(
-            f"{len(found)} random instances up to T x N = 30 x 20, priors over six orders of magnitude and with zeros: "
-            "the mean divergence is at most a quarter of the sum of the squares of the singular values beyond d"
-        ),
-        promised="<= 1 times the bound",
-        certified=f"<= {at_most(worst)} times the bound",
-        judged=proved(all(never_above(cost, bound) for cost, bound in found)),
-        method=Method(
-            "singular values of sqrt(prior) L P1, factors as rounded, divergences enclosed", Means.ENCLOSURES
-        ),
+        "repair",
+        f"{len(found)} random instances up to T x N = 30 x 20, priors over six orders of magnitude and with zeros: "
+        "the mean divergence is at most a quarter of the sum of the squares of the singular values beyond d",
+        "<= 1 times the bound",
+        f"<= {at_most(worst)} times the bound",
+        Method("singular values of sqrt(prior) L P1, factors as rounded, divergences enclosed", Means.ENCLOSURES),
+        proved(all(never_above(cost, bound) for cost, bound in found)),
     )
 
 
@@ -184,15 +176,13 @@ def _tail_sum_is_attained() -> Evidence:
     cost, bound = weighted_cost(laws, 1, prior)
     ratio = cost / bound
     return Evidence(
-        role="repair",
-        statement=(
-            "N = 3, T = 2, d = 1, prior 1 : 1000, logits (0.003, -0.003, -12) and (0, 0, -700): the constant 1/4 "
-            "cannot be improved by more than the quotient says"
-        ),
-        promised="sup of KL / (tail sum / 4) = 1",
-        certified=f"KL >= {at_least(ratio)} of the bound, and not above it",
-        judged=proved(float(ratio.lower()) > 0.999 and never_above(cost, bound)),
-        method=Method("singular values and divergence enclosed", Means.ENCLOSURES),
+        "repair",
+        "N = 3, T = 2, d = 1, prior 1 : 1000, logits (0.003, -0.003, -12) and (0, 0, -700): the constant 1/4 "
+        "cannot be improved by more than the quotient says",
+        "sup of KL / (tail sum / 4) = 1",
+        f"KL >= {at_least(ratio)} of the bound, and not above it",
+        Method("singular values and divergence enclosed", Means.ENCLOSURES),
+        proved(float(ratio.lower()) > 0.999 and never_above(cost, bound)),
         compared=(
             Comparison(bound, "<=", stated(CLAIM, "sharp", s=_tail_squares(laws, 1, prior) * (1.0 + 2.0**-20))),
             Comparison(cost / 0.999, ">", stated(CLAIM, "sharp", s=_tail_squares(laws, 1, prior))),
