@@ -57,7 +57,6 @@ def _tail(power: Fraction) -> Evidence:
         "below P^(1 - a) / (a - 1), and above the same for P + 1",
         "enclosed between the two",
         Method(f"balls of {_BITS} bits", Means.BALLS),
-        quantifier=Quantifier.THESE,
         compared=tuple(compared),
     )
 

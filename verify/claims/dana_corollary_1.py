@@ -4,7 +4,7 @@ Page: docs/claims/corollary_1.md
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -70,7 +70,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _xor() -> Evidence:
     multipliers = forbidding_multipliers(_XOR, _XOR_LABELS)
-    forbidden = ONE_HEAD_LABELS.at(contexts=_XOR, labels=_XOR_LABELS, multipliers=_or_nothing(multipliers, _XOR_LABELS))
+    tried = np.zeros((4, 2), dtype=np.int64) if multipliers is None else multipliers  # zeros prove nothing
+    forbidden = ONE_HEAD_LABELS.at(contexts=_XOR, labels=_XOR_LABELS, multipliers=tried)
     return Evidence(
         "counterexample",
         f"One head, of any width, does not memorize XOR: {len(_XOR)} contexts, N = 2, S = 3.",
@@ -89,11 +90,6 @@ def _xor() -> Evidence:
             Comparison(len(_XOR), ">", stated(CLAIM, "printed", H=0, d_h=2)),
         ),
     )
-
-
-def _or_nothing(multipliers: np.ndarray | None, labels: np.ndarray) -> np.ndarray:
-    """Multipliers for the judge: zeros, which prove nothing, where none were found."""
-    return np.zeros((len(labels), int(labels.max()) + 1), dtype=np.int64) if multipliers is None else multipliers
 
 
 def _labellings(length: int) -> Evidence:
@@ -192,14 +188,12 @@ def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
     with_fewer = stated(CLAIM, "memorized", T=size, j=last_tokens, H=heads - 1)
     # Contexts of pairwise distinct last tokens need no head.
     fewer = (Comparison(size, ">", with_fewer),) if last_tokens < size else ()
-    return Evidence(
-        "repair",
+    return _held(
         f"{name}: {size} contexts of {contexts.shape[1]} tokens, memorized with d = 2, d_h = 1, H = {heads}.",
         f"{promised} memorized",
         f"{size} labels in front by {margin:.3g} nats or more",
-        Method("enclosure of the logits", Means.ENCLOSURES),
-        proved(margin > 0),
-        compared=(Comparison(size, "=", promised), *fewer),
+        margin > 0,
+        (Comparison(size, "=", promised), *fewer),
     )
 
 
@@ -209,23 +203,16 @@ def _all_contexts(n_tokens: int, length: int) -> Evidence:
     task = enumerated_task(n_tokens, length)
     network = build_memory(task, d_model=2, d_head=2, n_heads=heads).model
     margin = _margin(network, task, sizes=(2, 2, heads))
-    numbers = sum(tensor.size for tensor in network.tensors().values())
-    exactly = size == 2 * heads + 2  # the count of the source is one of as many contexts as the heads allow
-    return Evidence(
-        "repair",
+    compared = [Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2))]
+    if size == 2 * heads + 2:  # the count of the source is one of as many contexts as the heads allow
+        numbers = sum(tensor.size for tensor in network.tensors().values())
+        compared.append(Comparison(numbers, "=", stated(CLAIM, "parameters", S=length, N=n_tokens, T=size)))
+    return _held(
         f"All {size} contexts of {length} tokens out of {n_tokens}, memorized with d = d_h = 2, H = {heads}.",
         f"H d_h + 2 = {2 * heads + 2} >= {size} memorized",
         f"{size} labels in front by {margin:.3g} nats or more",
-        Method("enclosure of the logits", Means.ENCLOSURES),
-        proved(margin > 0),
-        compared=(
-            Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2)),
-            *(
-                (Comparison(numbers, "=", stated(CLAIM, "parameters", S=length, N=n_tokens, T=size)),)
-                if exactly
-                else ()
-            ),
-        ),
+        margin > 0,
+        compared,
     )
 
 
@@ -305,13 +292,11 @@ def _one_head_every_labelling(n_tokens: int) -> Evidence:
     size = n_tokens**2
     labellings = list(product(range(n_tokens), repeat=size))
     margin = min(_one_head_margin(n_tokens, np.array(labels)) for labels in labellings)
-    return Evidence(
-        "repair",
+    return _held(
         f"One head of dimension 1 holds each of the {len(labellings)} labellings of all {size} bigrams.",
         "margin 1/2 for every labelling, before rounding",
         f"margin >= {margin:.6f} nats",
-        Method("enclosure of the logits", Means.ENCLOSURES),
-        proved(margin > 0.4999),
+        margin > 0.4999,
     )
 
 
@@ -319,14 +304,19 @@ def _one_head(n_tokens: int, *, draws: int) -> Evidence:
     size = n_tokens**2
     rng = np.random.default_rng(n_tokens)
     margin = min(_one_head_margin(n_tokens, rng.integers(0, n_tokens, size)) for _ in range(draws))
-    return Evidence(
-        "repair",
+    return _held(
         f"One head with d = {n_tokens}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
         f"{size} > H d_h + d = {n_tokens + 1} memorized, by the margin 1/2 before rounding",
         f"margin >= {margin:.6f} nats",
-        Method("enclosure of the logits", Means.ENCLOSURES),
-        proved(margin > 0.4999),
+        margin > 0.4999,
     )
+
+
+def _held(
+    statement: str, promised: str, certified: str, in_front: bool, compared: Sequence[Comparison] = ()
+) -> Evidence:
+    method = Method("enclosure of the logits", Means.ENCLOSURES)
+    return Evidence("repair", statement, promised, certified, method, proved(in_front), compared=tuple(compared))
 
 
 def _one_head_margin(n_tokens: int, labels: np.ndarray) -> float:

@@ -75,11 +75,7 @@ def _bounded(task: Task) -> Evidence:
         f"accuracy >= {promised} with d = {d_model}, d_h = {d_head}, H = {n_heads}",
         f"accuracy <= {best}",
         Method("an integer relation between the contexts", Means.EXACT),
-        data={
-            "contexts": contexts.tolist(),
-            "labels": labels.tolist(),
-            "multipliers": multipliers.tolist(),
-        },
+        data={"contexts": contexts.tolist(), "labels": labels.tolist(), "multipliers": multipliers.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(forbidden, "=", Verdict.PROVED),
@@ -113,9 +109,7 @@ def _mean(name: str, contexts: Int64Array, n_tokens: int, d_model: int, d_head: 
     for chosen in product(range(n_tokens), repeat=len(solved)):
         labels = np.zeros(len(contexts), dtype=np.int64)
         labels[solved] = chosen
-        found = _predictions(
-            contexts, labels, solved, n_tokens=n_tokens, d_model=d_model, d_head=d_head, n_heads=n_heads
-        )
+        found = _predictions(contexts, labels, solved, n_tokens=n_tokens, sizes=(d_model, d_head, n_heads))
         for others in product(range(n_tokens), repeat=len(rest)):
             labels[rest] = others
             accuracy = _accuracy(found, labels)
@@ -138,19 +132,13 @@ def _mean(name: str, contexts: Int64Array, n_tokens: int, d_model: int, d_head: 
 
 
 def _predictions(
-    contexts: Int64Array,
-    labels: Int64Array,
-    solved: Int64Array,
-    *,
-    n_tokens: int,
-    d_model: int,
-    d_head: int,
-    n_heads: int,
+    contexts: Int64Array, labels: Int64Array, solved: Int64Array, *, n_tokens: int, sizes: tuple[int, int, int]
 ) -> list[int] | None:
     """What weights predict that see the labels of `solved` only."""
     task = partial_task(contexts, labels, solved, n_tokens=n_tokens)
+    d_model, d_head, n_heads = sizes
     network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads).model
-    return _certain_predictions(network, contexts, n_tokens=n_tokens, sizes=(d_model, d_head, n_heads))
+    return _certain_predictions(network, contexts, n_tokens=n_tokens, sizes=sizes)
 
 
 def _certain_predictions(

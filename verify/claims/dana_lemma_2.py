@@ -51,11 +51,7 @@ class _Instance:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        return {
-            "d_model": self.width,
-            "d_head": self.head_width,
-            "n_heads": self.heads,
-        }
+        return _sizes(self.width, self.head_width, self.heads)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -88,9 +84,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _built({"tokens": 8, "width": 8, "head_width": 4, "length": 2, "seed": 2})
 
 
+def _sizes(width: int, head_width: int, heads: int) -> dict[str, Any]:
+    return {"d_model": width, "d_head": head_width, "n_heads": heads}
+
+
 def _counterexample(example: Counterexample) -> Evidence:
     contexts, width, heads = example.contexts, example.width, example.heads
-    sizes: dict[str, Any] = {"d_model": width, "d_head": width, "n_heads": heads}
+    sizes = _sizes(width, width, heads)
     applied = RANK.at(contexts=contexts, **sizes, with_skip=False)
     ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
     reached = _reached(contexts, sizes, with_skip=False, target=ceiling.value)
@@ -116,7 +116,7 @@ def _printed_is_reached() -> Evidence:
     compared = []
     for tokens, length, width, heads in ((3, 3, 2, 3), (4, 3, 3, 4), (3, 4, 3, 5), (4, 2, 4, 1)):
         contexts = all_contexts(tokens, length)
-        sizes: dict[str, Any] = {"d_model": width, "d_head": width, "n_heads": heads}
+        sizes = _sizes(width, width, heads)
         printed = stated(CLAIM, "printed", T_0=len(contexts), H=heads, d=width)
         ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
         reached = _reached(contexts, sizes, with_skip=False, target=ceiling.value)
@@ -189,18 +189,14 @@ def _theorem(name: str, about: str, instances: list[_Instance]) -> Evidence:
 
 def _windows(full: bool) -> Evidence:
     checked, good = 0, 0
-    for tokens in range(1, 8 if full else 6):
-        for length in range(2, 5):
-            if tokens**length > 350:
-                continue
-            for width in range(1, tokens + 2):
-                for head_width in range(1, min(width, tokens) + 1):
-                    heads = -(-(tokens**length) // head_width)
-                    contexts, found = all_contexts_windows(
-                        tokens, length, d_model=width, d_head=head_width, n_heads=heads
-                    )
-                    checked += 1
-                    good += found.size == tokens**length and _holds(contexts, found, width, head_width)
+    shapes = [(tokens, length) for tokens in range(1, 8 if full else 6) for length in range(2, 5)]
+    for tokens, length in (shape for shape in shapes if shape[0] ** shape[1] <= 350):
+        for width in range(1, tokens + 2):
+            for head_width in range(1, min(width, tokens) + 1):
+                sizes = _sizes(width, head_width, -(-(tokens**length) // head_width))
+                contexts, found = all_contexts_windows(tokens, length, **sizes)
+                checked += 1
+                good += found.size == tokens**length and _holds(contexts, found, width, head_width)
     return Evidence(
         "repair",
         f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
@@ -220,9 +216,9 @@ def _built(parameters: dict[str, int]) -> Evidence:
     construction = CLAIM.construct(**parameters)
     task, network, asked = construction.task, construction.model, {**CLAIM.parameters, **parameters}
     certificate = certify_memorization(network, task).certificate
-    sizes: dict[str, Any] = {"d_model": network.d_model, "d_head": network.d_head}
     fewer = max(0, network.n_heads - 1)
-    ceiling = RANK.at("rank", contexts=task.contexts, **sizes, n_heads=fewer, with_skip=True)
+    sizes = _sizes(network.d_model, network.d_head, fewer)
+    ceiling = RANK.at("rank", contexts=task.contexts, **sizes, with_skip=True)
     as_asked = (network.d_model, network.d_head) == (asked["width"], asked["head_width"]) and (
         task.n_contexts == asked["tokens"] ** asked["length"]
     )
@@ -271,7 +267,7 @@ def _generic(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     Whether an instance is asked about is decided without the theorem that it asks.
     """
     for example in counterexamples():
-        sizes: dict[str, Any] = {"d_model": example.width, "d_head": example.width, "n_heads": example.heads}
+        sizes = _sizes(example.width, example.width, example.heads)
         if _meets(example.contexts, sizes):
             value = generic_rank(example.contexts, **sizes)
             yield _Instance(example.contexts, example.width, example.width, example.heads, value)
@@ -279,7 +275,7 @@ def _generic(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
         contexts = _contexts(rng, int(rng.integers(1, 4)), int(rng.integers(1, 5)), 16)
         width, head_width = _widths(rng, 4)
         heads = int(rng.integers(0, 4))
-        sizes = {"d_model": width, "d_head": head_width, "n_heads": heads}
+        sizes = _sizes(width, head_width, heads)
         if _meets(contexts, sizes):
             count -= 1
             yield _Instance(contexts, width, head_width, heads, generic_rank(contexts, **sizes))
@@ -341,16 +337,8 @@ def _long(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
 
 
 def _all(full: bool) -> Iterator[_Instance]:
-    sizes = [
-        (1, 3, 2, 1),
-        (2, 2, 1, 1),
-        (2, 3, 2, 2),
-        (3, 2, 2, 2),
-        (3, 3, 4, 2),
-        (4, 2, 6, 3),
-        (2, 5, 2, 1),
-        (16, 2, 16, 16),
-    ]
+    sizes = [(1, 3, 2, 1), (2, 2, 1, 1), (2, 3, 2, 2), (3, 2, 2, 2), (3, 3, 4, 2), (4, 2, 6, 3), (2, 5, 2, 1)]
+    sizes += [(16, 2, 16, 16)]
     if full:
         sizes += [(4, 3, 4, 4), (3, 4, 3, 2), (5, 2, 5, 5), (6, 2, 4, 3), (32, 2, 32, 32), (10, 3, 10, 10)]
     for tokens, length, width, head_width in sizes:

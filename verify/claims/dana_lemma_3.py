@@ -6,7 +6,7 @@ Page: docs/claims/generic_embeddings.md
 import math
 from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq, fmpq_mat, fmpz, fmpz_poly
@@ -105,9 +105,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _memory(tokens=8, length=2, width=8, head_width=4, heads=20)
 
 
-def root_weights(
-    front_end: PrimeRoots,
-) -> tuple[arb_mat, arb_mat, list[tuple[arb_mat, arb_mat, arb_mat]]]:
+def root_weights(front_end: PrimeRoots) -> tuple[arb_mat, arb_mat, list[tuple[arb_mat, arb_mat, arb_mat]]]:
     """The roots of the primes as balls at the precision of the context: W_E, W_pos, and W_Q, W_K, W_V of each head.
 
     Page: docs/claims/generic_embeddings.md
@@ -178,16 +176,30 @@ def _roots(case: _Case, order: int, largest: Applied) -> Evidence:
     rank = ball_rank(lambda: ball_outputs(*root_weights(front_end), case.contexts), target=largest.value)
     written = front_end.order == order and _distinct_primes(front_end)
     roots = "square roots" if order == 2 else f"roots of order {order}"
+    return _reaches(
+        f"{roots} of distinct primes give the features of {case} the largest rank, {largest.value}",
+        rank.lower,
+        largest,
+        Method(f"elimination in balls of {rank.bits} bits; bound by counting", Means.EXACT, Means.BALLS),
+        {"order": order, "contexts": case.contexts.tolist(), "rows": [*rank.rows], "columns": [*rank.columns]},
+        written,
+    )
+
+
+def _reaches(
+    statement: str, rank: int, largest: Applied, method: Method, data: dict[str, Any], written: bool = True
+) -> Evidence:
+    """That weights which are written as they are called reach the largest rank of all weights."""
     return Evidence(
         "claim",
-        f"{roots} of distinct primes give the features of {case} the largest rank, {largest.value}",
+        statement,
         f"rank >= {largest.value}",
-        f"rank >= {rank.lower}",
-        Method(f"elimination in balls of {rank.bits} bits; bound by counting", Means.EXACT, Means.BALLS),
+        f"rank >= {rank}",
+        method,
         proved(written),
-        data={"order": order, "contexts": case.contexts.tolist(), "rows": [*rank.rows], "columns": [*rank.columns]},
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(rank.lower, "=", largest),),
+        data,
+        Quantifier.ALL_WEIGHTS,
+        (Comparison(rank, "=", largest),),
     )
 
 
@@ -196,17 +208,14 @@ def _kronecker(case: _Case, largest: Applied) -> Evidence:
     rank = exact_rank(front_end, case.contexts)
     written = kroneckers_integers(front_end, len(case.contexts))
     bits = max((int(query[0, 0].p).bit_length() for query in front_end.W_Q), default=0)
-    return Evidence(
-        "claim",
+    return _reaches(
         f"Kronecker's integers, queries of up to {bits} bits, give the features of {case} the largest "
         f"rank, {largest.value}",
-        f"rank >= {largest.value}",
-        f"rank >= {rank.lower}",
+        rank.lower,
+        largest,
         Method("rank over GF(2^62 - 57); bound by counting", Means.EXACT, Means.MODULAR),
-        proved(written),
-        data={"contexts": case.contexts.tolist()},
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(rank.lower, "=", largest),),
+        {"contexts": case.contexts.tolist()},
+        written,
     )
 
 
@@ -259,20 +268,14 @@ def _integers(kind: str, case: _Case, largest: Applied, *, with_skip: bool = Tru
         rank = exact_rank(front_end, case.contexts, with_skip=with_skip).lower
         ranks.append(rank if _is_of_kind(kind, front_end) else 0)
     features = "last embeddings and features" if with_skip else "features alone"
-    return Evidence(
-        "claim",
+    counted = "; bound by counting" if target < len(case.contexts) else ""
+    return _reaches(
         f"integer weights of the kind {kind}, with scores in units of ln 2, give the {features} of {case} "
         f"the largest rank, {largest.value}",
-        f"rank >= {largest.value}",
-        f"rank >= {max(ranks)}",
-        Method(
-            "rank over GF(2^62 - 57)" + ("; bound by counting" if target < len(case.contexts) else ""),
-            Means.EXACT,
-            Means.MODULAR,
-        ),
-        data={"kind": kind, "seed": int(np.argmax(ranks)), "with_skip": with_skip},
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(max(ranks), "=", largest),),
+        max(ranks),
+        largest,
+        Method(f"rank over GF(2^62 - 57){counted}", Means.EXACT, Means.MODULAR),
+        {"kind": kind, "seed": int(np.argmax(ranks)), "with_skip": with_skip},
     )
 
 

@@ -25,7 +25,7 @@ from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANGE
-from verify.encoders.logit_range import BITS, judge_approximation, log_ratios, logit_range
+from verify.encoders.logit_range import BITS, ball, judge_approximation, log_ratios, logit_range
 from verify.verdict import Verdict, decided, proved
 
 
@@ -70,7 +70,7 @@ def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: s
             compared.append(Comparison(wide * (1 + arb(2) ** -40), ">", stated(CLAIM, "wide", delta=delta)))
             compared.append(Comparison(least_log_probability(sequence, delta), "<", _log_of_least(sequence, delta)))
         smallest = deltas[-1]
-        seen = logit_range(sequence.logits(smallest)) * arb(2).log() / -_ball(smallest).log()
+        seen = logit_range(sequence.logits(smallest)) * arb(2).log() / -ball(smallest).log()
     return Evidence(
         "counterexample",
         f"{name}: (16) with c = {sequence.constant}, alpha = {sequence.exponent} for delta = {deltas[0]} .. {smallest}",
@@ -102,7 +102,7 @@ def least_log_probability(sequence: ApproximatingSequence, delta: Fraction) -> a
 
 def _log_of_least(sequence: ApproximatingSequence, delta: Fraction) -> arb:
     """The logarithm of c delta^alpha."""
-    return _ball(sequence.constant).log() + sequence.exponent * _ball(delta).log()
+    return ball(sequence.constant).log() + sequence.exponent * ball(delta).log()
 
 
 def approximates(sequence: ApproximatingSequence, delta: Fraction) -> Verdict:
@@ -121,11 +121,7 @@ def approximates(sequence: ApproximatingSequence, delta: Fraction) -> Verdict:
         weights, embeddings = sequence.encoder(delta)
         in_one_dimension = decided(all(len(row) == 1 for row in (*weights, *embeddings)))
         found = judge_approximation(
-            sequence.logits(delta),
-            sequence.laws,
-            delta=delta,
-            constant=sequence.constant,
-            exponent=sequence.exponent,
+            sequence.logits(delta), sequence.laws, delta=delta, constant=sequence.constant, exponent=sequence.exponent
         )
     return Verdict.all_of([in_one_dimension, found])
 
@@ -153,7 +149,7 @@ def _all_diverge(deltas: list[Fraction]) -> Evidence:
             compared.append(Comparison(floor, "agrees with", stated(CLAIM, "least", delta=delta)))
         # r s / (2 delta) less r + s: the floor grows like 1 / delta.
         smallest = deltas[-1]
-        product = floors[-1].value * _ball(smallest)
+        product = floors[-1].value * ball(smallest)
     compared.append(Comparison(product, ">", Fraction(38, 100)))
     return Evidence(
         "counterexample",
@@ -176,10 +172,10 @@ def _least_range_is_met() -> Evidence:
         with ctx.workprec(BITS):
             weights, embeddings = shortest_range(delta)
             logits = [[e[0] * w[0] for w in weights] for e in embeddings]
-            near += [abs(x) <= _ball(delta) for row, law in zip(logits, (FIRST, SECOND), strict=True)
+            near += [abs(x) <= ball(delta) for row, law in zip(logits, (FIRST, SECOND), strict=True)
                      for x in log_ratios(row, law)]  # fmt: skip
             seen = logit_range([logits[0]])
-            compared += [Comparison(floor, "<=", seen), Comparison(floor, ">", seen * (1 - 7 * _ball(delta)))]
+            compared += [Comparison(floor, "<=", seen), Comparison(floor, ">", seen * (1 - 7 * ball(delta)))]
             shown.append(decimal_below(floor.value / seen))
     return Evidence(
         "reached",
@@ -221,7 +217,3 @@ def _repaired(exponents: tuple[int, ...], deltas: list[Fraction]) -> Evidence:
         Verdict.all_of(verdicts),
         compared=tuple(compared),
     )
-
-
-def _ball(value: Fraction) -> arb:
-    return arb(value.numerator) / value.denominator

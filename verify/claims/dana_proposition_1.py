@@ -72,10 +72,7 @@ def _with_bias(given: BiasedEncoder) -> Evidence:
         decided(exact and laws == tenths),
         {"laws": [[str(mass) for mass in law] for law in given.laws], "W": list(given.W)},
         quantifier=Quantifier.ALL_ENCODERS,
-        compared=(
-            Comparison(spectral, "begins with", stated(CLAIM, "least")),
-            Comparison(ordered, ">", 0),
-        ),
+        compared=(Comparison(spectral, "begins with", stated(CLAIM, "least")), Comparison(ordered, ">", 0)),
     )
 
 
@@ -158,12 +155,6 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
 
 
 def _random_network(rng: np.random.Generator, *, tokens: int, length: int, width: int, heads: int) -> Model:
-    return dana_network(
-        W_E=rng.normal(size=(tokens, width)),
-        W_pos=rng.normal(size=(length, width)),
-        W_Q=rng.normal(size=(heads, width, 1)),
-        W_K=rng.normal(size=(heads, width, 1)),
-        W_V=rng.normal(size=(heads, width, 1)),
-        W_O=rng.normal(size=(heads, 1, width)),
-        W_U=rng.normal(size=(width, tokens)),
-    )
+    maps, back = (heads, width, 1), (heads, 1, width)
+    shapes = (tokens, width), (length, width), maps, maps, maps, back, (width, tokens)
+    return dana_network(*(rng.normal(size=shape) for shape in shapes))

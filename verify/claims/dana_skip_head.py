@@ -29,6 +29,7 @@ from verify.verdict import Verdict, decided, proved
 Int64Array = NDArray[np.int64]
 
 _SEEDS = 200  # random front ends to look through for one of full rank
+_OBSTRUCTED = {"tokens": 4, "width": 2, "head_width": 2, "heads": 2}  # sizes, of the contexts of `_obstruction`
 _RATIONAL = "exact rational arithmetic"
 _SLACK = fmpq(1, 2**40)  # relative; for comparing balls whose numbers differ by less than their radii
 
@@ -72,13 +73,8 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
         # One position beside the last, with a negative gap g: a_S = 1 / (1 + exp(-lambda g)) < 1/2 for all lambda > 0.
         away = abs(one.limit[0, 0] - one.last[0, 0])
         verdicts.append(decided(one.gaps.ncols() == 2 and one.gaps[0, 0] < 0 and away != 0))
-        verdicts.append(
-            proved(
-                one.share_of_last[0] < 0.5
-                and one.distance_to_last[0] > away / 2
-                and one.distance_to_limit[0] < one.bound[0] * (1 + _SLACK)
-            )
-        )
+        near = one.distance_to_limit[0] < one.bound[0] * (1 + _SLACK)
+        verdicts.append(proved(one.share_of_last[0] < 0.5 and one.distance_to_last[0] > away / 2 and near))
     shares = ", ".join(decimal_above(_largest([one.share_of_last[0]]), 2) for one in found)
     one = found[0]
     return Evidence(
@@ -98,12 +94,9 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
 
 def _too_few_last_tokens() -> Evidence:
     contexts = np.array([[0, 0], [1, 0], [2, 0]])
-    sizes = {"width": 2, "head_width": 1, "heads": 1}
-    facts = len(contexts)
+    sizes, facts = {"tokens": 3, "length": 2, "width": 2, "head_width": 1, "heads": 1}, len(contexts)
     ceiling = RANK.at("rank", contexts=contexts, d_model=2, d_head=1, n_heads=1, with_skip=True)
-    reached = max(
-        exact_rank(integer_front_end(tokens=3, length=2, **sizes, seed=seed), contexts).lower for seed in range(10)
-    )
+    reached = max(exact_rank(integer_front_end(**sizes, seed=seed), contexts).lower for seed in range(10))
     return Evidence(
         "counterexample",
         f"S = 2, d = 2, d_h = 1, H = 1, T_0 = {facts} = d + H d_h contexts with one last token: the features, "
@@ -121,14 +114,13 @@ def _too_few_last_tokens() -> Evidence:
 def _singular_change() -> Evidence:
     contexts, targets = _obstruction()
     loops = contexts[:4]
-    sizes = {"width": 2, "head_width": 2, "heads": 2}
     facts, away = len(contexts), len(contexts) - len(loops)
     allowed = RANK.at("rank", contexts=loops, d_model=2, d_head=2, n_heads=2, with_skip=False)
     ceiling = allowed.value + away
     silent = all(entry == 0 for row in targets.tolist()[: len(loops)] for entry in row)
-    front_end = _full_rank(contexts, tokens=4, **sizes)
+    front_end = _full_rank(contexts, **_OBSTRUCTED)
     outputs = exact_outputs(front_end, contexts)
-    change = _block(outputs.solve(targets), rows=range(2))
+    change = _block(outputs.solve(targets), rows=slice(2))
     return Evidence(
         "counterexample",
         "S = 2, N = 4, d = d_h = H = 2, four loops with E = 0 and (1, 2), (2, 1) with unit vectors: features [X, Y] of "
@@ -142,13 +134,7 @@ def _singular_change() -> Evidence:
             Means.EXACT,
             Means.MODULAR,
         ),
-        Verdict.all_of(
-            [
-                decided(exact_rank(front_end, contexts).full),
-                decided(silent),
-                decided(change.det() == 0),
-            ]
-        ),
+        decided(exact_rank(front_end, contexts).full and silent and change.det() == 0),
         {"contexts": contexts.tolist(), "targets": _plain(targets)},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(allowed, "<", facts - away),),
@@ -174,7 +160,7 @@ def _embeddings_not_carried_along() -> Evidence:
         "logits E W_U",
         f"off by {_plain(wrong)} as printed, by {_plain(right)} after the change of basis",
         Method(_RATIONAL, Means.EXACT),
-        Verdict.all_of([decided(not _is_zero(wrong)), decided(_is_zero(right))]),
+        decided(any(wrong.entries()) and not any(right.entries())),
         {"contexts": contexts.tolist(), "factor": str(factor)},
     )
 
@@ -189,28 +175,18 @@ def _attends_to_last(
         drawn = integer_front_end(tokens=tokens, length=length, width=width, head_width=1, heads=0, seed=width)
         direction = fmpq_mat(1, width, [1] * width)
         head = make(drawn.W_E, drawn.W_pos, direction=direction)
-        before = range(length - 1)
-        verdicts.append(
-            decided(
-                (head.form.rank() == 1 if rank_one else head.form == as_rationals(np.eye(width)))
-                and head.W_E == drawn.W_E
-                and _block(head.W_pos, rows=before) == _block(drawn.W_pos, rows=before)
-            )
-        )
+        before = slice(length - 1)
+        form = head.form.rank() == 1 if rank_one else head.form == as_rationals(np.eye(width))
+        others = head.W_E == drawn.W_E and _block(head.W_pos, rows=before) == _block(drawn.W_pos, rows=before)
+        verdicts.append(decided(form and others))
         contexts = all_contexts(tokens, length)
         count += len(contexts)
         for sharpness in distances:
             found = _judged(head, contexts, sharpness)
             least = found.smallest_gap
             verdicts.append(decided(least is not None and least > 0 and found.converges_to_last))
-            verdicts.append(
-                proved(
-                    all(
-                        to_last <= bound * (1 + _SLACK)
-                        for to_last, bound in zip(found.distance_to_last, found.bound, strict=True)
-                    )
-                )
-            )
+            pairs = zip(found.distance_to_last, found.bound, strict=True)
+            verdicts.append(proved(all(to_last <= bound * (1 + _SLACK) for to_last, bound in pairs)))
             distances[sharpness] = max(distances[sharpness], _largest(found.distance_to_last))
             gaps.append(least)
     return Evidence(
@@ -240,17 +216,13 @@ def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evide
         front_end = _full_rank(contexts, tokens=tokens, length=length, width=width, head_width=head_width, heads=heads)
         made = exact_change_of_basis(front_end, contexts, targets, W_U)
         outputs = exact_outputs(front_end, contexts)
-        features = _block(outputs, columns=range(width, facts))
+        features = _block(outputs, columns=slice(width, None))
         stream = exact_outputs(exact_front_end(made.model), contexts)
-        written = _block(stream, columns=range(width, facts)) * as_rationals(made.model.W_O.reshape(-1, width))
-        moved = _block(stream, columns=range(width)) + written
+        written = _block(stream, columns=slice(width, None)) * as_rationals(made.model.W_O.reshape(-1, width))
+        moved = _block(stream, columns=slice(width)) + written
         verdicts.append(decided(exact_network_logits(made.model, contexts) == targets * W_U))
-        verdicts.append(
-            decided(
-                made.change.det() != 0
-                and _block(outputs, columns=range(width)) * made.change == _block(stream, columns=range(width))
-            )
-        )
+        carried = _block(outputs, columns=slice(width)) * made.change == _block(stream, columns=slice(width))
+        verdicts.append(decided(made.change.det() != 0 and carried))
         verdicts.append(decided(made.change.det() * outputs.det() == _beside(moved, features).det()))
         counts.append(facts)
     return Evidence(
@@ -282,8 +254,8 @@ def _condition_is_exact(instances: int) -> Evidence:
         if outputs.nrows() != outputs.ncols() or outputs.det() == 0 or targets.rank() < width:
             continue
         seen += 1
-        change = _block(outputs.solve(targets), rows=range(width))
-        full_rank = _beside(targets, _block(outputs, columns=range(width, facts))).rank() == facts
+        change = _block(outputs.solve(targets), rows=slice(width))
+        full_rank = _beside(targets, _block(outputs, columns=slice(width, None))).rank() == facts
         try:
             made = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(width)))
             built = made.change == change and exact_network_logits(made.model, contexts) == targets
@@ -305,9 +277,8 @@ def _condition_is_exact(instances: int) -> Evidence:
 
 def _singular_change_avoided() -> Evidence:
     contexts, targets = _obstruction()
-    sizes = {"width": 2, "head_width": 2, "heads": 2}
     for seed in range(_SEEDS):
-        front_end = integer_front_end(tokens=4, length=2, **sizes, seed=seed)
+        front_end = integer_front_end(length=2, **_OBSTRUCTED, seed=seed)
         rows = front_end.W_E.tolist()
         special = fmpq_mat(4, 2, [entry for token in (0, 1, 0, 0) for entry in rows[token]])
         front_end = ExactFrontEnd(special, front_end.W_pos, front_end.W_Q, front_end.W_K, front_end.W_V)
@@ -324,7 +295,7 @@ def _singular_change_avoided() -> Evidence:
             "logits = E W_U",
             f"logits = E W_U with residual 0, det M = {made.change.det()}" if exact else "another residual",
             Method(_RATIONAL, Means.EXACT),
-            Verdict.all_of([decided(exact), decided(made.change.det() != 0)]),
+            decided(exact and made.change.det() != 0),
             {"W_E": _plain(front_end.W_E), "W_pos": _plain(front_end.W_pos)},
         )
     raise HypothesisError("This audit", "three equal token embeddings with an invertible M", f"{_SEEDS} have none")
@@ -332,8 +303,8 @@ def _singular_change_avoided() -> Evidence:
 
 def _singular_change_approached() -> Evidence:
     contexts, targets = _obstruction()
-    front_end = _full_rank(contexts, tokens=4, width=2, head_width=2, heads=2)
-    last = _block(exact_outputs(front_end, contexts), columns=range(2))
+    front_end = _full_rank(contexts, **_OBSTRUCTED)
+    last = _block(exact_outputs(front_end, contexts), columns=slice(2))
     verdicts, sizes = [], []
     distances = (fmpq(1, 10**3), fmpq(1, 10**6))
     for distance in distances:
@@ -355,15 +326,14 @@ def _singular_change_approached() -> Evidence:
 
 def _shifts_are_free() -> Evidence:
     contexts, targets = _obstruction()
-    front_end = _full_rank(contexts, tokens=4, width=2, head_width=2, heads=2)
+    front_end = _full_rank(contexts, **_OBSTRUCTED)
     W_U = fmpq_mat(2, 4, [1, 0, 1, 0, 0, 1, 0, 1])
     outputs = exact_outputs(front_end, contexts)
     # By the converse of Theorem E3: E and W_U have rank d, so no W_O and W_U reach the logits if rank [E, Y] is short.
-    short = _beside(targets, _block(outputs, columns=range(2, outputs.ncols()))).rank()
+    short = _beside(targets, _block(outputs, columns=slice(2, None))).rank()
     refused = targets.rank() == W_U.rank() == 2 and short < outputs.rank()
     made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
     difference = exact_network_logits(made.model, contexts) - targets * W_U
-    constant = all(entry == row[0] for row in difference.tolist() for entry in row)
     return Evidence(
         "repair",
         "the same six contexts with an unembedding whose rows add up to the constant 1: the logits E W_U are out of "
@@ -372,7 +342,7 @@ def _shifts_are_free() -> Evidence:
         "the laws softmax(E W_U)",
         "logits = E W_U up to one constant for each context, exactly",
         Method(_RATIONAL, Means.EXACT),
-        Verdict.all_of([decided(refused), decided(constant)]),
+        decided(refused and _is_constant_in_rows(difference)),
     )
 
 
@@ -395,7 +365,7 @@ def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evi
                     continue
                 difference = exact_network_logits(made.model, contexts) - targets * W_U
                 fits = (front_end.d_model, front_end.d_head, front_end.n_heads) == (width, head_width, heads)
-                verdict = decided(fits and all(entry == row[0] for row in difference.tolist() for entry in row))
+                verdict = decided(fits and _is_constant_in_rows(difference))
                 break
             verdicts.append(verdict)
     return Evidence(
@@ -431,6 +401,7 @@ def _built() -> Evidence:
     made = CLAIM.construct()
     found = certify_memorization(made.model, made.task, rank=True)
     rank = made.model.n_heads * made.model.d_head
+    ranked = proved(found.certificate.statement(FEATURE_RANK) is not None)
     at_capacity = made.task.n_contexts == made.model.d_model + rank
     lead = decimal_below(float(found.answers.margin_lower.min()), 3)
     return Evidence(
@@ -439,13 +410,7 @@ def _built() -> Evidence:
         f"{made.task.n_contexts} labels with T_0 = d + H d_h",
         f"rank [X, Y] = {made.task.n_contexts} > {rank}, every label ahead by {lead} or more",
         Method("rounding-rigorous float64 (verify.certificates.memorization)", Means.ENCLOSURES),
-        Verdict.all_of(
-            [
-                found.certificate.verdict,
-                proved(found.certificate.statement(FEATURE_RANK) is not None),
-                decided(at_capacity),
-            ]
-        ),
+        Verdict.all_of([found.certificate.verdict, ranked, decided(at_capacity)]),
         {"parameters": dict(CLAIM.parameters)},
     )
 
@@ -455,13 +420,10 @@ def _obstruction() -> tuple[Int64Array, fmpq_mat]:
     return contexts, fmpq_mat(6, 2, [0] * 8 + [1, 0, 0, 1])
 
 
-def _full_rank(
-    contexts: Int64Array, *, tokens: int, width: int, head_width: int, heads: int, length: int = 2
-) -> ExactFrontEnd:
+def _full_rank(contexts: Int64Array, *, length: int = 2, **sizes: int) -> ExactFrontEnd:
     """A random integer front end with independent features [X, Y]."""
-    sizes = {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "heads": heads}
     for seed in range(_SEEDS):
-        front_end = integer_front_end(**sizes, seed=seed)
+        front_end = integer_front_end(length=length, **sizes, seed=seed)
         if exact_rank(front_end, contexts).full:
             return front_end
     raise HypothesisError("This audit", "a random front end with independent features", f"{_SEEDS} have none")
@@ -484,20 +446,13 @@ def _plain(matrix: fmpq_mat) -> list[list[str]]:
     return [[str(entry) for entry in row] for row in matrix.tolist()]
 
 
-def _is_zero(matrix: fmpq_mat) -> bool:
-    return all(entry == 0 for entry in matrix.entries())
-
-
-def _block(matrix: fmpq_mat, *, rows: range | None = None, columns: range | None = None) -> fmpq_mat:
-    chosen = [
-        [row[j] for j in (range(matrix.ncols()) if columns is None else columns)]
-        for i, row in enumerate(matrix.tolist())
-        if rows is None or i in rows
-    ]
-    width = matrix.ncols() if columns is None else len(columns)
-    return fmpq_mat(len(chosen), width, [entry for row in chosen for entry in row])
+def _block(matrix: fmpq_mat, *, rows: slice = slice(None), columns: slice = slice(None)) -> fmpq_mat:
+    return as_rationals(np.array(matrix.tolist(), dtype=object)[rows, columns])
 
 
 def _beside(left: fmpq_mat, right: fmpq_mat) -> fmpq_mat:
-    rows = [[*a, *b] for a, b in zip(left.tolist(), right.tolist(), strict=True)]
-    return fmpq_mat(len(rows), left.ncols() + right.ncols(), [entry for row in rows for entry in row])
+    return as_rationals([[*a, *b] for a, b in zip(left.tolist(), right.tolist(), strict=True)])
+
+
+def _is_constant_in_rows(matrix: fmpq_mat) -> bool:
+    return all(entry == row[0] for row in matrix.tolist() for entry in row)

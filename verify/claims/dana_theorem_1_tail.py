@@ -283,12 +283,12 @@ def sharp_bounds(count: int) -> list[LeftOutBound]:
 
 def at_least(x: Enclosure) -> str:
     """A decimal number that is proved to be no more than what is enclosed."""
-    return str(Decimal(float(x.lower())).quantize(_DIGITS, ROUND_FLOOR))
+    return str(Decimal(float(x.lower())).quantize(_DIGITS, ROUND_FLOOR)) if np.isfinite(x.lower()) else "-infinity"
 
 
 def at_most(x: Enclosure) -> str:
     """A decimal number that is proved to be no less than what is enclosed."""
-    return str(Decimal(float(x.upper())).quantize(_DIGITS, ROUND_CEILING))
+    return str(Decimal(float(x.upper())).quantize(_DIGITS, ROUND_CEILING)) if np.isfinite(x.upper()) else "infinity"
 
 
 def _always_exceeded(bounds: list[LeftOutBound]) -> Evidence:

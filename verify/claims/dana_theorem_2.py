@@ -26,8 +26,8 @@ from constructions.unembeddings.johnson_lindenstrauss import random_signs
 from constructions.unembeddings.unembedding import best
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.memorization import certify_memorization
-from verify.claims import dana_theorem_1_tail as digits
 from verify.claims.comparison import Comparison
+from verify.claims.dana_theorem_1_tail import at_most
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.theorems import REPAIRED_THEOREM_2
@@ -154,7 +154,7 @@ def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown
         f"d_KL <= {at_most(bound)} nats",
         "d_KL >= 0, as every divergence",
         Method("one enclosure", Means.ENCLOSURES),
-        data={"laws": [["9/10", "1/10"]], "C": float(printed_constant(2, 1).midpoint)},
+        data={"laws": [["9/10", "1/10"]], "C": float(constant.midpoint)},
         compared=tuple(compared),
     )
 
@@ -457,16 +457,6 @@ def held(built: Construction[Task]) -> Evidence:
         Method("enclosure of the logits of the float64 weights", Means.ENCLOSURES),
         proved(exact and certified and below == task.n_contexts),
     )
-
-
-def at_most(x: Enclosure) -> str:
-    """A decimal number that is proved to be no less than what is enclosed, or infinity."""
-    return digits.at_most(x) if np.isfinite(x.upper()) else "infinity"
-
-
-def at_least(x: Enclosure) -> str:
-    """A decimal number that is proved to be no more than what is enclosed, or minus infinity."""
-    return digits.at_least(x) if np.isfinite(x.lower()) else "-infinity"
 
 
 def share_reached(laws: LookupLaws, cost: Enclosure, bound: Enclosure) -> float:

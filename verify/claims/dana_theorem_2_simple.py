@@ -17,7 +17,8 @@ from constructions.encoders.low_entropy_instances import (
 )
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims.comparison import Comparison
-from verify.claims.dana_theorem_2 import METHOD, Judged, at_least, at_most, negative_bound
+from verify.claims.dana_theorem_1_tail import at_least, at_most
+from verify.claims.dana_theorem_2 import METHOD, Judged, negative_bound
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.theorems import REPAIRED_THEOREM_2

@@ -21,13 +21,7 @@ from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met, 
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import DIVERGENCE_AT_RANGE, TRADE_OFF
-from verify.encoders.logit_range import (
-    BITS,
-    ball,
-    divergence_floor_at_range,
-    logit_range,
-    mean_divergence,
-)
+from verify.encoders.logit_range import BITS, ball, divergence_floor_at_range, logit_range, mean_divergence
 from verify.encoders.range_bound import RangeBound, range_bound
 from verify.verdict import Verdict, decided, proved
 

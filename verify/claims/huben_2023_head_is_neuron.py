@@ -20,7 +20,7 @@ from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.rationals import exact_network_logits
-from verify.verdict import Verdict, decided, proved
+from verify.verdict import decided, proved
 
 _BITS = 320
 _NEAR = 2.0**-200
@@ -136,12 +136,11 @@ def _mask(length: int, masks: tuple[int, ...]) -> Evidence:
         f"errors of twice the largest value, {largest}, times (S - 1) 2^(-M) at most, and smaller for each mask",
         f"errors {', '.join(f'{float(error.p) / float(error.q):.1e}' for error in errors)}",
         Method("exact rationals", Means.EXACT),
-        Verdict.all_of(
-            [
-                decided(dimensions == {2} and all(fits)),
-                decided(all(a > b for a, b in pairwise(errors)) or not any(errors)),
-                decided(length == 1 or errors[0] > 0),
-            ]
+        decided(
+            dimensions == {2}
+            and all(fits)
+            and (all(a > b for a, b in pairwise(errors)) or not any(errors))
+            and (length == 1 or errors[0] > 0)
         ),
         quantifier=Quantifier.SAMPLED,
         compared=tuple(compared),

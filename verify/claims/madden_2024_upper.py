@@ -81,7 +81,6 @@ def _out_of_reach(*, width: int, neurons: int) -> Evidence:
         Method("all activation patterns, exact ranks", Means.EXACT),
         decided(found.outside),
         {"codes": points.tolist(), "log_odds": log_odds.tolist()},
-        quantifier=Quantifier.THESE,
         compared=(
             Comparison(count - 1, "=", stated(CLAIM, "neurons", m=neurons, d=width)),
             Comparison(numbers, "=", stated(CLAIM, "numbers", m=neurons, d=width)),

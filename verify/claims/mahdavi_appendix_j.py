@@ -4,20 +4,16 @@ Page: docs/claims/context_rank.md
 """
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 import numpy as np
 
 from constructions.claims.mahdavi_appendix_j import CLAIM
-from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.shared_context import confined_queries
-from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import Stated, stated
-from verify.forward.vector_attention import enclose_mixed_inputs
-from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.claims.formula import stated
+from verify.claims.unread_heads import mixed_inputs_are_independent, of_size_one
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
@@ -41,14 +37,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _kept(tokens=tokens, width=width, heads=heads, head_width=head_width, kruskal=kruskal)
 
 
-def _whole(one: Stated) -> int:
-    assert isinstance(one.value, Fraction)
-    return int(one.value)
-
-
 def _promises() -> Evidence:
     trained, untrained = stated(CLAIM, "trained"), stated(CLAIM, "random")
-    ranks = [_whole(trained), _whole(untrained), _TOKENS]
+    ranks = [trained.whole(), untrained.whole(), _TOKENS]
     promises = [stated(CLAIM, "remark", H=_HEADS, d_h=_HEAD_WIDTH, k=k) for k in ranks]
     return Evidence(
         "claim",
@@ -68,14 +59,11 @@ def _promises() -> Evidence:
 def _kept(*, tokens: int, width: int, heads: int, head_width: int, kruskal: int) -> Evidence:
     """Queries of Kruskal rank k with d_h < k < n, and saturated heads of width d_h."""
     promised = stated(CLAIM, "remark", H=heads, d_h=head_width, k=kruskal)
-    examples = _whole(promised)
-    exact = confined_queries(examples, width, kruskal)
-    queries = exact / 2.0 ** np.ceil(np.log2(abs(exact).max(axis=1, keepdims=True)))
+    examples = promised.whole()
+    queries = of_size_one(confined_queries(examples, width, kruskal))
     contexts = np.random.default_rng([tokens, width]).uniform(size=(1, tokens, width))
     found = saturated_heads(contexts, queries, n_heads=heads, d_head=head_width)
-    unread = np.zeros((heads, width, 1)), np.zeros((heads, 1)), np.zeros((1, 1))
-    task = VectorTask(contexts, queries, np.zeros((examples, 1)))
-    proof = certify_full_row_rank(enclose_mixed_inputs(mahdavi_layer(found.W_Q, found.W_K, *unread), task))
+    proof = mixed_inputs_are_independent(found, contexts, queries)
     measured = kruskal_rank(queries)
     return Evidence(
         "claim",

@@ -17,16 +17,13 @@ from constructions.claims.mahdavi_assumptions import (
     dominant_direction,
     hidden_relation,
 )
-from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.single_direction_heads import single_direction_heads
-from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.theorems import BLOCKS
-from verify.forward.vector_attention import enclose_mixed_inputs
+from verify.claims.unread_heads import mixed_inputs_are_independent
 from verify.linear_algebra.exact_rows import decide_independence
 from verify.linear_algebra.numerical_rank import numerical_ranks
-from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.block_certificate import consecutive_blocks, find_blocks
 from verify.saturated.context_rank import certify_context_ranks
 from verify.saturated.general_position import certify_shifted
@@ -208,16 +205,7 @@ def _blocks_are_enough(examples: int, tokens: int, width: int) -> Evidence:
 
 def _rank_certified(contexts: Float64Array, queries: Float64Array, heads: int) -> bool:
     made = single_direction_heads(contexts, queries, n_heads=heads)
-    width = queries.shape[1]
-    layer = mahdavi_layer(
-        W_Q=made.W_Q,
-        W_K=made.W_K,
-        W_V=np.ones((heads, width, 1)),
-        W_O=np.ones((heads, 1)),
-        W_D=np.ones((1, 1)),
-    )
-    task = VectorTask(contexts=contexts, queries=queries, labels=np.zeros((len(queries), 1)))
-    return certify_full_row_rank(enclose_mixed_inputs(layer, task)).verdict is Verdict.PROVED
+    return mixed_inputs_are_independent(made, contexts, queries).verdict is Verdict.PROVED
 
 
 def _an_order_is_found(*, lines: int) -> Evidence:

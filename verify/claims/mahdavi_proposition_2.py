@@ -18,9 +18,10 @@ from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
+from verify.claims.largest_rank import largest_rank
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
-from verify.forward.exact_mixed_rank import exact_mixed_inputs, exact_mixed_rank
+from verify.forward.exact_mixed_rank import exact_mixed_inputs
 from verify.forward.vector_attention import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.kruskal_rank import kruskal_rank
@@ -64,19 +65,16 @@ def _tight(layer: IntegerLayer) -> Evidence:
     heads, width, head_width = layer.W_Q.shape
     tokens, examples = layer.contexts.shape[1], len(layer.queries)
     printed = stated(CLAIM, "printed", H=heads, n=tokens)
-    ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
-    rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
     as_said = as_rationals(layer.queries).rank() == 1 and len(layer.contexts) == 1
-    return Evidence(
+    return largest_rank(
         "claim",
         f"{examples} parallel queries on one context of n = {tokens} tokens in R^{width}, H = {heads}, "
         f"d_h = {head_width}",
         f"rank Z <= {printed} for all weights, and reached",
-        f"rank Z <= {ceiling.value}; rank Z >= {rank.lower} for integer weights",
-        Method(f"exact rank of the tokens, and rank over GF({rank.prime})", Means.EXACT, Means.MODULAR),
-        proved(as_said),
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(ceiling, "=", printed), Comparison(rank.lower, "=", printed)),
+        "rank Z <= {ceiling}; rank Z >= {reached} for integer weights",
+        layer=layer,
+        largest=printed,
+        as_said=as_said,
     )
 
 

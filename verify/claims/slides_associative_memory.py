@@ -65,11 +65,6 @@ def judged(made: Associations) -> StoredAssociations:
     return stored_associations(made.outputs, made.inputs, made.labels, made.memory)
 
 
-def is_outer(made: Associations) -> bool:
-    """Whether the matrix is the sum of the outer products."""
-    return is_sum_of_outer_products(made.outputs, made.inputs, made.labels, made.memory)
-
-
 def is_as_stated(made: Associations, width: int, count: int, *, outputs: int | None = None) -> bool:
     r"""Whether the instance is the one that a statement describes: signs as embeddings, the sum of the outer products.
 
@@ -88,7 +83,8 @@ def is_as_stated(made: Associations, width: int, count: int, *, outputs: int | N
     signs = bool((np.abs(made.inputs) == 1).all() and (np.abs(made.outputs) == 1).all())
     labels = np.sort(made.labels) if outputs is None else made.labels
     expected = np.arange(count) if outputs is None else np.arange(count) % outputs
-    return fits and signs and np.array_equal(labels, expected) and is_outer(made)
+    outer = is_sum_of_outer_products(made.outputs, made.inputs, made.labels, made.memory)
+    return fits and signs and np.array_equal(labels, expected) and outer
 
 
 def certified_capacity(width: int, *, outputs: int | None, seed: int = 0) -> tuple[int, int]:
@@ -157,7 +153,7 @@ def _for_almost_all_inputs(*, bases: int, width: int) -> Evidence:
         f"d = {width}, N = M = {found.count}, a permutation, output vectors from {bases} Hadamard bases: for "
         "random sign vectors as inputs, the probability that the sum of outer products misses an association",
         f"1, as {found.count} > {width}",
-        f"<= {_at_most(chance)}; in one draw {found.stored} of {found.count} are stored",
+        f"<= {decimal_above(chance, 3)}; in one draw {found.stored} of {found.count} are stored",
         Method("Theorem V1: exact integers, exponentials enclosed", Means.EXACT, Means.ENCLOSURES),
         proved(chance < 1.0 and found.stored == found.count > width and is_as_stated(made, width, bases * width)),
     )
@@ -183,7 +179,7 @@ def _bound_is_no_accident() -> Evidence:
             Comparison(limit, "<", 1),
             Comparison(evaluated("N^2 exp(-x / (4 N))", N=count, x=needed.value), "agrees with", 1),
         ]
-        shown.append(f"N = {count}, d = {width}, mu = {mu}: {_at_most(chance)}")
+        shown.append(f"N = {count}, d = {width}, mu = {mu}: {decimal_above(chance, 3)}")
     return Evidence(
         "repair",
         "permutations with output vectors from Hadamard bases that satisfy 8 N log N < (1 - mu) d^2: for "
@@ -286,7 +282,3 @@ def _missed_in_plain_integers(width: int, count: int, outputs: int | None) -> in
         ]
         missed += any(logit >= logits[label] for j, logit in enumerate(logits) if j != label)
     return missed
-
-
-def _at_most(x: float) -> str:
-    return decimal_above(x, 3)

@@ -17,15 +17,7 @@ from verify.claims.encoder_bracket import bracketed
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
-from verify.claims.slides_least_squares import (
-    at_least,
-    at_most,
-    least,
-    never_above,
-    norm,
-    random_instances,
-    truncation,
-)
+from verify.claims.slides_least_squares import at_least, at_most, least, never_above, norm, random_instances, truncation
 from verify.claims.theorems import ENCODER_DIVERGENCE
 from verify.encoders.truncation_bound import (
     log_law_singular_values,
@@ -65,21 +57,18 @@ def printed_bound(size: Enclosure, smallest: Enclosure, value: Enclosure) -> Enc
     return size * value * value + quotient * sqrt(quotient) * value * value * value
 
 
+def _largest_bound(laws: Float64Array, reading: str, prior: Float64Array | None) -> float:
+    """The printed bound of rank 1 for one reading of the norms, with the means of L or without, whichever is larger."""
+    values = [log_law_singular_values(laws, prior=prior, without_means=without) for without in (False, True)]
+    ends = norm(laws, None, reading), least(laws, None, reading)
+    return max(float(printed_bound(*ends, tail_value(value, 1)).upper()) for value in values)
+
+
 def _singular_value_is_not_enough() -> Evidence:
     laws = hadamard_laws(8, 0.01)
     prior = np.ones(len(laws))
     floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=1)
-    bounds = {}
-    for reading in _READINGS:
-        ends = norm(laws, None, reading), least(laws, None, reading)
-        bounds[reading] = max(
-            float(
-                printed_bound(
-                    *ends, tail_value(log_law_singular_values(laws, prior=prior, without_means=without), 1)
-                ).upper()
-            )
-            for without in (False, True)
-        )
+    bounds = {reading: _largest_bound(laws, reading, prior) for reading in _READINGS}
     worst = max(bounds.values())
     formulas = [
         Comparison(
@@ -106,16 +95,7 @@ def _singular_value_is_not_enough() -> Evidence:
 def _elementwise_joint_reading_fails() -> Evidence:
     laws = hadamard_laws(8, 1e-4)
     floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=1)
-    bound = max(
-        float(
-            printed_bound(
-                norm(laws, None, "joint"),
-                least(laws, None, "joint"),
-                tail_value(log_law_singular_values(laws, without_means=without), 1),
-            ).upper()
-        )
-        for without in (False, True)
-    )
+    bound = _largest_bound(laws, "joint", None)
     return Evidence(
         "counterexample",
         f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, logits of 0.0001 h: with every entry weighted by its "

@@ -110,9 +110,7 @@ def _contexts() -> Evidence:
         compared=(
             Comparison(neurons, "<=", task.n_contexts - 1),
             Comparison(
-                numbers,
-                "=",
-                stated(CLAIM, "contexts", N=task.vocabulary_size, S=task.context_length, m=neurons),
+                numbers, "=", stated(CLAIM, "contexts", N=task.vocabulary_size, S=task.context_length, m=neurons)
             ),
         ),
     )
