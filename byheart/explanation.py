@@ -4,10 +4,11 @@ Page: docs/commands.md
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from constructions.models.ablation import parts, without
@@ -129,10 +130,7 @@ def explain(
         >>> found.fate, [each.part for each in found.ablations]
         ('held', ['head 0 of blocks.0.attn'])
     """
-    if isinstance(task, VectorTask):
-        raise InputError("task brings vectors, expected one of tokens: there is nothing to type")
-    tokens = tokens_of(context, task) if isinstance(context, str) else numbers_of(list(context), task)
-    at = np.flatnonzero((task.contexts == tokens).all(axis=1))
+    task, tokens, at = typed_context(task, context)
     if not len(at):
         raise InputError(f"context is {context!r}, expected one of the {task.n_contexts} facts that were to be held")
     fact, asked = _one_fact(task, int(at[0])), criterion or Criterion()
@@ -149,13 +147,25 @@ def explain(
     return Explanation(words, task.answers[fact.labels[0]], whole, tuple(ablations))
 
 
+def typed_context(task: Task | VectorTask, context: str | Sequence[str]) -> tuple[Task, list[int], NDArray[np.int64]]:
+    """The task, the tokens of what was typed, and which of the facts it is, if any.
+
+    Raises:
+        InputError: A task of vectors, or what is no context of it.
+    """
+    if isinstance(task, VectorTask):
+        raise InputError("task brings vectors, expected one of tokens: there is nothing to type")
+    if isinstance(context, bytes) or not isinstance(context, Sequence):
+        raise InputError(f"context is {context!r}, expected a text or its tokens")
+    tokens = tokens_of(context, task) if isinstance(context, str) else numbers_of(list(context), task)
+    return task, tokens, np.flatnonzero((task.contexts == tokens).all(axis=1))
+
+
 def _one_fact(task: Task, row: int) -> Task:
     """The task that has this fact alone."""
     rows = np.array([row])
-    return Task(
-        target=task.target,
-        vocabulary=task.vocabulary,
-        answers=task.answers if task.apart else (),
+    return replace(
+        task,
         contexts=task.contexts[rows],
         counts=task.counts.take(rows),
         labels=task.labels[rows],

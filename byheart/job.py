@@ -46,7 +46,7 @@ from verify.certificates.memory_budget import require_memory
 from verify.certificates.saturation import DELTA
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
-from verify.progress import Progress
+from verify.progress import Progress, silent
 
 if TYPE_CHECKING:
     from verify.arithmetic.enclosure import Enclosure
@@ -58,10 +58,6 @@ THEOREM_1 = "theorem-1"
 BITS = {"float32": 32, "float64": 64}
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
 _KEPT_LOGITS = 2**24  # entries of enclosed logits that are kept for torch instead of being enclosed again
-
-
-def silent(stage: str, share: float | None, detail: str) -> None:
-    """A progress callback that shows nothing."""
 
 
 def hold(
@@ -131,7 +127,7 @@ def hold(
         'theorem-1'
     """
     require_device(device)
-    _require_seed(seed)
+    require_at_least(0, seed=seed)
     own = {"n_heads": n_heads, "front_end": None if front_end == "auto" else front_end, "tail": tail}
     sized = any(size is not None for size in (d_model, d_head, *own.values()))
     if memory is None:
@@ -237,9 +233,7 @@ def _offer_figures(offer: Offer, task: Task, dtype: Precision) -> dict[str, Any]
     if offer.built is None:
         return {"memory": offer.kind.name, "refused": offer.refused}
     runs = offer.run or {}
-    held = [
-        name for name in ("bfloat16", "float32", "float64") if name in runs and runs[name]["held"] == task.n_contexts
-    ]
+    types = (name for name in ("bfloat16", "float32", "float64") if name in runs)
     return {
         "memory": offer.kind.name,
         "parameters": offer.parameters,
@@ -247,7 +241,7 @@ def _offer_figures(offer: Offer, task: Task, dtype: Precision) -> dict[str, Any]
         "facts_per_parameter": task.n_contexts / offer.parameters,
         "bits_per_fact": BITS[dtype] * offer.parameters / task.n_contexts,
         "least_margin": runs[dtype]["least_margin"] if runs else None,
-        "smallest_dtype": held[0] if held else None,
+        "smallest_dtype": next((name for name in types if runs[name]["held"] == task.n_contexts), None),
         "seconds": offer.seconds,
     }
 
@@ -368,7 +362,7 @@ def capacity_summary(
         >>> summary["memorized"], summary["rank_lower"] == summary["rank_upper"]
         (13, True)
     """
-    _require_seed(seed)
+    require_at_least(0, seed=seed)
     d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
     clock = _Clock(progress)
     with clock.stage("capacity"):
@@ -465,10 +459,6 @@ class _Clock:
 def _within(progress: Progress, stage: str) -> Progress:
     """Report the parts of a stage under its name."""
     return lambda part, share, detail: progress(stage, share, f"{part} {detail}".strip())
-
-
-def _require_seed(seed: int) -> None:
-    require_at_least(0, seed=seed)
 
 
 def _capacity(task: Task, model: Model, *, progress: Progress) -> Capacity:

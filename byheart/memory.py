@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from byheart.explanation import Explanation, explain
+from byheart.explanation import Explanation, explain, typed_context
 from byheart.report.page import Details, write_report
 from constructions.capacity.head_counts import Capacity
-from constructions.errors import InputError
 from constructions.files import canonical_json, new_folder, write_atomically
 from constructions.models.model import Model
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-from constructions.tasks.vocabulary import numbers_of, tokens_of
 from verify.arithmetic.rounding import down
 from verify.certificates.certificate import (
     ANSWERS,
@@ -184,12 +182,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
 
     Page: docs/library.md
     """
-    if isinstance(task, VectorTask):
-        raise InputError("task brings vectors, expected one of tokens: there is nothing to type")
-    if isinstance(context, bytes) or not isinstance(context, Sequence):
-        raise InputError(f"context is {context!r}, expected a text or its tokens")
-    tokens = tokens_of(context, task) if isinstance(context, str) else numbers_of(list(context), task)
-    at = np.flatnonzero((task.contexts == tokens).all(axis=1))
+    task, tokens, at = typed_context(task, context)
     modes = task.modes(at[:1])[0] if len(at) else np.zeros(task.n_answers, dtype=bool)
     is_open, best, runner_up, margin, probability = np.ones(1, dtype=bool), 0, None, -np.inf, 0.0
     right = False

@@ -40,6 +40,7 @@ SHARED = {
         "evidence",
         "exclusive_or",
         "formula",
+        "held_labels",
         "quantifier",
         "theorem",
         "theorems",

@@ -8,7 +8,7 @@ from typing import Any
 
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import INTERRUPTED, PROVED, REFUTED, UNDECIDED
-from byheart.terminal.options import add_worker_options, workers
+from byheart.terminal.options import add_keep_option, add_worker_options, kept_pieces, say_what_was_kept, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_tables
 from constructions.counted import counted
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("claim", nargs="*", metavar="ID", help="only these claims, e.g. dana.lemma-2 (default: all)")
     parser.add_argument("--full", action="store_true", help="larger and more instances, for minutes instead of seconds")
     add_worker_options(parser)
+    add_keep_option(parser, "every claim that is finished")
     parser.add_argument("--html", metavar="FILE", type=path, help="write all of it as one page, too")
     parser.add_argument("--json", action="store_true", help="a JSON list on standard output, nothing else")
 
@@ -37,11 +38,14 @@ def run(options: argparse.Namespace) -> int:
     if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):  # before minutes of work, not after
         raise InputError(f"--html is {str(page)!r}, expected a file in a folder that exists")
     ids = [claim.id for claim in claims(options.claim or None)]  # an unknown id is refused before any work
+    kept = kept_pieces(options)
     summaries: list[dict[str, Any]] = []
     interrupted = False
     try:
         with progress_lines(not options.json) as progress:
-            for summary in audit_summaries(ids, full=options.full, progress=progress, workers=workers(options)):
+            for summary in audit_summaries(
+                ids, full=options.full, progress=progress, workers=workers(options), kept=kept
+            ):
                 summaries.append(summary)
     except KeyboardInterrupt:
         interrupted = True
@@ -55,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(summaries) + "\n")
     else:
         print_tables(_audit_tables(summaries))
+    earlier = sum(summary["earlier"] for summary in summaries)
+    say_what_was_kept(kept, earlier, len(summaries) - earlier)
     if interrupted:
         sys.stderr.write(f"byheart: interrupted after {len(summaries)} of {counted(len(ids), 'claim')}\n")
         return INTERRUPTED
@@ -75,9 +81,12 @@ def _audit_tables(summaries: list[dict[str, Any]]) -> Rows:
             rows.append((f"{piece['role']}, {piece['verdict']}", f"{piece['statement']}\n{judged}"))
         rows += [("missing", reason) for reason in summary["missing"]]
         word = "confirmed" if summary["confirmed"] else "NOT CONFIRMED"
+        word += " by an earlier run" if summary["earlier"] else ""
         verdict = summary["verdict"] + (", of a reconstruction" if summary["reconstructed"] else "")
         tables.append((f"{summary['id']}: {verdict}, {word}, {summary['seconds']:.1f} s", rows))
     confirmed = sum(summary["confirmed"] for summary in summaries)
-    seconds = sum(summary["seconds"] for summary in summaries)
-    total = [("confirmed", f"{confirmed} of {len(summaries)} verdicts"), ("seconds", f"{seconds:.1f}")]
+    seconds = sum(summary["seconds"] for summary in summaries if not summary["earlier"])
+    earlier = sum(summary["confirmed"] and summary["earlier"] for summary in summaries)
+    taken = f", {earlier} of them by an earlier run and not again" if earlier else ""
+    total = [("confirmed", f"{confirmed} of {len(summaries)} verdicts{taken}"), ("seconds", f"{seconds:.1f}")]
     return [*tables, ("Audit", total)]

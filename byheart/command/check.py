@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.device import on_device, require_device
 from byheart.terminal.argument_types import bound, count, path
-from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED, worst
+from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED, UNDECIDED, worst
 from byheart.terminal.failures import error_fields, meant
-from byheart.terminal.options import add_device_option, add_json_option, add_worker_options, workers
+from byheart.terminal.options import (
+    add_device_option,
+    add_json_option,
+    add_keep_option,
+    add_worker_options,
+    kept_pieces,
+    say_what_was_kept,
+    workers,
+)
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
+from constructions.counted import counted
 
 if TYPE_CHECKING:
     from constructions.tasks.criterion import Criterion
@@ -41,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at-most", type=bound, metavar="NATS", help="ask whether the mean divergence is at most this")
     parser.add_argument("--tolerance", type=bound, metavar="NATS", help="what the divergence of a held law may be")
     add_worker_options(parser)
+    add_keep_option(parser, "the answer for every folder that is finished")
     add_device_option(parser)
     add_json_option(parser)
 
@@ -56,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     for folder in options.folder:
         require_folder(folder)
     require_device(options.device)
-    if len(options.folder) > 1 or options.workers is not None or options.scheduler is not None:
+    if len(options.folder) > 1 or any(each is not None for each in (options.workers, options.scheduler, options.keep)):
         return _check_each(options)
     [folder] = options.folder
     with on_device(options.device), progress_lines(not options.json) as progress:
@@ -67,33 +77,59 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_each(options: argparse.Namespace) -> int:
     """Check several folders; what one of them is does not keep the others from being checked."""
-    from verify.workers import completed
+    from verify.kept_pieces import completed_once
 
+    kept = kept_pieces(options)
     found: dict[Path, dict[str, Any]] = {}
     codes: set[int] = set()
-    with progress_lines(not options.json) as progress:
-        for folder, result in completed(partial(_checked, options), options.folder, workers(options)):
-            if isinstance(result, Exception):
-                try:
-                    error, code = meant(result)
-                except Exception as unforeseen:
-                    error, code = unforeseen, UNDECIDED
-                found[folder] = error_fields(error)
-            else:
-                found[folder], code = result, EXIT_CODES[result["verdict"]]
-            codes.add(code)
-            progress(str(folder), 1.0, found[folder].get("verdict", "not checked"))
+    interrupted = False
+    try:
+        with progress_lines(not options.json) as progress:
+            for folder, result, earlier in completed_once(
+                partial(_checked, options),
+                options.folder,
+                workers(options),
+                kept=kept,
+                named=partial(_named, options),
+            ):
+                if isinstance(result, Exception):
+                    try:
+                        error, code = meant(result)
+                    except Exception as unforeseen:
+                        error, code = unforeseen, UNDECIDED
+                    found[folder] = error_fields(error)
+                else:
+                    found[folder], code = {"earlier": earlier, **result}, EXIT_CODES[result["verdict"]]
+                codes.add(code)
+                progress(str(folder), 1.0, found[folder].get("verdict", "not checked"))
+    except KeyboardInterrupt:
+        interrupted = True
+    done = [folder for folder in options.folder if folder in found]
     if options.json:
-        sys.stdout.write(json.dumps([{"folder": str(folder), **found[folder]} for folder in options.folder]) + "\n")
+        sys.stdout.write(json.dumps([{"folder": str(folder), **found[folder]} for folder in done]) + "\n")
     else:
-        for folder in options.folder:
-            sys.stdout.write(f"{folder}: {found[folder].get('headline') or found[folder]['error']}\n")
+        for folder in done:
+            taken = " (found by an earlier run, not checked again)" if found[folder].get("earlier") else ""
+            sys.stdout.write(f"{folder}: {found[folder].get('headline') or found[folder]['error']}{taken}\n")
+    before = [each["earlier"] for each in found.values() if "earlier" in each]
+    say_what_was_kept(kept, sum(before), len(before) - sum(before))
+    if interrupted:
+        sys.stderr.write(f"byheart: interrupted after {len(found)} of {counted(len(options.folder), 'folder')}\n")
+        return INTERRUPTED
     return worst(codes)
 
 
 def _checked(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     with on_device(options.device):
         return _checker(options)(folder, _asked(options, folder)).summary()
+
+
+def _named(options: argparse.Namespace, folder: Path) -> list[Any]:
+    """What an answer depends on beside the program: all files of the folder, and what is asked of them."""
+    from verify.kept_pieces import files_sha256
+
+    asked = (options.independent, options.full, options.at_least, options.at_most, options.tolerance, options.device)
+    return ["check", files_sha256(folder), *asked]
 
 
 def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":

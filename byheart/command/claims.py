@@ -8,7 +8,7 @@ from typing import Any
 from byheart.terminal.exit_codes import PROVED
 from byheart.terminal.options import add_json_option
 from byheart.terminal.places import file_of_page
-from byheart.terminal.tables import Rows, print_tables
+from byheart.terminal.tables import Rows, print_list, print_tables
 
 HELP = "list the claims of the literature and the verdict on each"
 
@@ -27,13 +27,14 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         sys.stdout.write(json.dumps(listed) + "\n")
         return PROVED
-    print_tables(_claims_tables(listed, in_full=bool(options.claim)))
+    if options.claim:
+        print_tables(_claims_tables(listed))
+    else:
+        print_list("Claims", [(claim["id"], f"{claim['verdict']}: {claim['title']}") for claim in listed])
     return PROVED
 
 
-def _claims_tables(listed: list[dict[str, Any]], *, in_full: bool) -> Rows:
-    if not in_full:
-        return [("Claims", [(claim["id"], f"{claim['verdict']}: {claim['title']}") for claim in listed])]
+def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
     return [
         (
             f"{claim['id']}: {claim['title']}",

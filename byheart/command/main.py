@@ -1,27 +1,18 @@
 """The `byheart` command: the words that it is called with become one of the commands, and errors one sentence."""
 
 import argparse
+import importlib
 import sys
+from collections.abc import Sequence
 
-from byheart.command import (
-    ask,
-    assumptions,
-    audit,
-    build,
-    capacity,
-    certify,
-    check,
-    claims,
-    explain,
-    export,
-    memories,
-    memorize,
-    run,
-)
 from byheart.terminal.exit_codes import INTERRUPTED
 from byheart.terminal.failures import fail, meant
 
-COMMANDS = (memorize, ask, explain, memories, capacity, check, run, export, certify, claims, audit, build, assumptions)
+COMMANDS = (
+    "memorize", "ask", "explain", "memories", "capacity", "check", "run", "export", "certify", "claims", "audit",
+    "build", "assumptions",
+)  # fmt: skip
+"""The commands in the order of the help, a file of this folder for each."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,7 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
         >>> main(["check", "no-such-folder"])
         2
     """
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    # The others need not be loaded to read what is said to one of them.
+    options = _parser([name for name in COMMANDS if name in words[:1]] or COMMANDS).parse_args(words)
     try:
         return _judged(options)
     except KeyboardInterrupt:
@@ -79,7 +72,7 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="byheart",
         description="Build, certify and check attention-only transformers that memorize a text or a table exactly.",
@@ -87,8 +80,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        words = commands.add_parser(command.__name__.rpartition(".")[2], help=command.HELP)
+    for name in names:
+        command = importlib.import_module(f"byheart.command.{name}")
+        words = commands.add_parser(name, help=command.HELP)
         command.add_arguments(words)
         words.set_defaults(command=command.run)
     return parser

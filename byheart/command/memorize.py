@@ -124,48 +124,29 @@ def memorize_tables(summary: dict[str, Any]) -> Rows:
     """What was built, what is certified of it and where it lies."""
     unit = "" if summary["target"] == "values" else " nats"
     loss = "distance from the values" if summary["target"] == "values" else "KL, memorized"
-    lower, upper = summary["text_kl"]
+    (lower, upper), condition, guess = summary["text_kl"], summary["condition"], summary["guess_kl_lower"]
     certified = [
         ("asked", summary["asked"]),
         ("targets", summary["origin"]),
         ("contexts held", f"{summary['held']} of {summary['memorized']}; {summary['wrong']} proved not to be"),
-        *([("least margin", f">= {below(summary['margin_lower'])}")] if summary["margin_lower"] is not None else []),
+        ("least margin", summary["margin_lower"] is not None and f">= {below(summary['margin_lower'])}"),
         (f"{loss}, mean", f"<= {above(summary['mean_loss_upper'])}{unit}"),
         (f"{loss}, worst", f"<= {above(summary['max_loss_upper'])}{unit}"),
-        *(
-            [("KL of a guess without the context", f">= {below(summary['guess_kl_lower'])} nats")]
-            if summary["guess_kl_lower"] is not None
-            else []
-        ),
+        ("KL of a guess without the context", guess is not None and f">= {below(guess)} nats"),
         *_encoder_rows(summary),
-        *(
-            [
-                (
-                    "KL of the raw counts, all contexts, mean",
-                    f"in [{below(lower)}, {above(upper)}] nats; memorized are smoothed counts",
-                )
-            ]
-            if lower is not None
-            else []
+        (
+            "KL of the raw counts, all contexts, mean",
+            lower is not None and f"in [{below(lower)}, {above(upper)}] nats; memorized are smoothed counts",
         ),
-        *([("condition of the features", f"<= {above(summary['condition'])}")] if summary["condition"] else []),
-        *(
-            [
-                (
-                    f"attention above 1 - {above(summary['saturation_delta'])}",
-                    f"at least {summary['saturated_pairs']} of {summary['pairs']} pairs of a head and a context",
-                )
-            ]
-            if summary["pairs"] is not None
-            else []
-        ),
+        ("condition of the features", condition and f"<= {above(condition)}"),
+        *_saturation_rows(summary),
         ("weights", f"{_shape(summary)}, {summary['parameters']} parameters, {summary['front_end']}"),
     ]
     return [
         *([("Built", [(summary["claim"], summary["built"])])] if "claim" in summary else []),
         *(_memories_tables(summary) if "memories" in summary else []),
         *([("Capacity, for any targets", capacity_rows(summary))] if "rank_lower" in summary else []),
-        ("Certified, of the weights as written", certified),
+        ("Certified, of the weights as written", [(name, text) for name, text in certified if text]),
         (
             "Replica in torch",
             [(name, torch_row(row)) for name, row in (summary["torch"] or {}).items()]
@@ -215,6 +196,13 @@ def _offer_row(offer: dict[str, Any]) -> tuple[str, ...]:
         offer["smallest_dtype"] or "not run",
         f"{offer['seconds']:.1f}",
     )
+
+
+def _saturation_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    if summary["pairs"] is None:
+        return []
+    held = f"at least {summary['saturated_pairs']} of {summary['pairs']} pairs of a head and a context"
+    return [(f"attention above 1 - {above(summary['saturation_delta'])}", held)]
 
 
 def _encoder_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:

@@ -52,17 +52,7 @@ def rounded_model(model: Model, dtype: str) -> Model:
         >>> rounded_model(Model(blocks=(), W_U=one / 3, W_E=one, W_pos=one), "float16").W_U.item()
         0.333251953125
     """
-    rounded = iter([rounded_to(name, tensor, dtype) for name, tensor in model.tensors().items()])
-    ends = {name: next(rounded) for name in ("W_E", "W_pos") if getattr(model, name) is not None}
-    blocks = []
-    for block in model.blocks:
-        changes: dict[str, Any] = {}
-        if not isinstance(block, Normalization) and block.norm is not None:
-            norm = {name: next(rounded) for name, _ in tensor_fields(block.norm)}
-            changes["norm"] = replace(block.norm, **norm)
-        changes |= {name: next(rounded) for name, _ in tensor_fields(block)}
-        blocks.append(replace(block, **changes))
-    return Model(tuple(blocks), W_U=next(rounded), b_U=None if model.b_U is None else next(rounded), **ends)
+    return model.with_each(lambda name, tensor: rounded_to(name, tensor, dtype))
 
 
 def with_residual_stream(model: Model, *, extra: int = 0) -> Model:

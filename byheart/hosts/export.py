@@ -27,7 +27,7 @@ from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import typed
 from verify.certificates.certificate import Certificate, file_sha256
 from verify.certificates.memorization import load_subject
-from verify.progress import Progress
+from verify.progress import Progress, silent
 
 PARITY_FILE = "parity.json"
 TOKENIZER_FILE, TOKENIZER_CONFIG_FILE = "tokenizer.json", "tokenizer_config.json"
@@ -67,7 +67,7 @@ def export(
     dtype: str = "float64",
     task: Task | VectorTask | None = None,
     overwrite: bool = False,
-    progress: Progress = lambda stage, share, detail: None,
+    progress: Progress = silent,
 ) -> dict[str, Any]:
     r"""Write weights for another program, load them there, and compare what it computes with the exact logits.
 

@@ -59,10 +59,16 @@ def audit_html(summaries: Sequence[Mapping[str, Any]], *, asked: int) -> str:
     head = (
         f"<header><p class='brand'>byheart audit</p><h1>{title} {shown}</h1><p>A verdict is confirmed if, in the run "
         "that wrote this page, there was evidence of each kind that it needs, and all of it was proved.</p>"
-        f"{stopped}{_cards(summaries)}</header>\n"
+        f"{_earlier(summaries)}{stopped}{_cards(summaries)}</header>\n"
     )
     records = section("The claims, and the evidence", "".join(_record(summary) for summary in summaries))
     return document(f"byheart: {title}", head + section("All claims", _list(summaries)) + records)
+
+
+def _earlier(summaries: Sequence[Mapping[str, Any]]) -> str:
+    """What this run has not done itself."""
+    earlier = sum(bool(summary["earlier"]) for summary in summaries)
+    return f"<p>{counted(earlier, 'claim')} taken over from an earlier run, not proved again.</p>" if earlier else ""
 
 
 def _cards(summaries: Sequence[Mapping[str, Any]]) -> str:
@@ -126,6 +132,6 @@ def _piece(piece: Mapping[str, Any]) -> str:
 
 def _confirmed(summary: Mapping[str, Any]) -> str:
     if summary["confirmed"]:
-        return badge("PROVED", "confirmed")
+        return badge("PROVED", "confirmed by an earlier run" if summary["earlier"] else "confirmed")
     refuted = any(piece["verdict"] == "REFUTED" for piece in summary["evidence"])
     return badge("REFUTED" if refuted else "UNDECIDED", "not confirmed")

@@ -13,6 +13,7 @@ from byheart.report.chart import Line, histogram, line_chart
 from byheart.report.document import badge, document, escaped, section
 from constructions.counted import counted, inflected
 from constructions.files import write_atomically
+from constructions.models.attention import softmax
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network
 from constructions.tasks.task import Task
@@ -122,9 +123,8 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
         section("All contexts", _rest(summary, task, details)),
         section("Files, and how to check them again", _files(summary, details)),
     ]
-    title = (
-        f"byheart: {str(summary.get('headline') or 'a memory').split(':')[0]}, {counted(task.n_contexts, 'context')}"
-    )
+    headline = str(summary.get("headline") or "a memory").split(":")[0]
+    title = f"byheart: {headline}, {counted(task.n_contexts, 'context')}"
     return document(title, f"{_headline(summary, network, task, details)}\n{''.join(sections)}")
 
 
@@ -268,18 +268,15 @@ def _singular_values(summary: Mapping[str, Any], network: Model, task: Task, det
         features = enclose_features(network, task.contexts).midpoint
         values = np.linalg.svd(features, compute_uv=False) if np.isfinite(features).all() else None
     condition = summary.get("condition")
-    proved = (
-        f"<p>Proved: the condition number is {_at_most(condition, digits=4)}: the rows of "
-        "features are linearly independent.</p>"
-        if condition is not None
-        else ""
-    )
+    proved = ""
+    if condition is not None:
+        bounded = f"the condition number is {_at_most(condition, digits=4)}"
+        proved = f"<p>Proved: {bounded}: the rows of features are linearly independent.</p>"
     if values is None:
         return proved
     line = Line("", np.arange(1.0, len(values) + 1.0), np.asarray(values, dtype=np.float64))
-    chart = line_chart(
-        [line], title="Singular values of the memorized features", x_label="index", y_label="singular value", log=True
-    )
+    title = "Singular values of the memorized features"
+    chart = line_chart([line], title=title, x_label="index", y_label="singular value", log=True)
     return proved + _figure(chart, "Computed in float64 for the eye; the bound above is the proof.")
 
 
@@ -289,38 +286,17 @@ def _divergences(summary: Mapping[str, Any], task: Task, details: Details) -> st
         upper = np.asarray(details.divergence_upper)
         zeros = int(np.count_nonzero(upper == 0.0))
         note = f"{_count(zeros)} of them are 0 and not drawn. " if zeros else ""
-        parts.append(
-            _figure(
-                histogram(
-                    [("", upper, "first")],
-                    title="Certified upper bounds of the divergence",
-                    x_label="certified upper bound of KL(target ‖ model), nats",
-                    y_label="contexts",
-                    log=True,
-                ),
-                f"{note}One value per memorized context.",
-            )
-        )
+        title, label = "Certified upper bounds of the divergence", "certified upper bound of KL(target ‖ model), nats"
+        chart = histogram([("", upper, "first")], title=title, x_label=label, y_label="contexts", log=True)
+        parts.append(_figure(chart, f"{note}One value per memorized context."))
     if details.margin_lower is not None:
         margins = np.asarray(details.margin_lower)
         ties = int(np.count_nonzero(np.isposinf(margins)))
-        note = (
-            f" In {_count(ties)} {inflected('context', ties)} every token is a mode, and there is no margin."
-            if ties
-            else ""
-        )
-        parts.append(
-            _figure(
-                histogram(
-                    [("", margins, "second")],
-                    title="Certified margins of the argmax",
-                    x_label="certified margin of the most likely tokens over all others, nats",
-                    y_label="contexts",
-                    log=True,
-                ),
-                f"One value per memorized context.{note}",
-            )
-        )
+        note = f" In {_count(ties)} {inflected('context', ties)} every token is a mode, and there is no margin."
+        label = "certified margin of the most likely tokens over all others, nats"
+        title = "Certified margins of the argmax"
+        chart = histogram([("", margins, "second")], title=title, x_label=label, y_label="contexts", log=True)
+        parts.append(_figure(chart, f"One value per memorized context.{note * bool(ties)}"))
     mean, largest = summary.get("mean_loss_upper"), summary.get("max_loss_upper")
     if mean is not None and largest is not None and parts:
         parts.insert(0, f"<p>Proved: mean {_at_most(mean)}, maximum {_at_most(largest)} nats.</p>")
@@ -373,9 +349,7 @@ def _weight(weight: float) -> str:
 
 
 def _predictions(network: Model, task: Task, shown: Int64Array) -> str:
-    logits = enclose_logits(network, task.contexts[shown]).midpoint
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    predicted = shifted / shifted.sum(axis=1, keepdims=True)
+    predicted = softmax(enclose_logits(network, task.contexts[shown]).midpoint)
     cards = "".join(
         _prediction(task, int(row), probabilities) for row, probabilities in zip(shown, predicted, strict=True)
     )

@@ -1,12 +1,15 @@
 """Options that several commands take: JSON, where to write, and where the work is done."""
 
 import argparse
+import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
 from byheart.terminal.argument_types import count, path
+from constructions.counted import counted
 
 if TYPE_CHECKING:
+    from verify.kept_pieces import KeptPieces
     from verify.workers import Workers
 
 
@@ -41,6 +44,43 @@ def add_worker_options(parser: argparse.ArgumentParser) -> None:
         "--scheduler",
         metavar="ADDRESS",
         help="work on many at a time, with this Dask scheduler",
+    )
+
+
+def add_keep_option(parser: argparse.ArgumentParser, what: str) -> None:
+    """Where a run keeps what it has finished, for a later one to take over."""
+    parser.add_argument(
+        "--keep",
+        type=path,
+        metavar="FILE",
+        help=f"keep {what} in FILE, and take over from there what earlier runs of the same program have finished",
+    )
+
+
+def kept_pieces(options: argparse.Namespace) -> "KeptPieces | None":
+    """What earlier runs have kept in the file that is asked for; one that holds something else is left as it is."""
+    from constructions.errors import InputError
+    from verify.certificates.provenance import all_that_judges
+    from verify.kept_pieces import KeptPieces, is_kept_file
+
+    file = options.keep
+    if file is None:
+        return None
+    if not file.absolute().parent.is_dir() or not is_kept_file(file):
+        raise InputError(
+            f"--keep is {str(file)!r}, expected a file that --keep wrote, or a new one in a folder that exists"
+        )
+    return KeptPieces(file, all_that_judges)
+
+
+def say_what_was_kept(kept: "KeptPieces | None", earlier: int, now: int) -> None:
+    """A line on standard error: how much was taken over, and how much was worked out."""
+    if kept is None:
+        return
+    refused = f"; {counted(kept.refused, 'line')} of it not believed, and not used" if kept.refused else ""
+    sys.stderr.write(
+        f"byheart: {earlier} taken over from {kept.path}, as earlier runs left it, not proved again; {now} judged by "
+        f"this run{refused}\n"
     )
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 @contextmanager
 def progress_lines(enabled: bool) -> Iterator[Callable[[str, float | None, str], None]]:
     """A line per stage on standard error; where it can tell how far it is, with its share and the time that is left."""
-    from byheart.job import silent
+    from verify.progress import silent
 
     if not enabled:
         yield silent

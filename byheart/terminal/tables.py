@@ -2,7 +2,9 @@
 
 import argparse
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,6 +47,17 @@ def print_tables(tables: Rows) -> None:
         for row in rows:
             table.add_row(*map(Text, row))
         console.print(table)
+
+
+def print_list(title: str, rows: Sequence[tuple[str, str]]) -> None:
+    """Print a table of two columns for a person, without what draws tables: loading that takes longer than a list."""
+    beside = max((len(name) for name, _ in rows), default=0) + 4
+    width = max(20, shutil.get_terminal_size().columns - beside - 1)
+    lines = [title, ""]
+    for name, value in rows:
+        first, *rest = textwrap.wrap(value, width) or [""]
+        lines += [f"  {name:<{beside - 2}}{first}", *(" " * beside + line for line in rest)]
+    sys.stdout.write("\n".join([*lines, ""]) + "\n")
 
 
 def below(value: float | None) -> str:

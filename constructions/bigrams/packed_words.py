@@ -6,9 +6,10 @@ Page: docs/claims/bits.md
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.bigrams.token_blocks import require_labelled_bigrams
 from constructions.counted import counted
-from constructions.encoders.scalar_label_code import MOST
-from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.encoders.scalar_label_code import numbered_labels
+from constructions.errors import InputError
 from constructions.models.blocks import Attention, Block, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
@@ -60,13 +61,8 @@ def packed_words_memory(
         '2500 bigrams by 7 words of 8 labels of 6 bits for each token, 58 blocks, 2654 parameters'
     """
     require_precision(dtype)
-    if task.target != "labels":
-        raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
-    if task.context_length != 2:
-        raise HypothesisError(_CLAIM, "contexts of two tokens", f"they have {task.context_length}")
-    answers, labels = np.unique(task.labels, return_inverse=True)
-    if len(answers) > MOST:
-        raise CapacityError(_CLAIM, f"at most {MOST} labels", f"there are {len(answers)}")
+    require_labelled_bigrams(task, _CLAIM)
+    answers, labels = numbered_labels(task.labels, _CLAIM)
     bits, size = max(1, (len(answers) - 1).bit_length()), task.vocabulary_size
     most = (SIGNIFICAND[dtype] - 1) // bits
     if labels_per_word is None:

@@ -22,6 +22,14 @@ Int64Array = NDArray[np.int64]
 _SHARE = 40.0  # heads that are closed move the number that names the label by 1 / 40 together
 
 
+def require_labelled_bigrams(task: Task, claim: str) -> None:
+    """Refuse laws, and contexts of other than two tokens, in the name of a claim: `HypothesisError`."""
+    if task.context_length != 2:
+        raise HypothesisError(claim, "contexts of two tokens", f"they have {task.context_length}")
+    if task.target != "labels":
+        raise HypothesisError(claim, "labels", f"the target is {task.target!r}")
+
+
 @dataclass(frozen=True, eq=False)
 class TokenBlocks:
     r"""Labels of bigrams, over tokens $n = b m + l$ in B blocks of m.
@@ -49,10 +57,7 @@ class TokenBlocks:
             HypothesisError: Contexts that are no bigrams, or a task of laws.
             InputError: A size below 1.
         """
-        if task.context_length != 2:
-            raise HypothesisError(claim, "contexts of two tokens", f"they have {task.context_length}")
-        if task.target != "labels":
-            raise HypothesisError(claim, "labels", f"the target is {task.target!r}")
+        require_labelled_bigrams(task, claim)
         if size < 1:
             raise InputError(f"a block of {size} tokens, expected at least 1")
         count = -(-task.vocabulary_size // size)

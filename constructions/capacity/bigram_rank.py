@@ -3,37 +3,19 @@ r"""The exact rank of attention features on any set of contexts of two tokens.
 Page: docs/claims/closed_forms.md
 """
 
-from dataclasses import dataclass
-from itertools import count
-
 import numpy as np
 from numpy.typing import NDArray
 
 from constructions.capacity.gain_forest import GainForest
-from constructions.capacity.generic_rank import check_sizes, checked_contexts, relations
+from constructions.capacity.generic_rank import Relations, check_sizes, checked_contexts, relations
 from constructions.errors import HypothesisError
 
 Int64Array = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class BigramRank:
-    r"""The generic rank on a set of bigrams, with the subset at which the formula attains it.
-
-    Args:
-        rank: $R^*$, the largest rank that any weights reach; almost all reach it.
-        rows: The subset $U$ that attains the minimum: row numbers, increasing; empty if the rank is full.
-
-    Page: docs/claims/closed_forms.md
-    """
-
-    rank: int
-    rows: Int64Array
-
-
 def bigram_rank(
     contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, seed: int = 0
-) -> BigramRank:
+) -> Relations:
     r"""The largest rank that attention features reach on contexts of two tokens.
 
     $$ R^* = \min_U \; |\Omega \setminus U| + \min(d, j(U)) + H \min(d_h, \ell(U)) , $$
@@ -55,7 +37,7 @@ def bigram_rank(
         seed: Seed of the random points; the rank does not depend on it.
 
     Returns:
-        The rank and the set $U$.
+        $R^*$, which almost all weights reach, and the set $U$, which is empty if the rank is full.
 
     Raises:
         HypothesisError: Contexts of another length.
@@ -76,12 +58,12 @@ def bigram_rank(
     sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
     check_sizes(**sizes)
     _require_bigrams(contexts)
-    for attempt in count():
-        found = relations(contexts, **sizes, with_skip=with_skip, seed=seed + attempt)
+    while True:
+        found = relations(contexts, **sizes, with_skip=with_skip, seed=seed)
         formula = len(contexts) - len(found.rows) + span_bound(contexts[found.rows], **sizes, with_skip=with_skip)
         if found.rank == formula:
-            return BigramRank(rank=found.rank, rows=found.rows)
-    raise AssertionError("unreachable: the points do not end")
+            return found
+        seed += 1
 
 
 def span_bound(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True) -> int:

@@ -82,6 +82,57 @@ def generic_ranks(
     return np.searchsorted(_pivots(reduced, rank), np.cumsum(widths)).astype(np.int64)
 
 
+def generic_ranks_of_both(
+    contexts: Int64Array,
+    *,
+    d_model: int,
+    d_head: int,
+    n_heads: int,
+    seed: int = 0,
+    limits: Int64Array | None = None,
+    limits_alone: Int64Array | None = None,
+) -> tuple[Int64Array, Int64Array]:
+    r"""Bound from below how many contexts heads hold, beside the skip connection and alone, by one elimination.
+
+    Let $R$ be the reduced row echelon form of $[x_S \mid Y]$ and $c$ the number of its pivots in $x_S$. Invertible
+    combinations of rows change no rank of columns, so $Y$ has the rank of the columns of $R$ below it. Those with
+    pivots are unit vectors outside of the first $c$ rows; modulo them, each other column is what it has in the first
+    $c$ rows, as all else of it lies in rows whose pivots stand to the left. So the first columns of $Y$ have as rank
+    the number of their pivots plus the rank of the others in the first $c$ rows.
+
+    Args:
+        contexts: Pairwise distinct contexts, `[T, S]`.
+        d_model: Width of the residual stream, $d$.
+        d_head: Width of a head, $d_h \le d$.
+        n_heads: The largest number of heads, $H$.
+        seed: Seed of the random point.
+        limits: As of `generic_ranks` with the skip connection.
+        limits_alone: As of `generic_ranks` without it.
+
+    Returns:
+        What `generic_ranks` returns with and without the skip connection, at one random point.
+
+    Raises:
+        InputError: As `generic_ranks`.
+        ResourceError: As `generic_ranks`.
+
+    Page: docs/claims/capacity.md
+
+    Example:
+        >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+        >>> generic_ranks_of_both(xor, d_model=4, d_head=4, n_heads=2)
+        (array([1, 3, 4]), array([0, 3, 4]))
+    """
+    contexts = checked_contexts(contexts)
+    check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
+    widths, alone = (
+        _widths(contexts, d_model, d_head, n_heads, with_skip=with_skip, limits=most)
+        for with_skip, most in ((True, limits), (False, limits_alone))
+    )
+    widths = np.maximum(widths, alone)
+    return _ranks_of_both(_features(contexts, d_model, widths, seed=seed), widths)
+
+
 def generic_rank(
     contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, seed: int = 0
 ) -> int:
@@ -299,6 +350,18 @@ def _write(matrix: nmod_mat, column: int, block: UInt64Array) -> None:
     for i, row in enumerate(block):
         for j, value in enumerate(row.tolist(), start=column):
             matrix[i, j] = value
+
+
+def _ranks_of_both(matrix: nmod_mat, widths: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Ranks of the first blocks of columns, and of the same without the first block, by one elimination."""
+    reduced, rank = matrix.rref()
+    pivots, ends = _pivots(reduced, rank), np.cumsum(widths)
+    of_first = int(np.searchsorted(pivots, widths[0]))
+    others = np.setdiff1d(np.arange(widths[0], ends[-1]), pivots).tolist()
+    above = [int(reduced[row, column]) for row in range(of_first) for column in others]
+    also = np.array(others, dtype=np.int64)[_pivots(*nmod_mat(of_first, len(others), above, PRIME).rref())]
+    ranks = np.searchsorted(pivots, ends).astype(np.int64)
+    return ranks, ranks - of_first + np.searchsorted(also, ends).astype(np.int64)
 
 
 def _pivots(reduced: nmod_mat, rank: int) -> Int64Array:

@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.capacity.closed_forms import ClosedForm, closed_forms, universal_rank
-from constructions.capacity.generic_rank import check_sizes, checked_contexts, dependent_contexts, generic_ranks
+from constructions.capacity.generic_rank import (
+    check_sizes,
+    checked_contexts,
+    dependent_contexts,
+    generic_ranks,
+    generic_ranks_of_both,
+)
 from constructions.capacity.sub_alphabet import Peeling, UpperBound, peel, upper_bound
 from constructions.counted import counted
 
@@ -180,11 +186,22 @@ def capacity(
     report(f"peeling sub-alphabets of {len(contexts)} contexts")
     peeling = peel(contexts)
     known = _bounds_are_met(contexts, d_head)
-    count = {}
-    for with_skip in (True, False):
-        count[with_skip] = _head_count(
-            peeling, d_model, d_head, with_skip=with_skip, eliminate=eliminate, seed=seed, report=report
+    eliminated: dict[bool, Int64Array] = {}
+    if eliminate and not known:
+        eliminated = _ranks_of_both_up_to_full(peeling, d_model, d_head, seed=seed, report=report)
+    count = {
+        with_skip: _head_count(
+            peeling,
+            d_model,
+            d_head,
+            with_skip=with_skip,
+            eliminate=eliminate,
+            seed=seed,
+            report=report,
+            eliminated=eliminated.get(with_skip),
         )
+        for with_skip in (True, False)
+    }
     ranks = count[True].ranks
     # With more heads the rank is no smaller, so the last lower bound holds beyond the last number of heads too.
     rank_lower = int(ranks[min(n_heads, len(ranks) - 1)])
@@ -268,7 +285,15 @@ def fewest_heads(
 
 
 def _head_count(
-    peeling: Peeling, d_model: int, d_head: int, *, with_skip: bool, eliminate: bool, seed: int, report: Progress
+    peeling: Peeling,
+    d_model: int,
+    d_head: int,
+    *,
+    with_skip: bool,
+    eliminate: bool,
+    seed: int,
+    report: Progress,
+    eliminated: Int64Array | None = None,
 ) -> HeadCount:
     contexts = peeling.contexts
     name = "heads beside the skip connection" if with_skip else "heads alone"
@@ -277,16 +302,16 @@ def _head_count(
     n_heads = len(contexts) if necessary is None else necessary
     if _bounds_are_met(contexts, d_head):
         ranks = peeling.rank_bounds(d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
+    elif eliminated is not None:
+        ranks = eliminated
     elif eliminate:
-        ranks = _ranks_up_to_full(
-            peeling,
-            d_model,
-            d_head,
-            n_heads=n_heads,
-            with_skip=with_skip,
-            seed=seed,
-            report=lambda heads: report(f"rank of {len(contexts)} contexts with {heads} {name}"),
-        )
+
+        def ranks_with(heads: int) -> tuple[Int64Array]:
+            report(f"rank of {len(contexts)} contexts with {heads} {name}")
+            sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": heads, "with_skip": with_skip}
+            return (generic_ranks(contexts, **sizes, seed=seed, limits=peeling.rank_bounds(**sizes)),)
+
+        [ranks] = _up_to_full(ranks_with, len(contexts), d_head, n_heads)
     else:
         without_heads = _without_elimination(contexts, d_model, d_head, 0) if with_skip else 0
         ranks = np.minimum(len(contexts), without_heads + np.arange(n_heads + 1))  # Theorem U
@@ -308,35 +333,36 @@ def _head_count(
     return HeadCount(necessary=necessary, sufficient=sufficient, ranks=ranks, witness=witness)
 
 
-def _ranks_up_to_full(
-    peeling: Peeling,
-    d_model: int,
-    d_head: int,
-    *,
-    n_heads: int,
-    with_skip: bool,
-    seed: int,
-    report: Callable[[int], None],
-) -> Int64Array:
-    """Lower bounds of the rank with 0, 1, ... heads, up to full rank or to as many heads as contexts."""
+def _ranks_of_both_up_to_full(
+    peeling: Peeling, d_model: int, d_head: int, *, seed: int, report: Progress
+) -> dict[bool, Int64Array]:
+    """Lower bounds of the rank with 0, 1, ... heads, beside the skip connection and alone, until both are full."""
     contexts = peeling.contexts
+    sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head}
+
+    def ranks_with(heads: int) -> tuple[Int64Array, ...]:
+        report(f"rank of {len(contexts)} contexts with {heads} heads, beside the skip connection and alone")
+        beside, alone = (peeling.rank_bounds(**sizes, n_heads=heads, with_skip=each) for each in (True, False))
+        return generic_ranks_of_both(contexts, **sizes, n_heads=heads, seed=seed, limits=beside, limits_alone=alone)
+
+    necessary = [peeling.fewest_heads(**sizes, with_skip=each) for each in (True, False)]
+    most = max(len(contexts) if each is None else each for each in necessary)
+    ranks = _up_to_full(ranks_with, len(contexts), d_head, most)
+    return dict(zip((True, False), ranks, strict=True))
+
+
+def _up_to_full(
+    ranks_with: Callable[[int], tuple[Int64Array, ...]], full: int, d_head: int, n_heads: int
+) -> tuple[Int64Array, ...]:
+    """The ranks for so many heads, or for more until all of them are full or there is a head for each context."""
     while True:
-        report(n_heads)
-        limits = peeling.rank_bounds(d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
-        ranks = generic_ranks(
-            contexts,
-            d_model=d_model,
-            d_head=d_head,
-            n_heads=n_heads,
-            with_skip=with_skip,
-            seed=seed,
-            limits=limits,
-        )
-        missing = len(contexts) - int(ranks[-1])
-        if missing == 0 or n_heads >= len(contexts):
-            return ranks
+        found = ranks_with(n_heads)
+        ranks = min(found, key=lambda each: int(each[-1]))
+        missing = full - int(ranks[-1])
+        if missing == 0 or n_heads >= full:
+            return found
         growth = max(1, int(ranks[-1] - ranks[-2])) if n_heads else d_head
-        n_heads = min(len(contexts), n_heads - (-missing // growth))
+        n_heads = min(full, n_heads - (-missing // growth))
 
 
 def _sharpened(contexts: Int64Array, bound: UpperBound, *, seed: int, report: Progress) -> UpperBound:

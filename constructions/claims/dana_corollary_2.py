@@ -10,6 +10,7 @@ import numpy as np
 from constructions.capacity.expected_accuracy import expected_accuracy, partial_task, solvable_contexts
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.memories.memory import build_memory
+from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts, array_task
@@ -63,7 +64,6 @@ def best_on_xor() -> Construction[Task]:
         >>> best_on_xor().model.W_U.tolist()
         [[0.0, 1.0], [1.0, 0.0]]
     """
-    contexts, labels = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]), np.array([0, 0, 1, 1])
     nothing = np.zeros((1, 2, 1))
     network = dana_network(
         W_E=np.array([[0.0, 1.0], [1.0, 1.0]]),
@@ -74,7 +74,7 @@ def best_on_xor() -> Construction[Task]:
         W_O=np.array([[[6.0, 0.0]]]),
         W_U=np.array([[0.0, 1.0], [1.0, 0.0]]),
     )
-    task = array_task(contexts, next_tokens=labels, vocabulary=2, target="labels")
+    task = array_task(exclusive_or_contexts(), next_tokens=np.array([0, 0, 1, 1]), vocabulary=2, target="labels")
     return Construction(task, network, "3 of the 4 contexts of XOR in one head of dimension 1, d = 2")
 
 

@@ -13,6 +13,7 @@ from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import HypothesisError
 from constructions.features.embeddings import integer_front_end
 from constructions.memories.memory import build_memory
+from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.models.construction import Construction
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.tasks.arrays import all_contexts, enumerated_task
@@ -43,33 +44,6 @@ class Counterexample:
         return min(len(self.contexts), self.heads * self.width)
 
 
-def exclusive_or(length: int) -> Int64Array:
-    """Four contexts with one last token whose first two tokens take all four values, else constant: `[4, length]`.
-
-    Their indicators satisfy one linear relation, so they have rank 3 with one head of any width.
-
-    Args:
-        length: Tokens in a context, at least 3.
-
-    Returns:
-        The contexts.
-
-    Raises:
-        HypothesisError: Shorter contexts, which have no such relation.
-
-    Page: docs/claims/closed_forms.md
-
-    Example:
-        >>> exclusive_or(3).tolist()
-        [[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]
-    """
-    if length < 3:
-        raise HypothesisError("XOR", "S >= 3", f"S = {length}")
-    contexts = np.zeros((4, length), dtype=np.int64)
-    contexts[:, :2] = [[0, 0], [1, 1], [0, 1], [1, 0]]
-    return contexts
-
-
 def loops(n_tokens: int) -> Int64Array:
     """The constant bigrams, whose differences are all one vector: `[n_tokens, 2]`.
 
@@ -88,8 +62,8 @@ def counterexamples() -> tuple[Counterexample, ...]:
     Page: docs/claims/closed_forms.md
     """
     return (
-        Counterexample("XOR", exclusive_or(3), 4, 1),
-        Counterexample("XOR, padded and wide", exclusive_or(6), 16, 1),
+        Counterexample("XOR", exclusive_or_contexts(), 4, 1),
+        Counterexample("XOR, padded and wide", exclusive_or_contexts(6), 16, 1),
         Counterexample("all binary contexts of one last token", all_contexts(2, 5)[::2], 16, 1),
         Counterexample("loops", loops(4), 2, 2),
         Counterexample("loops", loops(9), 3, 3),
@@ -126,7 +100,7 @@ def false_step(*, length: int = 6, width: int = 4, seed: int = 0) -> tuple[Int64
     """
     if not 4 <= width < length:
         raise HypothesisError("the false step of Lemma 2", "4 <= d <= S - 1", f"d = {width}, S = {length}")
-    contexts = exclusive_or(length)
+    contexts = exclusive_or_contexts(length)
     sizes = {"d_vocab": 2, "n_ctx": length, "d_model": width, "n_heads": len(contexts) * width}
     drawn = integer_front_end("full", **sizes, d_head=1, seed=seed, largest=2)
     identity = drawn.W_K[0]

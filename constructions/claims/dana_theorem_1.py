@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from constructions.capacity.generic_rank import generic_rank
 from constructions.claims.claim import Claim, Hypothesis
-from constructions.errors import CapacityError, HypothesisError, InputError, require_at_least
+from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.features.exact_skip_connection import exact_change_of_basis
 from constructions.memories.memory import build_memory
+from constructions.memories.parameters import paper_heads
 from constructions.models.construction import Construction
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.models.model import Model
@@ -148,19 +149,6 @@ def exact_memory(
         f"features [x_S, Y] of rank T = {len(contexts)}",
         f"{_DRAWS} front ends with n_heads = {count}, d_head = {head_width} and d_model = {width} did not reach it",
     )
-
-
-def paper_heads(n_contexts: int, width: int, head_width: int) -> int:
-    """The paper's number of heads for so many contexts, at least one: the smallest H with T <= d + H d_h.
-
-    Page: docs/claims/theorem_1.md
-
-    Example:
-        >>> paper_heads(16, 4, 4), paper_heads(17, 4, 4), paper_heads(3, 4, 4)
-        (3, 4, 1)
-    """
-    require_at_least(1, head_width=head_width)
-    return max(1, -(-(n_contexts - width) // head_width))
 
 
 def _contexts(tokens: int, length: int, facts: int, seed: int) -> Int64Array:

@@ -4,7 +4,7 @@ Page: docs/claims/parameters.md
 """
 
 from constructions.claims.claim import Claim, Hypothesis
-from constructions.memories.parameters import fewest_heads, matched_memories, parameter_count, shared_count
+from constructions.memories.parameters import matched_memories, paper_heads, parameter_count, shared_count
 from constructions.models.construction import Construction
 from constructions.tasks.task import Task
 
@@ -44,7 +44,7 @@ def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -
 def _reachable(*, tokens: int, length: int, width: int, head_width: int, **_: object) -> bool:
     """Theorem F: all contexts have generic rank min(N^S, d + H d_h)."""
     facts = tokens**length
-    return facts <= width + fewest_heads(facts, width, head_width) * head_width
+    return facts <= width + paper_heads(facts, width, head_width) * head_width
 
 
 CLAIM = Claim(

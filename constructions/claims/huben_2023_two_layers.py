@@ -9,8 +9,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from constructions.claims.claim import Claim, Hypothesis
-from constructions.claims.zhang_2017_theorem import exact, exact_knots, random_facts
+from constructions.claims.claim import Claim
+from constructions.claims.zhang_2017_theorem import OF_RANDOM_CONTEXTS, exact, exact_knots, random_facts
 from constructions.errors import HypothesisError
 from constructions.models.blocks import Attention
 from constructions.models.construction import Construction
@@ -101,11 +101,9 @@ def two_layers(contexts: Int64Array, labels: Int64Array, *, tokens: int, seed: i
         >>> [block.n_heads for block in model.blocks]
         [1, 3]
     """
-    count, length = contexts.shape
+    length = contexts.shape[1]
     values, codes = _codes(contexts, tokens, seed)
-    order = sorted(range(count), key=codes.__getitem__)
-    wanted = [[fmpq(int(labels[i]))] for i in order]
-    places, jumps, [first] = exact_knots([codes[i] for i in order], wanted, offset=True)
+    places, jumps, [first] = exact_knots(codes, [[fmpq(label)] for label in labels.tolist()], offset=True)
     # Errors of 1/8 each: of the gates, 2^-b times the sum of the jumps, and of what leaks through the mask.
     total = _above(sum((abs(jump) for [jump] in jumps), fmpq(0)))
     sharp, largest = (8 * total + 1).bit_length(), max(codes) + 2 ** (length + 1) * (max(values) + 1)
@@ -167,11 +165,7 @@ CLAIM = Claim(
     ),
     reconstructed="the weights: the paper was at hand in its abstract only",
     page="docs/claims/gated_heads.md",
-    hypotheses=(
-        Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
-        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
-    ),
+    hypotheses=OF_RANDOM_CONTEXTS,
     parameters={"tokens": 8, "length": 4, "facts": 32, "seed": 0},
     build=build,
 )

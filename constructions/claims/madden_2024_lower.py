@@ -9,8 +9,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from constructions.claims.claim import Claim, Hypothesis
-from constructions.claims.zhang_2017_theorem import exact, exact_knots, random_contexts
+from constructions.claims.claim import Claim
+from constructions.claims.zhang_2017_theorem import OF_RANDOM_CONTEXTS, exact, exact_knots, random_contexts
 from constructions.encoders.positional_code import positional_code
 from constructions.memories.knots import knots_memory
 from constructions.models.blocks import Attention, FeedForward
@@ -101,11 +101,9 @@ def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], tokens: i
         2
     """
     W_E, W_pos, head, codes = positional_attention(contexts, tokens, width=1, seed=seed)
-    order = sorted(range(len(codes)), key=codes.__getitem__)
-    places, jumps, first = exact_knots([codes[i] for i in order], [log_odds[i] for i in order], offset=True)
-    neurons = FeedForward(
-        exact([[1] * len(places)]), exact(jumps), exact([-b for b in places]), exact(first), skip=False
-    )
+    places, jumps, first = exact_knots(codes, log_odds, offset=True)
+    b_in = exact([-b for b in places])
+    neurons = FeedForward(exact([[1] * len(places)]), exact(jumps), b_in, exact(first), skip=False)
     W_U = exact([[int(i == j) for j in range(tokens)] for i in range(tokens - 1)])
     return Model(blocks=(head, neurons), W_U=W_U, W_E=W_E, W_pos=W_pos)
 
@@ -129,11 +127,7 @@ CLAIM = Claim(
     ),
     reconstructed="the network and the constants: the paper was at hand in its abstract only",
     page="docs/claims/knots.md",
-    hypotheses=(
-        Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
-        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
-    ),
+    hypotheses=OF_RANDOM_CONTEXTS,
     parameters={"tokens": 8, "length": 4, "facts": 64, "seed": 0},
     build=build,
 )

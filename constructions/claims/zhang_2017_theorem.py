@@ -132,17 +132,11 @@ def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool, see
     if len(np.unique(array, axis=0)) < count:
         raise HypothesisError("Theorem 1 of Zhang et al.", "distinct points", "two that are equal")
     direction, codes = separating_direction(array, seed=seed)
-    order = sorted(range(count), key=codes.__getitem__)
-    values = [[fmpq(y) for y in outputs[i]] for i in order]
-    z = [codes[i] for i in order]
-    places, jumps, first = exact_knots(z, values, offset=offset)
-    W_in = np.empty((width, len(places)), dtype=object)
-    W_in[:] = [[fmpq(a)] * len(places) for a in direction]
-    outputs_of = len(values[0])
-    block = FeedForward(W_in, exact(jumps), exact([-b for b in places]), exact(first), activation="relu", skip=False)
-    identity = exact([[fmpq(int(i == j)) for j in range(outputs_of)] for i in range(outputs_of)])
-    embeddings = exact([[fmpq(int(x)) for x in row] for row in array.tolist()])
-    return Model(blocks=(block,), W_U=identity, W_E=embeddings, W_pos=exact([[fmpq(0)] * width]))
+    places, jumps, first = exact_knots(codes, [[fmpq(y) for y in row] for row in outputs], offset=offset)
+    W_in, b_in = exact([[a] * len(places) for a in direction]), exact([-b for b in places])
+    block = FeedForward(W_in, exact(jumps), b_in, exact(first), activation="relu", skip=False)
+    identity = exact(np.eye(len(first), dtype=np.int64).tolist())
+    return Model(blocks=(block,), W_U=identity, W_E=exact(array.tolist()), W_pos=exact([[0] * width]))
 
 
 def separating_direction(points: Int64Array, *, seed: int) -> tuple[list[int], list[int]]:
@@ -177,9 +171,9 @@ def exact_knots(
     """Places, jumps and offset of ReLU neurons of one number through given values, by telescoping.
 
     Args:
-        codes: Increasing integers, n of them.
-        values: `[n, D]`.
-        offset: Whether the first value is an offset; if not, a neuron more makes it.
+        codes: Distinct integers, n of them.
+        values: Those wanted there, `[n, D]`.
+        offset: Whether the value at the least code is an offset; if not, a neuron more makes it.
 
     Returns:
         The places, the jumps of slope there, and the offset, 0 without one.
@@ -190,6 +184,8 @@ def exact_knots(
         >>> exact_knots([0, 2, 3], [[fmpq(1)], [fmpq(5)], [fmpq(5)]], offset=True)
         ([0, 2], [[2], [-2]], [1])
     """
+    order = sorted(range(len(codes)), key=codes.__getitem__)
+    codes, values = [codes[i] for i in order], [values[i] for i in order]
     zeros = [fmpq(0)] * len(values[0])
     places, slope = [fmpq(z) for z in codes[:-1]], zeros
     jumps: list[list[fmpq]] = []
@@ -217,13 +213,16 @@ def exact(rows: Any) -> NDArray[Any]:
         >>> exact([[1, 2]]).shape
         (1, 2)
     """
-    nested = bool(rows) and isinstance(rows[0], list)
-    shape = (len(rows), len(rows[0])) if nested else (len(rows),)
-    array = np.empty(shape, dtype=object)
-    for place, entry in enumerate([x for row in rows for x in row] if nested else rows):
-        array.flat[place] = fmpq(entry)
-    return array
+    array = np.array(rows, dtype=object)
+    return np.array([fmpq(entry) for entry in array.flat], dtype=object).reshape(array.shape)
 
+
+OF_RANDOM_CONTEXTS = (
+    Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
+    Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
+    Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+)
+"""What `random_contexts` needs."""
 
 CLAIM = Claim(
     id="zhang-2017.theorem",
@@ -241,11 +240,7 @@ CLAIM = Claim(
     ),
     reconstructed="the proof; the statement as others quote it",
     page="docs/claims/knots.md",
-    hypotheses=(
-        Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
-        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
-    ),
+    hypotheses=OF_RANDOM_CONTEXTS,
     parameters={"tokens": 16, "length": 3, "facts": 96, "seed": 0},
     build=build,
 )

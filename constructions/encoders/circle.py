@@ -12,9 +12,6 @@ from constructions.errors import InputError
 
 Float64Array = NDArray[np.float64]
 
-SIGNIFICANDS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
-"""Bits of the significand of each format, the leading one included."""
-
 _UPWARDS = 1.0 + 2.0**-40  # outweighs the roundings below
 
 
@@ -71,34 +68,6 @@ def arc(count: int, points: int) -> Float64Array:
     x = np.choose(quarter, [cosine, -sine, -cosine, sine])
     y = np.choose(quarter, [sine, cosine, -sine, -cosine])
     return np.stack([x, y], axis=1) + 0.0  # no -0
-
-
-def rounded(vectors: Float64Array, name: str) -> Float64Array:
-    """Numbers rounded to nearest in a floating-point format, ties to even; held in float64.
-
-    Subnormal numbers of the format are not rounded further, which only makes them more precise.
-
-    Args:
-        vectors: Numbers of any shape, below the overflow of the format.
-        name: One of `SIGNIFICANDS`.
-
-    Returns:
-        The rounded numbers.
-
-    Raises:
-        InputError: No such format.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
-
-    Example:
-        >>> rounded(np.array([0.7071067811865476]), "bfloat16").tolist()
-        [0.70703125]
-    """
-    if name not in SIGNIFICANDS:
-        raise InputError(f"name is {name!r}, expected one of {', '.join(SIGNIFICANDS)}")
-    bits = SIGNIFICANDS[name]
-    fraction, exponent = np.frexp(vectors)
-    return np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
 
 
 def gap(count: int) -> float:

@@ -8,12 +8,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.errors import InputError
+from constructions.errors import CapacityError, InputError
 
 Float64Array = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
 
 MOST = 2**12
 """The largest number of labels for which the columns, multiples of 1/8 below 2^21, are exact in float32."""
+
+
+def numbered_labels(labels: Int64Array, claim: str) -> tuple[Int64Array, Int64Array]:
+    """The labels that occur, and which of them each is.
+
+    Raises:
+        CapacityError: There are more than one number can name, in the name of a claim.
+    """
+    answers, numbers = np.unique(labels, return_inverse=True)
+    if len(answers) > MOST:
+        raise CapacityError(claim, f"at most {MOST} labels", f"there are {len(answers)}")
+    return answers, numbers
 
 
 class LabelCode(NamedTuple):
@@ -29,7 +42,7 @@ class LabelCode(NamedTuple):
     points: Float64Array
     columns: Float64Array
 
-    def miss(self, labels: NDArray[np.int64], number: Float64Array) -> Float64Array:
+    def miss(self, labels: Int64Array, number: Float64Array) -> Float64Array:
         r"""By how much the numbers y miss the points of the labels on the sides that count.
 
         Positive where y is too large, negative where it is too small; 0 beyond the outermost points. Of a label with

@@ -112,22 +112,17 @@ def best_encoder(
     finals = math.ceil(count / _FINALISTS)
     total = count + finals + 1
     search = _Search(given)
-    done, complete = 0, True
+    complete, show = True, progress or (lambda done, total, divergence: None)
     ends: list[_Point] = []
     try:
-        for W, E in given.starts(count, seed):
+        for done, (W, E) in enumerate(given.starts(count, seed), 1):
             ends.append(search.descend(W, E, max(1, iterations // _SCREENING)))
-            done += 1
-            if progress is not None:
-                progress(done, total, search.best.divergence)
-        for end in sorted(ends, key=lambda point: point.divergence)[:finals]:
+            show(done, total, search.best.divergence)
+        for done, end in enumerate(sorted(ends, key=lambda point: point.divergence)[:finals], count + 1):
             search.descend(end.W, end.E, iterations)
-            done += 1
-            if progress is not None:
-                progress(done, total, search.best.divergence)
+            show(done, total, search.best.divergence)
         search.descend(search.best.W, search.best.E, _LAST * iterations)
-        if progress is not None:
-            progress(total, total, search.best.divergence)
+        show(total, total, search.best.divergence)
     except KeyboardInterrupt:
         complete = False
     return given.found(search.best, starts=len(ends), complete=complete)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
 from constructions.models.exact_attention import exact_features, exact_last
-from constructions.models.exact_network import ExactFrontEnd, exact_network
+from constructions.models.exact_network import ExactFrontEnd, exact_network, stacked
 from constructions.models.model import Model
 
 Int64Array = NDArray[np.int64]
@@ -156,7 +156,7 @@ def exact_change_of_basis(
             tuple(inverse * value for value in front_end.W_V),
         ),
         tuple(
-            _matrix(rows[head * d_head : (head + 1) * d_head], front_end.d_model) for head in range(front_end.n_heads)
+            stacked(rows[head * d_head : (head + 1) * d_head], front_end.d_model) for head in range(front_end.n_heads)
         ),
         problem.unembedding,
     )
@@ -210,7 +210,7 @@ def without_shifts(W_U: fmpq_mat) -> fmpq_mat:
         >>> without_shifts(fmpq_mat(1, 2, [1, 0]))
         [1/2, -1/2]
     """
-    return _matrix(
+    return stacked(
         [[entry - sum(row, fmpq(0)) / len(row) for entry in row] for row in W_U.tolist()],
         W_U.ncols(),
     )
@@ -240,7 +240,7 @@ class _Problem(NamedTuple):
             raise HypothesisError(
                 "The change of basis x = x' M", "logits E W_U of rank k <= d", f"k = {stream.ncols()}, d = {width}"
             )
-        padded = _matrix(
+        padded = stacked(
             [*unembedding.tolist(), *([fmpq(0)] * W_U.ncols() for _ in range(width - unembedding.nrows()))],
             W_U.ncols(),
         )
@@ -264,7 +264,7 @@ class _Problem(NamedTuple):
         """E modulo the range of Y, in coordinates."""
         first = self.features.ncols() + self.last.ncols()
         of_features = sum(pivot < self.features.ncols() for pivot in self.pivots)
-        return _matrix([row[first:] for row in self.reduced[of_features:]], self.stream.ncols())
+        return stacked([row[first:] for row in self.reduced[of_features:]], self.stream.ncols())
 
     def solution(self) -> tuple[fmpq_mat, fmpq_mat]:
         """An invertible M and a B with X M + Y B = [E | F]; the condition holds."""
@@ -284,15 +284,15 @@ class _Problem(NamedTuple):
             own[direction][column] += 1
             for pivot, row in solved.items():
                 own[pivot][column] -= row[skips][direction]
-        _, used = _echelon(_matrix(own, self.stream.ncols()).transpose())
+        _, used = _echelon(stacked(own, self.stream.ncols()).transpose())
         spare = [row for row in range(width) if row not in used]
-        change = _matrix([[*row, *(fmpq(int(i == unit)) for unit in spare)] for i, row in enumerate(own)], width)
+        change = stacked([[*row, *(fmpq(int(i == unit)) for unit in spare)] for i, row in enumerate(own)], width)
         output = [[fmpq(0)] * width for _ in range(n_features)]
         for pivot, row in zip(self.pivots, self.reduced, strict=False):
             if pivot < n_features:
-                carried = (_matrix([row[skips]], width) * _matrix(own, self.stream.ncols())).entries()
+                carried = (stacked([row[skips]], width) * stacked(own, self.stream.ncols())).entries()
                 output[pivot][: self.stream.ncols()] = [e - c for e, c in zip(row[wanted], carried, strict=True)]
-        return change, _matrix(output, width)
+        return change, stacked(output, width)
 
 
 def _independent(targets: fmpq_mat, W_U: fmpq_mat) -> tuple[fmpq_mat, fmpq_mat]:
@@ -302,7 +302,7 @@ def _independent(targets: fmpq_mat, W_U: fmpq_mat) -> tuple[fmpq_mat, fmpq_mat]:
     if len(pivots) == targets.ncols():
         return targets, W_U
     columns = [[row[pivot] for pivot in pivots] for row in logits.tolist()]
-    return _matrix(columns, len(pivots)), _matrix(reduced[: len(pivots)], logits.ncols())
+    return stacked(columns, len(pivots)), stacked(reduced[: len(pivots)], logits.ncols())
 
 
 def _echelon(matrix: fmpq_mat) -> tuple[list[list[fmpq]], list[int]]:
@@ -314,8 +314,4 @@ def _echelon(matrix: fmpq_mat) -> tuple[list[list[fmpq]], list[int]]:
 
 def _beside(*blocks: fmpq_mat) -> fmpq_mat:
     rows = zip(*(block.tolist() for block in blocks), strict=True)
-    return _matrix([[entry for block in row for entry in block] for row in rows], sum(b.ncols() for b in blocks))
-
-
-def _matrix(rows: list[list[fmpq]], columns: int) -> fmpq_mat:
-    return fmpq_mat(len(rows), columns, [entry for row in rows for entry in row])
+    return stacked([[entry for block in row for entry in block] for row in rows], sum(b.ncols() for b in blocks))

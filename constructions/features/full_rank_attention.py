@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.models.front_end import FrontEnd
+from constructions.models.precision import rounded
 
 Float64Array = NDArray[np.float64]
 
 FRONT_ENDS = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
 
-_SIGNIFICAND_BITS = 8  # of bfloat16
 _DRAWS = 100
 _TABLE_ENTRIES = 2**24  # "auto" takes no table whose W_Q would be larger than this
 
@@ -136,8 +137,9 @@ def _table(shape: _Shape, generator: np.random.Generator, scale: float | None) -
 
 
 def _generic(
-    shape: _Shape, generator: np.random.Generator, scale: float | None, *, d_qk: int
+    shape: _Shape, generator: np.random.Generator, scale: float | None, *, d_qk: int | None = None
 ) -> tuple[Float64Array, ...]:
+    d_qk = d_qk or shape.d_head
     # x has variance 1 + 1/4 per coordinate, so a score <x_S W_Q, x_s W_K> has variance (5/4)^2 d^2 d_qk size^4
     size = np.sqrt(_hardness(shape, scale) / (1.25 * shape.d_model * np.sqrt(d_qk)))
     maps = (shape.n_heads, shape.d_model, d_qk)
@@ -151,14 +153,6 @@ def _generic(
         bfloat16_rounded(size * generator.standard_normal(maps)),
         _orthonormal_values(shape, generator),
     )
-
-
-def _random(shape: _Shape, generator: np.random.Generator, scale: float | None) -> tuple[Float64Array, ...]:
-    return _generic(shape, generator, scale, d_qk=shape.d_head)
-
-
-def _rank_one(shape: _Shape, generator: np.random.Generator, scale: float | None) -> tuple[Float64Array, ...]:
-    return _generic(shape, generator, scale, d_qk=1)
 
 
 def _base2(shape: _Shape, generator: np.random.Generator, scale: float | None) -> tuple[Float64Array, ...]:
@@ -239,15 +233,13 @@ def bfloat16_rounded(values: Float64Array) -> Float64Array:
         >>> bfloat16_rounded(np.array([0.1, 3.0])).tolist()
         [0.10009765625, 3.0]
     """
-    significand, exponent = np.frexp(values)
-    integers = np.rint(np.ldexp(significand, _SIGNIFICAND_BITS))
-    return np.ldexp(integers, exponent - _SIGNIFICAND_BITS).astype(np.float64, copy=False)
+    return rounded(values, "bfloat16")
 
 
 _RECIPES: dict[str, Callable[[_Shape, np.random.Generator, float | None], tuple[Float64Array, ...]]] = {
     "table": _table,
-    "random": _random,
+    "random": _generic,
     "base2": _base2,
-    "rank-one": _rank_one,
+    "rank-one": partial(_generic, d_qk=1),
     "shared-rank-one": _shared_rank_one,
 }

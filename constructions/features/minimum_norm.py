@@ -29,6 +29,7 @@ class RightInverse:
         matrix: The matrix Y, `[T, P]`, P >= T.
         method: How it was factored: ``"cholesky"`` of the Gram matrix $Y Y^T$, or ``"qr"`` of $Y^T$.
         condition: Estimate of $\sigma_{max}(Y) / \sigma_{min}(Y)$, to a few digits.
+        apply: One application of the factors: $Y^+ B$ to the accuracy of the factorization, `[T, r]` to `[P, r]`.
 
     Source: Golub, Van Loan, Matrix Computations, Section 5.6; Higham, Accuracy and Stability of Numerical Algorithms,
     Chapters 12 and 21. Page: docs/claims/full_rank_attention.md
@@ -44,11 +45,7 @@ class RightInverse:
     matrix: Float64Array
     method: str
     condition: float
-    _apply: Callable[[Float64Array], Float64Array]
-
-    def apply(self, right: Float64Array) -> Float64Array:
-        """One application of the factors: $Y^+ B$ to the accuracy of the factorization, `[T, r]` to `[P, r]`."""
-        return self._apply(right)
+    apply: Callable[[Float64Array], Float64Array]
 
     def project(self, values: Float64Array) -> Float64Array:
         r"""The part $(I - Y^+ Y) Q$ of `values` that Y does not see, `[P, r]`."""
@@ -84,7 +81,10 @@ class RightInverse:
 
     def residual_level(self, solution: Float64Array, right: Float64Array) -> float:
         r"""Largest $|Y W - B|_{tj} / (\lVert Y_t \rVert \lVert W_j \rVert)$: a few $2^{-53}$ at rounding level."""
-        return _level(self.matrix, solution, right)
+        rows = np.sqrt(np.einsum("tp,tp->t", self.matrix, self.matrix))
+        columns = np.sqrt(np.einsum("pr,pr->r", solution, solution))
+        scale = np.maximum(rows[:, None] * columns[None, :], np.finfo(np.float64).tiny)
+        return float((np.abs(self.matrix @ solution - right) / scale).max(initial=0.0))
 
 
 def right_inverse(matrix: Float64Array) -> RightInverse:
@@ -187,10 +187,3 @@ def _condition(matrix: Float64Array, core: Callable[[Float64Array], Float64Array
 def _trial(rows: int) -> Float64Array:
     """A right-hand side with a part along every singular direction, the same in every run."""
     return np.random.default_rng(0).standard_normal((rows, 1))
-
-
-def _level(matrix: Float64Array, solution: Float64Array, right: Float64Array) -> float:
-    rows = np.sqrt(np.einsum("tp,tp->t", matrix, matrix))
-    columns = np.sqrt(np.einsum("pr,pr->r", solution, solution))
-    scale = np.maximum(rows[:, None] * columns[None, :], np.finfo(np.float64).tiny)
-    return float((np.abs(matrix @ solution - right) / scale).max(initial=0.0))

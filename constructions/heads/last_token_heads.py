@@ -16,6 +16,7 @@ from constructions.encoders import association_memory, distribution_memory
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.features.full_rank_attention import bfloat16_rounded
 from constructions.features.minimum_norm import RightInverse, right_inverse
+from constructions.models.attention import softmax
 from constructions.models.construction import Construction
 from constructions.models.precision import Precision, require_precision, rounded_model
 from constructions.models.shapes import dana_network
@@ -347,8 +348,6 @@ def centred_features(
     step = max(1, _WORKING_ENTRIES // (length * heads))
     for start in range(0, len(contexts), step):
         part = contexts[start : start + step]
-        scores = of_token[part] + of_place
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        surplus = powers / powers.sum(axis=1, keepdims=True) - usual[:, None]
+        surplus = softmax(of_token[part] + of_place) - usual[:, None]
         np.matmul(surplus.transpose(0, 2, 1), tokens[part] + places, out=result[start : start + step])
     return result.reshape(len(contexts), -1)

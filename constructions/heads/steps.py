@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from constructions.counted import counted
 from constructions.encoders.positional_code import positional_code
-from constructions.encoders.scalar_label_code import MOST
-from constructions.errors import CapacityError, HypothesisError
+from constructions.encoders.scalar_label_code import numbered_labels
+from constructions.errors import CapacityError
+from constructions.heads.label_system import require_labels_after_two
 from constructions.models.blocks import Attention
 from constructions.models.construction import Construction
 from constructions.models.model import Model
@@ -64,13 +65,8 @@ def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> 
         '4 contexts by codes of 2 bits and 2 heads that step, 54 parameters'
     """
     require_precision(dtype)
-    if task.target != "labels":
-        raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
-    if task.context_length < 2:
-        raise HypothesisError(_CLAIM, "contexts of two tokens or more", f"they have {task.context_length}")
-    answers, points = np.unique(task.labels, return_inverse=True)
-    if len(answers) > MOST:
-        raise CapacityError(_CLAIM, f"at most {MOST} labels", f"there are {len(answers)}")
+    require_labels_after_two(task, _CLAIM)
+    answers, points = numbered_labels(task.labels, _CLAIM)
     code = positional_code(task.contexts, task.vocabulary_size, seed=seed)
     order = np.argsort(code.codes)
     numbers, points = 2 * code.codes[order], points[order]

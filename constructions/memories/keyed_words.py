@@ -7,14 +7,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constructions.encoders.positional_code import PositionalCode, positional_code
 from constructions.errors import HypothesisError, InputError, require_at_least
-from constructions.models.blocks import Attention, Block, FeedForward, Tensor, tensor_fields
+from constructions.models.blocks import Attention, Block, FeedForward, Tensor
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.tasks.task import Task
@@ -167,7 +166,7 @@ def rounded_integers(model: Model, significand: int) -> Model:
     if not model.is_rational:
         raise InputError("the model has float64 tensors, expected integers")
 
-    def rounded(tensor: Tensor) -> Tensor:
+    def rounded(_: str, tensor: Tensor) -> Tensor:
         result = _zeros(*tensor.shape)
         for place, entry in np.ndenumerate(tensor):
             if entry.q != 1:
@@ -175,12 +174,7 @@ def rounded_integers(model: Model, significand: int) -> Model:
             result[place] = _nearest(int(entry.p), significand)
         return result
 
-    blocks = tuple(
-        replace(block, **{name: rounded(tensor) for name, tensor in tensor_fields(block)}) for block in model.blocks
-    )
-    ends = {"W_E": model.W_E, "W_pos": model.W_pos, "W_U": model.W_U, "b_U": model.b_U}
-    nearest: dict[str, Any] = {name: None if x is None else rounded(x) for name, x in ends.items()}
-    return Model(blocks=blocks, **nearest)
+    return model.with_each(rounded)
 
 
 def _nearest(n: int, bits: int) -> int:

@@ -3,8 +3,8 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -250,10 +250,8 @@ def theorem_1_memory(
         )
         alone = needed.heads_alone
         enough = alone.necessary if alone.sufficient is None else alone.sufficient
-        if n_heads is None:
-            heads = default_heads(enough, task.n_contexts, d_head, tail)
-        else:
-            heads = n_heads
+        heads = default_heads(enough, task.n_contexts, d_head, tail) if n_heads is None else n_heads
+        if n_heads is not None:
             _require_heads(needed, task, heads)
         sizes: dict[str, Any] = dict(d_model=d_model, d_head=d_head, n_heads=heads, tail=tail)
         if require is not None:
@@ -261,28 +259,17 @@ def theorem_1_memory(
             require(need, f"{counted(task.n_contexts, 'fact')} with {counted(heads, 'head')} of dimension {d_head}")
         built = None
         if front_end == "auto":
-            try:
+            with suppress(CapacityError):
                 built = build_memory(task, front_end="rank-one", seed=seed, progress=progress, **sizes)
-            except CapacityError:
-                built = None
         if built is None or not built.condition <= _GOOD_CONDITION:
             built = build_memory(
                 task, front_end=front_end, seed=seed, fewest_heads=needed.fewest_heads, progress=progress, **sizes
             )
         model = rounded_model(built.model, dtype)
-        return HeadsOfTheorem1(
-            task=task,
-            model=model,
-            summary=f"{_sizes(model, task)}{_what_the_rest_is_for(needed, heads, enough, built, tail)}"
-            + (
-                ""
-                if built.tail is None or built.tail.complete
-                else f"; interrupted at step {built.tail.iterations} of the tail"
-            ),
-            built=built,
-            needed=needed,
-            tail=tail,
-        )
+        summary = f"{_sizes(model, task)}{_what_the_rest_is_for(needed, heads, enough, built, tail)}"
+        if built.tail is not None and not built.tail.complete:
+            summary += f"; interrupted at step {built.tail.iterations} of the tail"
+        return HeadsOfTheorem1(task=task, model=model, summary=summary, built=built, needed=needed, tail=tail)
 
     quick = task.n_contexts <= QUICK_ELIMINATION
     try:
@@ -433,8 +420,7 @@ def estimate_bytes(
         >>> round(estimate_bytes(task, d_model=20, d_head=5, n_heads=1024) / 2**20)
         309
     """
-    answers, width, n_contexts = task.n_answers, n_heads * d_head, task.n_contexts
-    tokens = task.vocabulary_size
+    answers, width, n_contexts, tokens = task.n_answers, n_heads * d_head, task.n_contexts, task.vocabulary_size
     kind = resolved(front_end, d_vocab=tokens, n_ctx=task.context_length, d_model=d_model, n_heads=n_heads)
     per_head = 2 * d_model * (query_dimension(kind, d_model=d_model, d_head=d_head) + d_head)
     weights = n_heads * per_head + (tokens + answers + task.context_length) * d_model
@@ -531,14 +517,8 @@ class _Builder:
             self.clock.progress("tail", step / most, detail)
 
         with self.clock.stage("tail", f"{counted(len(self.task.tail_contexts), 'context')}"):
-            fit = fit_tail(
-                drawn.front_end,
-                self.task,
-                W_U=self.W_U,
-                output=drawn.output,
-                inverse=drawn.inverse,
-                progress=report,
-            )
+            given = {"W_U": self.W_U, "output": drawn.output, "inverse": drawn.inverse}
+            fit = fit_tail(drawn.front_end, self.task, **given, progress=report)
             output = drawn.inverse.solve(drawn.right, start=fit.output)
             residual = float(np.abs(drawn.inverse.matrix @ output - drawn.right).max(initial=0.0))
         return self.finished(drawn._replace(output=output, residual=residual), fit)
@@ -546,28 +526,17 @@ class _Builder:
     def finished(self, drawn: _Drawn, fit: TailFit | None = None) -> BuiltMemory:
         W_O = np.zeros((self.n_heads * self.d_head, len(self.W_U)))
         W_O[:, : drawn.output.shape[1]] = drawn.output
-        return self._built(
-            "heads",
-            drawn.front_end,
-            W_O,
-            self.W_U,
-            drawn.attempt,
-            drawn.inverse.method,
-            drawn.inverse.condition,
-            drawn.residual,
-            fit,
-        )
+        how = drawn.front_end.kind, drawn.attempt, drawn.inverse.method, drawn.inverse.condition, drawn.residual
+        return BuiltMemory(drawn.front_end.network(W_O, self.W_U), "heads", *how, fit, self.clock.seconds)
 
     def by_embedding(self) -> BuiltMemory:
         front_end = self.draw(0)
         W_E = front_end.W_E.copy()
         W_E[self.task.contexts[:, -1], : self.targets.shape[1]] = self.targets
         # Positions add nothing, so that x_S is the target itself, without a rounding error.
-        front_end = FrontEnd(
-            front_end.kind, W_E, np.zeros_like(front_end.W_pos), front_end.W_Q, front_end.W_K, front_end.W_V
-        )
-        W_O = np.zeros((self.n_heads * self.d_head, len(self.W_U)))
-        return self._built("embedding", front_end, W_O, self.W_U, 0, "none", 1.0, 0.0, None)
+        front_end = replace(front_end, W_E=W_E, W_pos=np.zeros_like(front_end.W_pos))
+        network = front_end.network(np.zeros((self.n_heads * self.d_head, len(self.W_U))), self.W_U)
+        return BuiltMemory(network, "embedding", front_end.kind, 0, "none", 1.0, 0.0, None, self.clock.seconds)
 
     def by_skip_connection(self) -> BuiltMemory | None:
         def attempt(targets: Float64Array) -> SkipConnection | None:
@@ -582,33 +551,9 @@ class _Builder:
                 found = attempt(association_memory.in_general_position(self.W_U, self.targets, seed=self.seed))
         if found is None:
             return None
-        return self._built(
-            "skip connection",
-            found.front_end,
-            found.output,
-            found.W_U,
-            found.attempt,
-            found.solver,
-            found.condition,
-            found.residual,
-            None,
-        )
-
-    def _built(
-        self,
-        route: str,
-        front_end: FrontEnd,
-        W_O: Float64Array,
-        W_U: Float64Array,
-        attempt: int,
-        solver: str,
-        condition: float,
-        residual: float,
-        fit: TailFit | None,
-    ) -> BuiltMemory:
-        network = front_end.network(W_O, W_U)
-        seconds = self.clock.seconds
-        return BuiltMemory(network, route, front_end.kind, attempt, solver, condition, residual, fit, seconds)
+        network = found.front_end.network(found.output, found.W_U)
+        how = found.front_end.kind, found.attempt, found.solver, found.condition, found.residual
+        return BuiltMemory(network, "skip connection", *how, None, self.clock.seconds)
 
 
 def _targets(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[Float64Array, Float64Array]:

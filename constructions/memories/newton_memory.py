@@ -324,7 +324,7 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
     """
     tokens, length = len(table.read), table.contexts.shape[1]
     narrowest = _NARROWEST[table.has_two_stages] if narrowest is None else narrowest
-    best: tuple[tuple[bool, int], Shape] | None = None
+    found: list[tuple[tuple[bool, int], Shape]] = []
     for width in _WIDTHS if length > 1 else (2,):
         for query_width in range(1, min(width, _MOST_QUERIES) + 1) if width != besides else ():
             room = entries - table.used(Shape(width, query_width, 0))
@@ -336,10 +336,8 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
             if table.has_two_stages:
                 # What the second stage frees, less the changes of basis that leave the logits as they are.
                 score += table.used(shape) - heads * (query_width**2 + 1) - width * (width + 2)
-            rank = (width >= narrowest, score)
-            if best is None or rank > best[0]:
-                best = (rank, shape)
-    return None if best is None else best[1]
+            found.append(((width >= narrowest, score), shape))
+    return max(found, key=lambda each: each[0])[1] if found else None
 
 
 def safe_shape(table: Table, per_fact: float) -> Shape:
@@ -508,9 +506,8 @@ class _Search:
         """What is raised where the steps end before a model is found."""
         facts = len(self.table.labels)
         starts = sum(attempt.seeds for attempt in self.attempts)
-        return CapacityError(
-            _CLAIM, f"more steps for {facts} facts", f"none of {starts} starts reached them in so many"
-        )
+        value = f"none of {starts} starts reached them in so many"
+        return CapacityError(_CLAIM, f"more steps for {facts} facts", value)
 
     def _none_found(self, at_most: int | None) -> CapacityError:
         tried = self.attempts[-1]
@@ -586,11 +583,11 @@ def solve(
     return (second.variables if second.done else None), first.iterations + second.iterations
 
 
-def _heard(report: Report | None, stage: str) -> "Callable[[int, _Numbers | _Pairs], None] | None":
+def _heard(report: Report | None, stage: str) -> "Callable[[int, _Point], None] | None":
     if report is None:
         return None
 
-    def told(done: int, point: "_Numbers | _Pairs") -> None:
+    def told(done: int, point: "_Point") -> None:
         if done % _REPORTED == 0:
             report(stage, done, float((point.leads > 0).mean()))
 
@@ -627,11 +624,25 @@ def _free_at_first(heads: SingleValueHeads) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Numbers:
-    """The first stage at one point: the numbers y, and how far they miss."""
+class _Point:
+    """The weights at one point of either stage, and by how much the facts lead there."""
 
     run: Run
     labels: Int64Array
+
+    @cached_property
+    def leads(self) -> Float64Array:
+        return _leads(self.run.logits, self.labels)
+
+    @property
+    def done(self) -> bool:
+        return bool(self.leads.min() >= _ENOUGH)
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers(_Point):
+    """The first stage at one point: the numbers y, and how far they miss."""
+
     code: LabelCode
     free: NDArray[np.bool_]
 
@@ -640,17 +651,9 @@ class _Numbers:
         miss = self.code.miss(self.labels, self.run.stream[:, 1])
         return miss - np.clip(miss, -_TOLERANCE, _TOLERANCE)
 
-    @cached_property
-    def leads(self) -> Float64Array:
-        return _leads(self.run.logits, self.labels)
-
     @property
     def cost(self) -> float:
         return float(self.excess @ self.excess)
-
-    @property
-    def done(self) -> bool:
-        return bool(self.leads.min() >= _ENOUGH)
 
     def violations(self) -> Float64Array:
         return self.excess[np.flatnonzero(self.excess)]
@@ -692,11 +695,8 @@ class _NumberRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pairs:
+class _Pairs(_Point):
     """The second stage at one point: each fact against each other label."""
-
-    run: Run
-    labels: Int64Array
 
     @cached_property
     def lacking(self) -> Float64Array:
@@ -707,17 +707,9 @@ class _Pairs:
         result[at_label] = 0.0
         return result
 
-    @cached_property
-    def leads(self) -> Float64Array:
-        return _leads(self.run.logits, self.labels)
-
     @property
     def cost(self) -> float:
         return float(np.vdot(self.lacking, self.lacking))
-
-    @property
-    def done(self) -> bool:
-        return bool(self.leads.min() >= _ENOUGH)
 
     def violations(self) -> Float64Array:
         return self.lacking[np.nonzero(self.lacking)]

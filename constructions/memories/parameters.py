@@ -7,9 +7,9 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.errors import CapacityError, InputError, require_at_least
 from constructions.features.full_rank_attention import front_end
-from constructions.memories.left_out import hold
+from constructions.memories.left_out import FLOAT_DRAWS, nearest_held
 from constructions.models.attention import logits
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.models.model import Model
@@ -20,7 +20,6 @@ from constructions.unembeddings.unembedding import law_unembedding
 Float64Array = NDArray[np.float64]
 
 _DRAWS = 24
-_LOOSE = 1e-3  # nats: a network that misses its laws by more holds none
 _LARGEST = 4  # of an embedding entry
 
 
@@ -167,15 +166,16 @@ def _telling_apart(generator: np.random.Generator, rows: NDArray[np.object_]) ->
         largest += 1
 
 
-def fewest_heads(facts: int, width: int, head_width: int) -> int:
-    r"""The number of heads that the paper counts, $\lceil (T - d) / d_h \rceil$, at least 1.
+def paper_heads(facts: int, width: int, head_width: int) -> int:
+    r"""The paper's number of heads, $\lceil (T - d) / d_h \rceil$, at least 1: the smallest H with $T \le d + H d_h$.
 
     Page: docs/claims/parameters.md
 
     Example:
-        >>> fewest_heads(16, 4, 2), fewest_heads(15, 4, 2)
+        >>> paper_heads(16, 4, 2), paper_heads(15, 4, 2)
         (6, 6)
     """
+    require_at_least(1, head_width=head_width)
     return max(1, -(-(facts - width) // head_width))
 
 
@@ -215,7 +215,7 @@ def matched_memories(*, tokens: int, length: int, width: int, head_width: int, s
     positive = np.random.default_rng((10, seed)).standard_exponential((tokens**length, tokens)) + 2.0**-20
     task = enumerated_task(tokens, length, target="laws", laws=positive / positive.sum(axis=1, keepdims=True))
     logarithms = np.log(positive)
-    heads = fewest_heads(task.n_contexts, width, head_width)
+    heads = paper_heads(task.n_contexts, width, head_width)
     generic, shared = (
         _held(task, logarithms, kind, width=width, heads=heads, head_width=head_width, seed=seed)
         for kind in ("random", "shared-rank-one")
@@ -228,36 +228,20 @@ def _held(
 ) -> Model:
     # For d = N the logarithms are not centred: the stream has to span all of its d dimensions.
     stream = logarithms if width == logarithms.shape[1] else logarithms[:, :-1] - logarithms[:, -1:]
-    best, smallest = None, _LOOSE
-    for draw in range(_DRAWS):
-        weights = front_end(
-            kind,
-            d_vocab=task.vocabulary_size,
-            n_ctx=task.context_length,
-            d_model=width,
-            n_heads=heads,
-            d_head=head_width,
-            seed=(seed, draw),
-        )
-        try:
-            network = hold(
-                weights,
-                task.contexts,
-                kept=task.n_contexts,
-                stream=stream,
-                unembedding=law_unembedding(width, task.n_answers),
-                occurrences=task.counts.totals(),
-            ).model
-        except HypothesisError:
-            continue  # a degenerate draw
-        if isinstance(network, Model):
-            error = float(np.ptp(logits(network, task.contexts) - logarithms, axis=1).max())
-            if error < smallest:
-                best, smallest = network, error
+    sizes = {"d_vocab": task.vocabulary_size, "n_ctx": task.context_length, "d_model": width}
+    best = nearest_held(
+        lambda draw: front_end(kind, **sizes, n_heads=heads, d_head=head_width, seed=(seed, draw)),
+        lambda model: float(np.ptp(logits(model, task.contexts) - logarithms, axis=1).max()),
+        task.contexts,
+        kept=task.n_contexts,
+        stream=stream,
+        unembedding=law_unembedding(width, task.n_answers),
+        occurrences=task.counts.totals(),
+    )
     if best is None:
         raise CapacityError(
             "Theorem 1'",
             f"features of rank N^S = {task.n_contexts}, well conditioned enough for float64",
-            f"none in {_DRAWS} draws of {kind!r} with d = {width}, d_h = {head_width}, H = {heads} had them",
+            f"none in {FLOAT_DRAWS} draws of {kind!r} with d = {width}, d_h = {head_width}, H = {heads} had them",
         )
-    return best
+    return best.model

@@ -1,6 +1,7 @@
 """The forward pass in float64: fast, and never a proof."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +70,7 @@ def attention(weights: AttentionWeights, contexts: Int64Array, head: int) -> Flo
     _check_contexts(weights, contexts)
     if not 0 <= head < len(weights.W_Q):
         raise InputError(f"head = {head}, expected 0 .. {len(weights.W_Q) - 1}")
-    return _softmax(_Lookup(weights, contexts).scores(head)(slice(None)))
+    return softmax(_Lookup(weights, contexts).scores(head)(slice(None)))
 
 
 def features(
@@ -110,7 +111,7 @@ def features(
         position_values = weights.W_pos @ weights.W_V[head]
         for start in range(0, len(contexts), rows):
             part = slice(start, start + rows)
-            pattern = _softmax(scores(part))
+            pattern = softmax(scores(part))
             mixed = pattern @ position_values
             for s in range(contexts.shape[1]):
                 mixed += pattern[:, s, None] * values[lookup.token[part, s]]
@@ -179,9 +180,10 @@ class _Lookup:
         return directly
 
 
-def _softmax(scores: Float64Array) -> Float64Array:
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+def softmax(scores: NDArray[Any], axis: int = 1) -> NDArray[Any]:
+    """Weights proportional to the exponentials of scores, along one axis, in the type of the scores."""
+    powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
 
 
 def _check_contexts(weights: AttentionWeights, contexts: Int64Array) -> None:

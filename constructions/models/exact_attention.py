@@ -8,7 +8,7 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError, ResourceError
-from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_front_end
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_front_end, stacked
 from constructions.models.model import Model
 
 Int64Array = NDArray[np.int64]
@@ -39,7 +39,7 @@ def exact_last(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
         [5]
     """
     rows = _inputs(front_end, _checked(front_end, contexts))
-    return _stacked([row[-1] for row in rows], front_end.d_model)
+    return stacked([row[-1] for row in rows], front_end.d_model)
 
 
 def exact_features(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
@@ -75,7 +75,7 @@ def exact_features(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
         for head in range(front_end.n_heads)
     ]
     rows = [[entry for head in columns for entry in head[t]] for t in range(len(inputs))]
-    return _stacked(rows, front_end.n_heads * front_end.d_head)
+    return stacked(rows, front_end.n_heads * front_end.d_head)
 
 
 def exact_logits(network: Model, contexts: Int64Array) -> fmpq_mat:
@@ -113,7 +113,7 @@ def _head(inputs: list[list[list[fmpq]]], bilinear: fmpq_mat, value: fmpq_mat) -
     rows = []
     for positions in inputs:
         query = fmpq_mat(1, bilinear.nrows(), positions[-1]) * bilinear
-        context = _stacked(positions, bilinear.ncols())
+        context = stacked(positions, bilinear.ncols())
         weights = fmpq_mat(1, len(positions), _powers((context * query.transpose()).entries()))
         total = sum(weights.entries(), fmpq(0))
         rows.append([entry / total for entry in (weights * (context * value)).entries()])
@@ -141,10 +141,6 @@ def _inputs(front_end: ExactFrontEnd, contexts: Int64Array) -> list[list[list[fm
     tokens, positions = front_end.W_E.tolist(), front_end.W_pos.tolist()
     table = [[[a + b for a, b in zip(token, position, strict=True)] for token in tokens] for position in positions]
     return [[table[s][token] for s, token in enumerate(context)] for context in contexts.tolist()]
-
-
-def _stacked(rows: list[list[fmpq]], width: int) -> fmpq_mat:
-    return fmpq_mat(len(rows), width, [entry for row in rows for entry in row])
 
 
 def _checked(front_end: ExactFrontEnd, contexts: Int64Array) -> Int64Array:

@@ -14,7 +14,7 @@ from flint import fmpq, fmpq_mat, fmpz
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, Block, Normalization, Tensor, tensor_fields
+from constructions.models.blocks import Attention, Tensor
 from constructions.models.model import Model
 from constructions.models.shapes import dana_tensors
 
@@ -187,30 +187,17 @@ def rounded(model: Model) -> Model:
         (0.3333333333333333, True)
     """
     _require_rational(model)
-    tensors = {name: _nearest(getattr(model, name)) for name in ("W_E", "W_pos", "W_U", "b_U")}
-    return Model(blocks=tuple(_rounded_block(block) for block in model.blocks), **tensors)
+    return model.with_each(_nearest)
 
 
-def _rounded_block(block: Block) -> Block:
-    changes: dict[str, Any] = {name: _nearest(tensor) for name, tensor in tensor_fields(block)}
-    if isinstance(block, Attention):
-        changes |= {name: changes[name] * math.log(2.0) for name in ("W_Q", "b_Q") if name in changes}
-    if not isinstance(block, Normalization) and block.norm is not None:
-        changes["norm"] = _rounded_block(block.norm)
-    return replace(block, **changes)
-
-
-def _nearest(tensor: Tensor | None) -> Any:
-    """The nearest float64 of every entry, or none."""
-    if tensor is None:
-        return None
-    return as_floats(fmpq_mat(1, tensor.size, tensor.ravel().tolist())).reshape(tensor.shape)
+def _nearest(name: str, tensor: Tensor) -> Tensor:
+    """The nearest float64 of every entry, and for W_Q and b_Q of an attention ln 2 times it."""
+    nearest = as_floats(fmpq_mat(1, tensor.size, tensor.ravel().tolist())).reshape(tensor.shape)
+    return nearest * math.log(2.0) if name.endswith((".attn.W_Q", ".attn.b_Q")) else nearest
 
 
 def _array(matrix: fmpq_mat) -> Tensor:
-    entries = np.empty(matrix.nrows() * matrix.ncols(), dtype=object)
-    entries[:] = matrix.entries()
-    return entries.reshape(_shape(matrix))
+    return np.array(matrix.entries(), dtype=object).reshape(_shape(matrix))
 
 
 def as_floats(matrix: fmpq_mat) -> Float64Array:
@@ -237,6 +224,11 @@ def as_floats(matrix: fmpq_mat) -> Float64Array:
     except OverflowError as error:
         raise InputError("a rational weight is beyond the range of float64") from error
     return np.array(entries, dtype=np.float64).reshape(rows, columns)
+
+
+def stacked(rows: Sequence[Sequence[fmpq]], columns: int) -> fmpq_mat:
+    """The matrix with these rows, also where there are none."""
+    return fmpq_mat(len(rows), columns, [entry for row in rows for entry in row])
 
 
 def as_rationals(values: Any) -> fmpq_mat:

@@ -3,7 +3,7 @@ r"""A model: an input, blocks over the residual stream, and a readout at the las
 Page: docs/conventions.md
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -211,6 +211,13 @@ class Model:
         if self.b_U is not None:
             yield "unembed.b_U", self.b_U
 
+    def with_each(self, change: Callable[[str, Tensor], Tensor]) -> "Model":
+        """The model of what `change` makes of each tensor, called with its name and the tensor.
+
+        Page: docs/conventions.md
+        """
+        return assembled(self.options(), {name: change(name, tensor) for name, tensor in self.tensors().items()})
+
     def sha256(self) -> str:
         """Hash of the options, and of the names, shapes and little-endian float64 bytes of the tensors, in hexadecimal.
 
@@ -323,21 +330,19 @@ def assembled(options: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
     """
     described: list[dict[str, Any]] = options["blocks"]
     blocks: list[Block] = []
+    of_place: dict[str, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        place, _, field = name.rpartition(".")
+        of_place.setdefault(place, {})[field] = tensor
     for prefix, norm_prefix, option in zip(*block_names(described), described, strict=True):
-        own = {name.rpartition(".")[2]: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] == prefix}
-        option = dict(option)
+        own, option = of_place.get(prefix, {}), dict(option)
         kind = option.pop("kind")
         if kind in ("layer", "rms"):
             blocks.append(Normalization(kind, **own, epsilon=float.fromhex(option["epsilon"])))
             continue
         norm = option.pop("norm")
         if norm is not None:
-            shape = {
-                name.rpartition(".")[2]: tensor
-                for name, tensor in tensors.items()
-                if name.rpartition(".")[0] == norm_prefix
-            }
-            norm = Normalization(norm["kind"], **shape, epsilon=float.fromhex(norm["epsilon"]))
+            norm = Normalization(norm["kind"], **of_place.get(norm_prefix, {}), epsilon=float.fromhex(norm["epsilon"]))
         record = {"attention": Attention, "feed-forward": FeedForward}[kind]
         blocks.append(record(**own, **option, norm=norm))
     read = {"W_E": tensors.get("embed.W_E"), "W_pos": tensors.get("pos_embed.W_pos")}

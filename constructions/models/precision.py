@@ -3,24 +3,53 @@
 Page: docs/conventions.md
 """
 
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from constructions.models.model import Model
 
+Float64Array = NDArray[np.float64]
 Precision = Literal["float32", "float64"]
 
-SIGNIFICAND = {"float32": 24, "float64": 53}
-"""Significant bits of a number of each precision."""
+SIGNIFICAND = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
+"""Significant bits of a number of each format, the leading one included."""
 
 
 def require_precision(dtype: object) -> None:
     """Raise `InputError` unless it is the name of a precision."""
     if dtype not in get_args(Precision):
         raise InputError(f"dtype = {dtype!r}, expected one of {', '.join(map(repr, get_args(Precision)))}")
+
+
+def rounded(values: Float64Array, name: str) -> Float64Array:
+    """Numbers rounded to nearest in a floating-point format, ties to even; held in float64.
+
+    Subnormal numbers of the format are not rounded further, which only makes them more precise.
+
+    Args:
+        values: Numbers of any shape, below the overflow of the format.
+        name: One of `SIGNIFICAND`.
+
+    Returns:
+        The rounded numbers.
+
+    Raises:
+        InputError: No such format.
+
+    Page: docs/conventions.md
+
+    Example:
+        >>> rounded(np.array([0.7071067811865476]), "bfloat16").tolist()
+        [0.70703125]
+    """
+    if name not in SIGNIFICAND:
+        raise InputError(f"name is {name!r}, expected one of {', '.join(SIGNIFICAND)}")
+    bits = SIGNIFICAND[name]
+    fraction, exponent = np.frexp(values)
+    return np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
 
 
 def rounded_model(model: Model, dtype: Precision) -> Model:
@@ -44,18 +73,7 @@ def rounded_model(model: Model, dtype: Precision) -> Model:
         [[0.10000000149011612]]
     """
     require_precision(dtype)
-    return model if dtype == "float64" else _rounded(model)
-
-
-def _rounded(record: Any) -> Any:
-    changed: dict[str, Any] = {}
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if isinstance(value, np.ndarray):
-            with np.errstate(over="ignore"):
-                changed[field.name] = value.astype(np.float32).astype(np.float64)
-        elif is_dataclass(value):
-            changed[field.name] = _rounded(value)
-        elif isinstance(value, tuple) and value and is_dataclass(value[0]):
-            changed[field.name] = tuple(_rounded(part) for part in value)
-    return replace(record, **changed)
+    if dtype == "float64":
+        return model
+    with np.errstate(over="ignore"):
+        return model.with_each(lambda _, tensor: tensor.astype(np.float32).astype(np.float64))

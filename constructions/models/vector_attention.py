@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
+from constructions.models.attention import softmax
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_tensors
@@ -40,8 +41,7 @@ def theta(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K:
     for head, (query_map, key_map) in enumerate(zip(W_Q, W_K, strict=True)):
         asked, keys = queries @ query_map, contexts @ key_map
         scores = asked @ keys[0].T if len(contexts) == 1 else (keys @ asked[:, :, None])[:, :, 0]
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        result[:, head] = powers / powers.sum(axis=1, keepdims=True)
+        result[:, head] = softmax(scores)
     return result
 
 

@@ -10,9 +10,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from constructions.encoders.circle import circle, rounded
+from constructions.encoders.circle import circle
 from constructions.errors import HypothesisError, InputError
+from constructions.models.attention import softmax
 from constructions.models.model import Model
+from constructions.models.precision import rounded
 from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.models.vector_attention import mixed_matrix
 from constructions.tasks.vectors import VectorTask
@@ -191,8 +193,7 @@ def mixed_matrix_in(
     for head, (query_map, key_map) in enumerate(zip(held(W_Q), held(W_K), strict=True)):
         asked, keys = held(e @ query_map), held(E @ key_map)
         scores = held(asked @ keys[0].T if len(E) == 1 else (keys @ asked[:, :, None])[:, :, 0])
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        weights = held(powers / powers.sum(axis=1, keepdims=True))
+        weights = held(softmax(scores))
         result[:, head] = held(weights @ E[0] if len(E) == 1 else (weights[:, None] @ E)[:, 0])
     return result.reshape(len(queries), -1)
 

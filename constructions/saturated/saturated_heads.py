@@ -296,7 +296,8 @@ def freeze(
     heights = earlier @ query_direction
     keys = contexts if len(contexts) == 1 else contexts[: block.start]
     if key_direction is None and len(contexts) == 1:
-        key_direction = _least_norm(contexts[0], np.r_[1.0, np.zeros(max(n_tokens - 2, 0)), -1.0][-n_tokens:])
+        ends = np.r_[1.0, np.zeros(max(n_tokens - 2, 0)), -1.0][-n_tokens:]
+        key_direction = np.asarray(np.linalg.lstsq(contexts[0], ends, rcond=None)[0], dtype=np.float64)
     candidates = rng.standard_normal((keys.shape[2], _DRAWS)) if key_direction is None else key_direction[:, None]
     best = None
     for v in candidates.T:
@@ -467,11 +468,6 @@ def _with_freezing(made: Fit, frozen: Freezing, strength: float, *, merge: bool)
 
 def _scores(keys: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K: Float64Array) -> Float64Array:
     return ((keys @ W_K) @ (queries @ W_Q)[:, :, None])[:, :, 0]
-
-
-def _least_norm(context: Float64Array, values: Float64Array) -> Float64Array:
-    """The smallest u with E u = values."""
-    return np.asarray(np.linalg.lstsq(context, values, rcond=None)[0], dtype=np.float64)
 
 
 def _pseudo_inverse(matrix: Float64Array) -> Float64Array:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, require_at_least
+from constructions.models.attention import softmax
 from constructions.saturated.query_blocks import query_blocks, require_examples
 from constructions.saturated.saturated_heads import Fit, SaturatedHeads, farthest, grow_heads
 
@@ -82,8 +83,7 @@ def single_direction_heads(
         powers = (
             TEMPERATURES[None, :, None] * ((scores - scores.mean(axis=1, keepdims=True)) / half_range[:, None])[:, None]
         )
-        weights = np.exp(powers - powers.max(axis=2, keepdims=True))
-        curve = weights / weights.sum(axis=2, keepdims=True) @ keys  # [b, temperatures, d]
+        curve = softmax(powers, axis=2) @ keys  # [b, temperatures, d]
         chosen = farthest(curve - combined[:, None])
         rows = curve[np.arange(len(block)), chosen] - combined
         wanted = TEMPERATURES[chosen] / half_range

@@ -87,8 +87,8 @@ def slab_network(points: Int64Array, labels: Int64Array, *, seed: int = 0) -> Fe
             inputs += [[a + step * b for a, b in zip(edge, change, strict=True)], edge]
             outputs += [1 / step, -1 / step]
         before = through
-    W_in, W_out = _array(inputs), _array([outputs])
-    return FeedForward(W_in=W_in[:, :-1].T, b_in=W_in[:, -1], W_out=W_out.T, b_out=_array([[-offset]])[0], skip=False)
+    W_in, W_out = np.array(inputs), np.array([outputs])
+    return FeedForward(W_in=W_in[:, :-1].T, b_in=W_in[:, -1], W_out=W_out.T, b_out=np.array([-offset]), skip=False)
 
 
 def _integers(name: str, values: Int64Array, dimensions: int) -> Int64Array:
@@ -138,10 +138,3 @@ def _affine(lifted: list[list[fmpq]], labels: list[int]) -> list[fmpq]:
 
 def _at(function: list[fmpq], row: list[fmpq]) -> fmpq:
     return sum((a * b for a, b in zip(function, row, strict=True)), fmpq(0))
-
-
-def _array(rows: list[list[fmpq]]) -> NDArray[np.object_]:
-    result = np.empty((len(rows), len(rows[0])), dtype=object)
-    for i, row in enumerate(rows):
-        result[i] = row
-    return result

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal
@@ -382,15 +382,13 @@ class Task(Stored):
         new = np.array([number[name] for name in self.answers], dtype=np.int64)
         counts, tail_counts = (each.renumbered(new) for each in (self.counts, self.tail_counts))
         laws = None if self.laws is None else smoothed_laws(counts, len(number))
-        return Task(
-            target=self.target,
+        return replace(
+            self,
             vocabulary=tuple(number),
-            contexts=self.contexts,
+            answers=(),
             counts=counts,
             labels=new[self.labels] if laws is None else laws.argmax(axis=1).astype(np.int64),
             laws=laws,
-            prior=self.prior,
-            tail_contexts=self.tail_contexts,
             tail_counts=tail_counts,
             # Of several most frequent answers another one may be the first now.
             origin="" if self.origin == "most frequent" else self.origin,

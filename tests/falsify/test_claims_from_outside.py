@@ -77,3 +77,17 @@ def test_a_module_that_holds_another_record_is_refused(tmp_path: Path, monkeypat
     install(tmp_path, monkeypatch, id="mine.lemma-2", module="claim_of_another_name")
     with pytest.raises(InputError, match=r"expected a module with CLAIM, the record of 'mine.lemma-1'"):
         claim("mine.lemma-1")
+
+
+def test_what_was_kept_of_it_is_not_taken_over_once_its_module_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    install(tmp_path, monkeypatch, module="claim_that_is_edited")
+    command = ["audit", "mine.lemma-1", "--json", "--keep", str(tmp_path / "kept")]
+    for earlier in (False, True):
+        assert main(command) == 0
+        assert json.loads(capsys.readouterr().out)[0]["earlier"] is earlier
+    file = tmp_path / "claim_that_is_edited.py"
+    file.write_text(file.read_text() + "# now it says something else")
+    main(command)
+    assert json.loads(capsys.readouterr().out)[0]["earlier"] is False

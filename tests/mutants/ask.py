@@ -22,7 +22,13 @@ MUTANTS = [
         "only the certificate is asked",
     ),
     ask("memorized=bool(len(at))", "memorized=True", "whatever is asked is a fact"),
-    ask("(task.contexts == tokens).all(axis=1)", "(task.contexts == tokens).any(axis=1)", "one token makes a fact"),
+    Mutant(
+        "byheart/explanation.py",
+        "(task.contexts == tokens).all(axis=1)",
+        "(task.contexts == tokens).any(axis=1)",
+        "tests/byheart/test_memory.py",
+        "one token makes a fact",
+    ),
     ask("np.zeros(task.n_answers, dtype=bool)", "np.ones(task.n_answers, dtype=bool)", "no fact is every fact"),
     ask(
         'everything = answers is not None and answers.values["held"] == task.n_contexts',

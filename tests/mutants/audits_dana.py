@@ -86,9 +86,9 @@ MUTANTS = [
         LEMMA_2,
     ),
     of_builder(
-        "claims/dana_theorem_1",
-        "-(-(n_contexts - width) // head_width))",
-        "1 - (-(n_contexts - width) // head_width))",
+        "memories/parameters",
+        "-(-(facts - width) // head_width))",
+        "1 - (-(facts - width) // head_width))",
         "one head more than the paper counts",
         THEOREM_1,
     ),

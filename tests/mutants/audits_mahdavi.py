@@ -31,6 +31,10 @@ def of_builder(file: str, original: str, mutated: str, why: str, tests: str) -> 
     return Mutant(f"constructions/saturated/{file}.py", original, mutated, tests, why)
 
 
+def held(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/claims/held_labels.py", original, mutated, "tests/verify/claims/test_held_labels.py", why)
+
+
 def of_judge(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
     return Mutant(f"verify/saturated/{file}.py", original, mutated, tests, why)
 
@@ -96,6 +100,12 @@ MUTANTS = [
         "sines and cosines change places",
     ),
     # Judges.
+    held("held and proof.verdict is Verdict.PROVED", "held", "labels are held without rank"),
+    held("held, certified = error <= _ERROR", "held, certified = True", "labels that are missed are held"),
+    held("held, certified = margin > 0", "held, certified = True", "classes that are behind are in front"),
+    held("outputs if added is None else outputs + added", "outputs", "what is added does not count"),
+    held("(task.labels if labels is None else labels)", "task.labels", "labels of one's own are not asked for"),
+    held("others[rows, right] = -np.inf", "pass", "a class is its own rival"),
     of_judge("affine_hull", HULL, HULL + " + 1", "a ceiling that is too high", PROPOSITION_2),
     of_judge("affine_hull", HULL, HULL + " + 1", "a ceiling that is too high", PROPOSITION_5),
     of_judge("affine_hull", HULL, HULL + " + 1", "a ceiling that is too high", ONE_TOKEN),

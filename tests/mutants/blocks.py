@@ -68,7 +68,14 @@ MUTANTS = [
     balls(
         "return _shifted(last * _balls(model.W_U), model.b_U)", "return last * _balls(model.W_U)", "b_U is forgotten"
     ),
-    balls("+ _balls(model.W_pos[positions])", "+ 0 * _balls(model.W_pos[positions])", "positions are forgotten"),
+    balls("+ matrix(model.W_pos[positions])", "+ 0 * matrix(model.W_pos[positions])", "positions are forgotten"),
+    Mutant(
+        "verify/forward/in_balls.py",
+        "firsts = [0 if inputs.shared else",
+        "firsts = [0 if True else",
+        CONTRACT,
+        "in balls and in rationals all examples read the context of the first",
+    ),
     # Neurons and norms in balls.
     balls(
         "neurons = _shifted(read * _balls(block.W_in), block.b_in)", "neurons = read * _balls(block.W_in)", "no b_in"
@@ -126,6 +133,13 @@ MUTANTS = [
     rationals('block.activation != "relu"', "False", "GELU is taken for ReLU"),
     rationals(
         "isinstance(block, Normalization) or block.norm is not None", "isinstance(block, Normalization)", "norms vanish"
+    ),
+    Mutant(
+        "constructions/models/exact_network.py",
+        '(".attn.W_Q", ".attn.b_Q")',
+        '".attn.W_Q"',
+        "tests/constructions/models/test_exact_network.py",
+        "shifts of queries are in units of ln 2",
     ),
     # The record and its file.
     record(

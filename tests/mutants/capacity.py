@@ -13,7 +13,18 @@ def joined(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("constructions/capacity/gain_forest.py", original, mutated, tests, why)
 
 
+def eliminated(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/constructions/capacity/test_generic_rank.py"
+    return Mutant("constructions/capacity/generic_rank.py", original, mutated, tests, why)
+
+
 MUTANTS = [
+    eliminated(
+        "ranks - of_first + np.searchsorted(also, ends)", "ranks - of_first", "columns add nothing in the first rows"
+    ),
+    eliminated("ranks - of_first + np", "ranks + np", "heads alone are counted with the skip connection"),
+    eliminated("np.arange(widths[0], ends[-1])", "np.arange(ends[-1])", "the first columns count among the others"),
+    eliminated("for row in range(of_first) for", "for row in range(rank) for", "rows of pivots count twice"),
     joined("return of_left - of_right + gain", "return 0", "no cycle has gains"),
     joined("kept, of_right - of_left - gain", "kept, of_right - of_left", "an edge of the tree has no gain"),
     joined("height += above[other]", "height = above[other]", "only the last step is counted"),

@@ -324,14 +324,16 @@ MUTANTS = [
         "            if not weights.min() > 0.0:\n", "            if False:\n", "zeros of a law are let through"
     ),
     # Labels.
-    divergence("others.error + error[:, None]", "others.error", "the logit of the label is exact"),
+    divergence("others.spread(powers.mass, powers.error(at))", "others.spread(powers.mass)", "its logit is exact"),
+    divergence("+ self.mass.upper() * more)", ")", "the logit of the label is exact in the first order"),
+    divergence("self.radius.max(axis=1) + more)", "self.radius.max(axis=1))", "it is exact where radii are wide"),
     divergence(
         "value = log(powers.mass) - exponent", "value = log(powers.mass)", "the gap to the largest logit is forgotten"
     ),
     divergence("top = exponent == 0.0", "top = exponent <= 0.0", "the sharp form is used everywhere"),
     divergence("top = exponent == 0.0", "top = exponent > 0.0", "the sharp form is used nowhere"),
-    divergence("value.radius) + spread) * _SLACK", "value.radius)) * _SLACK", "logits are exact"),
-    divergence("midpoint[at] = radius[at] = 0.0", "pass", "the label counts among the others"),
+    divergence("(radius + spread) * _SLACK", "radius * _SLACK", "logits are exact"),
+    divergence("power[at] = 0.0", "pass", "the label counts among the others"),
     # Margins.
     divergence("np.where(chosen, midpoint - radius, np.inf)", "np.where(chosen, midpoint, np.inf)", "modes are exact"),
     divergence(
@@ -352,33 +354,18 @@ MUTANTS = [
         "margins are not rounded down",
     ),
     # Divergences of laws and counts.
-    divergence("        error += powers.error\n        crossed", "        crossed", "logits are exact under the mean"),
+    divergence("* LOG_ERROR + powers.mean_error(weights)", "* LOG_ERROR", "logits are exact under the mean"),
+    divergence("np.abs(_weighted(weights, sizes)) * LOG_ERROR + ", "", "logarithms are exact under the mean"),
+    divergence("terms if weights.max() <= 1.0 else np.abs(terms)", "terms", "logarithms of large weights cancel"),
+    divergence(".upper() * (gamma(depth) + 2.0 * UNIT)", ".upper() * (2.0 * UNIT)", "the sum of a mean does not round"),
+    divergence("return *parts, self.spread(self.mass)", "return *parts, 0.0", "logits are exact in the sum"),
+    divergence("TINY), _mass(weights))", "TINY), Enclosure(np.ones(len(weights))))", "laws sum to 1"),
+    divergence("+ powers.error(at)\n", "+ 0.0 * powers.error(at)\n", "logits are exact under the mean of counts"),
+    divergence("mass.midpoint * EXP_ERROR + cut", "cut", "exponentials are exact"),
     divergence(
-        "        error *= 2.0 * UNIT\n        error += logarithm.radius\n",
-        "        error *= 2.0 * UNIT\n",
-        "logarithms are exact under the mean",
+        "mass.midpoint * EXP_ERROR + cut", "mass.midpoint * EXP_ERROR", "exponentials below the range are exact"
     ),
-    divergence(
-        "powers.spread(powers.error, powers.mass))\n\n    return _by_rows(logits, of)\n\n\ndef empirical",
-        "powers.spread(powers.error, powers.mass) * 0.0)\n\n    return _by_rows(logits, of)\n\n\ndef empirical",
-        "logits are exact in the sum",
-    ),
-    divergence(
-        "powers.spread(powers.error, powers.mass))\n\n    return _by_rows(logits, of)\n\n\ndef mean_upper",
-        "powers.spread(powers.error, powers.mass) * 0.0)\n\n    return _by_rows(logits, of)\n\n\ndef mean_upper",
-        "logits are exact in the sum for counts",
-    ),
-    divergence(
-        "mass = total(weights, 1)\n        return _widened",
-        "mass = Enclosure(np.ones(len(weights)))\n        return _widened",
-        "laws sum to 1",
-    ),
-    divergence(
-        "log(weights if weights.min() > 0.0 else np.where(weights > 0.0, weights, 1.0))",
-        "log(weights)",
-        "the logarithm of 0",
-    ),
-    divergence("+ powers.error[at]\n", "+ 0.0 * powers.error[at]\n", "logits are exact under the mean of counts"),
+    divergence("sums * gamma(depth) * _SLACK + TINY", "TINY", "sums of positive numbers do not round"),
     divergence(
         "mass = np.add.reduceat(counts.data[entries], starts)",
         "mass = 1 + np.add.reduceat(counts.data[entries], starts)",
@@ -395,12 +382,10 @@ MUTANTS = [
         "terms are exact",
     ),
     divergence("np.abs(terms.midpoint) * gamma(longest) + terms.radius", "terms.radius", "sums of counts do not round"),
-    divergence("        error *= UNIT\n        error += radius\n", "        error *= UNIT\n", "logits are exact"),
-    divergence(
-        "        error *= UNIT\n        error += radius\n",
-        "        error *= 0.0\n        error += radius\n",
-        "the shift does not round",
-    ),
+    divergence(" * UNIT + self.radius[at]", " * UNIT", "the logit of one token is exact"),
+    divergence("* -UNIT + _weighted(weights, self.radius)", "* -UNIT", "logits are exact in the mean"),
+    divergence("_weighted(weights, self.exponents) * -UNIT + ", "", "the shift does not round"),
+    divergence("self.lowest * -UNIT + ", "", "the shift does not round where the widest error counts"),
     divergence("(1.0 + 4.0 * widest) * mean", "mean", "only the first order of a spread"),
     divergence(
         "np.where(widest <= 0.25, np.minimum(",
@@ -429,5 +414,5 @@ MUTANTS = [
         "return log(mass) - _row_sums(log(weights) * weights, laws.indptr[:-1])",
         "entropy of unnormalised counts",
     ),
-    divergence("weights.min() >= 0.0", "True", "negative weights are let through"),
+    divergence("least >= 0.0", "True", "negative weights are let through"),
 ]

@@ -6,12 +6,13 @@ SEPARABLE = "verify/domains/separable.py"
 SUMS = "tests/verify/domains/test_separable.py"
 COUNTS = "verify/certificates/counts.py"
 READER = "verify/independent/rule_counts.py"
-KEPT = "verify/domains/kept_pieces.py"
+KEPT = "verify/kept_pieces.py"
+KEPT_TESTS = "tests/verify/test_kept_pieces.py"
 READ = "tests/verify/independent/test_rule_counts.py tests/verify/certificates/test_domain.py"
 
 
 def kept(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant(KEPT, original, mutated, "tests/verify/domains/test_kept_pieces.py", why)
+    return Mutant(KEPT, original, mutated, KEPT_TESTS, why)
 
 
 def sums(original: str, mutated: str, why: str) -> Mutant:
@@ -78,7 +79,7 @@ MUTANTS = [
         "verify/domains/rule_answers.py",
         "if whole and self.kept is not None",
         "if self.kept is not None",
-        "tests/verify/domains/test_kept_pieces.py",
+        KEPT_TESTS,
         "a piece that a budget cut off is kept as finished",
     ),
     Mutant(
@@ -90,7 +91,7 @@ MUTANTS = [
     ),
     Mutant(
         "verify/domains/rule_answers.py",
-        " or result[0] != program_sha256()",
+        " or result[0] != program",
         "",
         "tests/verify/domains/test_rule_answers.py",
         "counts of another program are believed",
@@ -103,10 +104,60 @@ MUTANTS = [
         "inputs are named in the order of the workers",
     ),
     kept("if not hmac.compare_digest(code, self._code(record)):", "if not code:", "any code is believed"),
-    kept("[self._about, record]", "[record]", "kept counts are those of any model"),
-    kept("[model.sha256(), task.sha256(), ", "[model.sha256(), ", "kept counts are those of any rule"),
-    kept("task.sha256(), program_sha256(), ", "task.sha256(), ", "kept counts are those of any program"),
-    kept("program_sha256(), dict(provenance)]", "program_sha256()]", "kept counts are those of any arithmetic"),
+    kept("[self.about, record]", "[record]", "kept results are those of anything"),
+    kept(
+        "        if then == canonical_json([kept.about, left[piece]]) and ", "        if ", "edited meanwhile, and kept"
+    ),
+    kept(" and lasts(found):", ":", "what does not last is kept"),
+    kept("if (found := kept.get(name)) is not None:", "if False:", "a re-run does everything again"),
+    kept('("byheart", "constructions", "verify")', '("constructions", "verify")', "the door is no part of the program"),
+    kept("(str(path.relative_to(place)), hashlib", "(str(path.name[:0]), hashlib", "a file is known by its text alone"),
+    kept(" or secrets.token_hex()", "", "what cannot be read is always the same"),
+    kept('or lines[0].startswith(b\'{"code":"\')', "or True", "the notes of a user are written over"),
+    *(
+        Mutant("verify/certificates/domain.py", original, mutated, KEPT_TESTS, why)
+        for original, mutated, why in (
+            ("[model.sha256(), task.sha256(), all", "[task.sha256(), all", "kept counts are those of any model"),
+            ("[model.sha256(), task.sha256(), all", "[model.sha256(), all", "kept counts are those of any rule"),
+            ("task.sha256(), all_that_judges()]", "task.sha256()]", "kept counts are those of any program"),
+        )
+    ),
+    *(
+        Mutant("verify/certificates/provenance.py", original, "", "tests/verify/certificates/test_provenance.py", why)
+        for original, why in (
+            ('"program": program_sha256(), ', "what another program found is taken over"),
+            ('"provenance": provenance(), ', "what another arithmetic found is taken over"),
+            (', "installed": _installed()', "what another library found is taken over"),
+        )
+    ),
+    Mutant(
+        "verify/claims/audit.py",
+        '    return ["audit", id, full, files_sha256(*map(Path, places or ["nowhere"]))]',
+        '    return ["audit", id, full]',
+        "tests/falsify/test_claims_from_outside.py",
+        "what was found of a claim of another package is taken over after that was changed",
+    ),
+    Mutant(
+        "verify/claims/audit.py",
+        '        return ["audit", id, full]\n    spec',
+        '        return ["audit", id]\n    spec',
+        "tests/byheart/command/test_audit.py",
+        "a quick audit stands for a full one",
+    ),
+    Mutant(
+        "byheart/command/check.py",
+        '["check", files_sha256(folder), *asked]',
+        '["check", str(folder), *asked]',
+        "tests/byheart/command/test_check.py",
+        "a folder that was changed is taken over",
+    ),
+    Mutant(
+        "byheart/command/check.py",
+        "files_sha256(folder), *asked]",
+        "files_sha256(folder)]",
+        "tests/byheart/command/test_check.py",
+        "what was asked before is asked now",
+    ),
     kept("stat.S_IRWXG | stat.S_IRWXO", "stat.S_IRWXO", "others of the group can read the key"),
     kept("or len(key) != _KEY_BYTES", "", "an empty key signs"),
     Mutant(

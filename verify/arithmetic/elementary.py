@@ -4,8 +4,6 @@ NumPy's ``exp`` and ``log``, whose errors nobody bounds, are not used: each is a
 Page: docs/rigour/arithmetic.md, Lemmas A8 and A9.
 """
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -20,44 +18,61 @@ _LN2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")
 _LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")
 _LN2_INVERSE = float.fromhex("0x1.71547652b82fep+0")
 _SHIFT = 1.5 * 2.0**52  # adding it rounds to an integer, which the low bits of the sum then hold
-_TAYLOR = tuple(1.0 / math.factorial(j) for j in range(14))
-_EXP_LOWEST = -708.0  # above it exp is a normal number
+# 1, 1 and the polynomial through (e^r - 1 - r) / r^2 at the ten Chebyshev nodes of [-0.34658, 0.34658].
+_EXP = tuple(
+    map(
+        float.fromhex,
+        """0x1p+0 0x1p+0 0x1.0000000000001p-1 0x1.5555555555556p-3 0x1.5555555553d67p-5 0x1.11111111109b4p-7
+        0x1.6c16c1788a49bp-10 0x1.a01a01a7c327ap-13 0x1.a019b9133a48ap-16 0x1.71de0db21e27fp-19 0x1.28917e2c43a66p-22
+        0x1.af38a0d2d9620p-26""".split(),
+    )
+)
+EXP_LOWEST = -708.0  # above it exp is a normal number
 _EXP_HIGHEST = 710.0  # from it on exp overflows
-_EXP_ERROR = 4.0 * UNIT  # Lemma A8 proves 3 u; one more for the rounding of the radius
+EXP_ERROR = 4.0 * UNIT  # Lemma A8 proves 3 u; one more for the rounding of the radius
 
 
-def exp_floats(x: Floats) -> Floats:
-    """Lemma A8: within 3 u of exp(x), relatively, for -708 <= x; exp(-708) below; not finite above the range."""
+def exp_floats(x: Floats, *, radii: bool = False) -> Floats:
+    """Lemma A8: within 3 u of exp(x), relatively, for -708 <= x; exp(-708) below; not finite above the range.
+
+    With `radii`, [2, ...]: the values, and behind them EXP_ERROR times these, from the same blocks.
+    """
     flat = np.ascontiguousarray(x).reshape(-1)
-    result = np.empty_like(flat)
+    result = np.empty((1 + radii, flat.size))
+    workspace = np.empty((2, min(flat.size, _CHUNK)))
     for start in range(0, flat.size, _CHUNK):
-        y = result[start : start + _CHUNK]
-        r = np.clip(flat[start : start + _CHUNK], _EXP_LOWEST, _EXP_HIGHEST)
-        k = r * _LN2_INVERSE
+        y = result[0, start : start + _CHUNK]
+        r, power = workspace[:, : y.size]
+        given = flat[start : start + _CHUNK]
+        if not (given.min() >= EXP_LOWEST and given.max() <= _EXP_HIGHEST):
+            given = np.clip(given, EXP_LOWEST, _EXP_HIGHEST)
+        k = np.multiply(given, _LN2_INVERSE, out=y)
         k += _SHIFT
-        exponent = k.view(np.int64) << 52
+        exponent = np.left_shift(k.view(np.int64), 52, out=power.view(np.int64))
         k -= _SHIFT
-        np.multiply(k, _LN2_HIGH, out=y)
-        r -= y
+        np.multiply(k, _LN2_HIGH, out=r)
+        np.subtract(given, r, out=r)
         k *= _LN2_LOW
         r -= k
-        np.multiply(r, _TAYLOR[13], out=y)
-        for coefficient in _TAYLOR[12:0:-1]:
+        np.multiply(r, _EXP[-1], out=y)
+        for coefficient in _EXP[-2:0:-1]:
             y += coefficient
             y *= r
-        y += _TAYLOR[0]
+        y += _EXP[0]
         # Times 2^k: k is added to the exponent bits. What overflows gets the bits of an infinity or a NaN.
         bits = y.view(np.int64)
         bits += exponent
-    return result.reshape(x.shape)
+        if radii:
+            np.multiply(y, EXP_ERROR, out=result[1, start : start + _CHUNK])
+    return result.reshape((2, *x.shape) if radii else x.shape)
 
 
 @quiet
 def exp(x: Enclosure | ArrayLike) -> Enclosure:
     r"""Enclosure of $e^x$ entry by entry.
 
-    With $x = k \ln 2 + r$, $|r| \le 0.3466$ and $k$ an integer, $e^x = 2^k e^r$, and $e^r$ is its Taylor polynomial of
-    degree 13 up to $10^{-17}$. For $|x - m| \le \rho$ the change is at most $e^m(e^\rho - 1)$ with
+    With $x = k \ln 2 + r$, $|r| \le 0.3466$ and $k$ an integer, $e^x = 2^k e^r$, and $e^r$ is a polynomial of
+    degree 11 up to $2 \cdot 10^{-17}$. For $|x - m| \le \rho$ the change is at most $e^m(e^\rho - 1)$ with
     $e^\rho - 1 \le \rho/(1 - \rho/2)$ for $\rho \le 1/2$; wider sets are enclosed by their ends.
 
     Why it is rigorous: only IEEE operations are used; the reduction is exact up to $0.35u$ and the whole error at most
@@ -78,19 +93,22 @@ def exp(x: Enclosure | ArrayLike) -> Enclosure:
         True
     """
     x = enclosure(x)
+    below = x.size > 0 and x.midpoint.min() < EXP_LOWEST
+    if is_zero(x.radius) and not below:
+        return Enclosure(*exp_floats(x.midpoint, radii=True))
     y = exp_floats(x.midpoint)
-    relative = np.full((), _EXP_ERROR)
+    relative = np.full((), EXP_ERROR)
     if not is_zero(x.radius):
         rho = np.minimum(x.radius, 0.5)
         relative = relative + raised(rho / (1.0 - 0.5 * rho))
-    if x.size and x.midpoint.min() < _EXP_LOWEST:
-        relative = relative + (x.midpoint < _EXP_LOWEST)
+    if below:
+        relative = relative + (x.midpoint < EXP_LOWEST)
     r = y * raised(relative)
     wide = x.radius > 0.5
     if wide.any():
         wide = np.broadcast_to(wide, x.shape)
         low, high = x.lower()[wide], x.upper()[wide]
-        least = np.where(low < _EXP_LOWEST, 0.0, exp_floats(low) * (1.0 - 8.0 * UNIT))
+        least = np.where(low < EXP_LOWEST, 0.0, exp_floats(low) * (1.0 - 8.0 * UNIT))
         hull = Enclosure.between(least, exp_floats(high) * (1.0 + 8.0 * UNIT))
         r = np.asarray(r)
         y[wide], r[wide] = hull.midpoint, hull.radius
@@ -98,57 +116,72 @@ def exp(x: Enclosure | ArrayLike) -> Enclosure:
 
 
 _ROOT_HALF_BITS = int(np.float64(float.fromhex("0x1.6a09e667f3bcdp-1")).view(np.int64))
-_ATANH = tuple(2.0 / (2 * j + 1) for j in range(10))
-_LOG_ERROR = 5.0 * UNIT  # Lemma A9 proves 4 u; one more for the rounding of the radius
+# The polynomial through (2 artanh(s) - 2 s) / s^3 as a function of s^2 at the seven Chebyshev nodes of [0, 0.02945].
+_ATANH = tuple(
+    map(
+        float.fromhex,
+        """0x1.5555555555558p-1 0x1.99999999952b2p-2 0x1.2492492df6947p-2 0x1.c71c62debf86bp-3 0x1.7462b69705382p-3
+        0x1.39fe208c33457p-3 0x1.2b5b5fb2eac92p-3""".split(),
+    )
+)
+LOG_ERROR = 5.0 * UNIT  # Lemma A9 proves 4 u; one more for the rounding of the radius
 _LOG1P_ERROR = 8.0 * UNIT  # Lemma A9 proves 7 u
 
 
-def _log_floats(x: Floats, fraction: Floats | None = None) -> Floats:
-    """Lemma A9: within 4 u of log(x), relatively, for x > 0; log(1 + fraction) where x is in [sqrt(1/2), sqrt(2))."""
+def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False) -> Floats:
+    """Lemma A9: within 4 u of log(x), relatively, for x > 0; log(1 + fraction) where x is in [sqrt(1/2), sqrt(2)).
+
+    Some finite number for every other x. With `radii`, [2, ...]: the values, and behind them their sizes times
+    LOG_ERROR, or _LOG1P_ERROR with a fraction.
+    """
     flat = np.ascontiguousarray(x).reshape(-1)
     given = None if fraction is None else np.ascontiguousarray(fraction).reshape(-1)
-    result = np.empty_like(flat)
+    result = np.empty((1 + radii, flat.size))
+    workspace = np.empty((4, min(flat.size, _CHUNK)))
     for start in range(0, flat.size, _CHUNK):
-        y = result[start : start + _CHUNK]
+        y = result[0, start : start + _CHUNK]
+        f, k, s, w = workspace[:, : y.size]
         z = flat[start : start + _CHUNK]
-        subnormal = z < TINY
-        if subnormal.any():
+        subnormal = z < TINY if z.min() < TINY else None
+        if subnormal is not None:
             z = np.where(subnormal, z * 2.0**54, z)
-        # x = 2^k z with z in [sqrt(1/2), sqrt(2)), by its bits.
-        exponent = z.view(np.int64) - _ROOT_HALF_BITS
-        exponent >>= 52
-        k = exponent.astype(np.float64)
-        exponent <<= 52
-        f = (z.view(np.int64) - exponent).view(np.float64)
+        # x = 2^k z with z in [sqrt(1/2), sqrt(2)), by its bits; here k is kept times 2^52, its place among them.
+        exponent = np.subtract(z.view(np.int64), _ROOT_HALF_BITS, out=y.view(np.int64))
+        exponent &= -(2**52)
+        np.subtract(z.view(np.int64), exponent, out=f.view(np.int64))
+        np.copyto(k, exponent)
         f -= 1.0
         if given is not None:
-            f = np.where(k == 0.0, given[start : start + _CHUNK], f)
-        if subnormal.any():
-            k -= 54.0 * subnormal
-        s = 2.0 + f
+            np.copyto(f, given[start : start + _CHUNK], where=k == 0.0)
+        if subnormal is not None:
+            k -= (54.0 * 2.0**52) * subnormal
+        np.add(f, 2.0, out=s)
         np.divide(f, s, out=s)
-        w = s * s
-        np.multiply(w, _ATANH[9], out=y)
-        for coefficient in _ATANH[8:0:-1]:
+        np.multiply(s, s, out=w)
+        np.multiply(w, _ATANH[-1], out=y)
+        for coefficient in _ATANH[-2::-1]:
             y += coefficient
             y *= w
         np.subtract(f, y, out=y)
         y *= s
-        np.multiply(k, _LN2_LOW, out=w)
+        np.multiply(k, _LN2_LOW * 2.0**-52, out=w)
         y -= w
         np.subtract(f, y, out=y)
-        k *= _LN2_HIGH
+        k *= _LN2_HIGH * 2.0**-52
         y += k
-    return result.reshape(x.shape)
+        if radii:
+            r = np.abs(y, out=result[1, start : start + _CHUNK])
+            r *= LOG_ERROR if given is None else _LOG1P_ERROR
+    return result.reshape((2, *x.shape) if radii else x.shape)
 
 
 @quiet
 def log(x: Enclosure | ArrayLike) -> Enclosure:
     r"""Enclosure of $\log x$, natural, entry by entry; no information where $x$ may be 0 or negative.
 
-    With $x = 2^k (1 + f)$ and $s = f/(2 + f)$, $\log(1 + f) = 2\,\mathrm{artanh}\,s$ is summed to $s^{19}$. For
-    $|x - m| \le \rho$ the change is at most $\rho/(m - \rho)$; sets wider than half their midpoint are enclosed by
-    their ends.
+    With $x = 2^k (1 + f)$ and $s = f/(2 + f)$, $\log(1 + f) = 2\,\mathrm{artanh}\,s$ is a polynomial of degree 15
+    in $s$ up to $10^{-17}$. For $|x - m| \le \rho$ the change is at most $\rho/(m - \rho)$; sets wider than half their
+    midpoint are enclosed by their ends.
 
     Why it is rigorous: only IEEE operations are used, and the whole error is at most $4u$ relatively, also where the
     result is near 0 (Lemma A9).
@@ -168,10 +201,9 @@ def log(x: Enclosure | ArrayLike) -> Enclosure:
     """
     x = enclosure(x)
     least = x.lower()
-    known = least > 0.0
-    y = _log_floats(x.midpoint if known.all() else np.where(known, x.midpoint, 1.0))
-    r = np.abs(y)
-    r *= _LOG_ERROR
+    known = np.True_ if not x.size or least.min() > 0.0 else least > 0.0
+    both = log_floats(x.midpoint if known.all() else np.where(known, x.midpoint, 1.0), radii=True)
+    y, r = both[0, ...], both[1, ...]
     if not is_zero(x.radius):
         r += x.radius / least
         r = raised(r)
@@ -180,8 +212,8 @@ def log(x: Enclosure | ArrayLike) -> Enclosure:
     wide = known & (x.radius > 0.5 * x.midpoint) if not is_zero(x.radius) else np.False_
     if wide.any():
         greatest = x.upper()[wide]
-        low = _log_floats(least[wide])
-        high = np.where(greatest < np.inf, _log_floats(greatest), np.inf)
+        low = log_floats(least[wide])
+        high = np.where(greatest < np.inf, log_floats(greatest), np.inf)
         hull = Enclosure.between(low - np.abs(low) * (8.0 * UNIT), high + np.abs(high) * (8.0 * UNIT))
         r = np.asarray(r)
         y[wide], r[wide] = hull.midpoint, hull.radius
@@ -213,11 +245,9 @@ def log1p(x: Enclosure | ArrayLike) -> Enclosure:
     least = one_plus if is_zero(x.radius) else down(down(one_plus) - x.radius)
     known = least > 0.0
     if known.all():
-        y = _log_floats(one_plus, x.midpoint)
+        y, r = log_floats(one_plus, x.midpoint, radii=True)
     else:
-        y = _log_floats(np.where(known, one_plus, 1.0), np.where(known, x.midpoint, 0.0))
-    r = np.abs(y)
-    r *= _LOG1P_ERROR
+        y, r = log_floats(np.where(known, one_plus, 1.0), np.where(known, x.midpoint, 0.0), radii=True)
     if not is_zero(x.radius):
         r += x.radius / least
     r = raised(r)

@@ -66,7 +66,7 @@ class Enclosure:
         if r.size and r.min() < 0.0:
             raise InputError(f"radius has the entry {r.min()}, expected entries >= 0")
         # A sum that is finite has finite terms only; where it is not, the entries are looked at one by one.
-        if not np.isfinite(r.sum()):
+        if r.size and not r.max() < np.inf:
             r = np.where(r >= 0.0, r, np.inf)
         if not np.isfinite(m.sum()):
             known = np.isfinite(m)
@@ -379,12 +379,16 @@ def matmul(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike, *, tight: bool = 
     x, y = enclosure(a), enclosure(b)
     n = inner_dimension(x.shape, y.shape)
     blas.probe()
-    weight = np.abs(y.midpoint)
-    weight *= gamma(n)
-    weight += y.radius + TINY
     product = multiply if tight else product_of_norms
-    r = product(np.abs(x.midpoint), weight)
-    del weight
+    if not tight and is_zero(y.radius):
+        # Nothing of the size of B is formed.
+        r = product_of_norms(x.midpoint, y.midpoint, gamma(n))
+    else:
+        weight = np.abs(y.midpoint)
+        weight *= gamma(n)
+        weight += y.radius + TINY
+        r = product(np.abs(x.midpoint), weight)
+        del weight
     if not is_zero(x.radius):
         rx = aligned(x.radius, x.ndim)
         size = np.abs(y.midpoint)

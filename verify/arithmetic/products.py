@@ -152,8 +152,9 @@ def raised_product(r: Floats, n: int) -> Floats:
     return r
 
 
-def product_of_norms(a: Floats, b: Floats) -> Floats:
-    """Lemma A7: |a| |b| <= (norms of the rows of a) (norms of the columns of b), up to rounding."""
+def product_of_norms(a: Floats, b: Floats, factor: float = 1.0) -> Floats:
+    """Lemma A7: factor |a| |b| <= factor (norms of the rows of a) (norms of the columns of b), up to rounding."""
     rows = np.sqrt(np.einsum("...mn,...mn->...m", a, a) + a.shape[-1] * TINY)
     columns = np.sqrt(np.einsum("...np,...np->...p", b, b) + b.shape[-2] * TINY)
+    columns *= factor
     return rows[..., :, None] * columns[..., None, :]

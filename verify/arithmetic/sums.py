@@ -12,19 +12,23 @@ from verify.arithmetic.rounding import Floats, gamma, outweighing, quiet, raised
 _BLOCK = 64
 
 
-def _tree_sum(x: Floats, axis: int) -> tuple[Floats, int]:
+def tree_sum(x: Floats, axis: int) -> tuple[Floats, int]:
     """The sum along an axis, and a bound of the number of roundings that any term goes through (Lemma A6)."""
     x = np.moveaxis(x, axis, -1)
     depth = 0
     while (length := x.shape[-1]) > _BLOCK:
         blocks = length // _BLOCK
-        sums = x[..., : blocks * _BLOCK].reshape(*x.shape[:-1], blocks, _BLOCK).sum(axis=-1)
+        sums = _sums(x[..., : blocks * _BLOCK].reshape(*x.shape[:-1], blocks, _BLOCK))
         if length % _BLOCK:
-            rest = x[..., blocks * _BLOCK :].sum(axis=-1, keepdims=True)
-            sums = np.concatenate([sums, rest], axis=-1)
+            sums = np.concatenate([sums, _sums(x[..., blocks * _BLOCK :])[..., None]], axis=-1)
         x = sums
         depth += _BLOCK - 1
-    return x.sum(axis=-1), depth + max(x.shape[-1] - 1, 0)
+    return _sums(x), depth + max(x.shape[-1] - 1, 0)
+
+
+def _sums(x: Floats) -> Floats:
+    """The sums along the last axis, in some order: for short rows einsum takes a third of the time of ``sum``."""
+    return np.einsum("...i->...", x)
 
 
 @quiet
@@ -55,10 +59,10 @@ def total(x: Enclosure | ArrayLike, axis: int | None = None) -> Enclosure:
     if axis is None:
         x, axis = x.reshape(x.size), 0
     axis = checked_axis(axis, x.ndim)
-    m, depth = _tree_sum(x.midpoint, axis)
-    size, _ = _tree_sum(np.abs(x.midpoint), axis)
+    m, depth = tree_sum(x.midpoint, axis)
+    size = m if x.size and x.midpoint.min() >= 0.0 else tree_sum(np.abs(x.midpoint), axis)[0]
     radius = aligned(x.radius, x.ndim)
-    share, _ = _tree_sum(radius, axis)
+    share, _ = tree_sum(radius, axis)
     if radius.shape[axis] == 1:
         share = share * float(x.shape[axis])
     return Enclosure(m, raised((size * gamma(depth) + share) * outweighing(depth)))

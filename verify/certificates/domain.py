@@ -18,9 +18,9 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.counts import check_counts
 from verify.certificates.loading import load_certified
-from verify.certificates.provenance import provenance
-from verify.domains.kept_pieces import KeptPieces
+from verify.certificates.provenance import all_that_judges, provenance
 from verify.domains.rule_answers import CLIMBS, VISITS, RuleAnswers, judge_rule
+from verify.kept_pieces import KeptPieces
 from verify.progress import Progress, silent
 from verify.workers import Workers
 
@@ -65,7 +65,7 @@ def certify_domain(
         visits: How many beginnings of inputs, or inputs, may be looked at one by one.
         climbs: How many inputs may climb the ladder of arithmetics.
         keep: A file where every finished piece of the domain is kept until all are, so that a run that was interrupted,
-            or killed, goes on where it stopped (`verify/domains/kept_pieces.py`); by default nothing is kept. How many
+            or killed, goes on where it stopped (`verify/kept_pieces.py`); by default nothing is kept. How many
             inputs earlier runs counted stands in the certificate; who checks it counts all of them anew.
         workers: Makes an executor for the pieces, with the same answer; by default all work is done here.
         progress: Called with the stage and the finished share of it.
@@ -94,7 +94,7 @@ def certify_domain(
     show, kept = progress or silent, None
     if keep is not None:
         try:
-            kept = KeptPieces(keep, model, task, made_by)
+            kept = kept_domain(keep, model, task)
         except InputError as error:  # of the key: the work can be done all the same
             show("domain", None, f"nothing is kept for a later run: {error}")
     found = judge_rule(model, task, visits=visits, climbs=climbs, kept=kept, workers=workers, progress=show)
@@ -108,6 +108,17 @@ def certify_domain(
         provenance=made_by,
     )
     return DomainCertificate(certificate, found)
+
+
+def kept_domain(path: Path, model: Model, task: RuleTask) -> KeptPieces:
+    """The finished pieces of the domain of a rule in a file, of this model, judged by this program.
+
+    Raises:
+        InputError: The key of this user cannot be written, or others can read it.
+
+    Page: docs/rigour/domains.md
+    """
+    return KeptPieces(path, lambda: [model.sha256(), task.sha256(), all_that_judges()])
 
 
 def check_domain(

@@ -1,12 +1,15 @@
 """Which software and which arithmetic made a certificate: information only, nothing is concluded from it."""
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distributions, version
+from typing import Any
 
 import flint
 
 from verify.arithmetic import blas
 from verify.arithmetic.products import multiplier
+from verify.kept_pieces import program_sha256
 
 
 def provenance() -> dict[str, str]:
@@ -34,3 +37,21 @@ def provenance() -> dict[str, str]:
         "python-flint": flint.__version__,
         **{f"arithmetic: {name}": str(value) for name, value in arithmetic.items()},
     }
+
+
+def all_that_judges() -> dict[str, Any]:
+    """What a result depends on beside what it is about: the text of the program, as it is now, and all that it runs on.
+
+    Page: docs/audit.md
+
+    Example:
+        >>> all_that_judges()["provenance"] == provenance(), "numpy" in all_that_judges()["installed"]
+        (True, True)
+    """
+    return {"program": program_sha256(), "provenance": provenance(), "installed": _installed()}
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """The version of every package that is installed: a claim that another package brings may use any."""
+    return {str(each.metadata["Name"]): each.version for each in distributions()}

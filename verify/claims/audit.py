@@ -3,21 +3,22 @@
 Page: docs/audit.md
 """
 
-import importlib
+import importlib.util
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from constructions.claims import claims, evidence_module
+from constructions.claims import REGISTER, claims, evidence_module
 from constructions.claims.claim import Claim, Judgement
 from verify.claims.evidence import Evidence, Method, Role
+from verify.kept_pieces import KeptPieces, completed_once, files_sha256
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
-from verify.workers import Workers, completed
+from verify.workers import Workers
 
 NEEDED: dict[Judgement, frozenset[Role]] = {
     "holds": frozenset({"claim"}),
@@ -114,6 +115,7 @@ class Audit:
                 for piece in refuting
             ]
             or None,
+            "earlier": False,
             "evidence": [piece.summary() for piece in self.evidence],
             "seconds": round(self.seconds, 3),
         }
@@ -166,6 +168,7 @@ def audit_summaries(
     full: bool = False,
     progress: Progress | None = None,
     workers: Workers | None = None,
+    kept: KeptPieces | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Audit as `audit_claims` does, and give each audit as plain JSON data, which can come from another process.
 
@@ -174,31 +177,46 @@ def audit_summaries(
         full: Whether to certify larger and more instances.
         progress: Called for every piece of evidence; with workers, for every claim.
         workers: Makes the executor that audits several claims at a time; by default one after the other, here.
+        kept: About `verify/certificates/provenance.py:all_that_judges`: what earlier runs have found of a claim is
+            taken over as it is, and what this run finds is kept. Whatever could not be computed is computed again.
 
     Yields:
-        The fields of docs/audit.md, for each claim in the order of the register; with workers, as they are done. A
-        worker that dies is an undecided piece of evidence for its claim.
+        The fields of docs/audit.md, for each claim in the order of the register, those that are taken over first; with
+        workers, as they are done. A worker that dies is an undecided piece of evidence for its claim.
 
     Raises:
         InputError: There is no such claim.
 
     Page: docs/audit.md
     """
-    if workers is None:
-        yield from (audit.summary() for audit in audit_claims(ids, full=full, progress=progress))
-        return
     report = progress or silent
     found = {claim.id: claim for claim in claims(ids)}
-    for id, result in completed(partial(_summary, full=full), found, workers):
+    work = partial(_summary, full=full, progress=report if workers is None else None)
+    for id, result, earlier in completed_once(
+        work, found, workers, kept=kept, named=partial(_named, full=full), lasts=_is_computed
+    ):
         if isinstance(result, Exception):
             result = Audit(found[id], (_not_computed(result, after=0),), seconds=0.0).summary()
-        report(id, 1.0, "confirmed" if result["confirmed"] else "not confirmed")
-        yield result
+        if earlier or workers is not None:
+            report(id, 1.0, ("" if result["confirmed"] else "not ") + "confirmed" + (", taken over" if earlier else ""))
+        yield {**result, "earlier": earlier}
 
 
-def _summary(id: str, *, full: bool) -> dict[str, Any]:
-    [audit] = audit_claims([id], full=full)
-    return audit.summary()
+def _summary(id: str, *, full: bool, progress: Progress | None) -> dict[str, Any]:
+    return next(audit_claims([id], full=full, progress=progress)).summary()
+
+
+def _named(id: str, *, full: bool) -> list[Any]:
+    """What an audit depends on beside the program: the claim, the sizes, the files of the package that brings it."""
+    if id in REGISTER:
+        return ["audit", id, full]
+    spec = importlib.util.find_spec(evidence_module(id).partition(".")[0])
+    places = [] if spec is None else spec.submodule_search_locations or [str(spec.origin)]
+    return ["audit", id, full, files_sha256(*map(Path, places or ["nowhere"]))]
+
+
+def _is_computed(summary: Mapping[str, Any]) -> bool:
+    return all(piece["role"] != "error" for piece in summary["evidence"])
 
 
 def _not_computed(error: Exception, *, after: int) -> Evidence:

@@ -10,9 +10,10 @@ import numpy as np
 from flint import arb
 
 from constructions.claims.dana_proposition_3 import CLAIM
-from constructions.encoders.circle import SIGNIFICANDS, arc, circle, rounded, strength
+from constructions.encoders.circle import arc, circle, strength
 from constructions.encoders.one_dimension import multi_scale_line
 from constructions.encoders.parabola import MOST, parabola, power_for, stream
+from constructions.models.precision import SIGNIFICAND, rounded
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
@@ -163,7 +164,7 @@ def _line(masses: tuple[int, ...]) -> Evidence:
 
 
 def _all_sizes(name: str) -> Evidence:
-    bits = SIGNIFICANDS[name]
+    bits = SIGNIFICAND[name]
     enough, never = always_enough(bits), never_enough(bits)
     verdicts, works = [], []
     for count in range(1, never):
@@ -193,7 +194,7 @@ _LAST, _LARGEST = 15681, 17996  # float32: what the search found; everything sai
 
 
 def _float32(*, everything: bool) -> Evidence:
-    name, bits = "float32", SIGNIFICANDS["float32"]
+    name, bits = "float32", SIGNIFICAND["float32"]
     enough, never = always_enough(bits), never_enough(bits)
     work = range(enough + 1, _LAST + 1) if everything else range(_LAST - 19, _LAST + 1)
     fail = range(_LARGEST + 1, never) if everything else range(_LARGEST + 1, _LARGEST + 201)

@@ -12,11 +12,9 @@ from constructions.models.construction import Construction
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import matmul
 from verify.claims.evidence import Evidence, Means, Method
-from verify.forward.vector_attention import enclose_layer, enclose_outputs
-from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.verdict import Verdict, proved
+from verify.claims.held_labels import held_labels
+from verify.verdict import proved
 
-_ERROR = 1e-6  # of a label; what roundings leave
 _SMALL = (
     {"heads": 8, "tokens": 8, "width": 16, "head_width": 8, "outputs": 4, "shared": 1},
     {"heads": 8, "tokens": 4, "width": 8, "head_width": 4, "outputs": 8, "shared": 0},
@@ -55,20 +53,17 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     )
     labels = labelled(contexts, queries, outputs=outputs).labels
     same = bool((queries == task.queries).all() and (contexts == task.contexts).all())
-    forward = enclose_layer(layer, task)
-    total = enclose_outputs(layer, task, mixed=forward.mixed) + matmul(queries, layer.W_U)
-    error = float(abs(total - labels).upper().max())
-    proof = certify_full_row_rank(forward.mixed)
+    found = held_labels(layer, task, added=matmul(queries, layer.W_U), labels=labels)
     counted = layer.n_heads * (min(task.n_tokens, layer.d_qk) - 1) + 1
     sizes = (layer.n_heads, task.n_tokens, layer.d_model, layer.d_qk, layer.d_vocab_out, int(task.shared))
     same &= sizes == tuple(parameters[name] for name in ("heads", "tokens", "width", "head_width", "outputs", "shared"))
-    held = same and error <= _ERROR and proof.verdict is Verdict.PROVED and layer.attention.d_out == layer.d_model
+    held = same and found.held and layer.attention.d_out == layer.d_model
     return Evidence(
         "claim",
         f"Float64 weights with a skip connection for {made.summary}",
         f"H (r - 1) + 1 = {counted} labels memorized",
-        f"every label within {error:.1e}; rank Z = {task.n_examples}" if held else "not all labels certified",
-        Method(f"enclosed outputs, and rank by {proof.method}", Means.ENCLOSURES),
+        f"{found.certified}; rank Z = {task.n_examples}" if held else "not all labels certified",
+        Method(found.method, Means.ENCLOSURES),
         proved(held and task.n_examples == counted),
         {"parameters": dict(parameters), "sha256": layer.sha256()},
     )

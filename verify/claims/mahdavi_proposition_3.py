@@ -19,14 +19,12 @@ from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
+from verify.claims.held_labels import held_labels
 from verify.forward.rationals import exact_network_logits
-from verify.forward.vector_attention import enclose_layer, enclose_outputs
-from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.activation_patterns import relu_barrier
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, decided, proved
 
-_ERROR = 1e-6  # of an integer label; what roundings leave
 _SIZES = ((3, 1, 2), (3, 1, 3), (2, 1, 2), (2, 2, 2))  # d, m, n
 _SIZES_LARGE = ((4, 1, 3), (5, 1, 4), (3, 2, 2))
 _WITHIN, _WITHIN_LARGE = ((3, 1), (2, 3), (5, 7)), ((8, 15),)  # d, m
@@ -89,17 +87,15 @@ def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
 def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
     """The very examples and labels that were out of reach, by heads of width one."""
     layer, task = made.model, made.task
-    forward = enclose_layer(layer, task)
-    error = float(abs(enclose_outputs(layer, task, mixed=forward.mixed) - task.labels).upper().max())
-    proof = certify_full_row_rank(forward.mixed)
+    found = held_labels(layer, task)
     same = task.sha256() == barrier.sha256() and layer.d_qk == 1
-    held = same and error <= _ERROR and proof.verdict is Verdict.PROVED
+    held = same and found.held
     return Evidence(
         "claim",
         f"Float64 weights for {made.summary}",
         f"{task.n_examples} labels memorized",
-        f"every label within {error:.1e}; rank Z = {task.n_examples}" if held else "not all labels certified",
-        Method(f"enclosed outputs, and rank by {proof.method}", Means.ENCLOSURES),
+        f"{found.certified}; rank Z = {task.n_examples}" if held else "not all labels certified",
+        Method(found.method, Means.ENCLOSURES),
         proved(held),
         {"sha256": layer.sha256()},
     )

@@ -13,15 +13,12 @@ from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
+from verify.claims.held_labels import held_labels
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import OUTPUT_RANK
-from verify.forward.vector_attention import enclose_layer, enclose_outputs
 from verify.linear_algebra.rank import rank_bracket
-from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.linear_algebra.singular_values import enclose_singular_values
-from verify.verdict import Verdict, proved
-
-_ERROR = 1e-6  # of a label; what roundings leave
+from verify.verdict import proved
 
 _SMALL = (
     {"heads": 1, "tokens": 1, "width": 1, "head_width": 1, "shared": 1},
@@ -109,26 +106,14 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     allowed = OUTPUT_RANK.at(n_heads=1, d_value=layer.d_head, d_inner=layer.attention.d_out)
     needed = task.d_out if task.kind == "regression" else min(2, task.d_out - 1)  # a line tells two classes apart
     largest = stated(CLAIM, "sharper", H=layer.n_heads, n=task.n_tokens)
-    forward = enclose_layer(layer, task)
-    outputs = enclose_outputs(layer, task, mixed=forward.mixed)
-    proof = certify_full_row_rank(forward.mixed)
-    ranked = proof.verdict is Verdict.PROVED
-    if task.kind == "regression":
-        error = float(abs(outputs - task.labels).upper().max())
-        held, certified = error <= _ERROR, f"every label within {error:.1e}"
-    else:
-        rows, right = np.arange(task.n_examples), task.classes
-        others = outputs.upper()
-        others[rows, right] = -np.inf
-        margin = float((outputs.lower()[rows, right] - others.max(axis=1)).min())
-        held, certified = margin > 0, f"every class in front, by {margin:.2g} or more"
+    found = held_labels(layer, task)
     return Evidence(
         "with",
         f"Weights for {made.summary}, d_v = {layer.d_head}, d_o = {layer.attention.d_out}",
         f"{task.n_examples} labels memorized",
-        f"{certified}; rank Z = T" if held and ranked else "not all labels certified",
-        Method(f"enclosed outputs, and rank by {proof.method}", Means.ENCLOSURES),
-        proved(as_asked and held and ranked),
+        f"{found.certified}; rank Z = T" if found.held else "not all labels certified",
+        Method(found.method, Means.ENCLOSURES),
+        proved(as_asked and found.held),
         {"parameters": parameters, "sha256": layer.sha256()},
         compared=(
             Comparison(allowed, ">=", needed),

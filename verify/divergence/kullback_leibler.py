@@ -9,22 +9,24 @@ Page: docs/rigour/divergence.md proves every bound used here; the lemmas are nam
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
 from constructions.tasks.task import Counts
-from verify.arithmetic.elementary import exp, log, log1p
+from verify.arithmetic.elementary import EXP_ERROR, EXP_LOWEST, LOG_ERROR, exp_floats, log, log1p, log_floats
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.given_numbers import as_float64
-from verify.arithmetic.rounding import TINY, UNIT, down, gamma, up
-from verify.arithmetic.sums import total, upper_sum
+from verify.arithmetic.rounding import TINY, UNIT, down, gamma, quiet, up
+from verify.arithmetic.sums import total, tree_sum, upper_sum
 from verify.forward.float64 import enclose_softmax, row_blocks
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+_Columns: TypeAlias = tuple[Float64Array, ...]  # numbers of each row of a block
 
 __all__ = [
     "argmax_margin",
@@ -124,21 +126,20 @@ def label_divergence(logits: Enclosure, labels: Int64Array) -> Enclosure:
     if labels.size and (labels.min() < 0 or labels.max() >= logits.shape[1]):
         raise InputError(f"labels are {labels.min()} .. {labels.max()}, expected 0 .. {logits.shape[1] - 1}")
 
-    def of(rows: slice) -> Enclosure:
+    def of(rows: slice) -> _Columns:
         powers = _Powers.of(*_parts(logits, rows))
         at = np.arange(len(powers.exponents)), labels[rows]
-        exponent, error = powers.exponents[at], powers.error[at]
+        exponent = powers.exponents[at]
         others = powers.without(at)
-        spread = others.spread(others.error + error[:, None], powers.mass)
+        spread = others.spread(powers.mass, powers.error(at))
         # Where the exponent of the label is 0, its power is exactly 1.
         value = log(powers.mass) - exponent
         sharp = log1p(others.mass)
         top = exponent == 0.0
-        return Enclosure(
-            np.where(top, sharp.midpoint, value.midpoint), (np.where(top, sharp.radius, value.radius) + spread) * _SLACK
-        )
+        radius = np.where(top, sharp.radius, value.radius)
+        return np.where(top, sharp.midpoint, value.midpoint), (radius + spread) * _SLACK
 
-    return _by_rows(logits, of)
+    return Enclosure(*_by_rows(logits, of, 2))
 
 
 def argmax_margin(logits: Enclosure, modes: BoolArray) -> Float64Array:
@@ -211,21 +212,21 @@ def divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
     """
     _check_laws(logits, laws)
 
-    def of(rows: slice) -> Enclosure:
+    def of(rows: slice) -> _Columns:
         weights = _checked_weights(laws, rows)
         powers = _Powers.of(*_parts(logits, rows))
-        logarithm = log(weights if weights.min() > 0.0 else np.where(weights > 0.0, weights, 1.0))
-        gap = logarithm.midpoint - powers.exponents
-        # Roundings of the difference and of the product with the weight; then what is unknown of the two terms.
-        error = np.abs(gap)
-        error *= 2.0 * UNIT
-        error += logarithm.radius
-        error += powers.error
-        crossed = _widened(total(weights * gap, 1), _weighted(weights, error) + TINY)
-        mass = total(weights, 1)
-        return _widened(crossed / mass - log(mass) + log(powers.mass), powers.spread(powers.error, powers.mass))
+        terms = log_floats(weights)  # some finite number for 0, which its weight removes
+        # What is unknown of the logarithms, which are all at most 0 where the weights are at most 1; of the exponents.
+        sizes = terms if weights.max() <= 1.0 else np.abs(terms)
+        error = np.abs(_weighted(weights, sizes)) * LOG_ERROR + powers.mean_error(weights)
+        terms -= powers.exponents
+        terms *= weights
+        crossed, depth = tree_sum(terms, 1)
+        # Two roundings of each term, and those of the sum.
+        error += _mass(np.abs(terms, out=terms)).upper() * (gamma(depth) + 2.0 * UNIT)
+        return powers.columns(Enclosure(crossed, error * _SLACK + TINY), _mass(weights))
 
-    return _by_rows(logits, of)
+    return _divergence(_by_rows(logits, of, 7))
 
 
 def empirical_divergence(logits: Enclosure, counts: Counts) -> Enclosure:
@@ -259,7 +260,7 @@ def empirical_divergence(logits: Enclosure, counts: Counts) -> Enclosure:
     if counts.indices.size and counts.indices.max() >= logits.shape[1]:
         raise InputError(f"counts has the token {counts.indices.max()}, expected 0 .. {logits.shape[1] - 1}")
 
-    def of(rows: slice) -> Enclosure:
+    def of(rows: slice) -> _Columns:
         powers = _Powers.of(*_parts(logits, rows))
         entries = slice(int(counts.indptr[rows.start]), int(counts.indptr[rows.stop]))
         lengths = np.diff(counts.indptr[rows.start : rows.stop + 1])
@@ -268,12 +269,12 @@ def empirical_divergence(logits: Enclosure, counts: Counts) -> Enclosure:
         weights = counts.data[entries].astype(np.float64)
         logarithm = log(weights)
         gap = logarithm.midpoint - powers.exponents[at]
-        error = np.abs(gap) * (2.0 * UNIT) + logarithm.radius + powers.error[at]
+        error = np.abs(gap) * (2.0 * UNIT) + logarithm.radius + powers.error(at)
         crossed = _row_sums(Enclosure(weights * gap, weights * error * _SLACK), starts)
         mass = np.add.reduceat(counts.data[entries], starts).astype(np.float64)
-        return _widened(crossed / mass - log(mass) + log(powers.mass), powers.spread(powers.error, powers.mass))
+        return powers.columns(crossed, Enclosure(mass))
 
-    return _by_rows(logits, of)
+    return _divergence(_by_rows(logits, of, 7))
 
 
 def mean_upper_bound(bounds: Float64Array) -> float:
@@ -344,44 +345,75 @@ class _Powers:
 
     Args:
         exponents: Exponents d, at most 0, `[rows, N]`.
-        error: How far each is from the exact one, `[rows, N]`.
-        power: Enclosure of the exponentials of `exponents` as they are, `[rows, N]`.
-        mass: Enclosure of their sums, `[rows]`.
+        lowest: The least exponent of each row, `[rows]`.
+        radius: Radii of the logits, `[rows, N]`; with u |d| they bound how far d is from the exact exponent.
+        power: The exponentials of `exponents` as they are, within EXP_ERROR of them or 2^-1020, `[rows, N]`.
+        mass: Enclosure of the sums of these exponentials, `[rows]`.
     """
 
     exponents: Float64Array
-    error: Float64Array
-    power: Enclosure
+    lowest: Float64Array
+    radius: Float64Array
+    power: Float64Array
     mass: Enclosure
 
     @classmethod
     def of(cls, midpoint: Float64Array, radius: Float64Array) -> "_Powers":
         exponents = midpoint - midpoint.max(axis=1, keepdims=True)
-        error = np.abs(exponents)
-        error *= UNIT
-        error += radius
-        power = exp(exponents)
-        return cls(exponents, error, power, total(power, 1))
+        lowest, power = exponents.min(axis=1), exp_floats(exponents)
+        return cls(exponents, lowest, radius, power, cls._sums(power, lowest))
+
+    @staticmethod
+    def _sums(power: Float64Array, lowest: Float64Array) -> Enclosure:
+        """The sums of the exact exponentials."""
+        mass = _mass(power)
+        cut = np.where(lowest < EXP_LOWEST, power.shape[1] * 2.0**-1020, 0.0)
+        return _widened(mass, mass.midpoint * EXP_ERROR + cut)
 
     def without(self, at: tuple[Int64Array, Int64Array]) -> "_Powers":
         """The same without one entry of each row."""
-        midpoint, radius = self.power.midpoint.copy(), np.broadcast_to(self.power.radius, self.power.shape).copy()
-        midpoint[at] = radius[at] = 0.0
-        power = Enclosure(midpoint, radius)
-        return _Powers(self.exponents, self.error, power, total(power, 1))
+        power = self.power.copy()
+        power[at] = 0.0
+        return _Powers(self.exponents, self.lowest, self.radius, power, self._sums(power, self.lowest))
 
-    def spread(self, error: Float64Array, mass: Enclosure) -> Float64Array:
-        """How far such errors of the exponents move the logarithm of the sum, at most (Lemma D2)."""
-        widest = error.max(axis=1)
-        mean = _weighted(self.power.midpoint, error) / mass.lower()
+    def error(self, at: tuple[Int64Array, Int64Array]) -> Float64Array:
+        """How far these exponents are from the exact ones."""
+        return np.abs(self.exponents[at]) * UNIT + self.radius[at]
+
+    def columns(self, crossed: Enclosure, mass: Enclosure) -> _Columns:
+        """What `_divergence` is made of, for these rows."""
+        parts = [part for x in (crossed, mass, self.mass) for part in (x.midpoint, np.broadcast_to(x.radius, x.shape))]
+        return *parts, self.spread(self.mass)
+
+    def mean_error(self, weights: Float64Array) -> Float64Array:
+        """Upper bounds of the sums of weights times what is unknown of the exponents."""
+        return _weighted(weights, self.exponents) * -UNIT + _weighted(weights, self.radius)
+
+    def spread(self, mass: Enclosure, more: Float64Array | float = 0.0) -> Float64Array:
+        """How far errors of the exponents, and `more` of each, move the logarithm of the sum, at most (Lemma D2)."""
+        widest = (self.lowest * -UNIT + self.radius.max(axis=1) + more) * _SLACK
+        mean = (self.mean_error(self.power) + self.mass.upper() * more) / mass.lower()
         return np.where(widest <= 0.25, np.minimum(widest, (1.0 + 4.0 * widest) * mean), widest) * _SLACK + TINY
 
 
+def _divergence(columns: Float64Array) -> Enclosure:
+    """Lemma D5, from the `_Powers.columns` of all rows."""
+    crossed, mass, power = (Enclosure(columns[i], columns[i + 1]) for i in (0, 2, 4))
+    return _widened(crossed / mass - log(mass) + log(power), columns[6])
+
+
 def _weighted(weights: Float64Array, error: Float64Array) -> Float64Array:
-    """Upper bounds of the sums of weights times error."""
+    """Sums of weights times numbers of one sign, raised in size above their roundings."""
     return np.einsum("ij,ij->i", weights, error) * (1.0 + 2.0 * gamma(weights.shape[1] + 16)) * _SLACK
 
 
+def _mass(x: Float64Array) -> Enclosure:
+    """The sums of the rows of numbers >= 0; as `total`, without a look at their signs."""
+    sums, depth = tree_sum(x, 1)
+    return Enclosure(sums, sums * gamma(depth) * _SLACK + TINY)
+
+
+@quiet
 def _widened(x: Enclosure, error: Float64Array) -> Enclosure:
     return Enclosure(x.midpoint, (x.radius + error) * _SLACK)
 
@@ -396,14 +428,13 @@ def _row_sums(terms: Enclosure, starts: Int64Array) -> Enclosure:
     return Enclosure(np.add.reduceat(terms.midpoint, starts), radius)
 
 
-def _by_rows(logits: Enclosure, of: Callable[[slice], Enclosure]) -> Enclosure:
-    """Put together what is computed for a block of rows at a time."""
-    midpoint, radius = np.empty(len(logits)), np.empty(len(logits))
+def _by_rows(logits: Enclosure, of: Callable[[slice], _Columns], columns: int) -> Float64Array:
+    """Put together the numbers of each row, `[columns, T]`, that are computed for a block of rows at a time."""
+    result = np.empty((columns, len(logits)))
     with np.errstate(all="ignore"):
         for rows in row_blocks(*logits.shape):
-            part = of(rows)
-            midpoint[rows], radius[rows] = part.midpoint, part.radius
-    return Enclosure(midpoint, radius)
+            result[:, rows] = of(rows)
+    return result
 
 
 def _parts(logits: Enclosure, rows: slice) -> tuple[Float64Array, Float64Array]:
@@ -424,12 +455,13 @@ def _check_laws(logits: Enclosure, laws: Float64Array) -> None:
 def _checked_weights(laws: Float64Array, rows: slice) -> Float64Array:
     """A block of the laws: each law is these weights, divided by their exact sum."""
     weights = as_float64(laws[rows], "laws")
-    if not (np.isfinite(weights.sum()) and weights.min() >= 0.0):
+    least = weights.min()
+    if not (least >= 0.0 and weights.max() < np.inf):
         bad = ~(np.isfinite(weights) & (weights >= 0.0))
         if bad.any():
             row, token = (int(i) for i in np.argwhere(bad)[0])
             entry = f"{weights[row, token]} at row {rows.start + row}, token {token}"
             raise InputError(f"laws has the entry {entry}, expected finite numbers >= 0")
-    if not weights.any(axis=1).all():
+    if least == 0.0 and not weights.any(axis=1).all():
         raise InputError(f"laws: row {rows.start + int(weights.any(axis=1).argmin())} is 0 throughout")
     return weights

@@ -4,7 +4,7 @@ Page: docs/rigour/domains.md
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 
@@ -16,12 +16,12 @@ from constructions.models.model import Model
 from constructions.tasks.rule import RuleTask
 from verify.arithmetic import blas
 from verify.domains.attention_tables import AttentionTables, is_one_attention
-from verify.domains.kept_pieces import KeptPieces, program_sha256
 from verify.domains.separable import Budget, judge_last_token
 from verify.domains.sweep import sweep_last_token
 from verify.domains.tally import MOST_NAMED, Tally
 from verify.forward.logits import climb
 from verify.forward.map_norms import Norms
+from verify.kept_pieces import KeptPieces, program_sha256
 from verify.progress import Progress, silent
 from verify.workers import Workers, completed
 
@@ -178,7 +178,7 @@ class _Work:
         """Look at everything, as far as the budgets go."""
         tables: AttentionTables | None = None
         for piece in range(self.pieces):
-            known, sent = None if self.kept is None else self.kept.get(piece), self.tallies.get(piece)
+            known, sent = self._known(piece), self.tallies.get(piece)
             if sent is not None and sent.visited < self.visits.left and sent.climbed <= self.climbs.left:
                 self._take(piece, sent)
             elif sent is None and known is not None:
@@ -189,28 +189,34 @@ class _Work:
                     tables = AttentionTables.of(self.model, self.task.tokens)
                 tally, whole = self.judged(piece, tables)
                 if whole and self.kept is not None:
-                    self.kept.add(piece, tally)
+                    self.kept.add(piece, asdict(tally))
             self._show(piece + 1)
 
     def sent_out(self, workers: Workers) -> None:
         """Have the pieces judged that nobody has judged, each as if it were the only one."""
-        left = [piece for piece in range(self.pieces) if self.kept is None or self.kept.get(piece) is None]
+        left = [piece for piece in range(self.pieces) if self._known(piece) is None]
         size = -(-len(left) // _ERRANDS) or 1
         errands = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
         work = partial(_errand, self.model, self.task, self.visits.left, self.climbs.left)
+        program = program_sha256()
         for _, result in completed(work, errands, workers):
             # What died, and what another version of this program counted, maybe of other inputs, is judged here.
-            found = [] if isinstance(result, Exception) or result[0] != program_sha256() else result[1]
+            found = [] if isinstance(result, Exception) or result[0] != program else result[1]
             for piece, tally in found:
                 self.tallies[piece] = tally
                 if self.kept is not None:
-                    self.kept.add(piece, tally)
+                    self.kept.add(piece, asdict(tally))
             self._show(len(self.tallies))
 
     def judged(self, piece: int, tables: AttentionTables | None) -> tuple[Tally, bool]:
         """Judge a piece here; whether nothing was left out."""
         tally = self.tallies[piece] = Tally()  # in its place before anything is counted: never counted twice
         return tally, self._chunk(piece, tally) if tables is None else self._last_token(tables, piece, tally)
+
+    def _known(self, piece: int) -> Tally | None:
+        """What an earlier run has proved of a piece."""
+        found = None if self.kept is None else self.kept.get(piece)
+        return None if found is None else Tally.of(found)
 
     def _take(self, piece: int, tally: Tally) -> None:
         self.tallies[piece] = tally

@@ -1,6 +1,8 @@
 """What was found out about the inputs of a part of a domain."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,12 @@ class Tally:
     left_open: list[tuple[int, ...]] = field(default_factory=list)
     visited: int = 0
     climbed: int = 0
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> "Tally":
+        """The tally whose fields were written as JSON, where inputs are lists."""
+        named = {name: [tuple(row) for row in kept[name]] for name in ("examples", "left_open")}
+        return cls(**{**kept, **named})
 
     def count(self, logits: Enclosure, labels: Int64Array, contexts: Int64Array) -> Int64Array:
         """Count the inputs that enclosed logits decide, and tell which they leave open.

@@ -20,9 +20,10 @@ Page: docs/rigour/forward.md (Lemmas B1 to B5), docs/rigour/divergence.md (Lemma
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
-from flint import arb, arb_mat, ctx, fmpq
+from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
@@ -36,6 +37,7 @@ from verify.forward.looks import Cells, Looks, distinct_pairs, looks_of, only_la
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]
+MatrixT = TypeVar("MatrixT", arb_mat, fmpq_mat)
 
 _FEWEST_BITS, _MOST_BITS = 2, 10**6
 _ROUNDING_BITS = 64  # of the distances to the float64 midpoints; the radii are rounded up whatever this is
@@ -67,7 +69,7 @@ def last_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: int)
         [False, True]
     """
     with ctx.workprec(checked_precision(precision)):
-        return _input(model, inputs).last()
+        return _Stream(*first_rows(model, inputs, _balls)).last()
 
 
 def attention_in_balls(model: Model, inputs: Int64Array | VectorTask, head: int, precision: int) -> arb_mat:
@@ -106,7 +108,7 @@ def attention_in_balls(model: Model, inputs: Int64Array | VectorTask, head: int,
     """
     checked_head(model, head)
     with ctx.workprec(checked_precision(precision)):
-        stream = _input(model, inputs)
+        stream = _Stream(*first_rows(model, inputs, _balls))
         given = _Given.of(model, 0, stream, inputs)
         shares = given.shares(head)
         length = inputs.n_tokens if isinstance(inputs, VectorTask) else np.shape(inputs)[1]
@@ -142,7 +144,7 @@ def mixed_inputs_in_balls(model: Model, inputs: Int64Array | VectorTask, precisi
     """
     block = model.attention
     with ctx.workprec(checked_precision(precision)):
-        given = _Given.of(model, 0, _input(model, inputs), inputs)
+        given = _Given.of(model, 0, _Stream(*first_rows(model, inputs, _balls)), inputs)
         heads = [given.mixed(head, given.rows) for head in range(block.n_heads)]
         return given.of_contexts(heads, block.d_model)
 
@@ -178,7 +180,7 @@ def features_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: 
     """
     block = model.attention
     with ctx.workprec(checked_precision(precision)):
-        given = _Given.of(model, 0, _input(model, inputs), inputs)
+        given = _Given.of(model, 0, _Stream(*first_rows(model, inputs, _balls)), inputs)
         return given.of_contexts(given.features(), block.d_head)
 
 
@@ -212,7 +214,7 @@ def logits_in_balls(
         [1.00000000000000, 2.00000000000000]
     """
     with ctx.workprec(checked_precision(precision)):
-        stream = _input(model, inputs)
+        stream = _Stream(*first_rows(model, inputs, _balls))
         if features is not None:
             block = model.attention
             expected = (len(stream.cells), block.n_heads * block.d_head)
@@ -269,6 +271,19 @@ def checked_contexts(network: Model, contexts: Int64Array) -> Int64Array:
     return contexts.astype(np.int64)
 
 
+def first_rows(
+    model: Model, inputs: Int64Array | VectorTask, matrix: Callable[[Tensor], MatrixT]
+) -> tuple[MatrixT, Cells]:
+    """The distinct rows of the stream before any block, made by `matrix`, and which of them each context has where."""
+    if isinstance(inputs, VectorTask):
+        require_fit(model, inputs)
+        firsts = [0 if inputs.shared else t * inputs.n_tokens for t in range(inputs.n_examples)]
+        cells = [tuple(range(first, first + inputs.n_tokens)) for first in firsts]
+        return matrix(inputs.contexts.reshape(-1, inputs.d_model)), cells
+    positions, tokens, cells = distinct_pairs(checked_contexts(model, inputs))
+    return matrix(model.W_E[tokens]) + matrix(model.W_pos[positions]), cells
+
+
 def checked_head(network: Model, head: int) -> None:
     """Raise an `InputError` where the network has no such head."""
     if not 0 <= head < network.n_heads:
@@ -298,19 +313,6 @@ class _Stream:
     def last(self) -> arb_mat:
         """The row at the last position of each context, `[T, d]`."""
         return _rows(self.rows.table(), [cell[-1] for cell in self.cells], self.rows.ncols())
-
-
-def _input(model: Model, inputs: Int64Array | VectorTask) -> _Stream:
-    """The stream before any block."""
-    if isinstance(inputs, VectorTask):
-        require_fit(model, inputs)
-        stored, length, width = inputs.contexts.shape
-        numbers = range(inputs.n_examples)
-        firsts = [0 if inputs.shared else t * length for t in numbers]
-        cells = [tuple(range(first, first + length)) for first in firsts]
-        return _Stream(_balls(inputs.contexts.reshape(stored * length, width)), cells)
-    positions, tokens, cells = distinct_pairs(checked_contexts(model, inputs))
-    return _Stream(_balls(model.W_E[tokens]) + _balls(model.W_pos[positions]), cells)
 
 
 def _passed(model: Model, stream: _Stream, inputs: Int64Array | VectorTask) -> _Stream:

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError, ResourceError
 from constructions.models.blocks import Attention, Block, FeedForward, Normalization, Tensor
-from constructions.models.construction import require_fit
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.given_numbers import is_masked
-from verify.forward.in_balls import checked_contexts
-from verify.forward.looks import Cells, Looks, distinct_pairs, looks_of, only_last_is_read
+from verify.forward.in_balls import first_rows
+from verify.forward.looks import Cells, Looks, looks_of, only_last_is_read
 
 Int64Array = NDArray[np.int64]
 
@@ -78,7 +77,7 @@ def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
     """
     silent = [fmpq_mat(front_end.d_head, front_end.d_model)] * front_end.n_heads
     network = exact_network(front_end, silent, fmpq_mat(front_end.d_model, 1))
-    rows, cells = _input(network, np.array(_tokens(front_end, contexts)))
+    rows, cells = first_rows(network, np.array(_tokens(front_end, contexts)), _matrix)
     looks = looks_of(network.attention, cells, only_last=True)
     features = _features(network.attention, rows, rows, looks).tolist()
     columns = front_end.n_heads * front_end.d_head  # a network without heads has a silent one
@@ -126,7 +125,7 @@ def exact_network_logits(model: Model, inputs: Int64Array | VectorTask) -> fmpq_
         raise InputError("the model has float64 tensors, expected rationals: balls enclose what float64 tensors do")
     for place, block in enumerate(model.blocks):
         _require_rational(place, block)
-    rows, cells = _input(model, inputs)
+    rows, cells = first_rows(model, inputs, as_rationals if isinstance(inputs, VectorTask) else _matrix)
     if only_last_is_read(model.blocks, -1):
         rows, cells = _last(rows, cells), [(t,) for t in range(len(cells))]
     for place, block in enumerate(model.blocks):
@@ -238,18 +237,6 @@ def _require_rational(place: int, block: Block) -> None:
         raise HypothesisError(
             "exact evaluation", "attention and ReLU blocks without normalization", f"block {place} {found}"
         )
-
-
-def _input(model: Model, inputs: Int64Array | VectorTask) -> tuple[fmpq_mat, Cells]:
-    """The distinct rows of the stream before any block, and where each context has them."""
-    if isinstance(inputs, VectorTask):
-        require_fit(model, inputs)
-        stored, length, width = inputs.contexts.shape
-        firsts = [0 if inputs.shared else t * length for t in range(inputs.n_examples)]
-        rows = as_rationals(inputs.contexts.reshape(stored * length, width))
-        return rows, [tuple(range(first, first + length)) for first in firsts]
-    positions, tokens, cells = distinct_pairs(checked_contexts(model, inputs))
-    return _matrix(model.W_E[tokens]) + _matrix(model.W_pos[positions]), cells
 
 
 def _attended(

@@ -1,6 +1,7 @@
 """`byheart audit`: certify the verdict on every claim again."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -21,6 +22,17 @@ def evidence_of(*verdicts):
     )
 
 
+def interrupted_after_one():
+    left = [Audit(claim=STAND_IN, evidence=evidence_of(Verdict.PROVED), seconds=0.0)]
+
+    def audits(*_, **__):
+        if not left:
+            raise KeyboardInterrupt
+        yield left.pop()
+
+    return audits
+
+
 @pytest.mark.parametrize(
     ("verdicts", "code"),
     [
@@ -31,7 +43,7 @@ def evidence_of(*verdicts):
     ],
 )
 def test_audit_ends_well_only_if_every_verdict_is_confirmed(verdicts, code, monkeypatch, capsys):
-    stand_in = [Audit(claim=STAND_IN, evidence=evidence_of(*verdicts), seconds=0.0)]
+    stand_in = (Audit(claim=STAND_IN, evidence=evidence_of(*verdicts), seconds=0.0),)
     monkeypatch.setattr("verify.claims.audit.audit_claims", lambda *_, **__: iter(stand_in))
     assert main(["audit", "dana.lemma-3", "--json"]) == code
     [summary] = json.loads(capsys.readouterr().out)
@@ -41,11 +53,7 @@ def test_audit_ends_well_only_if_every_verdict_is_confirmed(verdicts, code, monk
 
 
 def test_an_interrupted_audit_prints_what_it_has_certified(monkeypatch, capsys):
-    def audits(*_, **__):
-        yield Audit(claim=STAND_IN, evidence=evidence_of(Verdict.PROVED), seconds=0.0)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("verify.claims.audit.audit_claims", audits)
+    monkeypatch.setattr("verify.claims.audit.audit_claims", interrupted_after_one())
     assert main(["audit", "--json"]) == 130
     printed = capsys.readouterr()
     assert [summary["id"] for summary in json.loads(printed.out)] == ["source.lemma"]
@@ -62,11 +70,7 @@ def test_an_audit_on_workers_says_what_one_without_them_says(capsys):
 
 
 def test_the_page_is_written_beside_the_list_and_after_an_interruption(monkeypatch, capsys, tmp_path):
-    def audits(*_, **__):
-        yield Audit(claim=STAND_IN, evidence=evidence_of(Verdict.PROVED), seconds=0.0)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("verify.claims.audit.audit_claims", audits)
+    monkeypatch.setattr("verify.claims.audit.audit_claims", interrupted_after_one())
     page = tmp_path / "audit.html"
     assert main(["audit", "--json", "--html", str(page)]) == 130
     assert len(json.loads(capsys.readouterr().out)) == 1
@@ -84,10 +88,62 @@ def test_full_is_passed_on(monkeypatch, capsys):
     asked = []
 
     def audits(ids, *, full, progress):
-        asked.append((ids, full))
-        return iter(())
+        asked.append((*ids, full))
+        return iter((Audit(claim=STAND_IN, evidence=(), seconds=0.0),))
 
     monkeypatch.setattr("verify.claims.audit.audit_claims", audits)
     main(["audit", "dana.lemma-3", "--full", "--json"])
     main(["audit", "--json"])
-    assert asked == [(["dana.lemma-3"], True), (list(REGISTER), False)]
+    assert asked == [("dana.lemma-3", True), *((id, False) for id in REGISTER)]
+
+
+def test_an_audit_that_was_interrupted_goes_on_from_its_file_and_says_so(monkeypatch, capsys, tmp_path):
+    ids, file, page = ["slides.quality", "mahdavi.one-token"], tmp_path / "kept", tmp_path / "audit.html"
+    from verify.claims import audit
+
+    original, audited = audit.audit_claims, []
+
+    def audits(ids, **given):
+        audited.extend(ids)
+        if ids == ["mahdavi.one-token"] and len(audited) == 2:
+            raise KeyboardInterrupt
+        return original(ids, **given)
+
+    monkeypatch.setattr(audit, "audit_claims", audits)
+    assert main(["audit", *ids, "--json", "--keep", str(file)]) == 130
+    first = capsys.readouterr()
+    assert "0 taken over" in first.err and "1 judged by this run" in first.err
+    file.write_bytes(file.read_bytes() + b'{"code":"0","found":{},"pi')
+    assert main(["audit", *ids, "--json", "--keep", str(file), "--html", str(page)]) == 0
+    rest = capsys.readouterr()
+    assert audited == [*ids, "mahdavi.one-token"]
+    assert [(each["id"], each["earlier"]) for each in json.loads(rest.out)] == [(ids[0], True), (ids[1], False)]
+    assert {**json.loads(rest.out)[0], "earlier": False} == json.loads(first.out)[0]
+    said = " ".join(rest.err.split())
+    assert f"1 taken over from {file}, as earlier runs left it, not proved again; 1 judged by this run" in said
+    assert "1 line of it not believed, and not used" in said
+    assert "1 claim taken over from an earlier run, not proved again" in page.read_text(encoding="utf-8")
+    assert main(["audit", *ids, "--keep", str(file)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count("confirmed by an earlier run") == 2
+    assert "2 of 2 verdicts, 2 of them by an earlier run and not again" in shown
+    assert main(["audit", ids[1], "--full", "--json", "--keep", str(file)]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["earlier"] is False
+
+
+def test_a_claim_that_could_not_be_computed_is_computed_again(monkeypatch, capsys, tmp_path):
+    lost = (Audit(STAND_IN, (replace(evidence_of(Verdict.UNDECIDED)[0], role="error"),), seconds=0.0),)
+    monkeypatch.setattr("verify.claims.audit.audit_claims", lambda *_, **__: iter(lost))
+    for _ in range(2):
+        assert main(["audit", "dana.lemma-3", "--json", "--keep", str(tmp_path / "kept")]) == 3
+        assert json.loads(capsys.readouterr().out)[0]["earlier"] is False
+
+
+def test_a_file_that_holds_something_else_is_refused_before_the_work(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("verify.claims.audit.audit_claims", lambda *_, **__: pytest.fail("it worked first"))
+    notes = tmp_path / "notes"
+    notes.write_text("mine\n")
+    for place in (notes, tmp_path / "nowhere" / "kept", tmp_path):
+        assert main(["audit", "--keep", str(place)]) == 2
+        assert f"--keep is {str(place)!r}, expected a file that --keep wrote" in capsys.readouterr().err
+    assert notes.read_text() == "mine\n"

@@ -131,6 +131,65 @@ def test_several_folders_are_checked_whatever_one_of_them_is(at_a_time, tmp_path
     assert capsys.readouterr().out.startswith(f"{good}: HELD, PROVED")
 
 
+def test_folders_that_earlier_runs_have_checked_are_taken_over_as_long_as_nothing_changes(
+    tmp_path, capsys, monkeypatch
+):
+    good, torn, kept = tmp_path / "good", tmp_path / "torn", tmp_path / "kept"
+    main(["build", "dana.lemma-3", "--out", str(good), "--json"])
+    shutil.copytree(good, torn)
+    (torn / "certificate.json").write_bytes(b"")
+    from verify.certificates import memorization
+
+    checked, original = [], memorization.check_memorization
+    monkeypatch.setattr(
+        memorization, "check_memorization", lambda *given, **o: checked.append(given[0]) or original(*given, **o)
+    )
+
+    def earlier(*options):
+        checked.clear()
+        capsys.readouterr()
+        code = main(["check", str(good), *options, "--json", "--keep", str(kept)])
+        [*_, last] = json.loads(capsys.readouterr().out)
+        return code, last.get("earlier"), len(checked)
+
+    assert earlier() == (0, False, 1)
+    assert earlier() == (0, True, 0)
+    assert earlier("--at-least", "1") == (0, False, 1)
+    assert earlier(str(torn)) == earlier(str(torn)) == (1, None, 1)
+    assert main(["check", str(good), "--keep", str(kept)]) == 0
+    shown = capsys.readouterr()
+    assert "(found by an earlier run, not checked again)" in shown.out and "1 taken over" in shown.err
+    (good / "certificate.json").write_bytes((good / "certificate.json").read_bytes() + b" ")
+    assert earlier()[1:] != (True, 0)
+
+
+def test_an_interrupted_check_prints_and_keeps_what_it_has_found(tmp_path, capsys, monkeypatch):
+    first, second, kept = tmp_path / "first", tmp_path / "second", tmp_path / "kept"
+    for folder in (first, second):
+        main(["build", "dana.lemma-3", "--out", str(folder), "--json"])
+    (second / "summary.json").write_text("{}")
+    from verify.certificates import memorization
+
+    original = memorization.check_memorization
+    stopping = [second]
+
+    def check(folder, *given, **options):
+        if folder in stopping:
+            raise KeyboardInterrupt
+        return original(folder, *given, **options)
+
+    monkeypatch.setattr(memorization, "check_memorization", check)
+    capsys.readouterr()
+    command = ["check", str(first), str(second), "--json", "--keep", str(kept)]
+    assert main(command) == 130
+    printed = capsys.readouterr()
+    assert [each["folder"] for each in json.loads(printed.out)] == [str(first)]
+    assert "interrupted after 1 of 2 folders" in printed.err
+    stopping.clear()
+    assert main(command) == 0
+    assert [each["earlier"] for each in json.loads(capsys.readouterr().out)] == [True, False]
+
+
 def test_check_on_a_device_proves_the_same_and_says_where_there_is_none(folder, capsys, monkeypatch):
     import torch
 

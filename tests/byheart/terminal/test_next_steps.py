@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from byheart.command.main import _parser
+from byheart.command.main import COMMANDS, _parser
 from byheart.terminal.next_steps import next_steps
 from constructions.tasks.table import facts_task
 
@@ -11,7 +11,7 @@ from constructions.tasks.table import facts_task
 def parsed(text):
     first, *lines = text.splitlines()
     assert first == "Next:" and all(line.startswith("  byheart ") for line in lines)
-    return [_parser().parse_args(shlex.split(line)[1:]) for line in lines]
+    return [_parser(COMMANDS).parse_args(shlex.split(line)[1:]) for line in lines]
 
 
 def test_every_step_is_a_command_whatever_the_folder_and_the_context_are_called():

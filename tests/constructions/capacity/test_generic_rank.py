@@ -2,11 +2,19 @@
 
 import numpy as np
 import pytest
+from flint import nmod_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.capacity import generic_rank as module
-from constructions.capacity.generic_rank import PRIME, dependent_contexts, generic_rank, generic_ranks, relations
+from constructions.capacity.generic_rank import (
+    PRIME,
+    dependent_contexts,
+    generic_rank,
+    generic_ranks,
+    generic_ranks_of_both,
+    relations,
+)
 from constructions.capacity.sub_alphabet import peel
 from constructions.errors import InputError, ResourceError
 from constructions.tasks.arrays import all_contexts
@@ -165,7 +173,32 @@ def test_one_elimination_gives_the_ranks_of_all_numbers_of_heads(contexts, width
     assert ranks.tolist() == [generic_rank(contexts, **options, n_heads=heads, seed=5) for heads in range(5)]
 
 
-@given(context_sets(largest=12), sizes, st.booleans())
+@given(st.integers(1, 6), st.lists(st.integers(0, 3), min_size=1, max_size=4), st.integers(0, 2), st.integers(0, 2**32))
+def test_one_elimination_gives_the_ranks_with_and_without_the_first_columns(rows, widths, rank, seed):
+    # Of a small rank and with small entries, so that columns depend on each other in every way.
+    rng = np.random.default_rng(seed)
+    entries = rng.integers(0, 2, (rows, rank)) @ rng.integers(0, 3, (rank, sum(widths)))
+
+    def rank_of(block):
+        return nmod_mat(*block.shape, block.ravel().tolist(), PRIME).rank()
+
+    both, alone = module._ranks_of_both(nmod_mat(*entries.shape, entries.ravel().tolist(), PRIME), np.array(widths))
+    ends = np.cumsum(widths).tolist()
+    assert both.tolist() == [rank_of(entries[:, :end]) for end in ends]
+    assert alone.tolist() == [rank_of(entries[:, widths[0] : end]) for end in ends]
+
+
+@given(context_sets(largest=12), sizes, st.integers(0, 4))
+def test_the_ranks_beside_the_skip_connection_and_alone_are_those_of_two_eliminations(contexts, widths, n_heads):
+    sizes = {"d_model": widths[0], "d_head": widths[1], "n_heads": n_heads}
+    two = [generic_ranks(contexts, **sizes, with_skip=with_skip).tolist() for with_skip in (True, False)]
+    assert [each.tolist() for each in generic_ranks_of_both(contexts, **sizes)] == two
+    beside, alone = (peel(contexts).rank_bounds(**sizes, with_skip=each) for each in (True, False))
+    limited = generic_ranks_of_both(contexts, **sizes, limits=beside, limits_alone=alone)
+    assert [each.tolist() for each in limited] == two
+
+
+@given(context_sets(), sizes, st.booleans())
 def test_narrower_heads_within_upper_limits_lose_nothing(contexts, widths, with_skip):
     d_model, d_head = widths
     options = {"d_model": d_model, "d_head": d_head, "with_skip": with_skip, "n_heads": 4}

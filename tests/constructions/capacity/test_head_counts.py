@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.capacity import head_counts
 from constructions.capacity.generic_rank import generic_rank, generic_ranks
 from constructions.capacity.head_counts import capacity, fewest_heads
 from constructions.capacity.sub_alphabet import Peeling, peel, verify_upper_bound
@@ -92,6 +93,28 @@ def test_a_poor_start_is_made_up_for_by_few_eliminations(monkeypatch):
         "with 4 heads beside the skip connection",
         "with 3 heads",
     ]
+
+
+def test_both_counts_of_heads_take_one_elimination(monkeypatch):
+    drawn, original = [], head_counts.generic_ranks_of_both
+    monkeypatch.setattr(head_counts, "generic_ranks_of_both", lambda *a, **o: drawn.append(1) or original(*a, **o))
+    monkeypatch.setattr(head_counts, "generic_ranks", lambda *_, **__: pytest.fail("one is enough"))
+    found = capacity(all_contexts(4, 2), d_model=4, d_head=3)
+    assert (len(drawn), found.fewest_heads, found.fewest_heads_alone) == (1, 4, 6)
+    monkeypatch.setattr(Peeling, "fewest_heads", lambda self, **sizes: 1)
+    poor = capacity(all_contexts(4, 2), d_model=4, d_head=3)
+    assert (poor.fewest_heads, poor.fewest_heads_alone) == (4, 6)
+
+
+@given(context_sets(lengths=(2, 4), largest=12), sizes)
+def test_the_heads_beside_the_skip_connection_and_alone_are_those_that_are_counted_one_by_one(contexts, widths):
+    sizes = {"d_model": widths[0], "d_head": widths[1]}
+    both = capacity(contexts, **sizes)
+    for with_skip, found in ((True, both.heads), (False, both.heads_alone)):
+        one = fewest_heads(contexts, **sizes, with_skip=with_skip)
+        assert (found.necessary, found.sufficient) == (one.necessary, one.sufficient)
+        shared = min(len(found.ranks), len(one.ranks))
+        assert (found.ranks[:shared] == one.ranks[:shared]).all()
 
 
 def test_more_heads_than_needed_keep_full_rank():
@@ -205,8 +228,7 @@ def test_progress_is_told_in_sentences():
     capacity(XOR, d_model=4, d_head=4, n_heads=1, progress=told.append)
     assert told == [
         "peeling sub-alphabets of 4 contexts",
-        "rank of 4 contexts with 2 heads beside the skip connection",
-        "rank of 4 contexts with 2 heads alone",
+        "rank of 4 contexts with 2 heads, beside the skip connection and alone",
         "closed forms of 4 contexts with 1 heads",
     ]
 

@@ -10,7 +10,6 @@ from constructions.capacity.windows import all_contexts_rank
 from constructions.claims.dana_lemma_2 import (
     CLAIM,
     counterexamples,
-    exclusive_or,
     false_step,
     fewest_heads,
     loops,
@@ -86,8 +85,6 @@ def test_shared_directions_differ_by_their_multiples_only():
 
 
 def test_contexts_without_the_relation_are_refused():
-    with pytest.raises(HypothesisError, match="S >= 3"):
-        exclusive_or(2)
     for sizes in ({"length": 4}, {"width": 3}, {"length": 6, "width": 6}):
         with pytest.raises(HypothesisError, match="4 <= d <= S - 1"):
             false_step(**sizes)

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.claims import claim
-from constructions.claims.dana_theorem_1 import CLAIM, build, exact_memory, paper_heads
+from constructions.claims.dana_theorem_1 import CLAIM, build, exact_memory
 from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.memories.parameters import paper_heads
 from constructions.models.attention import logits
 from constructions.models.construction import Construction
 from constructions.tasks.task import Task
@@ -22,15 +23,6 @@ def worst_error(made: Construction[Task]) -> float:
 def test_the_register_finds_the_claim() -> None:
     assert claim("dana.theorem-1") is CLAIM
     assert CLAIM.judgement == "false"
-
-
-@given(st.integers(1, 300), st.integers(1, 20), st.integers(1, 20))
-def test_the_paper_s_number_of_heads_is_the_least_that_counts_enough(
-    n_contexts: int, width: int, head_width: int
-) -> None:
-    heads = paper_heads(n_contexts, width, head_width)
-    assert n_contexts <= width + heads * head_width
-    assert heads == 1 or n_contexts > width + (heads - 1) * head_width
 
 
 @settings(max_examples=15)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.encoders.circle import SIGNIFICANDS, arc, circle, gap, rounded, strength
+from constructions.encoders.circle import arc, circle, gap, strength
 from constructions.errors import InputError
+from constructions.models.precision import SIGNIFICAND, rounded
 
 
 @given(st.integers(1, 3000))
@@ -59,4 +60,4 @@ def test_what_is_out_of_range_is_refused() -> None:
     for count, wanted in ((0, 1.0), (3, 0.0), (3, math.nan)):
         with pytest.raises(InputError, match="positive number"):
             strength(count, wanted)
-    assert set(SIGNIFICANDS) == {"bfloat16", "float16", "float32", "float64"}
+    assert set(SIGNIFICAND) == {"bfloat16", "float16", "float32", "float64"}

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, InputError
 from constructions.memories.parameters import (
-    fewest_heads,
     matched_front_ends,
     matched_memories,
+    paper_heads,
     parameter_count,
     printed_count,
     shared_count,
@@ -60,7 +60,7 @@ def test_the_second_form_falls_short_by_less_than_a_head(
 
 @given(facts=st.integers(1, 50), width=small, head_width=small)
 def test_the_fewest_heads_have_enough_columns_and_one_less_has_not(facts: int, width: int, head_width: int) -> None:
-    heads = fewest_heads(facts, width, head_width)
+    heads = paper_heads(facts, width, head_width)
     assert facts <= width + heads * head_width
     assert heads == 1 or width + (heads - 1) * head_width < facts
 
@@ -80,7 +80,7 @@ def test_both_memories_hold_all_contexts(tokens: int, length: int, width: int, h
     task, generic, shared = matched_memories(tokens=tokens, length=length, width=width, head_width=head_width, seed=1)
     assert task.n_contexts == tokens**length and task.laws is not None
     for network in (generic, shared):
-        assert network.n_heads == fewest_heads(task.n_contexts, width, head_width)
+        assert network.n_heads == paper_heads(task.n_contexts, width, head_width)
         assert np.ptp(logits(network, task.contexts) - np.log(task.laws), axis=1).max() < 1e-4
     assert (generic.d_qk, shared.d_qk) == (head_width, 1)
 
@@ -110,6 +110,6 @@ def test_memories_of_other_sizes_are_refused(sizes: dict[str, int]) -> None:
 
 
 def test_memories_that_miss_their_laws_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("constructions.memories.parameters._LOOSE", 0.0)
+    monkeypatch.setattr("constructions.memories.left_out._LOOSE", 0.0)
     with pytest.raises(CapacityError, match="none in 24 draws of 'random' with d = 3, d_h = 1, H = 6"):
         matched_memories(tokens=3, length=2, width=3, head_width=1, seed=0)

@@ -151,6 +151,13 @@ def test_the_radius_of_log_is_at_most_six_units_also_near_one() -> None:
     assert log1p(Enclosure(4.0, 1e-10)).radius <= 1.001 * 1e-10 / 5
 
 
+@pytest.mark.parametrize(("name", "units"), [("exp", 3), ("log", 4), ("log1p", 7)])
+def test_a_radius_is_not_below_the_error_that_is_proved(name: str, units: int) -> None:
+    ours, _, _, points = FUNCTIONS[name]
+    y = ours(points(np.random.default_rng(34)))
+    assert np.all(y.radius >= units * UNIT * np.abs(y.midpoint))
+
+
 def set_points(name: str, rng: np.random.Generator, size: int) -> Enclosure:
     if name == "exp":
         m = np.concatenate([rng.uniform(-720, 709, size), rng.uniform(-1, 1, size), rng.uniform(-710, -700, 99)])
@@ -238,6 +245,12 @@ def test_the_log_of_what_may_not_be_positive_is_no_information() -> None:
     assert log1p([-1.0, -2.0, 0.0]).radius[:2].tolist() == [np.inf] * 2
 
 
+def test_whatever_is_no_positive_number_has_some_finite_logarithm_of_floats() -> None:
+    x = np.array([0.0, -0.0, -SMALLEST, -1.0, -LARGEST, np.inf, -np.inf, np.nan, -np.nan, 1.0])
+    with np.errstate(all="ignore"):
+        assert np.isfinite(elementary.log_floats(x)).all()
+
+
 def test_the_log_of_a_set_that_reaches_beyond_the_largest_float_is_no_information() -> None:
     assert log(Enclosure(1.7e308, 1.6e308)).radius == np.inf
 
@@ -264,62 +277,111 @@ def test_the_constants_of_the_reduction_are_what_the_page_says() -> None:
         assert abs(log2 - high - low) < arb(2) ** -101
         assert 0 < log2 - high < arb(2) ** -44
         assert abs(1 / log2 - arb(elementary._LN2_INVERSE)) < arb(2) ** -53
-        assert abs(arb(elementary._EXP_LOWEST).exp()) > arb(2) ** -1022
+        assert abs(arb(elementary.EXP_LOWEST).exp()) > arb(2) ** -1022
         assert arb(elementary._EXP_HIGHEST).exp() > arb(LARGEST)
-    for j, coefficient in enumerate(elementary._TAYLOR):
-        assert abs(Fraction(coefficient) - Fraction(1, math.factorial(j))) <= Fraction(UNIT) / math.factorial(j)
-    for j, coefficient in enumerate(elementary._ATANH):
-        assert abs(Fraction(coefficient) - Fraction(2, 2 * j + 1)) <= Fraction(UNIT) * Fraction(2, 2 * j + 1)
-    assert elementary._TAYLOR[:3] == (1.0, 1.0, 0.5)
+
+
+def largest(polynomial: list[Fraction], low: Fraction, high: Fraction) -> Fraction:
+    """Above the absolute values on [low, high]: the largest coefficient in the basis of Bernstein's polynomials."""
+    shifted = list(polynomial)
+    degree = len(shifted) - 1
+    for i in range(degree):
+        for j in range(degree - 1, i - 1, -1):
+            shifted[j] += low * shifted[j + 1]
+    scaled = [c * (high - low) ** i / math.comb(degree, i) for i, c in enumerate(shifted)]
+    return max(abs(sum((math.comb(k, i) * scaled[i] for i in range(k + 1)), Fraction(0))) for k in range(degree + 1))
+
+
+def pieces(low: Fraction, high: Fraction, many: int) -> list[tuple[Fraction, Fraction]]:
+    return [(low + (high - low) * i / many, low + (high - low) * (i + 1) / many) for i in range(many)]
+
+
+def test_a_polynomial_is_nowhere_larger_than_its_coefficients_of_bernstein_say() -> None:
+    # (x - 1/2)^2 on [0, 1] is at most 1/4, at both ends; on [1/2, 1] as well, and -x on [0, 1/4] at most 1/4.
+    square = [Fraction(1, 4), Fraction(-1), Fraction(1)]
+    assert largest(square, Fraction(0), Fraction(1)) == largest(square, Fraction(1, 2), Fraction(1)) == Fraction(1, 4)
+    assert largest([Fraction(0), Fraction(-1)], Fraction(0), Fraction(1, 4)) == Fraction(1, 4)
+
+
+RHO = Fraction(34658, 100000)  # above |r| in exp
+EXP_DISTANCE = Fraction(16, 100) * Fraction(UNIT)
+LOG_DISTANCE = Fraction(1, 10) * Fraction(UNIT)
+
+
+def test_the_polynomial_of_exp_is_within_the_distance_of_the_page() -> None:
+    coefficients = [Fraction(c) for c in elementary._EXP]
+    assert coefficients[:2] == [1, 1]
+    terms = 20
+    rest = RHO**terms / math.factorial(terms) * 2  # a factor 2 is above e^rho
+    coefficients += [Fraction(0)] * (terms - len(coefficients))
+    gap = [c - Fraction(1, math.factorial(j)) for j, c in enumerate(coefficients)]
+    with ctx.workprec(100):
+        for low, high in pieces(-RHO, RHO, 24):
+            share = (largest(gap, low, high) + rest) / EXP_DISTANCE
+            assert arb(share.numerator) / share.denominator < (arb(low.numerator) / low.denominator).exp()
+
+
+def test_the_polynomial_of_log_is_within_the_distance_of_the_page() -> None:
+    terms, widest = 20, Fraction(2945, 100000)
+    assert (Fraction(2929, 10000) / Fraction(17071, 10000)) ** 2 < widest
+    assert (Fraction(4143, 10000) / Fraction(24143, 10000)) ** 2 < widest
+    rest = Fraction(2, 2 * terms + 1) * widest**terms / (1 - widest)
+    coefficients = [Fraction(0)] + [Fraction(c) for c in elementary._ATANH]
+    coefficients += [Fraction(0)] * (terms - len(coefficients))
+    gap = [c - Fraction(2, 2 * j + 1) * (j > 0) for j, c in enumerate(coefficients)]
+    for low, high in pieces(Fraction(0), widest, 24):
+        assert largest(gap, low, high) + rest < LOG_DISTANCE
 
 
 def test_the_recurrence_of_the_page_proves_three_units_for_exp() -> None:
-    u, rho = Fraction(UNIT), Fraction(34658, 100000)
+    u = Fraction(UNIT)
+    coefficients = [Fraction(c) for c in elementary._EXP]
+    assert min(coefficients) > 0
 
     def tail(j: int) -> Fraction:
-        return sum((rho ** (i - j) / math.factorial(i) for i in range(j, 14)), Fraction(0))
+        return sum((RHO ** (i - j) * c for i, c in enumerate(coefficients) if i >= j), Fraction(0))
 
-    error = u / math.factorial(13)
-    for j in range(12, 0, -1):
-        coefficient = u / math.factorial(j) if j > 2 else Fraction(0)
-        error = (rho * error + u * rho * (tail(j + 1) + error) + coefficient + u * tail(j)) / (1 - u)
-    e_rho = tail(0) + Fraction(1, 10**16)  # above e^rho
-    horner = u + u * (e_rho - 1) + rho * error * e_rho
-    taylor = rho**14 / math.factorial(14) * e_rho**2
-    reduction = (rho + Fraction(1, 2**30)) * u
-    whole = (horner + taylor + reduction) * (1 + Fraction(1, 10**6))
-    assert whole < Fraction(266, 100) * u
-    assert whole / (1 - whole) < 3 * u < Fraction(elementary._EXP_ERROR)
+    error = Fraction(0)
+    for j in range(len(coefficients) - 2, 0, -1):
+        error = (RHO * error + u * RHO * (tail(j + 1) + error) + u * tail(j)) / (1 - u)
+    e_rho = tail(0) * (1 + Fraction(1, 10**15))  # above e^rho
+    assert Fraction(163, 100) * u < error < Fraction(164, 100) * u
+    horner = u + u * (e_rho - 1) + RHO * error * e_rho
+    assert horner < Fraction(222, 100) * u
+    reduction = (RHO + Fraction(1, 2**30)) * u
+    whole = (horner + EXP_DISTANCE + reduction) * (1 + Fraction(1, 10**6))
+    assert whole < Fraction(273, 100) * u
+    assert whole / (1 - whole) < 3 * u < Fraction(elementary.EXP_ERROR)
 
 
 def test_the_recurrence_of_the_page_proves_four_units_for_log() -> None:
     u = Fraction(UNIT)
     room = 1 + 1000 * u  # for the terms in u^2
+    coefficients = [Fraction(c) for c in elementary._ATANH]
+    assert min(coefficients) > 0
 
     def worst(f: Fraction) -> tuple[Fraction, Fraction]:
         s = abs(f) / (2 + f)
         w = s * s
-        value, error = Fraction(2, 19), u * Fraction(2, 19)
-        for j in range(8, 0, -1):
-            coefficient = Fraction(2, 2 * j + 1)
-            error = (error * w + 6 * u * value * w) * room + u * coefficient
+        value, error = coefficients[-1], Fraction(0)
+        for coefficient in coefficients[-2::-1]:
+            error = (error * w + 6 * u * value * w) * room
             value = coefficient + value * w
             error += u * (value + error)
         series_error = (error * w + 6 * u * value * w) * room
         difference = abs(f) - value * w if f > 0 else abs(f) + value * w
         difference_error = series_error + u * (difference + series_error)
         product_error = s * (difference_error + 3 * u * difference) * room
-        missing = w**10 / (21 * (1 - w))
-        without_power = product_error / (2 * s) + missing + u * room
+        without_power = product_error / (2 * s) + LOG_DISTANCE / 2 + u * room
         small = Fraction(1, 2**30)
         size = Fraction(3466, 10000)
-        absolute = product_error + missing * size + u * (s * difference + small + size + small + small) * room
+        absolute = product_error + LOG_DISTANCE / 2 * size + u * (s * difference + small + size + small + small) * room
         return without_power, absolute / Fraction(3465, 10000) + u * room
 
     bounds = [worst(Fraction(-2929, 10000)), worst(Fraction(4143, 10000))]
-    assert max(without_power for without_power, _ in bounds) < Fraction(21, 10) * u
+    assert max(without_power for without_power, _ in bounds) < 2 * u
     whole = max(with_power for _, with_power in bounds)
-    assert whole < Fraction(33, 10) * u
-    assert whole / (1 - whole) < 4 * u < Fraction(elementary._LOG_ERROR)
+    assert whole < Fraction(32, 10) * u
+    assert whole / (1 - whole) < 4 * u < Fraction(elementary.LOG_ERROR)
     rounded = whole + Fraction(101, 100) * u / Fraction(3465, 10000)
     assert rounded / (1 - rounded) < 7 * u < Fraction(elementary._LOG1P_ERROR)

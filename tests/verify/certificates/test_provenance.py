@@ -1,6 +1,9 @@
 """Where a certificate was made."""
 
-from verify.certificates.provenance import provenance
+import json
+
+from verify.certificates import provenance as module
+from verify.certificates.provenance import all_that_judges, provenance
 
 
 def test_the_software_and_the_arithmetic_are_named_in_texts():
@@ -8,3 +11,13 @@ def test_the_software_and_the_arithmetic_are_named_in_texts():
     assert {"byheart", "python", "flint", "python-flint"} <= set(found)
     assert any(name.startswith("arithmetic: ") for name in found)
     assert all(isinstance(value, str) and value for value in found.values())
+
+
+def test_all_that_judges_is_the_program_the_arithmetic_and_every_library(monkeypatch):
+    found = all_that_judges()
+    assert json.loads(json.dumps(found)) == found == all_that_judges()
+    for name, value in (("program_sha256", ""), ("provenance", {}), ("_installed", {})):
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, lambda value=value: value)
+            assert all_that_judges() != found
+    assert {"numpy", "scipy", "python-flint"} <= set(found["installed"])

@@ -6,10 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from constructions.capacity.bigram_rank import BigramRank, bigram_rank
+from constructions.capacity.bigram_rank import bigram_rank
 from constructions.capacity.partition import Partition
 from constructions.capacity.windows import all_contexts_rank, all_contexts_windows
-from constructions.claims.dana_lemma_2 import Counterexample, exclusive_or, false_step
+from constructions.claims.dana_lemma_2 import Counterexample, false_step
+from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.models.exact_network import ExactFrontEnd
 from constructions.tasks.arrays import all_contexts
 from verify.claims import dana_lemma_2 as audit
@@ -35,8 +36,8 @@ def test_all_evidence_is_certified():
 
 def test_contexts_that_reach_what_is_printed_are_no_counterexample():
     for contexts, width, heads in (
-        (exclusive_or(3)[:3], 4, 1),
-        (exclusive_or(3), 4, 2),
+        (exclusive_or_contexts()[:3], 4, 1),
+        (exclusive_or_contexts(), 4, 2),
         (np.array([[0, 0], [1, 1]]), 2, 1),
     ):
         piece = audit._counterexample(Counterexample("none", contexts, width, heads))
@@ -45,7 +46,7 @@ def test_contexts_that_reach_what_is_printed_are_no_counterexample():
 
 def test_a_bound_that_no_weights_reach_is_not_confirmed(monkeypatch):
     monkeypatch.setattr(audit, "_reached", lambda *_, target, **__: target - 1)
-    piece = audit._counterexample(Counterexample("XOR", exclusive_or(3), 4, 1))
+    piece = audit._counterexample(Counterexample("XOR", exclusive_or_contexts(), 4, 1))
     assert piece.verdict is not Verdict.PROVED and "rank >= 2" in piece.certified
 
 
@@ -62,7 +63,7 @@ def test_outputs_in_a_hyperplane_do_not_refute_the_step(monkeypatch):
 def test_a_wrong_formula_is_not_confirmed(monkeypatch, error):
     def wrong(contexts, **options):
         found = bigram_rank(contexts, **options)
-        return BigramRank(rank=found.rank + error, rows=found.rows)
+        return replace(found, rank=found.rank + error)
 
     monkeypatch.setattr(audit, "bigram_rank", wrong)
     rng = np.random.default_rng(1)
@@ -118,7 +119,7 @@ def test_weights_with_a_head_too_many_or_for_fewer_contexts_confirm_nothing(monk
 
 def test_the_printed_rank_is_counted_by_the_audit(monkeypatch):
     monkeypatch.setattr(Counterexample, "printed_rank", 99)
-    piece = audit._counterexample(Counterexample("none", exclusive_or(3), 4, 2))
+    piece = audit._counterexample(Counterexample("none", exclusive_or_contexts(), 4, 2))
     assert piece.verdict is not Verdict.PROVED and piece.promised == "rank >= min(T_0, H d) = 4"
 
 

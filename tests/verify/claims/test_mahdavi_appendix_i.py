@@ -6,6 +6,7 @@ import pytest
 
 from constructions.claims.mahdavi_appendix_i import CLAIM
 from constructions.saturated.generic_contexts import generic_layer
+from verify.claims import held_labels
 from verify.claims import mahdavi_appendix_i as audit
 from verify.claims.audit import NEEDED
 from verify.verdict import Verdict
@@ -37,8 +38,8 @@ def test_one_example_less_than_the_rank_counts_examples():
 
 
 def test_outputs_that_are_off_prove_nothing(monkeypatch):
-    read = audit.enclose_outputs
-    monkeypatch.setattr(audit, "enclose_outputs", lambda *args, **kwargs: read(*args, **kwargs) + 1e-3)
+    read = held_labels.enclose_outputs
+    monkeypatch.setattr(held_labels, "enclose_outputs", lambda *args, **kwargs: read(*args, **kwargs) + 1e-3)
     assert audit._memorized(heads=2, tokens=2, width=2).verdict is not Verdict.PROVED
 
 

@@ -16,8 +16,8 @@ from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet, truth
 from verify import strategies
 from verify.domains import rule_answers
-from verify.domains.kept_pieces import KeptPieces
 from verify.domains.rule_answers import judge_rule
+from verify.kept_pieces import KeptPieces
 from verify.workers import processes
 
 
@@ -126,10 +126,20 @@ def test_workers_find_what_is_found_here(executor, blocks, tmp_path, monkeypatch
     model = Model(blocks=one.blocks * blocks, W_U=one.W_U, W_E=one.W_E, W_pos=one.W_pos)
     monkeypatch.setattr(rule_answers, "_TOGETHER", 500)
     here = judge_rule(model, task, progress=quiet)
-    kept = KeptPieces(tmp_path / "pieces", model, task, {})
+    kept = KeptPieces(tmp_path / "pieces", dict)
     assert judge_rule(model, task, workers=executor, kept=kept, progress=quiet) == here
-    again = judge_rule(model, task, kept=KeptPieces(tmp_path / "pieces", model, task, {}), progress=quiet)
+    again = judge_rule(model, task, kept=KeptPieces(tmp_path / "pieces", dict), progress=quiet)
     assert (again.right, again.wrong, again.earlier) == (here.right, here.wrong, here.right + here.wrong)
+
+
+def test_inputs_are_named_in_order_whichever_worker_is_the_first(monkeypatch):
+    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=8, length=4)
+    here, original = judge_rule(model, task, progress=quiet), rule_answers.completed
+    monkeypatch.setattr(
+        rule_answers, "completed", lambda *given: sorted(original(*given), key=lambda each: each[0], reverse=True)
+    )
+    assert judge_rule(model, task, workers=in_one_thread, progress=quiet) == here
+    assert here.wrong > len(here.wrong_examples)
 
 
 @pytest.mark.parametrize("budgets", [(0, 0), (40, 2**20), (400, 3), (2**28, 2), (2**28, 60)])

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.encoders.circle import SIGNIFICANDS, arc, circle, rounded
+from constructions.encoders.circle import arc, circle
 from constructions.errors import InputError
+from constructions.models.precision import SIGNIFICAND, rounded
 from verify.encoders.rounded_circle import (
     always_enough,
     circle_distance,
@@ -65,7 +66,7 @@ def test_a_margin_below_the_precision_of_float64_is_decided_in_rationals() -> No
 
 @pytest.mark.parametrize("name", ["bfloat16", "float16"])
 def test_the_ends_of_the_theorem_are_right(name: str) -> None:
-    bits = SIGNIFICANDS[name]
+    bits = SIGNIFICAND[name]
     assert winners(rounded(circle(always_enough(bits)), name)).verdict is Verdict.PROVED
     assert winners(rounded(circle(never_enough(bits)), name)).loser == (0, 1)
     assert winners(rounded(circle(never_enough(bits)), name)).verdict is Verdict.REFUTED
@@ -84,9 +85,9 @@ def test_float32_and_float64() -> None:
     assert winners(circle(5000)).verdict is Verdict.PROVED
 
 
-@given(st.integers(1, 300), st.sampled_from(sorted(SIGNIFICANDS)[:3]))
+@given(st.integers(1, 300), st.sampled_from(sorted(SIGNIFICAND)[:3]))
 def test_a_circle_that_is_rounded_otherwise_is_noticed(count: int, name: str) -> None:
-    bits, vectors = SIGNIFICANDS[name], rounded(circle(count), name)
+    bits, vectors = SIGNIFICAND[name], rounded(circle(count), name)
     assert is_rounded_circle(vectors, bits)
     spoilt = vectors.copy()
     spoilt[count // 2, 0] += np.ldexp(1.0, int(np.frexp(spoilt[count // 2, 0])[1]) - bits)

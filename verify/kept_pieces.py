@@ -1,0 +1,225 @@
+r"""What is found out is kept piece by piece, so that a run that was interrupted goes on where it stopped.
+
+A file is input: whatever it says, a result in it is believed only if this user's own run wrote it, about the same thing
+and with the same program. So each piece is written with a code that nobody can make who does not know a key, and the
+key lies where this user alone can read it. Whatever else the file holds is worked out anew.
+
+Page: docs/rigour/domains.md
+"""
+
+import hashlib
+import hmac
+import inspect
+import json
+import os
+import secrets
+import stat
+from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from constructions.errors import FileFormatError, InputError
+from constructions.files import canonical_json, read_regular_file, write_atomically
+from verify.workers import Workers, completed
+
+_KEY_BYTES = 32
+_TOP = Path(inspect.getfile(InputError)).parents[1]
+_PROGRAM = ("byheart", "constructions", "verify")
+
+Piece = TypeVar("Piece")
+
+
+class KeptPieces:
+    """The pieces of some work that earlier runs of this user have finished, and a place for further ones.
+
+    Args:
+        path: The file; it need not exist.
+        about: Says as JSON data what the results depend on beside the piece, as that is when it is called.
+
+    Raises:
+        InputError: The key of this user cannot be written, or others can read it.
+
+    Page: docs/rigour/domains.md
+    """
+
+    def __init__(self, path: Path, about: Callable[[], object]) -> None:
+        self.path = Path(path)
+        self.look, self.about = about, about()
+        self._key = _own_key()
+        lines = _lines(self.path)
+        believed = [found for line in lines if (found := self._believed(line)) is not None]
+        self._pieces = dict(believed)
+        self._is_ours = False  # whether the file consists of lines of this run and of believed ones
+        self.refused = len(lines) - len(believed)
+        """How many lines of the file are not believed: torn, changed, or about something else, or of another user."""
+
+    def get(self, piece: object) -> Any:
+        """What an earlier run has found out about a piece, as JSON data; none if none has finished it."""
+        return self._pieces.get(canonical_json(piece))
+
+    def add(self, piece: object, found: object) -> None:
+        """Keep what was found out about a piece that is finished; both are JSON data.
+
+        Raises:
+            InputError: It is something that JSON cannot hold, such as NaN.
+        """
+        name = canonical_json(piece)
+        line = self._line(name, found)
+        self._pieces[name] = found
+        if self._is_ours:
+            with open(self.path, "ab") as file:
+                file.write(line)
+        else:  # without what is not believed, such as half a line of a run that was killed
+            write_atomically(self.path, b"".join(self._line(*each) for each in self._pieces.items()))
+            self._is_ours = True
+
+    def remove(self) -> None:
+        """Delete the file: nothing is left to do."""
+        self.path.unlink(missing_ok=True)
+
+    def _line(self, piece: str, found: object) -> bytes:
+        record = {"piece": piece, "found": found}
+        return canonical_json({**record, "code": self._code(record)}).encode() + b"\n"
+
+    def _code(self, record: dict[str, Any]) -> str:
+        return hmac.new(self._key, canonical_json([self.about, record]).encode(), hashlib.sha256).hexdigest()
+
+    def _believed(self, line: bytes) -> tuple[str, Any] | None:
+        try:
+            record = json.loads(line)
+            code = record.pop("code")
+            if not hmac.compare_digest(code, self._code(record)):
+                return None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return None
+        return record["piece"], record["found"]
+
+
+def completed_once(
+    work: Callable[[Piece], Any],
+    pieces: Iterable[Piece],
+    workers: Workers | None = None,
+    *,
+    kept: KeptPieces | None,
+    named: Callable[[Piece], object],
+    lasts: Callable[[Any], bool] = lambda _: True,
+) -> Generator[tuple[Piece, Any, bool], None, None]:
+    """Do what `verify/workers.py:completed` does for the pieces that no earlier run has finished, and keep the results.
+
+    What the results depend on is looked at before the work and, by whoever did it, after it: a result is kept only
+    where nothing has changed, so a program or a file that is edited meanwhile, or is another one where the worker is,
+    leaves no line behind.
+
+    Args:
+        work: As of `completed`; its results are JSON data.
+        pieces: What it is called with.
+        workers: As of `completed`.
+        kept: What earlier runs have found, which is taken over, and where what this run finds is kept; if none,
+            nothing is.
+        named: Whatever the result for a piece depends on beside what `kept` is about, as JSON data: its name in the
+            file. Like `work` and what `kept` looks with a function that a worker can import.
+        lasts: Whether a result is one that another run need not work out again.
+
+    Yields:
+        A piece, its result or the exception that it raised, and whether the result was taken over from an earlier run.
+
+    Page: docs/audit.md
+    """
+    if kept is None:
+        yield from ((piece, result, False) for piece, result in completed(work, pieces, workers))
+        return
+    left: dict[Piece, object] = {}
+    for piece in pieces:
+        name = named(piece)
+        if (found := kept.get(name)) is not None:
+            yield piece, found, True
+        else:
+            left[piece] = name
+    for piece, result in completed(partial(_signed, work, kept.look, named), left, workers):
+        if isinstance(result, Exception):
+            yield piece, result, False
+            continue
+        found, then = result
+        if then == canonical_json([kept.about, left[piece]]) and lasts(found):
+            with suppress(InputError):  # what JSON cannot hold is worked out again
+                kept.add(left[piece], found)
+        yield piece, found, False
+
+
+def _signed(
+    work: Callable[[Piece], Any], about: Callable[[], object], named: Callable[[Piece], object], piece: Piece
+) -> tuple[Any, str]:
+    found = work(piece)
+    return found, canonical_json([about(), named(piece)])
+
+
+def is_kept_file(path: Path) -> bool:
+    """Whether a file may be written over: it is missing, empty, or begins as one that was written here.
+
+    Page: docs/audit.md
+    """
+    if not path.exists():
+        return not path.is_symlink()
+    lines = _lines(path)
+    return path.is_file() and (not lines or lines[0].startswith(b'{"code":"'))
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return read_regular_file(path).splitlines()
+    except FileFormatError:  # it is missing, or no file
+        return []
+
+
+def program_sha256() -> str:
+    """A hash of all that judges: the files of `byheart`, `constructions` and `verify`, as they are now.
+
+    Page: docs/rigour/domains.md
+    """
+    return files_sha256(*(_TOP / name for name in _PROGRAM))
+
+
+def files_sha256(*places: Path) -> str:
+    """A hash of files, and of all files in folders but bytecode; where there is nothing, no hash is found twice.
+
+    Page: docs/rigour/domains.md
+    """
+    found = [_files_of(place) or secrets.token_hex() for place in places]
+    return hashlib.sha256(canonical_json(found).encode()).hexdigest()
+
+
+def _files_of(place: Path) -> list[tuple[str, str]]:
+    every = [place] if place.is_file() else place.rglob("*")
+    files = [path for path in every if path.is_file() and "__pycache__" not in path.parts]
+    return [(str(path.relative_to(place)), hashlib.sha256(path.read_bytes()).hexdigest()) for path in sorted(files)]
+
+
+def _own_key() -> bytes:
+    """A secret of this user, made once."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    path = Path(state) / "byheart" / "key"
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Whole or not at all, and never over that of another run.
+            made = path.with_name(f"key.{os.getpid()}")
+            with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(secrets.token_bytes(_KEY_BYTES))
+            try:
+                os.link(made, path)
+            except FileExistsError:
+                pass
+            finally:
+                made.unlink()
+        about, key = path.stat(), path.read_bytes()
+    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
+        raise InputError(f"the key of kept pieces cannot be read or written: {error}") from error
+    shared = os.name == "posix" and (about.st_mode & (stat.S_IRWXG | stat.S_IRWXO) or about.st_uid != os.geteuid())
+    if shared or len(key) != _KEY_BYTES:
+        raise InputError(
+            f"{path} has {len(key)} bytes and the mode {stat.filemode(about.st_mode)}, expected {_KEY_BYTES} bytes "
+            "that its owner alone can read"
+        )
+    return key
