@@ -21,7 +21,7 @@ from constructions.heads.label_system import (
     readout,
     require_labels_after_two,
 )
-from constructions.models.attention import features, last
+from constructions.models.attention import features, last, softmax
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import Precision, require_precision, rounded_model
@@ -236,9 +236,7 @@ def _derivatives(task: Task, base: _Base) -> Float64Array:
     columns = [last_input]
     for U, V, values in zip(base.U, base.V, base.v, strict=True):
         query = last_input @ U
-        scores = np.einsum("tsd,td->ts", inputs, query @ V.T)
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares /= shares.sum(axis=1, keepdims=True)
+        shares = softmax(np.einsum("tsd,td->ts", inputs, query @ V.T))
         columns.append(np.einsum("ts,tsd->td", shares, inputs))
         for v in values:
             read = inputs @ v
