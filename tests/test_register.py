@@ -34,6 +34,7 @@ SOURCES = {
 SHARED = {
     "constructions/claims": {"claim"},
     "verify/claims": {
+        "attended_tokens",
         "audit",
         "comparison",
         "encoder_bracket",
@@ -41,9 +42,11 @@ SHARED = {
         "exclusive_or",
         "formula",
         "held_labels",
+        "largest_rank",
         "quantifier",
         "theorem",
         "theorems",
+        "unread_heads",
         "words",
     },
 }

@@ -11,7 +11,7 @@ from constructions.errors import InputError
 
 MODULE = """
 from constructions.claims.claim import Claim
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.verdict import proved
 
 CLAIM = Claim(
@@ -21,7 +21,7 @@ CLAIM = Claim(
 
 def evidence(*, full):
     found = 1 + {other}
-    yield Evidence("claim", "1 + 1", "= 2", f"= {{found}}", proved(found == 2), "integers", means=(Means.EXACT,))
+    yield Evidence("claim", "1 + 1", "= 2", f"= {{found}}", Method("integers", Means.EXACT), proved(found == 2))
 """
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from constructions.claims import REGISTER, claims, evidence_module
 from constructions.claims.claim import Claim, Judgement
-from verify.claims.evidence import Evidence, Role
+from verify.claims.evidence import Evidence, Method, Role
 from verify.kept_pieces import KeptPieces, completed_once, files_sha256
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
@@ -224,10 +224,10 @@ def _not_computed(error: Exception, *, after: int) -> Evidence:
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "nowhere"
     return Evidence(
-        role="error",
-        statement=f"The evidence after piece {after} was not computed.",
-        promised="evidence",
-        certified=f"{type(error).__name__}: {error}",
-        verdict=Verdict.UNDECIDED,
-        method=f"raised in {place}",
+        "error",
+        f"The evidence after piece {after} was not computed.",
+        "evidence",
+        f"{type(error).__name__}: {error}",
+        Method(f"raised in {place}"),
+        Verdict.UNDECIDED,
     )

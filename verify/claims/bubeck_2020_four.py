@@ -15,7 +15,7 @@ from constructions.saturated.relu_barrier import moment_curve
 from constructions.saturated.slabs import slab_network
 from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.forward.rationals import exact_network_logits
@@ -71,9 +71,8 @@ def _fits(points: np.ndarray, labels: np.ndarray, network: FeedForward, kind: st
         f"{count} points of R^{width}, {kind}, integer labels: one layer of {neurons} ReLU neurons",
         f"the labels, {stated(CLAIM, 'printed', n=count, d=width)} neurons at most",
         "exactly the labels" if found == labels.tolist() else "other values",
+        Method("exact rationals", Means.EXACT),
         decided(found == labels.tolist() and given and reads),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=quantifier,
         compared=(
             Comparison(neurons, "<=", stated(CLAIM, "printed", n=count, d=width)),
@@ -94,10 +93,9 @@ def _necessary(*, width: int, neurons: int) -> Evidence:
         f"{found.combinations} combinations of activation patterns",
         f"{stated(CLAIM, 'least', n=count, d=width)} neurons, more than {neurons}, are necessary",
         "labels outside of all subspaces" if found.outside else "labels inside one of the subspaces",
+        Method("all activation patterns, exact ranks", Means.EXACT),
         decided(found.outside),
-        "all activation patterns, exact ranks",
         {"points": points.tolist(), "labels": labels.tolist()},
-        means=(Means.EXACT,),
         compared=(Comparison(neurons, "<", stated(CLAIM, "least", n=count, d=width)),),
     )
 
@@ -115,9 +113,8 @@ def _dependent() -> Evidence:
         "the four sums of two of two embeddings in R^3, with a coordinate 1: general position would be rank 4",
         "rank 3, by the relation (1, -1, -1, 1)",
         f"rank {rank}, relation {'holds' if not any(relation) else 'fails'}",
+        Method("exact integers", Means.EXACT),
         proved(not any(relation) and kruskal_rank(lifted).upper < 4),
-        "exact integers",
         {"points": points.tolist()},
-        means=(Means.EXACT,),
         compared=(Comparison(rank, "=", 3),),
     )

@@ -13,11 +13,11 @@ from flint import arb, ctx
 from constructions.claims.cabannes_2024_scaling import CLAIM, truncated_memory
 from constructions.memories.outer_product_memory import Associations
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.memories.outer_product_capacity import exact_product, is_sum_of_outer_products
-from verify.verdict import Verdict, decided
+from verify.verdict import decided
 
 _INPUTS = 256
 _BITS = 192
@@ -56,10 +56,7 @@ def _tail(power: Fraction) -> Evidence:
         f"a = {power}, P = {', '.join(map(str, places))}: the sum of x^-a over x > P",
         "below P^(1 - a) / (a - 1), and above the same for P + 1",
         "enclosed between the two",
-        Verdict.PROVED,
-        f"balls of {_BITS} bits",
-        means=(Means.BALLS,),
-        quantifier=Quantifier.THESE,
+        Method(f"balls of {_BITS} bits", Means.BALLS),
         compared=tuple(compared),
     )
 
@@ -116,10 +113,9 @@ def _falls(*, few: bool, outputs: int, draws: int) -> Evidence:
         "factor the mean mass that is missed falls from d = 16 to d = 64",
         f"{'less' if few else 'more'} than {printed}",
         f"{float(factor):.2f}: {', '.join(f'd = {width}: {float(error):.4f}' for width, error in errors.items())}",
+        Method("exact integer products, masses in rationals", Means.EXACT),
         decided(draws > 0),
-        "exact integer products, masses in rationals",
         {"seeds": draws},
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(Comparison(factor, "<" if few else ">", printed), Comparison(factor, ">", 1)),
     )

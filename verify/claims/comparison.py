@@ -163,12 +163,10 @@ def _last_place(side: Quantity) -> Fraction:
     """One unit in the last decimal place that is written."""
     text = side.text if isinstance(side, Stated) else ""
     if isinstance(side, Fraction):
-        digits = 0
-        while (side * 10**digits).denominator != 1:
-            digits += 1
-            if digits > 40:
-                raise InputError(f"{side} is no decimal")
-        return Fraction(1, 10**digits)
+        for digits in range(41):
+            if (side * 10**digits).denominator == 1:
+                return Fraction(1, 10**digits)
+        raise InputError(f"{side} is no decimal")
     if not text.replace(".", "", 1).isdigit():
         raise InputError(f"formula {text!r} is no decimal")
     return Fraction(1, 10 ** len(text.partition(".")[2]))

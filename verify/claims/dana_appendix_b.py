@@ -10,7 +10,7 @@ from constructions.claims.dana_appendix_b import CLAIM
 from constructions.features.embeddings import integer_front_end
 from constructions.tasks.arrays import all_contexts
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
@@ -50,9 +50,8 @@ def _ceiling(*, tokens: int, width: int, head_width: int, heads: int) -> Evidenc
         "the features is below their number",
         f"{stated(CLAIM, 'printed', **given)} >= {len(contexts)} associations: accuracy 1",
         f"rank <= {rank.value}",
+        Method("exact ranks of the contexts", Means.EXACT),
         proved(head_width > width),
-        "exact ranks of the contexts",
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(rank, "<", len(contexts)),
@@ -77,9 +76,8 @@ def _reached(*, tokens: int, width: int, head_width: int, heads: int) -> Evidenc
         f"the {facts} bigrams of {tokens} tokens, integer weights with d = {width} and H = {heads} heads of that width",
         f"rank {stated(CLAIM, 'columns', **given)}, so an accuracy of {share} on average over the labels",
         f"rank {rank.lower}",
+        Method(f"rank over GF({rank.prime})", Means.MODULAR),
         proved(front_end.n_heads == heads and front_end.d_model == width),
-        f"rank over GF({rank.prime})",
-        means=(Means.MODULAR,),
         compared=(
             Comparison(rank.lower, "=", stated(CLAIM, "columns", **given)),
             Comparison(share, "<", 1),

@@ -13,7 +13,7 @@ from constructions.claims.dana_theorem_1 import exact_memory
 from constructions.encoders.parabola import parabola
 from constructions.memories.one_head_optimum import exclusive_or_contexts
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
@@ -57,10 +57,9 @@ def _exclusive_or() -> Evidence:
         f"have Kruskal rank {kruskal}",
         f"{stated(CLAIM, 'columns', **sizes, d=width)} and {stated(CLAIM, 'previous', **sizes)} contexts held",
         f"rank <= {rank.value}",
+        Method("exact ranks of the contexts", Means.EXACT),
         decided(len(queries) == facts and kruskal == 1),
-        "exact ranks of the contexts",
         {"contexts": contexts.tolist()},
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(rank, "<", facts),
@@ -81,9 +80,8 @@ def _more_than_d(tokens: int) -> Evidence:
         f"N = {tokens} inputs (i, 1), W the identity with d^2 = {inputs.ncols() ** 2} numbers, outputs (2 j, -j^2)",
         f"{inputs.ncols()} associations",
         f"{stored} associations",
+        Method("exact integers", Means.EXACT),
         proved(outputs.ncols() == inputs.ncols() == 2),
-        "exact integers",
-        means=(Means.EXACT,),
         compared=(Comparison(stored, "=", tokens), Comparison(stored, ">", inputs.ncols())),
     )
 
@@ -104,9 +102,8 @@ def _improvement(*, tokens: int, length: int, width: int, head_width: int) -> Ev
         "rational weights have exactly the logits of an integer encoder",
         f"{columns} held, {stated(CLAIM, 'gain', H=heads, d=width)} more than {previous}",
         f"{'equal' if equal else 'different'} logits on {facts} contexts",
+        Method("exact rationals", Means.EXACT),
         decided(equal),
-        "exact rationals",
-        means=(Means.EXACT,),
         compared=(
             Comparison(most, "=", columns),
             Comparison(fewer, "=", previous),

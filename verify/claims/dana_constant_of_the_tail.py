@@ -12,7 +12,7 @@ from constructions.claims.dana_constant_of_the_tail import CLAIM
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.tasks.arrays import all_contexts
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.forward.rationals import exact_outputs
 from verify.verdict import decided
@@ -57,8 +57,7 @@ def _large(score: int) -> Evidence:
         "features of the others are independent, and z are its coefficients",
         "no bound of C by the sizes alone",
         f"|z|^2 > 10^{len(str(int(exact))) - 1}",
+        Method("exact rationals", Means.EXACT),
         decided(independent and z * kept == left_out),
-        "exact rationals",
-        means=(Means.EXACT,),
         compared=(Comparison(exact, ">", stated(CLAIM, "growth", k=score)),),
     )

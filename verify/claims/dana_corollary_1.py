@@ -4,7 +4,7 @@ Page: docs/claims/corollary_1.md
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -23,7 +23,7 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.evidence import Evidence, Means, Method, Role
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
@@ -70,32 +70,26 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _xor() -> Evidence:
     multipliers = forbidding_multipliers(_XOR, _XOR_LABELS)
-    forbidden = ONE_HEAD_LABELS.at(contexts=_XOR, labels=_XOR_LABELS, multipliers=_or_nothing(multipliers, _XOR_LABELS))
+    tried = np.zeros((4, 2), dtype=np.int64) if multipliers is None else multipliers  # zeros prove nothing
+    forbidden = ONE_HEAD_LABELS.at(contexts=_XOR, labels=_XOR_LABELS, multipliers=tried)
     return Evidence(
-        role="counterexample",
-        statement=f"One head, of any width, does not memorize XOR: {len(_XOR)} contexts, N = 2, S = 3.",
-        promised=f"{len(_XOR)} = H d_h + 2 memorized with d = d_h = 2, H = 1",
-        certified=f"at most {len(_XOR) - 1}",
-        verdict=Verdict.PROVED,
-        method="an integer relation between the contexts",
+        "counterexample",
+        f"One head, of any width, does not memorize XOR: {len(_XOR)} contexts, N = 2, S = 3.",
+        f"{len(_XOR)} = H d_h + 2 memorized with d = d_h = 2, H = 1",
+        f"at most {len(_XOR) - 1}",
+        Method("an integer relation between the contexts", Means.EXACT),
         data={
             "contexts": _XOR.tolist(),
             "labels": _XOR_LABELS.tolist(),
             "multipliers": None if multipliers is None else multipliers.tolist(),
         },
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT,),
         compared=(
             Comparison(forbidden, "=", Verdict.PROVED),
             Comparison(len(_XOR), "<=", stated(CLAIM, "printed", H=1, d_h=2)),
             Comparison(len(_XOR), ">", stated(CLAIM, "printed", H=0, d_h=2)),
         ),
     )
-
-
-def _or_nothing(multipliers: np.ndarray | None, labels: np.ndarray) -> np.ndarray:
-    """Multipliers for the judge: zeros, which prove nothing, where none were found."""
-    return np.zeros((len(labels), int(labels.max()) + 1), dtype=np.int64) if multipliers is None else multipliers
 
 
 def _labellings(length: int) -> Evidence:
@@ -112,17 +106,14 @@ def _labellings(length: int) -> Evidence:
             forbidden = ONE_HEAD_LABELS.at(contexts=contexts, labels=labels, multipliers=multipliers)
             compared.append(Comparison(forbidden, "=", Verdict.PROVED))
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"{len(compared)} of {len(labellings)} labellings of the {len(contexts)} contexts of {length} tokens out "
-            f"of 2 with one last token are beyond one head of any width."
-        ),
-        promised=f"none, by Theorem 1 with H = 1, d = d_h = {len(contexts) // 2}",
-        certified=f"{len(compared)} of {len(labellings)}",
-        verdict=proved(len(compared) > 0),
-        method="integer relations between the contexts",
+        "counterexample",
+        f"{len(compared)} of {len(labellings)} labellings of the {len(contexts)} contexts of {length} tokens out "
+        f"of 2 with one last token are beyond one head of any width.",
+        f"none, by Theorem 1 with H = 1, d = d_h = {len(contexts) // 2}",
+        f"{len(compared)} of {len(labellings)}",
+        Method("integer relations between the contexts", Means.EXACT),
+        proved(len(compared) > 0),
         quantifier=Quantifier.ALL_WEIGHTS if compared else Quantifier.THESE,
-        means=(Means.EXACT,),
         compared=tuple(compared),
     )
 
@@ -139,17 +130,13 @@ def too_few_heads(length: int, promised: str = "", *, role: Role = "counterexamp
     """
     least = HEADS_FOR_EVERY_LABELLING.at(n_tokens=2, length=length)
     return Evidence(
-        role=role,
-        statement=(
-            f"Fewer than {least.value} heads, of any widths, leave some labelling of the {2 ** (length - 1)} contexts "
-            f"of {length} tokens out of 2 with one last token unmemorized."
-        ),
-        promised=promised or f"1 head suffices, by Theorem 1 with d = d_h = {2 ** (length - 2)}",
-        certified=f"H >= {least.value}",
-        verdict=Verdict.PROVED,
-        method="Warren's count of sign patterns, in balls",
+        role,
+        f"Fewer than {least.value} heads, of any widths, leave some labelling of the {2 ** (length - 1)} contexts "
+        f"of {length} tokens out of 2 with one last token unmemorized.",
+        promised or f"1 head suffices, by Theorem 1 with d = d_h = {2 ** (length - 2)}",
+        f"H >= {least.value}",
+        Method("Warren's count of sign patterns, in balls", Means.BALLS),
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.BALLS,),
         compared=(Comparison(least, ">", 1),),
     )
 
@@ -169,14 +156,12 @@ def _no_more_than_suffice() -> Evidence:
         ]
         shown.append(f"{heads} for {len(contexts)}")
     return Evidence(
-        role="boundary",
-        statement="the contexts of 2, 3, 4 tokens out of 2 with one last token: features of full rank, so that every "
+        "boundary",
+        "the contexts of 2, 3, 4 tokens out of 2 with one last token: features of full rank, so that every "
         f"labelling is memorized, with so many heads for so many contexts: {', '.join(shown)}",
-        promised="the count of heads that are needed is no larger",
-        certified="no larger",
-        verdict=Verdict.PROVED,
-        method="rank over GF(2^62 - 57); Warren's count in balls",
-        means=(Means.MODULAR, Means.BALLS),
+        "the count of heads that are needed is no larger",
+        "no larger",
+        Method("rank over GF(2^62 - 57); Warren's count in balls", Means.MODULAR, Means.BALLS),
         compared=tuple(compared),
     )
 
@@ -203,15 +188,12 @@ def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
     with_fewer = stated(CLAIM, "memorized", T=size, j=last_tokens, H=heads - 1)
     # Contexts of pairwise distinct last tokens need no head.
     fewer = (Comparison(size, ">", with_fewer),) if last_tokens < size else ()
-    return Evidence(
-        role="repair",
-        statement=f"{name}: {size} contexts of {contexts.shape[1]} tokens, memorized with d = 2, d_h = 1, H = {heads}.",
-        promised=f"{promised} memorized",
-        certified=f"{size} labels in front by {margin:.3g} nats or more",
-        verdict=proved(margin > 0),
-        method="enclosure of the logits",
-        means=(Means.ENCLOSURES,),
-        compared=(Comparison(size, "=", promised), *fewer),
+    return _held(
+        f"{name}: {size} contexts of {contexts.shape[1]} tokens, memorized with d = 2, d_h = 1, H = {heads}.",
+        f"{promised} memorized",
+        f"{size} labels in front by {margin:.3g} nats or more",
+        margin > 0,
+        (Comparison(size, "=", promised), *fewer),
     )
 
 
@@ -221,24 +203,16 @@ def _all_contexts(n_tokens: int, length: int) -> Evidence:
     task = enumerated_task(n_tokens, length)
     network = build_memory(task, d_model=2, d_head=2, n_heads=heads).model
     margin = _margin(network, task, sizes=(2, 2, heads))
-    numbers = sum(tensor.size for tensor in network.tensors().values())
-    exactly = size == 2 * heads + 2  # the count of the source is one of as many contexts as the heads allow
-    return Evidence(
-        role="repair",
-        statement=f"All {size} contexts of {length} tokens out of {n_tokens}, memorized with d = d_h = 2, H = {heads}.",
-        promised=f"H d_h + 2 = {2 * heads + 2} >= {size} memorized",
-        certified=f"{size} labels in front by {margin:.3g} nats or more",
-        verdict=proved(margin > 0),
-        method="enclosure of the logits",
-        means=(Means.ENCLOSURES,),
-        compared=(
-            Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2)),
-            *(
-                (Comparison(numbers, "=", stated(CLAIM, "parameters", S=length, N=n_tokens, T=size)),)
-                if exactly
-                else ()
-            ),
-        ),
+    compared = [Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2))]
+    if size == 2 * heads + 2:  # the count of the source is one of as many contexts as the heads allow
+        numbers = sum(tensor.size for tensor in network.tensors().values())
+        compared.append(Comparison(numbers, "=", stated(CLAIM, "parameters", S=length, N=n_tokens, T=size)))
+    return _held(
+        f"All {size} contexts of {length} tokens out of {n_tokens}, memorized with d = d_h = 2, H = {heads}.",
+        f"H d_h + 2 = {2 * heads + 2} >= {size} memorized",
+        f"{size} labels in front by {margin:.3g} nats or more",
+        margin > 0,
+        compared,
     )
 
 
@@ -250,16 +224,13 @@ def _exact_tables(sizes: range) -> Evidence:
         square = square and front_end.n_heads == front_end.d_head == front_end.d_model == n_tokens
         ranks.append(exact_rank(front_end, all_contexts(n_tokens, 2), with_skip=False))
     return Evidence(
-        role="repair",
-        statement=(
-            f"The features of all N^2 bigrams in N heads of dimension N = d are linearly independent for "
-            f"N = {sizes.start}, ..., {sizes.stop - 1} and gaps of {', '.join(map(str, gaps))} times ln 2."
-        ),
-        promised="rank N^2 = H d_h for every gap",
-        certified=f"rank N^2 in {sum(rank.full for rank in ranks)} of {len(ranks)} cases",
-        verdict=proved(square and len(ranks) > 0 and all(rank.full for rank in ranks)),
-        method=f"rank over GF({ranks[0].prime})",
-        means=(Means.MODULAR,),
+        "repair",
+        f"The features of all N^2 bigrams in N heads of dimension N = d are linearly independent for "
+        f"N = {sizes.start}, ..., {sizes.stop - 1} and gaps of {', '.join(map(str, gaps))} times ln 2.",
+        "rank N^2 = H d_h for every gap",
+        f"rank N^2 in {sum(rank.full for rank in ranks)} of {len(ranks)} cases",
+        Method(f"rank over GF({ranks[0].prime})", Means.MODULAR),
+        proved(square and len(ranks) > 0 and all(rank.full for rank in ranks)),
     )
 
 
@@ -272,16 +243,13 @@ def _exact_outputs(sizes: range) -> Evidence:
         network = exact_lookup_table(stream, as_rationals(np.eye(n_tokens)), gap=3)
         reached.append(exact_network_logits(network, all_contexts(n_tokens, 2)) == stream)
     return Evidence(
-        role="repair",
-        statement=(
-            f"The outputs in closed form reach random targets on all N^2 bigrams exactly, for N = {sizes.start}, ..., "
-            f"{sizes.stop - 1}."
-        ),
-        promised="logits equal to the targets",
-        certified=f"equal in {sum(reached)} of {len(reached)} cases",
-        verdict=decided(all(reached)),
-        method="exact rationals",
-        means=(Means.EXACT,),
+        "repair",
+        f"The outputs in closed form reach random targets on all N^2 bigrams exactly, for N = {sizes.start}, ..., "
+        f"{sizes.stop - 1}.",
+        "logits equal to the targets",
+        f"equal in {sum(reached)} of {len(reached)} cases",
+        Method("exact rationals", Means.EXACT),
+        decided(all(reached)),
     )
 
 
@@ -294,13 +262,12 @@ def _singular_table() -> Evidence:
         holds.append(len(first) == 4 and all(a + b == 0 for a, b in zip(first, second, strict=True)))
         seen.append(first)
     return Evidence(
-        role="repair",
-        statement="For N = 2 and the position (-1, -1) the features of the bigrams 00 and 11 add up to 0, at any gap.",
-        promised="singular at every gap for N = 2",
-        certified=f"singular, at {sum(holds)} of {len(holds)} gaps and so at all",
-        verdict=decided(all(holds) and seen[0] != seen[1]),
-        method="exact rationals",
-        means=(Means.EXACT,),
+        "repair",
+        "For N = 2 and the position (-1, -1) the features of the bigrams 00 and 11 add up to 0, at any gap.",
+        "singular at every gap for N = 2",
+        f"singular, at {sum(holds)} of {len(holds)} gaps and so at all",
+        Method("exact rationals", Means.EXACT),
+        decided(all(holds) and seen[0] != seen[1]),
     )
 
 
@@ -311,16 +278,13 @@ def _table(n_tokens: int) -> Evidence:
     condition = float(enclose_condition(enclose_features(network, task.contexts)).upper())
     rounding = float(rounding_bound(network, task.contexts, number_format=FLOAT32).max())
     return Evidence(
-        role="repair",
-        statement=(
-            f"All {task.n_contexts} bigrams of {n_tokens} tokens, memorized by {network.n_heads} heads of dimension "
-            f"{network.d_head}, in real arithmetic and in float32, at a condition number below 200."
-        ),
-        promised=f"T = N^2 = H d_h = {task.n_contexts} memorized, condition < 200",
-        certified=f"margin >= {margin:.5g} nats, float32 errors <= {rounding:.2g} nats, condition <= {condition:.5g}",
-        verdict=proved(margin > 2 * rounding and condition < 200.0),
-        method="enclosures of logits and singular values; a-priori rounding bound",
-        means=(Means.ENCLOSURES,),
+        "repair",
+        f"All {task.n_contexts} bigrams of {n_tokens} tokens, memorized by {network.n_heads} heads of dimension "
+        f"{network.d_head}, in real arithmetic and in float32, at a condition number below 200.",
+        f"T = N^2 = H d_h = {task.n_contexts} memorized, condition < 200",
+        f"margin >= {margin:.5g} nats, float32 errors <= {rounding:.2g} nats, condition <= {condition:.5g}",
+        Method("enclosures of logits and singular values; a-priori rounding bound", Means.ENCLOSURES),
+        proved(margin > 2 * rounding and condition < 200.0),
     )
 
 
@@ -328,14 +292,11 @@ def _one_head_every_labelling(n_tokens: int) -> Evidence:
     size = n_tokens**2
     labellings = list(product(range(n_tokens), repeat=size))
     margin = min(_one_head_margin(n_tokens, np.array(labels)) for labels in labellings)
-    return Evidence(
-        role="repair",
-        statement=f"One head of dimension 1 holds each of the {len(labellings)} labellings of all {size} bigrams.",
-        promised="margin 1/2 for every labelling, before rounding",
-        certified=f"margin >= {margin:.6f} nats",
-        verdict=proved(margin > 0.4999),
-        method="enclosure of the logits",
-        means=(Means.ENCLOSURES,),
+    return _held(
+        f"One head of dimension 1 holds each of the {len(labellings)} labellings of all {size} bigrams.",
+        "margin 1/2 for every labelling, before rounding",
+        f"margin >= {margin:.6f} nats",
+        margin > 0.4999,
     )
 
 
@@ -343,15 +304,19 @@ def _one_head(n_tokens: int, *, draws: int) -> Evidence:
     size = n_tokens**2
     rng = np.random.default_rng(n_tokens)
     margin = min(_one_head_margin(n_tokens, rng.integers(0, n_tokens, size)) for _ in range(draws))
-    return Evidence(
-        role="repair",
-        statement=f"One head with d = {n_tokens}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
-        promised=f"{size} > H d_h + d = {n_tokens + 1} memorized, by the margin 1/2 before rounding",
-        certified=f"margin >= {margin:.6f} nats",
-        verdict=proved(margin > 0.4999),
-        method="enclosure of the logits",
-        means=(Means.ENCLOSURES,),
+    return _held(
+        f"One head with d = {n_tokens}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
+        f"{size} > H d_h + d = {n_tokens + 1} memorized, by the margin 1/2 before rounding",
+        f"margin >= {margin:.6f} nats",
+        margin > 0.4999,
     )
+
+
+def _held(
+    statement: str, promised: str, certified: str, in_front: bool, compared: Sequence[Comparison] = ()
+) -> Evidence:
+    method = Method("enclosure of the logits", Means.ENCLOSURES)
+    return Evidence("repair", statement, promised, certified, method, proved(in_front), compared=tuple(compared))
 
 
 def _one_head_margin(n_tokens: int, labels: np.ndarray) -> float:

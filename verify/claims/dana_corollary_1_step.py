@@ -10,8 +10,8 @@ from flint import arb, ctx, fmpq
 
 from constructions.claims.dana_corollary_1_step import CLAIM
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
-from verify.claims.formula import Stated, stated
+from verify.claims.evidence import Evidence, Means, Method
+from verify.claims.formula import stated
 from verify.verdict import proved
 
 _BITS = 192
@@ -40,10 +40,6 @@ def _delta(bits: int) -> Fraction:
     return Fraction(1, 2**bits)
 
 
-def _label(tokens: int, delta: Fraction) -> Stated:
-    return stated(CLAIM, "label", N=tokens, delta=delta)
-
-
 def _number(value: Fraction | int) -> arb:
     exact = Fraction(value)
     return arb(fmpq(exact.numerator, exact.denominator))
@@ -66,7 +62,7 @@ def _small_enough(tokens: int, contexts: int) -> Evidence:
     """With T equally likely contexts the mean has to be below the gap over T; the circle, in d = 2, is far below."""
     bits = 40 + 2 * (tokens * contexts).bit_length()
     delta, strength = _delta(bits), 8 * tokens**2
-    a = _label(tokens, delta)
+    a = stated(CLAIM, "label", N=tokens, delta=delta)
     gap = stated(CLAIM, "gap", a=a.value)
     with ctx.workprec(_BITS):
         found = _circle_divergence(tokens, delta, strength)
@@ -78,9 +74,8 @@ def _small_enough(tokens: int, contexts: int) -> Evidence:
         "probability",
         f"below (log 2 - h(a)) / {contexts}",
         f"{float(found.upper()):.3g} nats, below half of ({gap}) / {contexts}",
+        Method(f"balls of {_BITS} bits", Means.BALLS),
         proved(bool(found > 0)),
-        f"balls of {_BITS} bits",
-        means=(Means.BALLS,),
         compared=(
             Comparison(2 * contexts * found, "<", gap),
             Comparison(a, "=", probability),
@@ -104,8 +99,7 @@ def _gap_is_reached(tokens: int) -> Evidence:
         f"N = {tokens}, delta = 2^-20, 2^-40, 2^-60: the law that gives the label just half, the others equal parts",
         "its divergence from pi_delta is log 2 - h(a): no larger gap gives the label more than half",
         "equal to it, up to 2^-30 of it",
+        Method(f"balls of {_BITS} bits", Means.BALLS),
         proved(len(compared) == 3),
-        f"balls of {_BITS} bits",
-        means=(Means.BALLS,),
         compared=tuple(compared),
     )

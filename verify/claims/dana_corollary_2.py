@@ -19,7 +19,7 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Task
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ONE_HEAD_LABELS
@@ -70,18 +70,12 @@ def _bounded(task: Task) -> Evidence:
     forbidden = ONE_HEAD_LABELS.at(contexts=contexts, labels=labels, multipliers=multipliers)
     best = 1 - Fraction(1, len(contexts))
     return Evidence(
-        role="counterexample",
-        statement=(f"The accuracy on XOR, {len(contexts)} equally likely contexts, is at most {best} with one head."),
-        promised=f"accuracy >= {promised} with d = {d_model}, d_h = {d_head}, H = {n_heads}",
-        certified=f"accuracy <= {best}",
-        verdict=Verdict.PROVED,
-        method="an integer relation between the contexts",
-        data={
-            "contexts": contexts.tolist(),
-            "labels": labels.tolist(),
-            "multipliers": multipliers.tolist(),
-        },
-        means=(Means.EXACT,),
+        "counterexample",
+        f"The accuracy on XOR, {len(contexts)} equally likely contexts, is at most {best} with one head.",
+        f"accuracy >= {promised} with d = {d_model}, d_h = {d_head}, H = {n_heads}",
+        f"accuracy <= {best}",
+        Method("an integer relation between the contexts", Means.EXACT),
+        data={"contexts": contexts.tolist(), "labels": labels.tolist(), "multipliers": multipliers.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(forbidden, "=", Verdict.PROVED),
@@ -98,13 +92,12 @@ def _attained(example: Construction[Task]) -> Evidence:
     accuracy = _accuracy(predictions, task.labels)
     best = 1 - Fraction(1, task.n_contexts)
     return Evidence(
-        role="repair",
-        statement=f"Weights of one head with d = 2, d_h = 1 have the accuracy {best} on XOR, the best there is.",
-        promised=f"accuracy >= {best}",
-        certified=f"accuracy = {accuracy}",
-        verdict=decided(accuracy >= best) if accuracy is not None else Verdict.UNDECIDED,
-        method="enclosure of the logits",
-        means=(Means.ENCLOSURES,),
+        "repair",
+        f"Weights of one head with d = 2, d_h = 1 have the accuracy {best} on XOR, the best there is.",
+        f"accuracy >= {best}",
+        f"accuracy = {accuracy}",
+        Method("enclosure of the logits", Means.ENCLOSURES),
+        decided(accuracy >= best) if accuracy is not None else Verdict.UNDECIDED,
     )
 
 
@@ -116,9 +109,7 @@ def _mean(name: str, contexts: Int64Array, n_tokens: int, d_model: int, d_head: 
     for chosen in product(range(n_tokens), repeat=len(solved)):
         labels = np.zeros(len(contexts), dtype=np.int64)
         labels[solved] = chosen
-        found = _predictions(
-            contexts, labels, solved, n_tokens=n_tokens, d_model=d_model, d_head=d_head, n_heads=n_heads
-        )
+        found = _predictions(contexts, labels, solved, n_tokens=n_tokens, sizes=(d_model, d_head, n_heads))
         for others in product(range(n_tokens), repeat=len(rest)):
             labels[rest] = others
             accuracy = _accuracy(found, labels)
@@ -127,36 +118,27 @@ def _mean(name: str, contexts: Int64Array, n_tokens: int, d_model: int, d_head: 
     mean, share = total / count, Fraction(len(solved), len(contexts))
     formula = stated(CLAIM, "mean", N=n_tokens, m=share)
     return Evidence(
-        role="repair",
-        statement=(
-            f"{name}: over all {count} labellings of {len(contexts)} contexts, N = {n_tokens}, d = {d_model}, "
-            f"d_h = {d_head}, H = {n_heads}, weights built from K = {len(solved)} of the labels have the mean accuracy "
-            f"1/N + (1 - 1/N) K/T, and never less than K/T."
-        ),
-        promised=f"mean accuracy {formula}, accuracy >= {share}",
-        certified=f"mean accuracy = {mean}, accuracy >= {least}" if certain else "a prediction is not certain",
-        verdict=decided(least >= share) if certain else Verdict.UNDECIDED,
-        method="enclosure of the logits, and enumeration of the labels",
-        means=(Means.ENCLOSURES,),
+        "repair",
+        f"{name}: over all {count} labellings of {len(contexts)} contexts, N = {n_tokens}, d = {d_model}, "
+        f"d_h = {d_head}, H = {n_heads}, weights built from K = {len(solved)} of the labels have the mean accuracy "
+        f"1/N + (1 - 1/N) K/T, and never less than K/T.",
+        f"mean accuracy {formula}, accuracy >= {share}",
+        f"mean accuracy = {mean}, accuracy >= {least}" if certain else "a prediction is not certain",
+        Method("enclosure of the logits, and enumeration of the labels", Means.ENCLOSURES),
+        decided(least >= share) if certain else Verdict.UNDECIDED,
         quantifier=Quantifier.EVERY,
         compared=(Comparison(mean, "=", formula),),
     )
 
 
 def _predictions(
-    contexts: Int64Array,
-    labels: Int64Array,
-    solved: Int64Array,
-    *,
-    n_tokens: int,
-    d_model: int,
-    d_head: int,
-    n_heads: int,
+    contexts: Int64Array, labels: Int64Array, solved: Int64Array, *, n_tokens: int, sizes: tuple[int, int, int]
 ) -> list[int] | None:
     """What weights predict that see the labels of `solved` only."""
     task = partial_task(contexts, labels, solved, n_tokens=n_tokens)
+    d_model, d_head, n_heads = sizes
     network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads).model
-    return _certain_predictions(network, contexts, n_tokens=n_tokens, sizes=(d_model, d_head, n_heads))
+    return _certain_predictions(network, contexts, n_tokens=n_tokens, sizes=sizes)
 
 
 def _certain_predictions(

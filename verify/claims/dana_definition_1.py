@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from constructions.claims.dana_definition_1 import CLAIM
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.verdict import decided
 
@@ -55,9 +55,8 @@ def _no_product(printed: Int64Array, E: Int64Array) -> Evidence:
         f"product with vectors of {width} entries",
         "logits W E(t)",
         "no product",
+        Method("counting rows and columns", Means.EXACT),
         decided(not exists and len(E) == width),
-        "counting rows and columns",
-        means=(Means.EXACT,),
         compared=(
             Comparison(tokens, "=", stated(CLAIM, "printed", N=tokens)),
             Comparison(len(E), "=", stated(CLAIM, "columns", d=width)),
@@ -82,9 +81,8 @@ def _ranks(W: Int64Array, E: Int64Array) -> Evidence:
         "largest rank, and are the product of their pivot columns and their reduced rows",
         "rank min(N, T, d), and no more than d",
         f"rank {rank}; the product of {len(pivots)} columns and rows gives the logits again",
+        Method("exact integers", Means.EXACT),
         decided(again == logits * denominator and len(pivots) == rank),
-        "exact integers",
-        means=(Means.EXACT,),
         compared=(
             Comparison(rank, "=", stated(CLAIM, "rank", N=tokens, T=contexts, d=width)),
             Comparison(W.shape[1], "=", stated(CLAIM, "columns", d=width)),

@@ -14,7 +14,7 @@ from constructions.counted import counted
 from constructions.encoders.approximating_sequences import FIRST, SECOND, bound_to_diverge, scaled_encoder
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.encoders.logit_range import BITS, ball, judge_approximation, mean_divergence, scaling_constants
 from verify.verdict import Verdict, decided, proved
@@ -75,9 +75,8 @@ def _in_general_position(tokens: int, width: int, contexts: int, *, encoders: in
         f"mean of its row, and (1 + delta / (2R)) f satisfies (16) for the laws of f, for {depth} values of delta",
         "softmax(f) in M with alpha = 1, c = g / (4R)",
         f"(16) holds with c >= {decimal_below(least, 3)}" if least is not None else "not decided",
+        Method(f"exact encoders, balls of {BITS} bits", Means.EXACT, Means.BALLS),
         Verdict.all_of(verdicts),
-        f"exact encoders, balls of {BITS} bits",
-        means=(Means.EXACT, Means.BALLS),
         compared=tuple(compared),
     )
 
@@ -125,9 +124,8 @@ def _uniform_encoder(depth: int) -> Evidence:
         f"{depth} encoders in general position tend to it",
         "d_KL(pi, M) <= R^2 / 8 for each",
         f"g > 0 and at most {decimal_above(last, 3)} nats for the last",
+        Method(f"exact encoders, balls of {BITS} bits", Means.EXACT, Means.BALLS),
         Verdict.all_of(verdicts),
-        f"exact encoders, balls of {BITS} bits",
-        means=(Means.EXACT, Means.BALLS),
     )
 
 
@@ -154,9 +152,8 @@ def _no_more_than_encoders(count: int) -> Evidence:
         "encoders f_delta that satisfy (16) for phi",
         "d_KL(pi, L) <= d_KL(pi, f_delta) <= d_KL(pi, phi) + delta",
         f"the second one holds on {sum(verdict is Verdict.PROVED for verdict in verdicts[1::2])} of {count}",
+        Method(f"balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
-        f"balls of {BITS} bits",
-        means=(Means.BALLS,),
     )
 
 
@@ -169,9 +166,8 @@ def _one_token() -> Evidence:
         "N = 1: the only law has the log ratio 0, so that (16) fails and M is empty",
         "the hypothesis N >= 2 is needed",
         f"(16): {found.value}",
+        Method("balls", Means.BALLS),
         Verdict.PROVED if found is Verdict.REFUTED else Verdict.UNDECIDED,
-        "balls",
-        means=(Means.BALLS,),
     )
 
 

@@ -13,7 +13,7 @@ from constructions.models.exact_network import ExactFrontEnd, as_rationals, exac
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.forward.rationals import exact_network_logits
 from verify.verdict import decided
@@ -81,9 +81,8 @@ def _same(wide: Model, made: Model) -> Evidence:
         "equal logits, with fewer numbers; products of full rank",
         f"{'equal' if equal else 'different'} logits, {_stored(wide)} and {_stored(made)} numbers for each head; "
         f"products of rank {', '.join(map(str, ranks))}",
+        Method("exact rationals", Means.EXACT),
         decided(equal and narrower and len(ranks) == 1),
-        "exact rationals",
-        means=(Means.EXACT,),
         compared=(
             Comparison(_stored(wide) - _stored(made), "=", stated(CLAIM, "saved", **sizes)),
             Comparison(_stored(wide) - _stored(made), ">", 0),
@@ -101,8 +100,7 @@ def _rank_of_narrow(narrow: Model) -> Evidence:
         "W_Q W_K and W_V W_O",
         "rank d_h",
         f"rank {', '.join(map(str, ranks))}",
+        Method("exact rationals", Means.EXACT),
         decided(len(ranks) == 1 and sizes["d_h"] < sizes["d"]),
-        "exact rationals",
-        means=(Means.EXACT,),
         compared=(Comparison(max(ranks), "=", stated(CLAIM, "rank", **sizes)),),
     )

@@ -18,7 +18,7 @@ from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.encoder_bracket import bracketed
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ENCODER_DIVERGENCE
 from verify.divergence.kullback_leibler import entropy
@@ -93,9 +93,8 @@ def _attained(sizes: tuple[tuple[int, int, int], ...]) -> Evidence:
         "attained; an encoder that is strictly better than E = 0 is there",
         "a minimum exists",
         f"|centred logits| <= {number(max(radii), digits=4, bound='upper')} where KL is at most that of E = 0",
+        Method(f"{_FLOATS}: (T U + H(pi_t)) / pi_tj", Means.ENCLOSURES),
         Verdict.all_of(verdicts),
-        f"{_FLOATS}: (T U + H(pi_t)) / pi_tj",
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -116,9 +115,7 @@ def _bracketed(sizes: tuple[tuple[int, int, int], ...], spread: float) -> Eviden
         "found is an upper bound of the minimum, the sharpened Theorem L a lower bound",
         "0 < lower <= minimum <= upper",
         f"minimum in {', '.join(shown)} nats; the lower bounds are >= {min(shares):.2f} of the upper ones",
-        Verdict.PROVED,
-        f"{_FLOATS}: singular values, divergences",
-        means=(Means.ENCLOSURES,),
+        Method(f"{_FLOATS}: singular values, divergences", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=tuple(compared),
     )
@@ -135,9 +132,8 @@ def _full_support_is_needed(sizes: tuple[int, ...]) -> Evidence:
         f"x of the logits and falls to 0; x = {', '.join(map(str, sizes))}",
         "no minimum without full support",
         f"0 < KL <= {', '.join(number(value, bound='upper') for value in upper)}",
-        Verdict.all_of([proved(all(value > 0.0 for value in lower)), proved(falls)]),
-        f"{_FLOATS}: log1p",
-        means=(Means.ENCLOSURES,),
+        Method(f"{_FLOATS}: log1p", Means.ENCLOSURES),
+        proved(all(value > 0.0 for value in lower) and falls),
     )
 
 
@@ -155,9 +151,8 @@ def _built() -> Evidence:
         "divergence of the best encoder",
         f"KL in [{number(lower, digits=6, bound='lower')}, {number(upper, digits=6, bound='upper')}], rank "
         f"{network.d_model} not below {number(floor.value, digits=4, bound='lower')} nats",
+        Method(f"certificate of the float64 weights, {_FLOATS}", Means.ENCLOSURES),
         Verdict.all_of([ranked, certified.certificate.verdict, proved(upper < np.inf)]),
-        f"certificate of the float64 weights, {_FLOATS}",
-        means=(Means.ENCLOSURES,),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(Comparison(floor, ">", 0), Comparison(floor, "<=", upper)),
     )

@@ -23,7 +23,7 @@ from verify.capacity.independent_windows import partition_holds
 from verify.capacity.linear_relations import indicator_relation, rank_upper_bound_for_all_weights
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import Stated, stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
@@ -51,11 +51,7 @@ class _Instance:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        return {
-            "d_model": self.width,
-            "d_head": self.head_width,
-            "n_heads": self.heads,
-        }
+        return _sizes(self.width, self.head_width, self.heads)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -88,9 +84,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _built({"tokens": 8, "width": 8, "head_width": 4, "length": 2, "seed": 2})
 
 
+def _sizes(width: int, head_width: int, heads: int) -> dict[str, Any]:
+    return {"d_model": width, "d_head": head_width, "n_heads": heads}
+
+
 def _counterexample(example: Counterexample) -> Evidence:
     contexts, width, heads = example.contexts, example.width, example.heads
-    sizes: dict[str, Any] = {"d_model": width, "d_head": width, "n_heads": heads}
+    sizes = _sizes(width, width, heads)
     applied = RANK.at(contexts=contexts, **sizes, with_skip=False)
     ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
     reached = _reached(contexts, sizes, with_skip=False, target=ceiling.value)
@@ -99,18 +99,14 @@ def _counterexample(example: Counterexample) -> Evidence:
     if len(set(contexts[:, -1].tolist())) == 1:
         data["relation"] = indicator_relation(contexts)
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"{example.name}: {counted(heads, 'head')} with d = d_h = {width} cannot reach rank {printed.value} on "
-            f"these {len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.value}."
-        ),
-        promised=f"rank >= {printed}",
-        certified=f"rank <= {ceiling.value}, and rank >= {reached} for explicit weights",
-        verdict=Verdict.PROVED,
-        method=f"{_UPPER}; {_LOWER}",
+        "counterexample",
+        f"{example.name}: {counted(heads, 'head')} with d = d_h = {width} cannot reach rank {printed.value} on "
+        f"these {len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.value}.",
+        f"rank >= {printed}",
+        f"rank <= {ceiling.value}, and rank >= {reached} for explicit weights",
+        Method(f"{_UPPER}; {_LOWER}", Means.EXACT, Means.MODULAR),
         data=data,
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT, Means.MODULAR),
         compared=(Comparison(ceiling, "<", printed), Comparison(ceiling, "=", reached)),
     )
 
@@ -120,20 +116,18 @@ def _printed_is_reached() -> Evidence:
     compared = []
     for tokens, length, width, heads in ((3, 3, 2, 3), (4, 3, 3, 4), (3, 4, 3, 5), (4, 2, 4, 1)):
         contexts = all_contexts(tokens, length)
-        sizes: dict[str, Any] = {"d_model": width, "d_head": width, "n_heads": heads}
+        sizes = _sizes(width, width, heads)
         printed = stated(CLAIM, "printed", T_0=len(contexts), H=heads, d=width)
         ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
         reached = _reached(contexts, sizes, with_skip=False, target=ceiling.value)
         compared += [Comparison(ceiling, "=", printed), Comparison(reached, "=", printed)]
     return Evidence(
-        role="claim",
-        statement="all contexts of (N, S) = (3, 3), (4, 3), (3, 4), (4, 2): the printed rank is the largest one",
-        promised="largest rank = min(T_0, H d)",
-        certified=f"equal in {sum(one.verdict is Verdict.PROVED for one in compared) // 2} of {len(compared) // 2}",
-        verdict=Verdict.PROVED,
-        method=f"{_LOWER}; {_UPPER}",
+        "claim",
+        "all contexts of (N, S) = (3, 3), (4, 3), (3, 4), (4, 2): the printed rank is the largest one",
+        "largest rank = min(T_0, H d)",
+        f"equal in {sum(one.verdict is Verdict.PROVED for one in compared) // 2} of {len(compared) // 2}",
+        Method(f"{_LOWER}; {_UPPER}", Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT, Means.MODULAR),
         compared=tuple(compared),
     )
 
@@ -150,19 +144,15 @@ def _false_step() -> Evidence:
     space = len(contexts) * width
     printed = stated(CLAIM, "printed", T_0=len(contexts), H=1, d=width)
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"The outputs of {heads} heads on {len(contexts)} contexts of {contexts.shape[1]} tokens with d = {width} "
-            f"span all {space} dimensions, so they lie in no hyperplane, though each has rank {ceiling.value} or "
-            f"less: that the image of f lies in no hyperplane does not give rank {printed.value}."
-        ),
-        promised=f"rank >= {printed} with 1 head, since the image of f lies in no hyperplane",
-        certified=f"span of dimension {span} of {space}; rank <= {ceiling.value}",
-        verdict=Verdict.PROVED,
-        method=f"rank over the rationals of {heads} explicit outputs; {_UPPER}",
+        "counterexample",
+        f"The outputs of {heads} heads on {len(contexts)} contexts of {contexts.shape[1]} tokens with d = {width} "
+        f"span all {space} dimensions, so they lie in no hyperplane, though each has rank {ceiling.value} or "
+        f"less: that the image of f lies in no hyperplane does not give rank {printed.value}.",
+        f"rank >= {printed} with 1 head, since the image of f lies in no hyperplane",
+        f"span of dimension {span} of {space}; rank <= {ceiling.value}",
+        Method(f"rank over the rationals of {heads} explicit outputs; {_UPPER}", Means.EXACT),
         data={"contexts": contexts.tolist(), "relation": indicator_relation(contexts)},
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT,),
         compared=(Comparison(span, "=", space), Comparison(ceiling, "<", printed)),
     )
 
@@ -185,43 +175,35 @@ def _theorem(name: str, about: str, instances: list[_Instance]) -> Evidence:
             failed.append({"contexts": instance.contexts.tolist(), **instance.sizes, "reached": reached})
     largest = max(len(instance.contexts) for instance in instances)
     return Evidence(
-        role="repair",
-        statement=(
-            f"{name} gives the largest rank exactly on {len(instances)} instances ({about}, 1 to {largest} contexts)."
-        ),
-        promised="rank = the value of the theorem",
-        certified=f"value = rank of explicit weights = bound from above, on {confirmed} instances",
-        verdict=Verdict.PROVED if compared else Verdict.UNDECIDED,
-        method=f"{_LOWER}; {_UPPER}",
+        "repair",
+        f"{name} gives the largest rank exactly on {len(instances)} instances ({about}, 1 to {largest} contexts).",
+        "rank = the value of the theorem",
+        f"value = rank of explicit weights = bound from above, on {confirmed} instances",
+        Method(f"{_LOWER}; {_UPPER}", Means.EXACT, Means.MODULAR),
+        Verdict.PROVED if compared else Verdict.UNDECIDED,
         data={"ranks": [instance.value for instance in instances], "failed": failed[:3]},
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT, Means.MODULAR),
         compared=tuple(compared),
     )
 
 
 def _windows(full: bool) -> Evidence:
     checked, good = 0, 0
-    for tokens in range(1, 8 if full else 6):
-        for length in range(2, 5):
-            if tokens**length > 350:
-                continue
-            for width in range(1, tokens + 2):
-                for head_width in range(1, min(width, tokens) + 1):
-                    heads = -(-(tokens**length) // head_width)
-                    contexts, found = all_contexts_windows(
-                        tokens, length, d_model=width, d_head=head_width, n_heads=heads
-                    )
-                    checked += 1
-                    good += found.size == tokens**length and _holds(contexts, found, width, head_width)
+    shapes = [(tokens, length) for tokens in range(1, 8 if full else 6) for length in range(2, 5)]
+    for tokens, length in (shape for shape in shapes if shape[0] ** shape[1] <= 350):
+        for width in range(1, tokens + 2):
+            for head_width in range(1, min(width, tokens) + 1):
+                sizes = _sizes(width, head_width, -(-(tokens**length) // head_width))
+                contexts, found = all_contexts_windows(tokens, length, **sizes)
+                checked += 1
+                good += found.size == tokens**length and _holds(contexts, found, width, head_width)
     return Evidence(
-        role="repair",
-        statement=f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
-        promised="every window linearly independent",
-        certified=f"disjoint, exhaustive and independent for {good} of {checked}",
-        verdict=decided(good == checked > 0),
-        method="integer ranks of the chosen differences of every window",
-        means=(Means.EXACT,),
+        "repair",
+        f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
+        "every window linearly independent",
+        f"disjoint, exhaustive and independent for {good} of {checked}",
+        Method("integer ranks of the chosen differences of every window", Means.EXACT),
+        decided(good == checked > 0),
     )
 
 
@@ -234,28 +216,23 @@ def _built(parameters: dict[str, int]) -> Evidence:
     construction = CLAIM.construct(**parameters)
     task, network, asked = construction.task, construction.model, {**CLAIM.parameters, **parameters}
     certificate = certify_memorization(network, task).certificate
-    sizes: dict[str, Any] = {"d_model": network.d_model, "d_head": network.d_head}
     fewer = max(0, network.n_heads - 1)
-    ceiling = RANK.at("rank", contexts=task.contexts, **sizes, n_heads=fewer, with_skip=True)
+    sizes = _sizes(network.d_model, network.d_head, fewer)
+    ceiling = RANK.at("rank", contexts=task.contexts, **sizes, with_skip=True)
     as_asked = (network.d_model, network.d_head) == (asked["width"], asked["head_width"]) and (
         task.n_contexts == asked["tokens"] ** asked["length"]
     )
     return Evidence(
-        role="repair",
-        statement=(
-            f"Float64 weights with d = {network.d_model}, d_h = {network.d_head} and H = {network.n_heads} hold a "
-            f"label of each of all {task.n_contexts} contexts of {task.context_length} tokens; with {fewer} heads "
-            f"rank {task.n_contexts} is out of reach."
-        ),
-        promised=f"{task.n_contexts} labels with the fewest heads",
-        certified=(
-            f"argmax of {certificate.answers.values['held']} contexts, for the network in real arithmetic; rank <= "
-            f"{ceiling.value} with {fewer} heads"
-        ),
-        verdict=Verdict.all_of([certificate.verdict, decided(as_asked)]),
-        method=f"{certificate.answers.method}; {_UPPER}",
+        "repair",
+        f"Float64 weights with d = {network.d_model}, d_h = {network.d_head} and H = {network.n_heads} hold a "
+        f"label of each of all {task.n_contexts} contexts of {task.context_length} tokens; with {fewer} heads "
+        f"rank {task.n_contexts} is out of reach.",
+        f"{task.n_contexts} labels with the fewest heads",
+        f"argmax of {certificate.answers.values['held']} contexts, for the network in real arithmetic; rank <= "
+        f"{ceiling.value} with {fewer} heads",
+        Method(f"{certificate.answers.method}; {_UPPER}", Means.EXACT),
+        Verdict.all_of([certificate.verdict, decided(as_asked)]),
         data=asked,
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "<", task.n_contexts),),
     )
@@ -290,7 +267,7 @@ def _generic(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     Whether an instance is asked about is decided without the theorem that it asks.
     """
     for example in counterexamples():
-        sizes: dict[str, Any] = {"d_model": example.width, "d_head": example.width, "n_heads": example.heads}
+        sizes = _sizes(example.width, example.width, example.heads)
         if _meets(example.contexts, sizes):
             value = generic_rank(example.contexts, **sizes)
             yield _Instance(example.contexts, example.width, example.width, example.heads, value)
@@ -298,7 +275,7 @@ def _generic(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
         contexts = _contexts(rng, int(rng.integers(1, 4)), int(rng.integers(1, 5)), 16)
         width, head_width = _widths(rng, 4)
         heads = int(rng.integers(0, 4))
-        sizes = {"d_model": width, "d_head": head_width, "n_heads": heads}
+        sizes = _sizes(width, head_width, heads)
         if _meets(contexts, sizes):
             count -= 1
             yield _Instance(contexts, width, head_width, heads, generic_rank(contexts, **sizes))
@@ -360,16 +337,8 @@ def _long(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
 
 
 def _all(full: bool) -> Iterator[_Instance]:
-    sizes = [
-        (1, 3, 2, 1),
-        (2, 2, 1, 1),
-        (2, 3, 2, 2),
-        (3, 2, 2, 2),
-        (3, 3, 4, 2),
-        (4, 2, 6, 3),
-        (2, 5, 2, 1),
-        (16, 2, 16, 16),
-    ]
+    sizes = [(1, 3, 2, 1), (2, 2, 1, 1), (2, 3, 2, 2), (3, 2, 2, 2), (3, 3, 4, 2), (4, 2, 6, 3), (2, 5, 2, 1)]
+    sizes += [(16, 2, 16, 16)]
     if full:
         sizes += [(4, 3, 4, 4), (3, 4, 3, 2), (5, 2, 5, 5), (6, 2, 4, 3), (32, 2, 32, 32), (10, 3, 10, 10)]
     for tokens, length, width, head_width in sizes:

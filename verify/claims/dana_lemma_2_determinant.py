@@ -12,7 +12,7 @@ from flint import fmpz_mat
 from constructions.claims.dana_lemma_2_determinant import CLAIM
 from verify.capacity.counting_matrix import counted_sequences, counting_matrix
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import COUNTING_MATRIX
@@ -57,9 +57,8 @@ def _counts(most: int) -> Evidence:
         "row says, up to a factor",
         "the numbers N_{n,i} of the source",
         f"proportional in {sum(equal)} of {len(equal)} rows",
+        Method("multinomial coefficients", Means.EXACT),
         decided(all(equal) and len(equal) >= 10),
-        "multinomial coefficients",
-        means=(Means.EXACT,),
     )
 
 
@@ -73,9 +72,8 @@ def _vanishes(length: int, width: int) -> Evidence:
         f"S = {length}, d = {width}: the determinant of the square matrix N X(t) is 0",
         "a nonzero determinant",
         f"rank N X(t) <= {max(rank.value for rank in ranks)} < d = {width}; for integers drawn at random {determinant}",
+        Method("exact rank of the integers of N", Means.EXACT),
         decided(determinant == 0),
-        "exact rank of the integers of N",
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=tuple(
             one
@@ -99,10 +97,9 @@ def _nonzero(length: int, width: int) -> Evidence:
         "coefficients that is not 0 for integers drawn at random, so not for algebraically independent embeddings",
         "a nonzero determinant for S > d",
         f"nonzero for {sum(value != 0 for value in determinants)} of {len(determinants)} indices m",
+        Method("exact integers", Means.EXACT),
         decided(all(value != 0 for value in determinants)),
-        "exact integers",
         {"X": [[int(entry) for entry in row] for row in embedded.tolist()]},
-        means=(Means.EXACT,),
         compared=tuple(
             Comparison(int(matrix.rank()), "=", stated(CLAIM, "rank", d=width, S=length)) for matrix in matrices
         ),

@@ -6,7 +6,7 @@ Page: docs/claims/generic_embeddings.md
 import math
 from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq, fmpq_mat, fmpz, fmpz_poly
@@ -25,7 +25,7 @@ from constructions.features.full_rank_attention import front_end as random_front
 from constructions.models.exact_network import ExactFrontEnd
 from constructions.tasks.arrays import all_contexts
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorem import Applied
 from verify.claims.theorems import INDEPENDENT_EXPONENTIALS, RANK
@@ -105,9 +105,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _memory(tokens=8, length=2, width=8, head_width=4, heads=20)
 
 
-def root_weights(
-    front_end: PrimeRoots,
-) -> tuple[arb_mat, arb_mat, list[tuple[arb_mat, arb_mat, arb_mat]]]:
+def root_weights(front_end: PrimeRoots) -> tuple[arb_mat, arb_mat, list[tuple[arb_mat, arb_mat, arb_mat]]]:
     """The roots of the primes as balls at the precision of the context: W_E, W_pos, and W_Q, W_K, W_V of each head.
 
     Page: docs/claims/generic_embeddings.md
@@ -141,15 +139,14 @@ def _exponentials_of_roots(largest: int = 2) -> Evidence:
                 count += 1
         positive = bool(x > 0) and bool(y > 0)
     return Evidence(
-        role="claim",
-        statement=f"x = (exp(sqrt 2), exp(sqrt 3)), and the {count} polynomials of degree 2 or less with coefficients "
+        "claim",
+        f"x = (exp(sqrt 2), exp(sqrt 3)), and the {count} polynomials of degree 2 or less with coefficients "
         f"from -{largest} to {largest} that are not 0",
-        promised="x > 0, and P(x) != 0",
-        certified=f"P(x) != 0 for {apart} of {count}",
-        verdict=decided(positive and apart == count == (2 * largest + 1) ** len(powers) - 1),
-        method=f"balls of {_BITS} bits; for polynomials of all degrees the theorem",
+        "x > 0, and P(x) != 0",
+        f"P(x) != 0 for {apart} of {count}",
+        Method(f"balls of {_BITS} bits; for polynomials of all degrees the theorem", Means.BALLS),
+        decided(positive and apart == count == (2 * largest + 1) ** len(powers) - 1),
         quantifier=Quantifier.EVERY,
-        means=(Means.BALLS,),
         compared=(Comparison(independent, "=", Verdict.PROVED),),
     )
 
@@ -164,14 +161,13 @@ def _roots_are_algebraic() -> Evidence:
         with ctx.workprec(_BITS):
             remainders.append(bool(minimal(arb(prime).root(order)).contains(0)))
     return Evidence(
-        role="boundary",
-        statement="roots of primes themselves: x^m - p vanishes at the m-th root of p, for (p, m) = (2, 2), (3, 2), "
+        "boundary",
+        "roots of primes themselves: x^m - p vanishes at the m-th root of p, for (p, m) = (2, 2), (3, 2), "
         "(5, 3), (7, 17)",
-        promised="no witness of the lemma, which the rank does not need",
-        certified=f"{sum(remainders)} of {len(remainders)} checks",
-        verdict=decided(all(remainders)),
-        method="polynomials over the integers; balls",
-        means=(Means.EXACT, Means.BALLS),
+        "no witness of the lemma, which the rank does not need",
+        f"{sum(remainders)} of {len(remainders)} checks",
+        Method("polynomials over the integers; balls", Means.EXACT, Means.BALLS),
+        decided(all(remainders)),
     )
 
 
@@ -180,17 +176,30 @@ def _roots(case: _Case, order: int, largest: Applied) -> Evidence:
     rank = ball_rank(lambda: ball_outputs(*root_weights(front_end), case.contexts), target=largest.value)
     written = front_end.order == order and _distinct_primes(front_end)
     roots = "square roots" if order == 2 else f"roots of order {order}"
+    return _reaches(
+        f"{roots} of distinct primes give the features of {case} the largest rank, {largest.value}",
+        rank.lower,
+        largest,
+        Method(f"elimination in balls of {rank.bits} bits; bound by counting", Means.EXACT, Means.BALLS),
+        {"order": order, "contexts": case.contexts.tolist(), "rows": [*rank.rows], "columns": [*rank.columns]},
+        written,
+    )
+
+
+def _reaches(
+    statement: str, rank: int, largest: Applied, method: Method, data: dict[str, Any], written: bool = True
+) -> Evidence:
+    """That weights which are written as they are called reach the largest rank of all weights."""
     return Evidence(
-        role="claim",
-        statement=f"{roots} of distinct primes give the features of {case} the largest rank, {largest.value}",
-        promised=f"rank >= {largest.value}",
-        certified=f"rank >= {rank.lower}",
-        verdict=proved(written),
-        method=f"elimination in balls of {rank.bits} bits; bound by counting",
-        data={"order": order, "contexts": case.contexts.tolist(), "rows": [*rank.rows], "columns": [*rank.columns]},
-        means=(Means.EXACT, Means.BALLS),
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(rank.lower, "=", largest),),
+        "claim",
+        statement,
+        f"rank >= {largest.value}",
+        f"rank >= {rank}",
+        method,
+        proved(written),
+        data,
+        Quantifier.ALL_WEIGHTS,
+        (Comparison(rank, "=", largest),),
     )
 
 
@@ -199,18 +208,14 @@ def _kronecker(case: _Case, largest: Applied) -> Evidence:
     rank = exact_rank(front_end, case.contexts)
     written = kroneckers_integers(front_end, len(case.contexts))
     bits = max((int(query[0, 0].p).bit_length() for query in front_end.W_Q), default=0)
-    return Evidence(
-        role="claim",
-        statement=f"Kronecker's integers, queries of up to {bits} bits, give the features of {case} the largest "
+    return _reaches(
+        f"Kronecker's integers, queries of up to {bits} bits, give the features of {case} the largest "
         f"rank, {largest.value}",
-        promised=f"rank >= {largest.value}",
-        certified=f"rank >= {rank.lower}",
-        verdict=proved(written),
-        method="rank over GF(2^62 - 57); bound by counting",
-        data={"contexts": case.contexts.tolist()},
-        means=(Means.EXACT, Means.MODULAR),
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(rank.lower, "=", largest),),
+        rank.lower,
+        largest,
+        Method("rank over GF(2^62 - 57); bound by counting", Means.EXACT, Means.MODULAR),
+        {"contexts": case.contexts.tolist()},
+        written,
     )
 
 
@@ -263,18 +268,14 @@ def _integers(kind: str, case: _Case, largest: Applied, *, with_skip: bool = Tru
         rank = exact_rank(front_end, case.contexts, with_skip=with_skip).lower
         ranks.append(rank if _is_of_kind(kind, front_end) else 0)
     features = "last embeddings and features" if with_skip else "features alone"
-    return Evidence(
-        role="claim",
-        statement=f"integer weights of the kind {kind}, with scores in units of ln 2, give the {features} of {case} "
+    counted = "; bound by counting" if target < len(case.contexts) else ""
+    return _reaches(
+        f"integer weights of the kind {kind}, with scores in units of ln 2, give the {features} of {case} "
         f"the largest rank, {largest.value}",
-        promised=f"rank >= {largest.value}",
-        certified=f"rank >= {max(ranks)}",
-        verdict=Verdict.PROVED,
-        method="rank over GF(2^62 - 57)" + ("; bound by counting" if target < len(case.contexts) else ""),
-        data={"kind": kind, "seed": int(np.argmax(ranks)), "with_skip": with_skip},
-        means=(Means.EXACT, Means.MODULAR),
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(max(ranks), "=", largest),),
+        max(ranks),
+        largest,
+        Method(f"rank over GF(2^62 - 57){counted}", Means.EXACT, Means.MODULAR),
+        {"kind": kind, "seed": int(np.argmax(ranks)), "with_skip": with_skip},
     )
 
 
@@ -292,13 +293,12 @@ def _is_of_kind(kind: str, front_end: ExactFrontEnd) -> bool:
 def _large_prime() -> Evidence:
     order = order_of_two(PRIME)
     return Evidence(
-        role="claim",
-        statement="2^62 - 57 is a prime modulo which 2 has more than 2^60 different powers",
-        promised="order of 2 > 2^60",
-        certified=f"order of 2 = {order}",
-        verdict=decided(order > 2**60),
-        method="primality test and factorization of 2^62 - 58",
-        means=(Means.EXACT,),
+        "claim",
+        "2^62 - 57 is a prime modulo which 2 has more than 2^60 different powers",
+        "order of 2 > 2^60",
+        f"order of 2 = {order}",
+        Method("primality test and factorization of 2^62 - 58", Means.EXACT),
+        decided(order > 2**60),
     )
 
 
@@ -310,14 +310,13 @@ def _mersenne_prime() -> Evidence:
     poor = exact_rank(front_end, case.contexts, prime=_MERSENNE).lower
     good = exact_rank(front_end, case.contexts).lower
     return Evidence(
-        role="claim",
-        statement=f"modulo 2^61 - 1, where 2 has the order {order_of_two(_MERSENNE)}, the rank of the features of "
+        "claim",
+        f"modulo 2^61 - 1, where 2 has the order {order_of_two(_MERSENNE)}, the rank of the features of "
         f"{case} is found too low",
-        promised=f"rank over GF(2^61 - 1) < {good}",
-        certified=f"rank over GF(2^61 - 1) = {poor}, rank >= {good}",
-        verdict=decided(poor < good),
-        method="rank over GF(2^61 - 1) and over GF(2^62 - 57)",
-        means=(Means.MODULAR,),
+        f"rank over GF(2^61 - 1) < {good}",
+        f"rank over GF(2^61 - 1) = {poor}, rank >= {good}",
+        Method("rank over GF(2^61 - 1) and over GF(2^62 - 57)", Means.MODULAR),
+        decided(poor < good),
     )
 
 
@@ -327,13 +326,12 @@ def _random(case: _Case) -> Evidence:
     network = drawn.network(np.zeros((case.n_heads * case.d_head, case.d_model)), np.zeros((case.d_model, 1)))
     rank = certify_full_row_rank(enclose_features(network, case.contexts))
     return Evidence(
-        role="claim",
-        statement=f"random float64 weights give the features alone of {case} full rank",
-        promised=f"rank = {len(case.contexts)}",
-        certified=f"smallest singular value >= {rank.smallest_singular_value:.3g}",
-        verdict=rank.verdict,
-        method=f"enclosure of the features; {rank.method}",
-        means=(Means.ENCLOSURES,),
+        "claim",
+        f"random float64 weights give the features alone of {case} full rank",
+        f"rank = {len(case.contexts)}",
+        f"smallest singular value >= {rank.smallest_singular_value:.3g}",
+        Method(f"enclosure of the features; {rank.method}", Means.ENCLOSURES),
+        rank.verdict,
     )
 
 
@@ -348,15 +346,14 @@ def _memory(*, tokens: int, length: int, width: int, head_width: int, heads: int
         for row, label in zip(rows, task.labels.tolist(), strict=True)
     )
     return Evidence(
-        role="claim",
-        statement="a network of rational weights holds a random label of each of "
+        "claim",
+        "a network of rational weights holds a random label of each of "
         f"{_Case(task.contexts, width, head_width, heads)}",
-        promised="margin > 0",
-        certified=f"margin = {margin}",
-        verdict=decided(margin > fmpq(0) and sizes == (tokens, length, width, head_width, heads)),
-        method="rational arithmetic",
+        "margin > 0",
+        f"margin = {margin}",
+        Method("rational arithmetic", Means.EXACT),
+        decided(margin > fmpq(0) and sizes == (tokens, length, width, head_width, heads)),
         data={"labels": task.labels.tolist()},
-        means=(Means.EXACT,),
     )
 
 

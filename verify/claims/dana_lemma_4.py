@@ -21,11 +21,11 @@ from constructions.encoders.approximating_sequences import (
 )
 from verify.arithmetic.decimals import decimal_below
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANGE
-from verify.encoders.logit_range import BITS, judge_approximation, log_ratios, logit_range
+from verify.encoders.logit_range import BITS, ball, judge_approximation, log_ratios, logit_range
 from verify.verdict import Verdict, decided, proved
 
 
@@ -70,16 +70,15 @@ def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: s
             compared.append(Comparison(wide * (1 + arb(2) ** -40), ">", stated(CLAIM, "wide", delta=delta)))
             compared.append(Comparison(least_log_probability(sequence, delta), "<", _log_of_least(sequence, delta)))
         smallest = deltas[-1]
-        seen = logit_range(sequence.logits(smallest)) * arb(2).log() / -_ball(smallest).log()
+        seen = logit_range(sequence.logits(smallest)) * arb(2).log() / -ball(smallest).log()
     return Evidence(
         "counterexample",
         f"{name}: (16) with c = {sequence.constant}, alpha = {sequence.exponent} for delta = {deltas[0]} .. {smallest}",
         "range O(log(1 / delta))",
         f"range >= exp(1 / delta), up to rounding; {decimal_below(seen)} log2(1 / delta) at delta = {smallest}",
+        Method(f"balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
-        f"balls of {BITS} bits",
         {"law": [str(p) for p in sequence.laws[0]]},
-        means=(Means.BALLS,),
         compared=tuple(compared),
     )
 
@@ -103,7 +102,7 @@ def least_log_probability(sequence: ApproximatingSequence, delta: Fraction) -> a
 
 def _log_of_least(sequence: ApproximatingSequence, delta: Fraction) -> arb:
     """The logarithm of c delta^alpha."""
-    return _ball(sequence.constant).log() + sequence.exponent * _ball(delta).log()
+    return ball(sequence.constant).log() + sequence.exponent * ball(delta).log()
 
 
 def approximates(sequence: ApproximatingSequence, delta: Fraction) -> Verdict:
@@ -122,11 +121,7 @@ def approximates(sequence: ApproximatingSequence, delta: Fraction) -> Verdict:
         weights, embeddings = sequence.encoder(delta)
         in_one_dimension = decided(all(len(row) == 1 for row in (*weights, *embeddings)))
         found = judge_approximation(
-            sequence.logits(delta),
-            sequence.laws,
-            delta=delta,
-            constant=sequence.constant,
-            exponent=sequence.exponent,
+            sequence.logits(delta), sequence.laws, delta=delta, constant=sequence.constant, exponent=sequence.exponent
         )
     return Verdict.all_of([in_one_dimension, found])
 
@@ -139,10 +134,9 @@ def _admissible(sequence: ApproximatingSequence, deltas: list[Fraction]) -> Evid
         f"(16) with c = {sequence.constant}, alpha = {sequence.exponent}",
         f"holds for {sum(verdict is Verdict.PROVED for verdict in verdicts)} of {len(verdicts)} values of delta from "
         f"{deltas[0]} to 2^-{deltas[-1].denominator.bit_length() - 1}",
+        Method(f"balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
-        f"balls of {BITS} bits",
         {"laws": [[str(p) for p in law] for law in sequence.laws]},
-        means=(Means.BALLS,),
     )
 
 
@@ -155,7 +149,7 @@ def _all_diverge(deltas: list[Fraction]) -> Evidence:
             compared.append(Comparison(floor, "agrees with", stated(CLAIM, "least", delta=delta)))
         # r s / (2 delta) less r + s: the floor grows like 1 / delta.
         smallest = deltas[-1]
-        product = floors[-1].value * _ball(smallest)
+        product = floors[-1].value * ball(smallest)
     compared.append(Comparison(product, ">", Fraction(38, 100)))
     return Evidence(
         "counterexample",
@@ -163,10 +157,8 @@ def _all_diverge(deltas: list[Fraction]) -> Evidence:
         "2 delta)(log 2 - 2 delta) / (2 delta) after the first context",
         "range O(log(1 / delta))",
         f"range * delta >= {decimal_below(product)} at delta = 2^-{smallest.denominator.bit_length() - 1}",
-        Verdict.PROVED,
-        "rank one and balls; the sequence above obeys the bound",
+        Method("rank one and balls; the sequence above obeys the bound", Means.BALLS),
         quantifier=Quantifier.ALL_ENCODERS,
-        means=(Means.BALLS,),
         compared=tuple(compared),
     )
 
@@ -180,10 +172,10 @@ def _least_range_is_met() -> Evidence:
         with ctx.workprec(BITS):
             weights, embeddings = shortest_range(delta)
             logits = [[e[0] * w[0] for w in weights] for e in embeddings]
-            near += [abs(x) <= _ball(delta) for row, law in zip(logits, (FIRST, SECOND), strict=True)
+            near += [abs(x) <= ball(delta) for row, law in zip(logits, (FIRST, SECOND), strict=True)
                      for x in log_ratios(row, law)]  # fmt: skip
             seen = logit_range([logits[0]])
-            compared += [Comparison(floor, "<=", seen), Comparison(floor, ">", seen * (1 - 7 * _ball(delta)))]
+            compared += [Comparison(floor, "<=", seen), Comparison(floor, ">", seen * (1 - 7 * ball(delta)))]
             shown.append(decimal_below(floor.value / seen))
     return Evidence(
         "reached",
@@ -191,10 +183,9 @@ def _least_range_is_met() -> Evidence:
         "2^-20, whose range is as short as the bound allows, up to a factor 1 - 7 delta",
         "bound / range -> 1",
         f"bound / range >= {', '.join(shown)}",
+        Method(f"balls of {BITS} bits", Means.BALLS),
         proved(len(near) == 15 and all(near)),
-        f"balls of {BITS} bits",
         quantifier=Quantifier.ALL_ENCODERS,
-        means=(Means.BALLS,),
         compared=tuple(compared),
     )
 
@@ -222,12 +213,7 @@ def _repaired(exponents: tuple[int, ...], deltas: list[Fraction]) -> Evidence:
         "range <= alpha log(1 / delta) + log(1 / c), and not much less",
         f"within it on {sum(one.verdict is Verdict.PROVED for one in compared if one.relation == '<=')} of "
         f"{len(exponents) * len(deltas)}, and above 19/20 of it for the last delta",
+        Method(f"balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
-        f"balls of {BITS} bits",
-        means=(Means.BALLS,),
         compared=tuple(compared),
     )
-
-
-def _ball(value: Fraction) -> arb:
-    return arb(value.numerator) / value.denominator

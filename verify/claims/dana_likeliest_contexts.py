@@ -11,7 +11,7 @@ import numpy as np
 from constructions.claims.dana_likeliest_contexts import CLAIM
 from verify.capacity.likeliest_contexts import likeliest_contexts
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.verdict import decided, proved
 
@@ -51,9 +51,8 @@ def _printed(tokens: int, length: int, epsilon: Fraction) -> Evidence:
         "than 1 - epsilon",
         f"T_epsilon <= {stated(CLAIM, 'printed', **given)}",
         f"T_epsilon = {found}",
+        Method(_METHOD, Means.EXACT),
         proved(found is not None),
-        _METHOD,
-        means=(Means.EXACT,),
         compared=(
             Comparison(found or 0, ">", stated(CLAIM, "printed", **given)),
             Comparison(found or 0, "=", stated(CLAIM, "strict", **given)),
@@ -71,9 +70,8 @@ def _at_zero() -> Evidence:
         "more than 1",
         "T_0 is the number of contexts of positive probability",
         f"no number with 'greater', {support} with 'at least'",
+        Method(_METHOD, Means.EXACT),
         decided(found is None),
-        _METHOD,
-        means=(Means.EXACT,),
         compared=(Comparison(support or 0, "=", sum(weight > 0 for weight in weights)),),
     )
 
@@ -93,9 +91,8 @@ def _uniform(tokens: int, length: int) -> Evidence:
         f"N = {tokens}, S = {length}, the uniform distribution, {len(grid)} values of epsilon from 0 to 1",
         "both bounds are reached",
         f"reached {len(compared)} times",
+        Method(_METHOD, Means.EXACT),
         proved(len(compared) == 4 * count + 1),
-        _METHOD,
-        means=(Means.EXACT,),
         compared=tuple(compared),
     )
 
@@ -117,8 +114,7 @@ def _any_distribution(draws: int) -> Evidence:
         f"{draws} random distributions of 2 to 27 contexts",
         "T_epsilon is no more than the bound, in both readings",
         f"no more in {len(compared)} cases",
+        Method(_METHOD, Means.EXACT),
         proved(len(compared) == 2 * draws),
-        _METHOD,
-        means=(Means.EXACT,),
         compared=tuple(compared),
     )

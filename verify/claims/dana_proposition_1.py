@@ -17,7 +17,7 @@ from verify.arithmetic.decimals import number
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.claims.comparison import Comparison
 from verify.claims.encoder_bracket import bracketed
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ENCODER_DIVERGENCE, ORDER_OF_TOKENS
@@ -63,15 +63,16 @@ def _with_bias(given: BiasedEncoder) -> Evidence:
         "KL = 0 exactly with a bias; without one KL >= "
         f"{number(spectral.value, digits=6, bound='lower')} (singular values) and >= "
         f"{number(ordered.value, digits=6, bound='lower')} (orders of the tokens)",
-        decided(exact and laws == tenths),
-        f"squares of powers of e as fractions; {_FLOATS}; balls of {_BITS} bits over all orders",
-        {"laws": [[str(mass) for mass in law] for law in given.laws], "W": list(given.W)},
-        means=(Means.EXACT, Means.BALLS, Means.ENCLOSURES),
-        quantifier=Quantifier.ALL_ENCODERS,
-        compared=(
-            Comparison(spectral, "begins with", stated(CLAIM, "least")),
-            Comparison(ordered, ">", 0),
+        Method(
+            f"squares of powers of e as fractions; {_FLOATS}; balls of {_BITS} bits over all orders",
+            Means.EXACT,
+            Means.BALLS,
+            Means.ENCLOSURES,
         ),
+        decided(exact and laws == tenths),
+        {"laws": [[str(mass) for mass in law] for law in given.laws], "W": list(given.W)},
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=(Comparison(spectral, "begins with", stated(CLAIM, "least")), Comparison(ordered, ">", 0)),
     )
 
 
@@ -94,10 +95,9 @@ def _with_cap(given: CappedEncoder) -> Evidence:
         "KL(pi, T) >= inf over L(3, S, 1)",
         f"KL = 0; |det| >= {number(size, digits=6, bound='lower')} > 0; KL >= "
         f"{number(floor.value, digits=4, bound='lower')}",
+        Method(f"balls of {_BITS} bits; {_FLOATS}", Means.BALLS, Means.ENCLOSURES),
         proved(apart),
-        f"balls of {_BITS} bits; {_FLOATS}",
         {"W": list(given.W), "stream": list(given.stream)},
-        means=(Means.BALLS, Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(Comparison(floor, ">", 0),),
     )
@@ -126,9 +126,8 @@ def _networks_stay_above(count: int) -> Evidence:
         "hold the best encoder: none has a smaller divergence than the bound of rank d",
         "KL(pi, T) >= inf over L(N, S, d)",
         f"KL >= bound > 0 in all; the bound is up to {max(shares):.2f} of the divergence",
+        Method(_FLOATS, Means.ENCLOSURES),
         Verdict.all_of(verdicts),
-        _FLOATS,
-        means=(Means.ENCLOSURES,),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=tuple(floors),
     )
@@ -150,19 +149,12 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
         "rank d + 1 without one",
         "KL >= inf over L(N, S, d + 1)",
         "KL >= bound > 0 in all",
+        Method(_FLOATS, Means.ENCLOSURES),
         Verdict.all_of(verdicts),
-        _FLOATS,
-        means=(Means.ENCLOSURES,),
     )
 
 
 def _random_network(rng: np.random.Generator, *, tokens: int, length: int, width: int, heads: int) -> Model:
-    return dana_network(
-        W_E=rng.normal(size=(tokens, width)),
-        W_pos=rng.normal(size=(length, width)),
-        W_Q=rng.normal(size=(heads, width, 1)),
-        W_K=rng.normal(size=(heads, width, 1)),
-        W_V=rng.normal(size=(heads, width, 1)),
-        W_O=rng.normal(size=(heads, 1, width)),
-        W_U=rng.normal(size=(width, tokens)),
-    )
+    maps, back = (heads, width, 1), (heads, 1, width)
+    shapes = (tokens, width), (length, width), maps, maps, maps, back, (width, tokens)
+    return dana_network(*(rng.normal(size=shape) for shape in shapes))

@@ -18,7 +18,7 @@ from verify.arithmetic.sums import total
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.encoder_bracket import bracketed
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ENCODER_DIVERGENCE
 from verify.divergence.kullback_leibler import divergence
@@ -65,9 +65,8 @@ def _exact_for_all_laws(largest: int) -> Evidence:
         "logarithms L by one number in each row, so that KL = 0 for all laws of full support",
         "KL = 0",
         "D W^T = I - e_N 1^T",
+        Method("products of integer matrices", Means.EXACT),
         Verdict.all_of(verdicts),
-        "products of integer matrices",
-        means=(Means.EXACT,),
     )
 
 
@@ -85,9 +84,8 @@ def _exact_in_floats(sizes: Sequence[int]) -> Evidence:
         "the encoder in float64 is exact but for rounding",
         "KL = 0",
         f"KL <= {number(worst, bound='upper')} nats",
+        Method(f"{_FLOATS}: range(z - log pi)^2 / 8", Means.ENCLOSURES),
         proved(worst < _TINY),
-        f"{_FLOATS}: range(z - log pi)^2 / 8",
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -109,10 +107,9 @@ def _zeros(noises: Sequence[float]) -> Evidence:
         f"exact at d = N - 1, and cost at most -log(1 - eta); eta = {', '.join(map(str, noises))}",
         "inf = 0",
         f"KL <= {', '.join(shown)} <= -log(1 - eta)",
+        Method(f"{_FLOATS}: divergences", Means.ENCLOSURES),
         Verdict.all_of(verdicts),
-        f"{_FLOATS}: divergences",
         {"laws": laws.astype(int).tolist()},
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -127,9 +124,8 @@ def _few_contexts() -> Evidence:
         "d = T contexts are enough for any laws of full support: (N, T) = (5, 1), (7, 3), (20, 6)",
         "KL = 0 for d >= min(N - 1, T)",
         f"KL <= {number(worst, bound='upper')} nats",
+        Method(f"{_FLOATS}: range(z - log pi)^2 / 8", Means.ENCLOSURES),
         proved(worst < _TINY),
-        f"{_FLOATS}: range(z - log pi)^2 / 8",
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -147,10 +143,9 @@ def _gap(largest: int) -> Evidence:
         "of its own, that rank d does not reach",
         "inf > 0",
         f"inf >= {number(min(floor.value for floor in floors), bound='lower')} nats in all {len(floors)} cases",
+        Method(f"{_FLOATS}: singular values", Means.ENCLOSURES),
         Verdict.all_of(verdicts),
-        f"{_FLOATS}: singular values",
         {"N = 3, d = 1": gap_laws(3, 1).astype(int).tolist()},
-        means=(Means.ENCLOSURES,),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=tuple(Comparison(floor, ">", 0) for floor in floors),
     )
@@ -176,9 +171,8 @@ def _sandwich(count: int) -> Evidence:
         "priors: Theorem L <= the encoder found, and Theorem L <= (1/4) sum of the squares of the last singular values",
         "Theorem L <= inf <= (1/4) sum_{i>d} s_i^2",
         f"both in all; lower / upper between {min(ratios):.3f} and {max(ratios):.3f}",
+        Method(f"{_FLOATS}: singular values, divergences", Means.ENCLOSURES),
         Verdict.all_of(verdicts),
-        f"{_FLOATS}: singular values, divergences",
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -191,7 +185,6 @@ def _built() -> Evidence:
         f"weights built: {made.summary}",
         "KL = 0",
         f"KL <= {number(worst, bound='upper')} nats in every context",
+        Method("certificate of the float64 weights", Means.ENCLOSURES),
         Verdict.all_of([certificate.certificate.verdict, proved(worst < _TINY)]),
-        "certificate of the float64 weights",
-        means=(Means.ENCLOSURES,),
     )

@@ -17,7 +17,7 @@ from constructions.models.precision import SIGNIFICAND, rounded
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import LINE
 from verify.encoders.circle_rate import circle_rate, parabola_rate
@@ -29,14 +29,7 @@ _SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 25, 59, 100, 200)
 _SIZES_FULL = (333, 1000, 4096, 20000)
 _WANTED = (1.0, 1e-3, 1e-12, 1e-30)
 _DECAYS = (Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(7), Fraction(60))
-_LINES = (
-    (1,),
-    (2, 1),
-    (1, 1, 1),
-    (4, 3, 2, 1),
-    (5, 1, 1, 1, 1),
-    (9, 8, 4, 2, 1, 0),
-)
+_LINES = ((1,), (2, 1), (1, 1, 1), (4, 3, 2, 1), (5, 1, 1, 1, 1), (9, 8, 4, 2, 1, 0))
 _TINY = Fraction(1, 10**12)
 
 
@@ -74,9 +67,8 @@ def _two_sided(sizes: tuple[int, ...]) -> Evidence:
         "log(1 + 2x) <= KL <= 2x / (1 - x), x = exp(-lambda m); log(1 + x) for N = 2",
         "divergence between the two bounds, on all",
         f"between them on {held} of {len(rates)}",
+        Method("balls", Means.BALLS),
         Verdict.all_of([rate.verdict for rate in rates]),
-        "balls",
-        means=(Means.BALLS,),
     )
 
 
@@ -92,9 +84,8 @@ def _strength_suffices(sizes: tuple[int, ...]) -> Evidence:
         "divergence <= eta, on all",
         f"at most eta on {sum(held)} of {len(pairs)}; for N = {n} and eta = {wanted}, lambda = "
         f"{strength(n, wanted):.2f} gives at most {decimal_above(found, 7)} nats",
+        Method("balls", Means.BALLS),
         proved(len(pairs) > 0 and all(held)),
-        "balls",
-        means=(Means.BALLS,),
     )
 
 
@@ -107,9 +98,8 @@ def _built() -> Evidence:
         f"a transformer on the circle: {made.summary}",
         "every label is the argmax",
         f"all are, by {margin} nats or more",
+        Method("enclosures of features and logits", Means.ENCLOSURES),
         certificate.verdict if margin > 0 else Verdict.UNDECIDED,
-        "enclosures of features and logits",
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -125,9 +115,8 @@ def _parabola_rates(sizes: tuple[int, ...]) -> Evidence:
         "middle, which has the largest",
         "divergence <= eta, on all",
         f"at most eta on {sum(bool(rate.divergence <= arb(wanted)) for rate, wanted in rates)} of {len(pairs)}",
+        Method("balls", Means.BALLS),
         Verdict.all_of(verdicts),
-        "balls",
-        means=(Means.BALLS,),
     )
 
 
@@ -150,9 +139,8 @@ def _parabola_is_exact(sizes: tuple[int, ...]) -> Evidence:
         "in float64, those of the first and last tokens among them, equal g^2 - (g - j)^2",
         "leads of exactly (g - j)^2",
         "exact" if all(verdict is Verdict.PROVED for verdict in verdicts) else "not exact",
+        Method("integers", Means.EXACT),
         Verdict.all_of(verdicts),
-        "integers",
-        means=(Means.EXACT,),
     )
 
 
@@ -168,9 +156,8 @@ def _line(masses: tuple[int, ...]) -> Evidence:
         "order of the tokens on the line, and weights on many scales",
         f"infimum = sum rho_(i) log ceil(i / 2) = {decimal_below(infimum, 7)} .. {decimal_above(infimum, 7)} nats",
         f"KL >= {decimal_below(floor.value, 7)} nats; weights with <= {decimal_above(reached, 7)} nats",
+        Method("balls", Means.BALLS),
         proved(bool(reached <= infimum + room)),
-        "balls",
-        means=(Means.BALLS,),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(Comparison(floor, ">=", infimum - room),),
     )
@@ -196,9 +183,10 @@ def _all_sizes(name: str) -> Evidence:
         f"all labels win for every N <= {enough}, and for no N >= {never}",
         f"they win for every N <= {first - 1}, not for N = {first}, for {sum(works)} N in all, the largest "
         f"N = {largest}",
+        Method(
+            "distances from the circle, then float64 with an error bound, then rationals", Means.EXACT, Means.ENCLOSURES
+        ),
         Verdict.all_of(verdicts),
-        "distances from the circle, then float64 with an error bound, then rationals",
-        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 
@@ -226,9 +214,8 @@ def _float32(*, everything: bool) -> Evidence:
         f"{name}: the rounded circle decided in exact arithmetic for {len(work) + len(fail) + 2} numbers of tokens",
         f"all labels win for every N <= {enough}, and for no N >= {never}",
         certified if all(verdict is Verdict.PROVED for verdict in verdicts) else "not decided as expected",
+        Method("as before; a pair that loses is checked in rationals", Means.EXACT),
         Verdict.all_of(verdicts),
-        "as before; a pair that loses is checked in rationals",
-        means=(Means.EXACT,),
     )
 
 
@@ -240,9 +227,8 @@ def _float64(count: int) -> Evidence:
         f"float64: the circle of N = {count} as constructed, at most {found.distance:.1e} from the exact one",
         f"all labels win for every N <= {enough} if rounded correctly, and for no N >= {never}",
         f"all labels win: {found.verdict.value}",
+        Method("distance from the circle, in enclosures", Means.ENCLOSURES),
         found.verdict,
-        "distance from the circle, in enclosures",
-        means=(Means.ENCLOSURES,),
     )
 
 

@@ -19,7 +19,7 @@ from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
 from verify.forward.rationals import exact_network_logits, exact_outputs, exact_rank
@@ -29,6 +29,7 @@ from verify.verdict import Verdict, decided, proved
 Int64Array = NDArray[np.int64]
 
 _SEEDS = 200  # random front ends to look through for one of full rank
+_OBSTRUCTED = {"tokens": 4, "width": 2, "head_width": 2, "heads": 2}  # sizes, of the contexts of `_obstruction`
 _RATIONAL = "exact rational arithmetic"
 _SLACK = fmpq(1, 2**40)  # relative; for comparing balls whose numbers differ by less than their radii
 
@@ -72,13 +73,8 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
         # One position beside the last, with a negative gap g: a_S = 1 / (1 + exp(-lambda g)) < 1/2 for all lambda > 0.
         away = abs(one.limit[0, 0] - one.last[0, 0])
         verdicts.append(decided(one.gaps.ncols() == 2 and one.gaps[0, 0] < 0 and away != 0))
-        verdicts.append(
-            proved(
-                one.share_of_last[0] < 0.5
-                and one.distance_to_last[0] > away / 2
-                and one.distance_to_limit[0] < one.bound[0] * (1 + _SLACK)
-            )
-        )
+        near = one.distance_to_limit[0] < one.bound[0] * (1 + _SLACK)
+        verdicts.append(proved(one.share_of_last[0] < 0.5 and one.distance_to_last[0] > away / 2 and near))
     shares = ", ".join(decimal_above(_largest([one.share_of_last[0]]), 2) for one in found)
     one = found[0]
     return Evidence(
@@ -88,21 +84,19 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
         "for every lambda > 0, and in every basis (d = 1: a positive factor), x_1 gets more than half of the attention",
         "A -> x_S",
         f"A -> x_1 != x_S; attention to the last position <= {shares} at lambda = {_listed(sharpnesses)}, always < 1/2",
+        Method(
+            f"exact gaps and limits; balls of 128 bits for lambda = {_listed(sharpnesses)}", Means.EXACT, Means.BALLS
+        ),
         Verdict.all_of(verdicts),
-        f"exact gaps and limits; balls of 128 bits for lambda = {_listed(sharpnesses)}",
         {"tokens": ["1", "2"], "positions": ["7/10", "3/10"], "context": [1, 0]},
-        means=(Means.EXACT, Means.BALLS),
     )
 
 
 def _too_few_last_tokens() -> Evidence:
     contexts = np.array([[0, 0], [1, 0], [2, 0]])
-    sizes = {"width": 2, "head_width": 1, "heads": 1}
-    facts = len(contexts)
+    sizes, facts = {"tokens": 3, "length": 2, "width": 2, "head_width": 1, "heads": 1}, len(contexts)
     ceiling = RANK.at("rank", contexts=contexts, d_model=2, d_head=1, n_heads=1, with_skip=True)
-    reached = max(
-        exact_rank(integer_front_end(tokens=3, length=2, **sizes, seed=seed), contexts).lower for seed in range(10)
-    )
+    reached = max(exact_rank(integer_front_end(**sizes, seed=seed), contexts).lower for seed in range(10))
     return Evidence(
         "counterexample",
         f"S = 2, d = 2, d_h = 1, H = 1, T_0 = {facts} = d + H d_h contexts with one last token: the features, "
@@ -110,10 +104,8 @@ def _too_few_last_tokens() -> Evidence:
         f" as there are last tokens (rank {reached} is reached)",
         f"rank A' = {facts}",
         f"rank A' <= {ceiling.value}, and {reached} is reached",
-        Verdict.PROVED,
-        "rank of formal differences over the integers (U1)",
-        {"contexts": contexts.tolist()},
-        means=(Means.EXACT,),
+        Method("rank of formal differences over the integers (U1)", Means.EXACT),
+        data={"contexts": contexts.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "<", facts), Comparison(ceiling, "=", reached)),
     )
@@ -122,14 +114,13 @@ def _too_few_last_tokens() -> Evidence:
 def _singular_change() -> Evidence:
     contexts, targets = _obstruction()
     loops = contexts[:4]
-    sizes = {"width": 2, "head_width": 2, "heads": 2}
     facts, away = len(contexts), len(contexts) - len(loops)
     allowed = RANK.at("rank", contexts=loops, d_model=2, d_head=2, n_heads=2, with_skip=False)
     ceiling = allowed.value + away
     silent = all(entry == 0 for row in targets.tolist()[: len(loops)] for entry in row)
-    front_end = _full_rank(contexts, tokens=4, **sizes)
+    front_end = _full_rank(contexts, **_OBSTRUCTED)
     outputs = exact_outputs(front_end, contexts)
-    change = _block(outputs.solve(targets), rows=range(2))
+    change = _block(outputs.solve(targets), rows=slice(2))
     return Evidence(
         "counterexample",
         "S = 2, N = 4, d = d_h = H = 2, four loops with E = 0 and (1, 2), (2, 1) with unit vectors: features [X, Y] of "
@@ -138,16 +129,13 @@ def _singular_change() -> Evidence:
         "W_O^0 is invertible",
         f"rank [X, Y] >= {exact_rank(front_end, contexts).lower}, rank [E, Y] <= {ceiling} < {facts}, "
         f"det M = {change.det()}",
-        Verdict.all_of(
-            [
-                decided(exact_rank(front_end, contexts).full),
-                decided(silent),
-                decided(change.det() == 0),
-            ]
+        Method(
+            f"rank over GF(2^62 - 57); rank of formal differences over the integers (U1'); {_RATIONAL}",
+            Means.EXACT,
+            Means.MODULAR,
         ),
-        f"rank over GF(2^62 - 57); rank of formal differences over the integers (U1'); {_RATIONAL}",
+        decided(exact_rank(front_end, contexts).full and silent and change.det() == 0),
         {"contexts": contexts.tolist(), "targets": _plain(targets)},
-        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(allowed, "<", facts - away),),
     )
@@ -171,10 +159,9 @@ def _embeddings_not_carried_along() -> Evidence:
         "same W_QK, W_V; the attention is another one. Carried to the new basis, W_QK and W_V reach E",
         "logits E W_U",
         f"off by {_plain(wrong)} as printed, by {_plain(right)} after the change of basis",
-        Verdict.all_of([decided(not _is_zero(wrong)), decided(_is_zero(right))]),
-        _RATIONAL,
+        Method(_RATIONAL, Means.EXACT),
+        decided(any(wrong.entries()) and not any(right.entries())),
         {"contexts": contexts.tolist(), "factor": str(factor)},
-        means=(Means.EXACT,),
     )
 
 
@@ -188,28 +175,18 @@ def _attends_to_last(
         drawn = integer_front_end(tokens=tokens, length=length, width=width, head_width=1, heads=0, seed=width)
         direction = fmpq_mat(1, width, [1] * width)
         head = make(drawn.W_E, drawn.W_pos, direction=direction)
-        before = range(length - 1)
-        verdicts.append(
-            decided(
-                (head.form.rank() == 1 if rank_one else head.form == as_rationals(np.eye(width)))
-                and head.W_E == drawn.W_E
-                and _block(head.W_pos, rows=before) == _block(drawn.W_pos, rows=before)
-            )
-        )
+        before = slice(length - 1)
+        form = head.form.rank() == 1 if rank_one else head.form == as_rationals(np.eye(width))
+        others = head.W_E == drawn.W_E and _block(head.W_pos, rows=before) == _block(drawn.W_pos, rows=before)
+        verdicts.append(decided(form and others))
         contexts = all_contexts(tokens, length)
         count += len(contexts)
         for sharpness in distances:
             found = _judged(head, contexts, sharpness)
             least = found.smallest_gap
             verdicts.append(decided(least is not None and least > 0 and found.converges_to_last))
-            verdicts.append(
-                proved(
-                    all(
-                        to_last <= bound * (1 + _SLACK)
-                        for to_last, bound in zip(found.distance_to_last, found.bound, strict=True)
-                    )
-                )
-            )
+            pairs = zip(found.distance_to_last, found.bound, strict=True)
+            verdicts.append(proved(all(to_last <= bound * (1 + _SLACK) for to_last, bound in pairs)))
             distances[sharpness] = max(distances[sharpness], _largest(found.distance_to_last))
             gaps.append(least)
     return Evidence(
@@ -222,9 +199,8 @@ def _attends_to_last(
             f"|A - x_S| <= {decimal_above(bound, 2)} at lambda = {sharpness}" for sharpness, bound in distances.items()
         )
         + f", gaps >= {min(gaps)}",
+        Method("exact gaps and limits; balls of 128 bits", Means.EXACT, Means.BALLS),
         Verdict.all_of(verdicts),
-        "exact gaps and limits; balls of 128 bits",
-        means=(Means.EXACT, Means.BALLS),
     )
 
 
@@ -240,17 +216,13 @@ def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evide
         front_end = _full_rank(contexts, tokens=tokens, length=length, width=width, head_width=head_width, heads=heads)
         made = exact_change_of_basis(front_end, contexts, targets, W_U)
         outputs = exact_outputs(front_end, contexts)
-        features = _block(outputs, columns=range(width, facts))
+        features = _block(outputs, columns=slice(width, None))
         stream = exact_outputs(exact_front_end(made.model), contexts)
-        written = _block(stream, columns=range(width, facts)) * as_rationals(made.model.W_O.reshape(-1, width))
-        moved = _block(stream, columns=range(width)) + written
+        written = _block(stream, columns=slice(width, None)) * as_rationals(made.model.W_O.reshape(-1, width))
+        moved = _block(stream, columns=slice(width)) + written
         verdicts.append(decided(exact_network_logits(made.model, contexts) == targets * W_U))
-        verdicts.append(
-            decided(
-                made.change.det() != 0
-                and _block(outputs, columns=range(width)) * made.change == _block(stream, columns=range(width))
-            )
-        )
+        carried = _block(outputs, columns=slice(width)) * made.change == _block(stream, columns=slice(width))
+        verdicts.append(decided(made.change.det() != 0 and carried))
         verdicts.append(decided(made.change.det() * outputs.det() == _beside(moved, features).det()))
         counts.append(facts)
     return Evidence(
@@ -260,9 +232,8 @@ def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evide
         "det M = det [E, Y] / det [X, Y]",
         "logits = E W_U + O(gamma)",
         "logits = E W_U, gamma = 0, det M != 0, determinant identity",
+        Method(_RATIONAL, Means.EXACT),
         Verdict.all_of(verdicts),
-        _RATIONAL,
-        means=(Means.EXACT,),
     )
 
 
@@ -283,8 +254,8 @@ def _condition_is_exact(instances: int) -> Evidence:
         if outputs.nrows() != outputs.ncols() or outputs.det() == 0 or targets.rank() < width:
             continue
         seen += 1
-        change = _block(outputs.solve(targets), rows=range(width))
-        full_rank = _beside(targets, _block(outputs, columns=range(width, facts))).rank() == facts
+        change = _block(outputs.solve(targets), rows=slice(width))
+        full_rank = _beside(targets, _block(outputs, columns=slice(width, None))).rank() == facts
         try:
             made = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(width)))
             built = made.change == change and exact_network_logits(made.model, contexts) == targets
@@ -299,17 +270,15 @@ def _condition_is_exact(instances: int) -> Evidence:
         f"elsewhere ({seen - invertible} times)",
         "an exact network if and only if rank [E, Y] = T_0",
         f"{seen} of {seen} instances" if agree else "an instance disagrees",
+        Method(_RATIONAL, Means.EXACT),
         Verdict.all_of([decided(agree), proved(0 < invertible < seen)]),
-        _RATIONAL,
-        means=(Means.EXACT,),
     )
 
 
 def _singular_change_avoided() -> Evidence:
     contexts, targets = _obstruction()
-    sizes = {"width": 2, "head_width": 2, "heads": 2}
     for seed in range(_SEEDS):
-        front_end = integer_front_end(tokens=4, length=2, **sizes, seed=seed)
+        front_end = integer_front_end(length=2, **_OBSTRUCTED, seed=seed)
         rows = front_end.W_E.tolist()
         special = fmpq_mat(4, 2, [entry for token in (0, 1, 0, 0) for entry in rows[token]])
         front_end = ExactFrontEnd(special, front_end.W_pos, front_end.W_Q, front_end.W_K, front_end.W_V)
@@ -325,18 +294,17 @@ def _singular_change_avoided() -> Evidence:
             f"[X, Y] has rank {rank}, and an invertible change of basis reaches the same E exactly",
             "logits = E W_U",
             f"logits = E W_U with residual 0, det M = {made.change.det()}" if exact else "another residual",
-            Verdict.all_of([decided(exact), decided(made.change.det() != 0)]),
-            _RATIONAL,
+            Method(_RATIONAL, Means.EXACT),
+            decided(exact and made.change.det() != 0),
             {"W_E": _plain(front_end.W_E), "W_pos": _plain(front_end.W_pos)},
-            means=(Means.EXACT,),
         )
     raise HypothesisError("This audit", "three equal token embeddings with an invertible M", f"{_SEEDS} have none")
 
 
 def _singular_change_approached() -> Evidence:
     contexts, targets = _obstruction()
-    front_end = _full_rank(contexts, tokens=4, width=2, head_width=2, heads=2)
-    last = _block(exact_outputs(front_end, contexts), columns=range(2))
+    front_end = _full_rank(contexts, **_OBSTRUCTED)
+    last = _block(exact_outputs(front_end, contexts), columns=slice(2))
     verdicts, sizes = [], []
     distances = (fmpq(1, 10**3), fmpq(1, 10**6))
     for distance in distances:
@@ -351,23 +319,21 @@ def _singular_change_approached() -> Evidence:
         "needs no limit of lambda, only targets beside the exceptional ones",
         "logits within gamma of E W_U",
         f"logits = (E + tau X) W_U with residual 0, det M about {_listed(sizes)}",
+        Method(_RATIONAL, Means.EXACT),
         Verdict.all_of(verdicts),
-        _RATIONAL,
-        means=(Means.EXACT,),
     )
 
 
 def _shifts_are_free() -> Evidence:
     contexts, targets = _obstruction()
-    front_end = _full_rank(contexts, tokens=4, width=2, head_width=2, heads=2)
+    front_end = _full_rank(contexts, **_OBSTRUCTED)
     W_U = fmpq_mat(2, 4, [1, 0, 1, 0, 0, 1, 0, 1])
     outputs = exact_outputs(front_end, contexts)
     # By the converse of Theorem E3: E and W_U have rank d, so no W_O and W_U reach the logits if rank [E, Y] is short.
-    short = _beside(targets, _block(outputs, columns=range(2, outputs.ncols()))).rank()
+    short = _beside(targets, _block(outputs, columns=slice(2, None))).rank()
     refused = targets.rank() == W_U.rank() == 2 and short < outputs.rank()
     made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
     difference = exact_network_logits(made.model, contexts) - targets * W_U
-    constant = all(entry == row[0] for row in difference.tolist() for entry in row)
     return Evidence(
         "repair",
         "the same six contexts with an unembedding whose rows add up to the constant 1: the logits E W_U are out of "
@@ -375,9 +341,8 @@ def _shifts_are_free() -> Evidence:
         "without the shifts one coordinate of the stream is free",
         "the laws softmax(E W_U)",
         "logits = E W_U up to one constant for each context, exactly",
-        Verdict.all_of([decided(refused), decided(constant)]),
-        _RATIONAL,
-        means=(Means.EXACT,),
+        Method(_RATIONAL, Means.EXACT),
+        decided(refused and _is_constant_in_rows(difference)),
     )
 
 
@@ -400,7 +365,7 @@ def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evi
                     continue
                 difference = exact_network_logits(made.model, contexts) - targets * W_U
                 fits = (front_end.d_model, front_end.d_head, front_end.n_heads) == (width, head_width, heads)
-                verdict = decided(fits and all(entry == row[0] for row in difference.tolist() for entry in row))
+                verdict = decided(fits and _is_constant_in_rows(difference))
                 break
             verdicts.append(verdict)
     return Evidence(
@@ -410,9 +375,8 @@ def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evi
         f"the {count} laws are reached exactly",
         "gamma = 0 for every E",
         f"{sum(verdict is Verdict.PROVED for verdict in verdicts) - len(sizes)} of {count} laws with gamma = 0",
+        Method(_RATIONAL, Means.EXACT),
         Verdict.all_of(verdicts),
-        _RATIONAL,
-        means=(Means.EXACT,),
     )
 
 
@@ -437,6 +401,7 @@ def _built() -> Evidence:
     made = CLAIM.construct()
     found = certify_memorization(made.model, made.task, rank=True)
     rank = made.model.n_heads * made.model.d_head
+    ranked = proved(found.certificate.statement(FEATURE_RANK) is not None)
     at_capacity = made.task.n_contexts == made.model.d_model + rank
     lead = decimal_below(float(found.answers.margin_lower.min()), 3)
     return Evidence(
@@ -444,16 +409,9 @@ def _built() -> Evidence:
         f"rounded to float64: {made.summary}; every label wins",
         f"{made.task.n_contexts} labels with T_0 = d + H d_h",
         f"rank [X, Y] = {made.task.n_contexts} > {rank}, every label ahead by {lead} or more",
-        Verdict.all_of(
-            [
-                found.certificate.verdict,
-                proved(found.certificate.statement(FEATURE_RANK) is not None),
-                decided(at_capacity),
-            ]
-        ),
-        "rounding-rigorous float64 (verify.certificates.memorization)",
+        Method("rounding-rigorous float64 (verify.certificates.memorization)", Means.ENCLOSURES),
+        Verdict.all_of([found.certificate.verdict, ranked, decided(at_capacity)]),
         {"parameters": dict(CLAIM.parameters)},
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -462,13 +420,10 @@ def _obstruction() -> tuple[Int64Array, fmpq_mat]:
     return contexts, fmpq_mat(6, 2, [0] * 8 + [1, 0, 0, 1])
 
 
-def _full_rank(
-    contexts: Int64Array, *, tokens: int, width: int, head_width: int, heads: int, length: int = 2
-) -> ExactFrontEnd:
+def _full_rank(contexts: Int64Array, *, length: int = 2, **sizes: int) -> ExactFrontEnd:
     """A random integer front end with independent features [X, Y]."""
-    sizes = {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "heads": heads}
     for seed in range(_SEEDS):
-        front_end = integer_front_end(**sizes, seed=seed)
+        front_end = integer_front_end(length=length, **sizes, seed=seed)
         if exact_rank(front_end, contexts).full:
             return front_end
     raise HypothesisError("This audit", "a random front end with independent features", f"{_SEEDS} have none")
@@ -491,20 +446,13 @@ def _plain(matrix: fmpq_mat) -> list[list[str]]:
     return [[str(entry) for entry in row] for row in matrix.tolist()]
 
 
-def _is_zero(matrix: fmpq_mat) -> bool:
-    return all(entry == 0 for entry in matrix.entries())
-
-
-def _block(matrix: fmpq_mat, *, rows: range | None = None, columns: range | None = None) -> fmpq_mat:
-    chosen = [
-        [row[j] for j in (range(matrix.ncols()) if columns is None else columns)]
-        for i, row in enumerate(matrix.tolist())
-        if rows is None or i in rows
-    ]
-    width = matrix.ncols() if columns is None else len(columns)
-    return fmpq_mat(len(chosen), width, [entry for row in chosen for entry in row])
+def _block(matrix: fmpq_mat, *, rows: slice = slice(None), columns: slice = slice(None)) -> fmpq_mat:
+    return as_rationals(np.array(matrix.tolist(), dtype=object)[rows, columns])
 
 
 def _beside(left: fmpq_mat, right: fmpq_mat) -> fmpq_mat:
-    rows = [[*a, *b] for a, b in zip(left.tolist(), right.tolist(), strict=True)]
-    return fmpq_mat(len(rows), left.ncols() + right.ncols(), [entry for row in rows for entry in row])
+    return as_rationals([[*a, *b] for a, b in zip(left.tolist(), right.tolist(), strict=True)])
+
+
+def _is_constant_in_rows(matrix: fmpq_mat) -> bool:
+    return all(entry == row[0] for row in matrix.tolist() for entry in row)

@@ -3,7 +3,6 @@
 Page: docs/claims/theorem_1.md
 """
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -20,19 +19,15 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above, decimal_below
-from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.rounding import up
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
-from verify.claims.exclusive_or import CLOSE, exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
+from verify.claims.evidence import Evidence, Means, Method
+from verify.claims.exclusive_or import CLOSE, exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws, is_met
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorem import Applied
 from verify.claims.theorems import COLLINEAR_DIVERGENCE, RANK
-from verify.divergence.kullback_leibler import divergence, mean_upper_bound
-from verify.forward.float64 import enclose_logits
 from verify.forward.rationals import exact_network_logits
 from verify.verdict import Verdict, decided, proved
 
@@ -114,29 +109,20 @@ def _line(p: Fraction, *, pieces: int) -> Iterator[Evidence]:
         _counted(len(contexts), 2, 1, 1),
     )
     table = np.array([[float(entry) for entry in law] for law in laws])
-    reached = _mean_divergence(line_optimum(table), contexts, laws)
-    near = Fraction(reached) - CLOSE if math.isfinite(reached) else math.inf
-    yield _sharp("Collinear", floor, (Comparison(floor, "<=", reached), Comparison(floor, ">", near)))
+    yield _sharp("Collinear", floor, is_met(floor, line_optimum(table), contexts, laws))
 
 
 def _impossible(
-    statement: str,
-    promised: str,
-    floor: Applied,
-    method: str,
-    data: dict[str, Any],
-    compared: tuple[Comparison, ...],
+    statement: str, promised: str, floor: Applied, method: str, data: dict[str, Any], compared: tuple[Comparison, ...]
 ) -> Evidence:
     return Evidence(
         "counterexample",
         statement,
         promised,
         f"mean divergence >= {decimal_below(floor.value, 10)} nats",
-        Verdict.PROVED,
-        method,
-        data,
-        Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT, Means.BALLS),
+        Method(method, Means.EXACT, Means.BALLS),
+        data=data,
+        quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(floor, ">", 0), *compared),
     )
 
@@ -147,10 +133,8 @@ def _sharp(name: str, floor: Applied, compared: tuple[Comparison, ...]) -> Evide
         f"{name}: weights of one head come within {float(CLOSE):g} nats of the lower bound, which is therefore sharp",
         f"least mean divergence known within {float(CLOSE):g} nats",
         f"it is at least {decimal_below(floor.value, 10)} nats, and less than {float(CLOSE):g} more",
-        Verdict.PROVED,
-        "enclosures of the logits",
+        Method("enclosures of the logits", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.ENCLOSURES,),
         compared=compared,
     )
 
@@ -175,10 +159,9 @@ def _one_head_more() -> Evidence:
         f"XOR with {_sizes(built.model)}, where [x_S, Y] has rank T = {task.n_contexts}",
         "divergence 0 up to rounding",
         f"divergence <= {decimal_above(worst, 10)} nats after every context",
+        Method("enclosures of features and logits", Means.ENCLOSURES),
         verdict,
-        "enclosures of features and logits",
         {"contexts": contexts.tolist(), "laws": _texts(laws)},
-        means=(Means.ENCLOSURES,),
         compared=(Comparison(built.model.n_heads, "=", 2),),
     )
 
@@ -203,11 +186,10 @@ def _dependent() -> Evidence:
         "the hypothesis of the claim refuses them",
         "rank < T, and refused",
         f"rank < T in {sum(one.verdict is Verdict.PROVED for one in compared)} of {len(_DEPENDENT)}, {refused} refused",
+        Method("integer ranks of formal vectors and indicators of the contexts", Means.EXACT),
         decided(refused == len(_DEPENDENT)),
-        "integer ranks of formal vectors and indicators of the contexts",
         {"parameters": list(_DEPENDENT)},
         Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT,),
         compared=tuple(compared),
     )
 
@@ -229,10 +211,9 @@ def _exact(tokens: int, length: int, width: int, head_width: int, facts: int) ->
         f"of {_sizes(network)} with the logits of an encoder of rank {found.rank()}",
         f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, head_width, network.n_heads)}",
         "equal as rational numbers" if same else "not equal, or not of these sizes",
+        Method("exact rational arithmetic", Means.EXACT),
         decided(same),
-        "exact rational arithmetic",
         {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "facts": facts},
-        means=(Means.EXACT,),
         compared=_counted(count, width, head_width, network.n_heads),
     )
 
@@ -248,10 +229,9 @@ def _rounded(tokens: int, length: int, width: int, head_width: int, facts: int) 
         f"{made.task.n_contexts} of {tokens**length} contexts of {length} tokens",
         f"divergence 0 up to rounding, as {_count(count, width, head_width, made.model.n_heads)} and d >= N - 1",
         f"divergence <= {decimal_above(worst, 10)} nats after every context",
+        Method("enclosures of features and logits", Means.ENCLOSURES),
         verdict if made.task.n_contexts == count else Verdict.REFUTED,
-        "enclosures of features and logits",
         parameters,
-        means=(Means.ENCLOSURES,),
         compared=_counted(count, width, head_width, made.model.n_heads),
     )
 
@@ -260,15 +240,9 @@ def _certified(network: Model, task: Task, *, width: int, head_width: int) -> tu
     """The largest divergence, and whether it, the rank of the features and the sizes are proved."""
     found = certify_memorization(network, task, rank=True, witness=False)
     worst = float(found.answers.loss_upper.max())
-    certificate = found.certificate
-    return worst, Verdict.all_of(
-        [
-            proved(certificate.statement(FEATURE_RANK) is not None),
-            certificate.verdict,
-            proved(worst <= _TINY),
-            decided(_has_sizes(network, width=width, head_width=head_width)),
-        ]
-    )
+    small = proved(found.certificate.statement(FEATURE_RANK) is not None and worst <= _TINY)
+    sized = decided(_has_sizes(network, width=width, head_width=head_width))
+    return worst, Verdict.all_of([found.certificate.verdict, small, sized])
 
 
 def _has_sizes(network: Model, *, width: int, head_width: int) -> bool:
@@ -278,17 +252,6 @@ def _has_sizes(network: Model, *, width: int, head_width: int) -> bool:
 
 def _sizes(network: Model) -> str:
     return f"d = {network.d_model}, d_h = {network.d_head}, H = {network.n_heads}"
-
-
-def _mean_divergence(network: Model, contexts: Int64Array, laws: list[list[Fraction]]) -> float:
-    """Upper bound of the mean divergence of laws that are decimal fractions, nats.
-
-    Their integer numerators over the common denominator are exact floats.
-    """
-    denominator = np.lcm.reduce([entry.denominator for law in laws for entry in law])
-    weights = np.array([[float(entry * int(denominator)) for entry in law] for law in laws])
-    logits: Enclosure = enclose_logits(network, contexts)
-    return mean_upper_bound(up(divergence(logits, weights).upper()))
 
 
 def _count(n_contexts: int, width: int, head_width: int, heads: int) -> str:

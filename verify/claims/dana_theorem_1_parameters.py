@@ -11,12 +11,7 @@ import numpy as np
 from flint import fmpq_mat
 
 from constructions.claims.dana_theorem_1_parameters import CLAIM
-from constructions.memories.parameters import (
-    matched_front_ends,
-    matched_memories,
-    parameter_count,
-    shared_count,
-)
+from constructions.memories.parameters import matched_front_ends, matched_memories, parameter_count, shared_count
 from constructions.models.exact_network import ExactFrontEnd
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
@@ -26,7 +21,7 @@ from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
@@ -64,55 +59,36 @@ def _first_form(shapes: int) -> Evidence:
     for _ in range(shapes):
         tokens, length, width, heads = (int(n) for n in generator.integers(1, 9, 4))
         head_width = int(generator.integers(1, width + 1))
-        network = dana_network(
-            W_E=np.zeros((tokens, width)),
-            W_pos=np.zeros((length, width)),
-            W_Q=np.zeros((heads, width, head_width)),
-            W_K=np.zeros((heads, width, head_width)),
-            W_V=np.zeros((heads, width, head_width)),
-            W_O=np.zeros((heads, head_width, width)),
-            W_U=np.zeros((width, tokens)),
-        )
+        maps, back = (heads, width, head_width), (heads, head_width, width)
+        tensors = map(np.zeros, ((tokens, width), (length, width), maps, maps, maps, back, (width, tokens)))
+        network = dana_network(*tensors)
         printed = stated(CLAIM, "entries", N=tokens, S=length, d=width, d_h=head_width, H=heads)
         compared.append(Comparison(_stored(network), "=", printed))
     return Evidence(
-        role="claim",
-        statement=f"{shapes} files of networks of random shapes with d_qk = d_h, N, S, d, H up to 8",
-        promised="d (S + 2 N + 4 d_h H) numbers",
-        certified=f"so many in {sum(one.verdict is Verdict.PROVED for one in compared)} of {shapes} files",
-        verdict=Verdict.PROVED,
-        method="counting the entries of the tensors in the file",
-        means=(Means.EXACT,),
+        "claim",
+        f"{shapes} files of networks of random shapes with d_qk = d_h, N, S, d, H up to 8",
+        "d (S + 2 N + 4 d_h H) numbers",
+        f"so many in {sum(one.verdict is Verdict.PROVED for one in compared)} of {shapes} files",
+        Method("counting the entries of the tensors in the file", Means.EXACT),
         compared=tuple(compared),
     )
 
 
 def _second_form(task: Task, network: Model) -> Evidence:
-    sizes = _shape(task, network)
-    shape = {"N": task.vocabulary_size, "S": task.context_length, "d": network.d_model, "T_0": task.n_contexts}
+    shape = {**{name: _letters(task, network)[name] for name in ("N", "S", "d")}, "T_0": task.n_contexts}
     printed, corrected = stated(CLAIM, "printed", **shape), stated(CLAIM, "corrected", **shape, d_h=network.d_head)
     count = _stored(network)
     divides = (task.n_contexts - network.d_model) % network.d_head == 0
-    fewer = RANK.at(
-        "rank",
-        contexts=task.contexts,
-        d_model=network.d_model,
-        d_head=network.d_head,
-        n_heads=network.n_heads - 1,
-        with_skip=True,
-    )
-    holds = _holds_all(task, network)
+    sizes = {"d_model": network.d_model, "d_head": network.d_head, "n_heads": network.n_heads - 1}
+    fewer = RANK.at("rank", contexts=task.contexts, **sizes, with_skip=True)
     return Evidence(
-        role="reached" if divides else "constant",
-        statement=(
-            f"{sizes}: {task.n_contexts} contexts held with H = ceil((T - d) / d_h) heads, and one head fewer does not "
-            f"reach the rank; d_h {'divides' if divides else 'does not divide'} T - d"
-        ),
-        promised=f"{printed} numbers",
-        certified=f"{count} numbers in the file = {corrected}; features of rank {task.n_contexts} and laws certified",
-        verdict=Verdict.all_of([holds, decided(count == _formula(task, network, network.d_head))]),
-        method="counting, and enclosures of features and logits",
-        means=(Means.EXACT, Means.ENCLOSURES),
+        "reached" if divides else "constant",
+        f"{_shape(task, network)}: {task.n_contexts} contexts held with H = ceil((T - d) / d_h) heads, and one head "
+        f"fewer does not reach the rank; d_h {'divides' if divides else 'does not divide'} T - d",
+        f"{printed} numbers",
+        f"{count} numbers in the file = {corrected}; features of rank {task.n_contexts} and laws certified",
+        Method("counting, and enclosures of features and logits", Means.EXACT, Means.ENCLOSURES),
+        Verdict.all_of([_holds_all(task, network), decided(count == parameter_count(**_counted(task, network)))]),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(count, "=" if divides else ">", printed),
@@ -124,36 +100,22 @@ def _second_form(task: Task, network: Model) -> Evidence:
 
 def _shared(task: Task, network: Model) -> Evidence:
     free, stored = shared_attention_parameters(network), _stored(network)
-    least = shared_count(
-        tokens=task.vocabulary_size,
-        length=task.context_length,
-        width=network.d_model,
-        heads=network.n_heads,
-        head_width=network.d_head,
-    )
-    paper = _formula(task, network, network.d_head)
-    wanted = stated(
-        CLAIM,
-        "enough",
-        N=task.vocabulary_size,
-        S=task.context_length,
-        d=network.d_model,
-        d_h=network.d_head,
-        H=network.n_heads,
-    )
-    agrees = free == least and stored == _formula(task, network, 1)
+    counted, letters = _counted(task, network), _letters(task, network)
+    least, paper = shared_count(**counted), parameter_count(**counted)
+    agrees = free == least and stored == parameter_count(**counted, query_width=1)
     return Evidence(
-        role="sharper",
-        statement=(
-            f"{_shape(task, network)}: the same {task.n_contexts} contexts held, W_Q^h W_K^h = lambda_h u v exactly; "
-            f"the file, which repeats u and v, has {stored} numbers"
+        "sharper",
+        f"{_shape(task, network)}: the same {task.n_contexts} contexts held, W_Q^h W_K^h = lambda_h u v exactly; "
+        f"the file, which repeats u and v, has {stored} numbers",
+        f"d (S + 2 N + 2 d_h H) + 2 d + H = {least} numbers are enough, of the paper's {paper}",
+        f"{free} numbers; features of rank {task.n_contexts} and laws certified",
+        Method(
+            "exact products of the float64 weights, counting, and enclosures of features and logits",
+            Means.EXACT,
+            Means.ENCLOSURES,
         ),
-        promised=f"d (S + 2 N + 2 d_h H) + 2 d + H = {least} numbers are enough, of the paper's {paper}",
-        certified=f"{free} numbers; features of rank {task.n_contexts} and laws certified",
-        verdict=Verdict.all_of([_holds_all(task, network), decided(agrees)]),
-        method="exact products of the float64 weights, counting, and enclosures of features and logits",
-        means=(Means.EXACT, Means.ENCLOSURES),
-        compared=(Comparison(free, "=", wanted),),
+        Verdict.all_of([_holds_all(task, network), decided(agrees)]),
+        compared=(Comparison(free, "=", stated(CLAIM, "enough", **letters)),),
     )
 
 
@@ -172,16 +134,13 @@ def _same_rank(pairs: int) -> Evidence:
         equal += ranks[0] == ranks[1]
         deficient += ranks[0] < min(len(contexts), width + heads * head_width)
     return Evidence(
-        role="sharper",
-        statement=(
-            f"{pairs} pairs of rational front ends that differ in W_Q and W_K only, d_qk = d_h against shared rank "
-            f"one, on up to 16 contexts; {deficient} pairs have less than min(T, d + H d_h)"
-        ),
-        promised="the same rank of [x_S, Y]",
-        certified=f"the same exact rank in {equal} of {pairs} pairs",
-        verdict=decided(matched and equal == pairs),
-        method="rank over the rational numbers",
-        means=(Means.EXACT,),
+        "sharper",
+        f"{pairs} pairs of rational front ends that differ in W_Q and W_K only, d_qk = d_h against shared rank "
+        f"one, on up to 16 contexts; {deficient} pairs have less than min(T, d + H d_h)",
+        "the same rank of [x_S, Y]",
+        f"the same exact rank in {equal} of {pairs} pairs",
+        Method("rank over the rational numbers", Means.EXACT),
+        decided(matched and equal == pairs),
     )
 
 
@@ -207,17 +166,16 @@ def _stored(network: Model) -> int:
         return stored_parameters(path)
 
 
-def _formula(task: Task, network: Model, query_width: int) -> int:
-    return parameter_count(
-        tokens=task.vocabulary_size,
-        length=task.context_length,
-        width=network.d_model,
-        heads=network.n_heads,
-        head_width=network.d_head,
-        query_width=query_width,
-    )
+def _letters(task: Task, network: Model) -> dict[str, int]:
+    sizes = task.vocabulary_size, task.context_length, network.d_model, network.d_head, network.n_heads
+    return dict(zip(("N", "S", "d", "d_h", "H"), sizes, strict=True))
+
+
+def _counted(task: Task, network: Model) -> dict[str, int]:
+    """The same sizes under the names of the functions that count parameters."""
+    names = ("tokens", "length", "width", "head_width", "heads")
+    return dict(zip(names, _letters(task, network).values(), strict=True))
 
 
 def _shape(task: Task, network: Model) -> str:
-    sizes = f"N = {task.vocabulary_size}, S = {task.context_length}, d = {network.d_model}"
-    return f"{sizes}, d_h = {network.d_head}, H = {network.n_heads}"
+    return ", ".join(f"{letter} = {size}" for letter, size in _letters(task, network).items())

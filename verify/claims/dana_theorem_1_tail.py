@@ -31,7 +31,7 @@ from constructions.models.shapes import dana_tensors
 from constructions.tasks.text import default_text, text_task
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import Stated, stated
 from verify.forward.rationals import exact_network_logits
 from verify.memories.left_out_bound import LeftOutBound, left_out_bound
@@ -65,13 +65,12 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _always_exceeded(sharp)
     yield reached(CLAIM, "corrected")
     yield Evidence(
-        role="repair",
-        statement="the corrected bound on the same instance",
-        promised=f"at most {at_least(bound.by_rows)} nats",
-        certified=f"at most {at_most(bound.total_change)} nats; {_ratio(bound):.4f} of the bound are reached",
-        verdict=proved(bound.corrected_holds()),
-        method=_METHOD,
-        means=(Means.ENCLOSURES,),
+        "repair",
+        "the corrected bound on the same instance",
+        f"at most {at_least(bound.by_rows)} nats",
+        f"at most {at_most(bound.total_change)} nats; {_ratio(bound):.4f} of the bound are reached",
+        Method(_METHOD, Means.ENCLOSURES),
+        proved(bound.corrected_holds()),
     )
     yield never_exceeded(
         "rational transformers with N, S in 2..3, d <= 3, T <= d + H d_h, random and adversarial encoders and laws",
@@ -140,18 +139,16 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
     network, stream = instance.model, instance.stream
     floats = rounded(network) if network.is_rational else network
     return Evidence(
-        role="constant",
-        statement=(
-            f"N = {floats.d_vocab}, S = {floats.n_ctx}, d = {floats.d_model}, d_h = {floats.d_head}, "
-            f"H = {floats.n_heads}: {instance.kept} contexts of probability {held}/{everything} are held, the "
-            f"other is left out, epsilon = {EPSILON}; the encoder predicts all laws exactly, norm(WE) = "
-            f"{float(bound.norm.midpoint):.0f}, norm(V11^-1) = {float(bound.inverse.midpoint):.3f}; the divergence of "
-            "the transformer is beyond the printed bound"
-        ),
-        promised=f"at most {at_most(bound.printed(EPSILON))} nats",
-        certified=f"at least {at_least(bound.change)} nats",
-        verdict=proved(fewest and likeliest and nonsingular and instance.laws is None and bound.printed_fails(EPSILON)),
-        method=_METHOD,
+        "constant",
+        f"N = {floats.d_vocab}, S = {floats.n_ctx}, d = {floats.d_model}, d_h = {floats.d_head}, "
+        f"H = {floats.n_heads}: {instance.kept} contexts of probability {held}/{everything} are held, the "
+        f"other is left out, epsilon = {EPSILON}; the encoder predicts all laws exactly, norm(WE) = "
+        f"{float(bound.norm.midpoint):.0f}, norm(V11^-1) = {float(bound.inverse.midpoint):.3f}; the divergence of "
+        "the transformer is beyond the printed bound",
+        f"at most {at_most(bound.printed(EPSILON))} nats",
+        f"at least {at_least(bound.change)} nats",
+        Method(_METHOD, Means.ENCLOSURES),
+        proved(fewest and likeliest and nonsingular and instance.laws is None and bound.printed_fails(EPSILON)),
         data={
             "contexts": instance.contexts.tolist(),
             "occurrences": occurrences,
@@ -159,7 +156,6 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
             "weights": {name: tensor.tolist() for name, tensor in dana_tensors(floats).items()},
             "encoder_on_the_left_out_context": [[str(entry) for entry in row] for row in stream.tolist()],
         },
-        means=(Means.ENCLOSURES,),
         compared=(
             Comparison(
                 bound.printed(EPSILON),
@@ -189,13 +185,12 @@ def never_exceeded(kind: str, bounds: Iterable[LeftOutBound], claim: Claim = CLA
     closest = max((_ratio(bound) for bound in found), default=0.0)
     longest = max((float(bound.row.lower()) for bound in found), default=0.0)
     return Evidence(
-        role="repair",
-        statement=f"{len(found)} instances: {kind}; max_t sqrt(1 + |z_t|^2) up to {longest:.4g}",
-        promised="within sqrt(2) Pr(left out) max_t sqrt(1 + |z_t|^2) norm(WE), on all",
-        certified=f"within it on {within} of {len(found)}; the closest reaches {math.floor(closest * 1e4) / 1e4} of it",
-        verdict=proved(len(found) > 0 and within == len(found)),
-        method=_METHOD,
-        means=(Means.ENCLOSURES,),
+        "repair",
+        f"{len(found)} instances: {kind}; max_t sqrt(1 + |z_t|^2) up to {longest:.4g}",
+        "within sqrt(2) Pr(left out) max_t sqrt(1 + |z_t|^2) norm(WE), on all",
+        f"within it on {within} of {len(found)}; the closest reaches {math.floor(closest * 1e4) / 1e4} of it",
+        Method(_METHOD, Means.ENCLOSURES),
+        proved(len(found) > 0 and within == len(found)),
         compared=tuple(compared),
     )
 
@@ -231,17 +226,14 @@ def reached(claim: Claim, name: str) -> Evidence:
     same = holds_encoder(instance, encoder)
     limit = corrected(claim, name, bound)
     return Evidence(
-        role="reached",
-        statement=(
-            f"rational weights, z = (0, 0, {ratio}), the encoder E = (0, 0, {ratio}, -1), W = 2^20 (1, -1), whose "
-            "logits the transformer has on the kept contexts: the corrected bound is all but reached"
-        ),
-        promised=f"at most {limit} nats, and at least 0.9995 of it",
-        certified=f"at least {at_least(bound.change)} nats",
-        verdict=decided(same),
-        method="exact logits and features; enclosures of divergences and norms",
+        "reached",
+        f"rational weights, z = (0, 0, {ratio}), the encoder E = (0, 0, {ratio}, -1), W = 2^20 (1, -1), whose "
+        "logits the transformer has on the kept contexts: the corrected bound is all but reached",
+        f"at most {limit} nats, and at least 0.9995 of it",
+        f"at least {at_least(bound.change)} nats",
+        Method("exact logits and features; enclosures of divergences and norms", Means.EXACT, Means.ENCLOSURES),
+        decided(same),
         data={"contexts": instance.contexts.tolist()},
-        means=(Means.EXACT, Means.ENCLOSURES),
         compared=(
             Comparison(bound.total_change, "<=", limit),
             Comparison(bound.change / 0.9995, ">", limit),
@@ -291,12 +283,12 @@ def sharp_bounds(count: int) -> list[LeftOutBound]:
 
 def at_least(x: Enclosure) -> str:
     """A decimal number that is proved to be no more than what is enclosed."""
-    return str(Decimal(float(x.lower())).quantize(_DIGITS, ROUND_FLOOR))
+    return str(Decimal(float(x.lower())).quantize(_DIGITS, ROUND_FLOOR)) if np.isfinite(x.lower()) else "-infinity"
 
 
 def at_most(x: Enclosure) -> str:
     """A decimal number that is proved to be no less than what is enclosed."""
-    return str(Decimal(float(x.upper())).quantize(_DIGITS, ROUND_CEILING))
+    return str(Decimal(float(x.upper())).quantize(_DIGITS, ROUND_CEILING)) if np.isfinite(x.upper()) else "infinity"
 
 
 def _always_exceeded(bounds: list[LeftOutBound]) -> Evidence:
@@ -304,17 +296,14 @@ def _always_exceeded(bounds: list[LeftOutBound]) -> Evidence:
     beyond = sum(bound.printed_fails(EPSILON) for bound in far)
     most = max((float((bound.change / bound.printed(EPSILON)).lower()) for bound in far), default=0.0)
     return Evidence(
-        role="constant",
-        statement=(
-            f"{len(bounds)} random front ends with N = S = 2, d = d_h = 1, H = 2, and the encoders E = (z, -1), "
-            f"W = 2^20 (1, -1) / sqrt(2): {len(far)} have sqrt(1 + |z|^2) from 2.25 to 1000; all of these are beyond "
-            f"the printed bound for epsilon = {EPSILON}, Pr(left out) = 1/100"
-        ),
-        promised="within the printed bound, on all",
-        certified=f"beyond it on {beyond} of {len(far)}",
-        verdict=proved(len(far) > 0 and beyond == len(far)),
-        method=_METHOD,
-        means=(Means.ENCLOSURES,),
+        "constant",
+        f"{len(bounds)} random front ends with N = S = 2, d = d_h = 1, H = 2, and the encoders E = (z, -1), "
+        f"W = 2^20 (1, -1) / sqrt(2): {len(far)} have sqrt(1 + |z|^2) from 2.25 to 1000; all of these are beyond "
+        f"the printed bound for epsilon = {EPSILON}, Pr(left out) = 1/100",
+        "within the printed bound, on all",
+        f"beyond it on {beyond} of {len(far)}",
+        Method(_METHOD, Means.ENCLOSURES),
+        proved(len(far) > 0 and beyond == len(far)),
         compared=(Comparison(most, "begins with", stated(CLAIM, "excess")),),
     )
 
@@ -339,16 +328,13 @@ def _on_text(*, vocabulary: int, context: int, facts: int) -> Evidence:
     instance = text_instance(task, d_model=vocabulary - 1, d_head=8)
     bound = judged(instance, witnesses=4)
     return Evidence(
-        role="repair",
-        statement=(
-            f"Python's reference text, N = {vocabulary}, S = {context}: {bound.kept} = d + H d_h contexts held, "
-            f"{bound.left_out} left out, of probability {float(bound.probability.midpoint):.3f}"
-        ),
-        promised=f"at most b nats, where b >= {at_least(bound.by_rows)}",
-        certified=f"at most {at_most(bound.total_change)} nats",
-        verdict=proved(bound.corrected_holds()),
-        method=_METHOD,
-        means=(Means.ENCLOSURES,),
+        "repair",
+        f"Python's reference text, N = {vocabulary}, S = {context}: {bound.kept} = d + H d_h contexts held, "
+        f"{bound.left_out} left out, of probability {float(bound.probability.midpoint):.3f}",
+        f"at most b nats, where b >= {at_least(bound.by_rows)}",
+        f"at most {at_most(bound.total_change)} nats",
+        Method(_METHOD, Means.ENCLOSURES),
+        proved(bound.corrected_holds()),
     )
 
 

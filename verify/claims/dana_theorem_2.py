@@ -26,9 +26,9 @@ from constructions.unembeddings.johnson_lindenstrauss import random_signs
 from constructions.unembeddings.unembedding import best
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.memorization import certify_memorization
-from verify.claims import dana_theorem_1_tail as digits
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.dana_theorem_1_tail import at_most
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.theorems import REPAIRED_THEOREM_2
 from verify.divergence.kullback_leibler import divergence
@@ -149,14 +149,12 @@ def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown
         for c in (Fraction(0), Fraction(1, 8), Fraction(7, 16), Fraction(3))
     ]
     return Evidence(
-        role="without",
-        statement=f"N = 2, d = 1, the law (0.9, 0.1), g its mode: the printed bound of {what} with {shown} is negative",
-        promised=f"d_KL <= {at_most(bound)} nats",
-        certified="d_KL >= 0, as every divergence",
-        verdict=Verdict.PROVED,
-        method="one enclosure",
-        data={"laws": [["9/10", "1/10"]], "C": float(printed_constant(2, 1).midpoint)},
-        means=(Means.ENCLOSURES,),
+        "without",
+        f"N = 2, d = 1, the law (0.9, 0.1), g its mode: the printed bound of {what} with {shown} is negative",
+        f"d_KL <= {at_most(bound)} nats",
+        "d_KL >= 0, as every divergence",
+        Method("one enclosure", Means.ENCLOSURES),
+        data={"laws": [["9/10", "1/10"]], "C": float(constant.midpoint)},
         compared=tuple(compared),
     )
 
@@ -195,16 +193,13 @@ def printed_holds(
         above += judged.instance.vectors.shape[0] > judged.instance.vectors.shape[1] + 1
         closest, largest = max(closest, share_reached(judged.laws, cost, bound)), max(largest, float(constant.upper()))
     return Evidence(
-        role="with",
-        statement=(
-            f"{count} laws with masses down to 10^-30, any g, W with C = max |W W' - I| up to {largest:.3f}, for "
-            f"{above} of the W N > d + 1: equation (6) solved, and the bound with {shown}"
-        ),
-        promised="within the bound, on all",
-        certified=f"within it on {held} of {count}; the closest reaches {closest:.4f} of it",
-        verdict=proved(0 < count == held),
-        method=METHOD,
-        means=(Means.ENCLOSURES,),
+        "with",
+        f"{count} laws with masses down to 10^-30, any g, W with C = max |W W' - I| up to {largest:.3f}, for "
+        f"{above} of the W N > d + 1: equation (6) solved, and the bound with {shown}",
+        "within the bound, on all",
+        f"within it on {held} of {count}; the closest reaches {closest:.4f} of it",
+        Method(METHOD, Means.ENCLOSURES),
+        proved(0 < count == held),
         compared=tuple(compared),
     )
 
@@ -233,13 +228,11 @@ def rows_exist(claim: Claim, sizes: Iterable[tuple[int, int]]) -> Evidence:
         ]
         shown.append(f"{at_most(deviation)} <= {float(printed.value):.4f} for N = {count}, d = {d_model}")
     return Evidence(
-        role="claim",
-        statement="rows of random signs over sqrt d: |W W' - I| is at most the printed C, and C < 1/2",
-        promised="|W W' - I| <= C for some W",
-        certified="; ".join(shown),
-        verdict=Verdict.PROVED,
-        method="integer products; enclosures of the constant",
-        means=(Means.EXACT, Means.ENCLOSURES),
+        "claim",
+        "rows of random signs over sqrt d: |W W' - I| is at most the printed C, and C < 1/2",
+        "|W W' - I| <= C for some W",
+        "; ".join(shown),
+        Method("integer products; enclosures of the constant", Means.EXACT, Means.ENCLOSURES),
         compared=tuple(compared),
     )
 
@@ -277,16 +270,13 @@ def by_context(found: Iterable[Judged]) -> Evidence:
         second += int((within(sharp, simple) & within(cost, simple)).sum())
         closest = max(closest, share_reached(judged.laws, cost, sharp))
     return Evidence(
-        role="with",
-        statement=(
-            f"{count} laws with masses down to 10^-30, any g, on families with proved margins and on vectors and "
-            "encoders without structure: (N1) KL <= Phi(kappa epsilon) - H, and (N1) <= (N2) kappa epsilon phi(H)"
-        ),
-        promised="within (N1) and (N2), on all",
-        certified=f"(N1) on {first} of {count}, (N2) on {second}; the closest reaches {closest:.4f} of (N1)",
-        verdict=proved(0 < count == first == second),
-        method=METHOD,
-        means=(Means.ENCLOSURES,),
+        "with",
+        f"{count} laws with masses down to 10^-30, any g, on families with proved margins and on vectors and "
+        "encoders without structure: (N1) KL <= Phi(kappa epsilon) - H, and (N1) <= (N2) kappa epsilon phi(H)",
+        "within (N1) and (N2), on all",
+        f"(N1) on {first} of {count}, (N2) on {second}; the closest reaches {closest:.4f} of (N1)",
+        Method(METHOD, Means.ENCLOSURES),
+        proved(0 < count == first == second),
     )
 
 
@@ -310,16 +300,13 @@ def by_mean(found: Iterable[Judged]) -> Evidence:
         count += 1
         held += bool(within(cost, sharp) & within(sharp, simple) & within(each, sharp))
     return Evidence(
-        role="with",
-        statement=(
-            f"{count} instances of 6 such laws with random probabilities, one strength for all: (N3) E KL <= Phi(kappa "
-            "E epsilon) - E H <= kappa E epsilon phi(E H), and E (N1) <= (N3)"
-        ),
-        promised="within (N3), on all",
-        certified=f"within it on {held} of {count}",
-        verdict=proved(0 < count == held),
-        method=METHOD,
-        means=(Means.ENCLOSURES,),
+        "with",
+        f"{count} instances of 6 such laws with random probabilities, one strength for all: (N3) E KL <= Phi(kappa "
+        "E epsilon) - E H <= kappa E epsilon phi(E H), and E (N1) <= (N3)",
+        "within (N3), on all",
+        f"within it on {held} of {count}",
+        Method(METHOD, Means.ENCLOSURES),
+        proved(0 < count == held),
     )
 
 
@@ -347,17 +334,14 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
         if family.vectors.shape != (_TOKENS, d_model) or not spreads_evenly(judged, share):
             verdict = Verdict.UNDECIDED
         yield Evidence(
-            role="with",
-            statement=(
-                f"N = {_TOKENS}, d = {d_model}, {contexts} laws with {float(share):g} spread evenly over the other "
-                f"tokens; {family.family}, kappa = {family.kappa}, the paper's C = {float(constant.midpoint):.3f}"
-            ),
-            promised=f"at most {at_most(shown['(N1)'])} nats (N1)",
-            certified="; ".join(f"{name} at most {at_most(value)}" for name, value in shown.items()),
-            verdict=verdict,
-            method=METHOD,
+            "with",
+            f"N = {_TOKENS}, d = {d_model}, {contexts} laws with {float(share):g} spread evenly over the other "
+            f"tokens; {family.family}, kappa = {family.kappa}, the paper's C = {float(constant.midpoint):.3f}",
+            f"at most {at_most(shown['(N1)'])} nats (N1)",
+            "; ".join(f"{name} at most {at_most(value)}" for name, value in shown.items()),
+            Method(METHOD, Means.ENCLOSURES),
+            verdict,
             data={name: [float(value.lower()), float(value.upper())] for name, value in shown.items()},
-            means=(Means.ENCLOSURES,),
         )
 
 
@@ -431,17 +415,14 @@ def limit(sizes: Iterable[tuple[int, int]]) -> Evidence:
         verdicts.append(fits and kappa is not None and kappa <= family.kappa and reaches_limit(kappa, count, d_model))
         rows.append([count, d_model, family.family, str(kappa), float(kappa_bound(count, d_model))])
     return Evidence(
-        role="with",
-        statement=(
-            "vectors and encoders of each size have at least the limit, ((kappa - 1)/(kappa + 1))^2 >= "
-            "(N - d - 1)/((d + 1)(N - 1)); so do the best families"
-        ),
-        promised="kappa at least the limit, on all",
-        certified=", ".join(f"{N} x {d}: {kappa} >= {least:.4f}" for N, d, _, kappa, least in rows),
-        verdict=decided(bool(verdicts) and all(verdicts)),
-        method="exact margins of integer vectors, rational arithmetic",
+        "with",
+        "vectors and encoders of each size have at least the limit, ((kappa - 1)/(kappa + 1))^2 >= "
+        "(N - d - 1)/((d + 1)(N - 1)); so do the best families",
+        "kappa at least the limit, on all",
+        ", ".join(f"{N} x {d}: {kappa} >= {least:.4f}" for N, d, _, kappa, least in rows),
+        Method("exact margins of integer vectors, rational arithmetic", Means.EXACT),
+        decided(bool(verdicts) and all(verdicts)),
         data={"families": rows},
-        means=(Means.EXACT,),
     )
 
 
@@ -469,24 +450,13 @@ def held(built: Construction[Task]) -> Evidence:
     below = int((cost.upper() < bound.lower()).sum())
     exact = bool((network.W_U == network.W_U.astype(np.int64)).all()) and margins.least > 0
     return Evidence(
-        role="with",
-        statement=f"attention-only transformer, {network.n_heads} heads of dimension {network.d_head}: {built.summary}",
-        promised=f"at most {at_most(laws.mean(bound))} nats (N1), the token first everywhere",
-        certified=f"at most {at_most(laws.mean(cost))} nats; below (N1) on {below} of {task.n_contexts} contexts",
-        verdict=proved(exact and certified and below == task.n_contexts),
-        method="enclosure of the logits of the float64 weights",
-        means=(Means.ENCLOSURES,),
+        "with",
+        f"attention-only transformer, {network.n_heads} heads of dimension {network.d_head}: {built.summary}",
+        f"at most {at_most(laws.mean(bound))} nats (N1), the token first everywhere",
+        f"at most {at_most(laws.mean(cost))} nats; below (N1) on {below} of {task.n_contexts} contexts",
+        Method("enclosure of the logits of the float64 weights", Means.ENCLOSURES),
+        proved(exact and certified and below == task.n_contexts),
     )
-
-
-def at_most(x: Enclosure) -> str:
-    """A decimal number that is proved to be no less than what is enclosed, or infinity."""
-    return digits.at_most(x) if np.isfinite(x.upper()) else "infinity"
-
-
-def at_least(x: Enclosure) -> str:
-    """A decimal number that is proved to be no more than what is enclosed, or minus infinity."""
-    return digits.at_least(x) if np.isfinite(x.lower()) else "-infinity"
 
 
 def share_reached(laws: LookupLaws, cost: Enclosure, bound: Enclosure) -> float:

@@ -17,8 +17,9 @@ from constructions.encoders.low_entropy_instances import (
 )
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims.comparison import Comparison
-from verify.claims.dana_theorem_2 import METHOD, Judged, at_least, at_most, negative_bound
-from verify.claims.evidence import Evidence, Means
+from verify.claims.dana_theorem_1_tail import at_least, at_most
+from verify.claims.dana_theorem_2 import METHOD, Judged, negative_bound
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.theorems import REPAIRED_THEOREM_2
 from verify.encoders.low_entropy_bound import (
@@ -113,17 +114,14 @@ def encoder_is_beyond(judged: Judged, constant: Enclosure, shown: str) -> Eviden
     entropy = laws.mean(laws.entropy)
     rows = [row[:3].tolist() for row in judged.instance.laws]
     return Evidence(
-        role="without",
-        statement=(
-            f"{shown}: the encoder of Theorem 2 is beyond the simpler bound, which so does not follow from the theorem "
-            "(the infimum is 0: d >= N - 1)"
-        ),
-        promised=f"at most {at_most(bound - entropy)} nats",
-        certified=f"at least {at_least(cost - entropy)} nats",
-        verdict=proved(is_identity(judged.instance) and bool(beyond(cost, bound)) and bool(constant.upper() < 0.5)),
-        method=METHOD,
+        "without",
+        f"{shown}: the encoder of Theorem 2 is beyond the simpler bound, which so does not follow from the theorem "
+        "(the infimum is 0: d >= N - 1)",
+        f"at most {at_most(bound - entropy)} nats",
+        f"at least {at_least(cost - entropy)} nats",
+        Method(METHOD, Means.ENCLOSURES),
+        proved(is_identity(judged.instance) and bool(beyond(cost, bound)) and bool(constant.upper() < 0.5)),
         data={"first_weights_of_the_laws": rows, "prior": judged.instance.prior.tolist()},
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -153,12 +151,11 @@ def one_strength(kind: str, found: Iterable[tuple[Judged, Enclosure]]) -> Eviden
         count += 1
         held += bool(within(cost, bound)) and bool(constant.upper() < 0.5)
     return Evidence(
-        role="with",
-        statement=f"{count} instances: {kind}; one strength for all contexts",
-        promised="within (1 + 2C)/(1 - 2C) E[1 - p_g] log((N - 1)/(e^E[H] - 1)), on all",
-        certified=f"within it on {held} of {count}",
-        verdict=proved(0 < count == held),
-        method=METHOD,
-        means=(Means.ENCLOSURES,),
+        "with",
+        f"{count} instances: {kind}; one strength for all contexts",
+        "within (1 + 2C)/(1 - 2C) E[1 - p_g] log((N - 1)/(e^E[H] - 1)), on all",
+        f"within it on {held} of {count}",
+        Method(METHOD, Means.ENCLOSURES),
+        proved(0 < count == held),
         compared=tuple(compared),
     )

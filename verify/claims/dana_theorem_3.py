@@ -16,18 +16,12 @@ from constructions.memories.bounded_range import bounded_transformer, laws_of_co
 from constructions.memories.left_out import LeftOut, random_instance
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import DIVERGENCE_AT_RANGE, TRADE_OFF
-from verify.encoders.logit_range import (
-    BITS,
-    ball,
-    divergence_floor_at_range,
-    logit_range,
-    mean_divergence,
-)
+from verify.encoders.logit_range import BITS, ball, divergence_floor_at_range, logit_range, mean_divergence
 from verify.encoders.range_bound import RangeBound, range_bound
 from verify.verdict import Verdict, decided, proved
 
@@ -71,11 +65,14 @@ def exclusive_or() -> Evidence:
         "epsilon < 1/4, and d_KL(pi, M) = 0 as d >= N - 1",
         "d_KL(pi, T) = O(epsilon log(1 / epsilon)) for every epsilon, so <= gamma for every gamma > 0",
         f"d_KL(pi, T) >= {decimal_below(floor.value, 5)} nats with one head, and one head comes near it",
-        Verdict.PROVED,
-        "a linear relation in integers, and duality with rational multipliers in balls; enclosures of the logits",
-        {"contexts": contexts.tolist(), "laws": [[str(p) for p in law] for law in laws]},
-        Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT, Means.BALLS, Means.ENCLOSURES),
+        Method(
+            "a linear relation in integers, and duality with rational multipliers in balls; enclosures of the logits",
+            Means.EXACT,
+            Means.BALLS,
+            Means.ENCLOSURES,
+        ),
+        data={"contexts": contexts.tolist(), "laws": [[str(p) for p in law] for law in laws]},
+        quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(floor, ">", 0), *exclusive_or_is_met(odds)),
     )
 
@@ -97,10 +94,9 @@ def printed_maximum() -> Evidence:
         "(19), from its third line to its fourth: N = 2, logits f_1 = f_2 = (1, 0) and x = (1, 1), |x|_inf = 1",
         f"range(f_1 x_1 + f_2 x_2) <= max_t range(f_t) = {of_rows}",
         f"range(f_1 x_1 + f_2 x_2) = {of_sum}",
+        Method("exact rational arithmetic", Means.EXACT),
         decided(within),
-        "exact rational arithmetic",
         {"logits": [[1, 0], [1, 0]], "x": [1, 1]},
-        means=(Means.EXACT,),
         compared=(Comparison(int(of_sum), ">", int(of_rows)),),
     )
 
@@ -137,10 +133,9 @@ def cost_of_a_range(ranges: list[Fraction]) -> Evidence:
         "d_KL(pi, M) = 0 reached at range O(log(1 / delta)) up to delta: K(R) exponentially small",
         f"R^2 K(R) in [{decimal_below(seen[0][0], 5)}, {decimal_above(seen[0][1], 5)}] for the first R, in "
         f"[{decimal_below(seen[-1][0], 5)}, {decimal_above(seen[-1][1], 5)}] for the last",
+        Method(f"a bound from below, and an encoder; balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
-        f"a bound from below, and an encoder; balls of {BITS} bits",
         {"laws": [[str(p) for p in FIRST], [str(p) for p in SECOND]]},
-        means=(Means.BALLS,),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=tuple(compared),
     )
@@ -177,9 +172,8 @@ def best_rate(prices: list[Fraction]) -> Evidence:
         "O(a log(1 / a)) by the proof of Theorem 3",
         f"between 2 a^(2/3) / 5 and a^(2/3) for each a; {decimal_below(shares[0], 5)} .. "
         f"{decimal_below(shares[-1], 5)} times a log(1 / a) or more, increasing",
+        Method(f"monotonicity of K on 200 intervals of R, balls of {BITS} bits", Means.BALLS),
         growing,
-        f"monotonicity of K on 200 intervals of R, balls of {BITS} bits",
-        means=(Means.BALLS,),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=tuple(compared),
     )
@@ -223,9 +217,8 @@ def theorem_e_on_random_transformers(seeds: range) -> Evidence:
         "encoders",
         "d_KL(pi, T) - d_KL(pi, f) <= Pr(left out) C_1 R, on all",
         f"within it on {within} of {len(bounds)}; the closest reaches {closest:.3f} of it",
+        Method("exact features, logits and z; divergences in balls", Means.EXACT, Means.BALLS, Means.ENCLOSURES),
         Verdict.all_of([bound.verdict for bound in bounds]),
-        "exact features, logits and z; divergences in balls",
-        means=(Means.EXACT, Means.BALLS, Means.ENCLOSURES),
         compared=tuple(compared),
     )
 
@@ -270,9 +263,8 @@ def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
         "of probability epsilon left out, R chosen for epsilon",
         "d_KL(pi, T) <= inf {d_KL(pi, f): range <= R} + epsilon C_1 R + gamma",
         "; ".join(lines),
+        Method(f"exact transformers; a bound of encoders of range R; balls of {BITS} bits", Means.EXACT, Means.BALLS),
         Verdict.all_of(verdicts),
-        f"exact transformers; a bound of encoders of range R; balls of {BITS} bits",
-        means=(Means.EXACT, Means.BALLS),
     )
 
 

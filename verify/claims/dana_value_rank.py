@@ -15,7 +15,7 @@ from constructions.features.embeddings import integer_front_end
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.tasks.arrays import all_contexts
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
@@ -67,16 +67,11 @@ def _lost(*, width: int, heads: int) -> Evidence:
         "attention: A' and, for d_h = 1, W_V A'",
         f"rank W_V A' = {count}, as {count} <= {columns} and rank A' = {count}",
         f"rank A' = {before}, rank W_V A' <= {after.value}",
+        Method("exact ranks", Means.EXACT),
         decided(width >= 2),
-        "exact ranks",
         {"contexts": contexts.tolist(), "W_E": embeddings.tolist()},
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(
-            Comparison(before, "=", count),
-            Comparison(count, "<=", columns),
-            Comparison(after, "<", count),
-        ),
+        compared=(Comparison(before, "=", count), Comparison(count, "<=", columns), Comparison(after, "<", count)),
     )
 
 
@@ -96,8 +91,7 @@ def _square(*, tokens: int, length: int, width: int, heads: int) -> Evidence:
         "A', W_V A' with invertible W_V, and with d_h = 1",
         "the same rank with invertible value maps, and no larger one with others",
         f"rank {plain}, {square} and {narrow}",
+        Method("exact ranks", Means.EXACT),
         decided(invertible),
-        "exact ranks",
-        means=(Means.EXACT,),
         compared=(Comparison(square, "=", plain), Comparison(narrow, "<=", plain)),
     )

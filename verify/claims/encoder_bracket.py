@@ -10,11 +10,10 @@ import numpy as np
 from constructions.encoders.sequence_encoder import best_encoder
 from verify.arithmetic.decimals import number
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.evidence import Evidence, Means, Method, Role
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ENCODER_DIVERGENCE
 from verify.encoders.encoder_ceiling import encoder_divergence
-from verify.verdict import Verdict
 
 _SIZES = ((3, 2, 1), (4, 6, 2))  # N, T, d
 _SPREAD = 0.01  # of the logarithms: for nearly uniform laws both sides are of second order, and nearly equal
@@ -50,9 +49,7 @@ def bracketed(role: Role) -> Evidence:
         f"rank within a factor {_SHARE} of it",
         f"infimum between the bound and the encoder, bound >= {_SHARE} of the encoder's divergence",
         f"infimum in {', '.join(shown)} nats",
-        Verdict.PROVED,
-        "singular values, divergences",
+        Method("singular values, divergences", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
-        means=(Means.ENCLOSURES,),
         compared=tuple(compared),
     )

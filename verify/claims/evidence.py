@@ -58,6 +58,25 @@ class Means(enum.Enum):
     BALLS = "balls"
 
 
+@dataclass(frozen=True, init=False)
+class Method:
+    """How a piece of evidence was certified: in words, and what the certificate rests on.
+
+    Args:
+        words: In words, e.g. ``"rank over GF(2^62 - 57)"``.
+        means: What the certificate rests on.
+
+    Page: docs/audit.md
+    """
+
+    words: str
+    means: tuple[Means, ...]
+
+    def __init__(self, words: str, *means: Means) -> None:
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "means", means)
+
+
 _QUANTIFIED = re.compile(
     r"\b(all|any|every|each|no) (other )?(weights|encoders?|embeddings|networks?|transformers?)\b|\bwhatever\b", re.I
 )
@@ -75,13 +94,15 @@ class Evidence:
         statement: What was to be certified, in words, with the sizes.
         promised: What the source or the repaired theorem promises, with its direction (e.g. ``"rank >= 4"``).
         certified: What the certificate of this run says (e.g. ``"rank <= 3"``).
-        verdict: Whether the statement was certified; with comparisons, what is certified besides them.
-        method: How, e.g. ``"rank over GF(2^62 - 57)"``.
+        method: How, and by which means.
+        judged: Whether what the comparisons do not say was certified; `None` where they say all of it.
         data: The instance, as plain JSON data, small enough to read: contexts, weights or laws.
         quantifier: Of how much it speaks. For all weights or all encoders it needs a comparison with what a theorem
             about all of them says of an instance, computed by the theorem's judge.
-        means: What the certificate rests on.
         compared: Relations between numbers, formulas of the claim and theorems, which the piece decides itself.
+
+    Attributes:
+        verdict: That of what was judged and of the comparisons together; UNDECIDED with neither.
 
     Raises:
         InputError: A role that is none; no means; a piece for all weights or encoders without a theorem about all of
@@ -90,11 +111,11 @@ class Evidence:
     Page: docs/audit.md
 
     Example:
-        >>> piece = Evidence("claim", "1 + 1 = 2", "= 2", "= 2", Verdict.PROVED, "counting", means=(Means.EXACT,))
+        >>> counting = Method("counting", Means.EXACT)
+        >>> piece = Evidence("claim", "1 + 1 = 2", "= 2", "= 2", counting, compared=(Comparison(1 + 1, "=", 2),))
         >>> piece.verdict.value, piece.quantifier.value
         ('PROVED', 'these weights')
-        >>> every = {"means": (Means.EXACT,), "quantifier": Quantifier.ALL_WEIGHTS}
-        >>> Evidence("claim", "rank 3", "", "<= 3", Verdict.PROVED, "counting", **every)
+        >>> Evidence("claim", "rank 3", "", "<= 3", counting, Verdict.PROVED, quantifier=Quantifier.ALL_WEIGHTS)
         Traceback (most recent call last):
         ...
         constructions.errors.InputError: evidence for all weights of the shape needs a comparison with a theorem
@@ -104,26 +125,27 @@ class Evidence:
     statement: str
     promised: str
     certified: str
-    verdict: Verdict
-    method: str
+    method: Method
+    judged: Verdict | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     quantifier: Quantifier = Quantifier.THESE
-    means: tuple[Means, ...] = ()
     compared: tuple[Comparison, ...] = ()
+    verdict: Verdict = field(init=False)
 
     def __post_init__(self) -> None:
         if self.role not in get_args(Role):
             raise InputError(f"role is {self.role!r}, expected one of {', '.join(get_args(Role))}")
-        if not self.means and self.role != "error":
+        if not self.method.means and self.role != "error":
             raise InputError(f"evidence {self.statement!r} has no means, expected what its certificate rests on")
         if self.quantifier in UNIVERSAL and not any(one.speaks_for(self.quantifier) for one in self.compared):
             raise InputError(f"evidence for {self.quantifier.value} needs a comparison with a theorem")
-        for text in (self.statement, self.certified, self.method) * (self.role != "error"):
+        for text in (self.statement, self.certified, self.method.words) * (self.role != "error"):
             if found := _QUANTIFIED.search(text):
                 raise InputError(f"evidence says {found.group()!r} in {text!r}, expected its quantifier to say it")
         object.__setattr__(self, "data", MappingProxyType(dict(self.data)))
-        compared = [one.verdict for one in self.compared]
-        object.__setattr__(self, "verdict", Verdict.all_of([self.verdict, *compared]))
+        parts = [one.verdict for one in self.compared]
+        parts += [] if self.judged is None else [self.judged]
+        object.__setattr__(self, "verdict", Verdict.all_of(parts))
 
     @property
     def theorems(self) -> tuple[Applied, ...]:
@@ -146,13 +168,13 @@ class Evidence:
             "certified": self.certified,
             "quantifier": self.quantifier.value,
             "speaks_of": self.speaks_of,
-            "means": [means.value for means in self.means],
+            "means": [means.value for means in self.method.means],
             "theorems": [
                 {"name": one.name, "page": one.page, "heading": one.heading, "judge": one.named_judge}
                 for one in theorems.values()
             ],
             "compared": [{"relation": str(one), "verdict": one.verdict.value} for one in self.compared],
             "verdict": self.verdict.value,
-            "method": self.method,
+            "method": self.method.words,
             "data": dict(self.data),
         }

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from constructions.memories.one_head_optimum import exclusive_or_contexts, exclusive_or_optimum
+from constructions.models.model import Model
 from verify.arithmetic.rounding import up
 from verify.claims.comparison import Comparison
 from verify.claims.theorem import Applied
@@ -57,8 +58,21 @@ def exclusive_or_is_met(p: Fraction) -> tuple[Comparison, Comparison]:
     Page: docs/claims/theorem_1.md
     """
     contexts, laws = exclusive_or_laws(p)
-    floor = exclusive_or_floor(p)
     network = exclusive_or_optimum(math.log(float(p / (1 - p))), size=2.0**40)
+    return is_met(exclusive_or_floor(p), network, contexts, laws)
+
+
+def is_met(floor: Applied, network: Model, contexts: Any, laws: list[list[Fraction]]) -> tuple[Comparison, Comparison]:
+    """That a bound from below is no larger than the mean divergence of a network, and nearly as large.
+
+    Args:
+        floor: The bound, nats.
+        network: One layer.
+        contexts: Token ids, `[T, S]`.
+        laws: What each context is followed by, `[T, N]`.
+
+    Page: docs/claims/theorem_1.md
+    """
     denominator = int(np.lcm.reduce([entry.denominator for law in laws for entry in law]))
     weights = np.array([[float(entry * denominator) for entry in law] for law in laws])
     reached = mean_upper_bound(up(divergence(enclose_logits(network, contexts), weights).upper()))

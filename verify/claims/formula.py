@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import add, mul, truediv
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -61,6 +63,18 @@ class Stated:
         object.__setattr__(self, "at", MappingProxyType(dict(self.at)))
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "value", evaluated(text, **self.at))
+
+    def whole(self) -> int:
+        """The value, where it is an integer.
+
+        Raises:
+            InputError: It is none.
+
+        Page: docs/audit.md
+        """
+        if not isinstance(self.value, Fraction) or self.value.denominator != 1:
+            raise InputError(f"{self} is no whole number")
+        return self.value.numerator
 
     def __str__(self) -> str:
         shown = shown_number(self.value)
@@ -162,27 +176,27 @@ class _Parser:
 
     def sum(self) -> Fraction | arb:
         sign = -1 if self.take("-") else 1
-        value = _times(Fraction(sign), self.quotient())
+        value = _of(mul, Fraction(sign), self.quotient())
         while self.peek() in ("+", "-"):
             sign = 1 if self.take("+") else -1 if self.take("-") else 0
-            value = _plus(value, _times(Fraction(sign), self.quotient()))
+            value = _of(add, value, _of(mul, Fraction(sign), self.quotient()))
         return value
 
     def quotient(self) -> Fraction | arb:
         value = self.product()
         while self.take("/"):
-            value = _over(value, self.product())
+            value = _of(truediv, value, self.product())
         return value
 
     def product(self) -> Fraction | arb:
         value = self.power()
         while self.take("*") or re.match(r"[\w(]", self.peek()):
-            value = _times(value, self.power())
+            value = _of(mul, value, self.power())
         return value
 
     def power(self) -> Fraction | arb:
         base = self.atom()
-        return _to_the(base, self.power()) if self.take("^") else base
+        return _of(pow, base, self.power()) if self.take("^") else base
 
     def atom(self) -> Fraction | arb:
         if self.take("("):
@@ -217,26 +231,13 @@ def _ball(value: Fraction | arb) -> arb:
     return value if isinstance(value, arb) else arb(fmpq(value.numerator, value.denominator))
 
 
-def _plus(a: Fraction | arb, b: Fraction | arb) -> Fraction | arb:
-    return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _ball(a) + _ball(b)
-
-
-def _times(a: Fraction | arb, b: Fraction | arb) -> Fraction | arb:
-    return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _ball(a) * _ball(b)
-
-
-def _over(a: Fraction | arb, b: Fraction | arb) -> Fraction | arb:
-    if not isinstance(a, Fraction) or not isinstance(b, Fraction):
-        return _ball(a) / _ball(b)
-    if b == 0:
+def _of(operation: Callable[[Any, Any], Any], a: Fraction | arb, b: Fraction | arb) -> Fraction | arb:
+    """Exact for exact numbers whose result is rational, and in balls for all others."""
+    if not (isinstance(a, Fraction) and isinstance(b, Fraction)) or (operation is pow and b.denominator != 1):
+        return operation(_ball(a), _ball(b))
+    if operation is truediv and b == 0:
         raise InputError("formula divides by 0")
-    return a / b
-
-
-def _to_the(a: Fraction | arb, b: Fraction | arb) -> Fraction | arb:
-    if isinstance(a, Fraction) and isinstance(b, Fraction) and b.denominator == 1:
-        return a ** int(b)
-    return _ball(a) ** _ball(b)
+    return operation(a, b)
 
 
 def _whole(value: Fraction | arb, *, up: bool) -> Fraction:

@@ -15,12 +15,12 @@ from constructions.claims.zhang_2017_theorem import exact
 from constructions.counted import counted
 from constructions.models.model import Model
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.rationals import exact_network_logits
-from verify.verdict import Verdict, decided, proved
+from verify.verdict import decided, proved
 
 _BITS = 320
 _NEAR = 2.0**-200
@@ -65,9 +65,8 @@ def _exact_unit(count: int, width: int, units: int, *, same: bool) -> Evidence:
         f"{'SiLU neurons' if same else 'gated units'}",
         "sums of sigma(<x, w>) <x, v> o, heads of inner dimension 1",
         f"{'exactly these' if found.tolist() == wanted else 'other'} values, inner dimension {max(inner)}",
+        Method("exact rationals", Means.EXACT),
         decided(found.tolist() == wanted and head.n_heads == units and not head.skip),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=tuple(Comparison(size, "=", stated(CLAIM, "inner")) for size in sorted(inner)),
     )
@@ -103,9 +102,8 @@ def _silu(count: int, width: int, units: int) -> Evidence:
         f"{units} SiLU neurons and {units} heads with the same float64 weights, {count} vectors of R^{width}: outputs",
         f"equal to {_NEAR:.0e}",
         f"they differ by {largest:.0e} at most",
+        Method(f"balls of {_BITS} bits", Means.BALLS),
         proved(largest <= _NEAR),
-        f"balls of {_BITS} bits",
-        means=(Means.BALLS,),
         quantifier=Quantifier.SAMPLED,
     )
 
@@ -137,15 +135,13 @@ def _mask(length: int, masks: tuple[int, ...]) -> Evidence:
         f"{', '.join(f'{mask} ln 2' for mask in masks)}, {max(dimensions)} dimensions of queries, on 30 contexts",
         f"errors of twice the largest value, {largest}, times (S - 1) 2^(-M) at most, and smaller for each mask",
         f"errors {', '.join(f'{float(error.p) / float(error.q):.1e}' for error in errors)}",
-        Verdict.all_of(
-            [
-                decided(dimensions == {2} and all(fits)),
-                decided(all(a > b for a, b in pairwise(errors)) or not any(errors)),
-                decided(length == 1 or errors[0] > 0),
-            ]
+        Method("exact rationals", Means.EXACT),
+        decided(
+            dimensions == {2}
+            and all(fits)
+            and (all(a > b for a, b in pairwise(errors)) or not any(errors))
+            and (length == 1 or errors[0] > 0)
         ),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=tuple(compared),
     )
@@ -171,9 +167,7 @@ def _rectified(sharpness: int) -> Evidence:
         f"the gated unit g sigma(b g), b = {sharpness}, at the integers up to 64: distance from max(g, 0)",
         f"at most {stated(CLAIM, 'near', b=sharpness)}",
         f"at most {float(largest.upper()):.1e}",
-        Verdict.PROVED,
-        f"balls of {_BITS} bits",
-        means=(Means.BALLS,),
+        Method(f"balls of {_BITS} bits", Means.BALLS),
         quantifier=Quantifier.EVERY,
         compared=(
             Comparison(largest, "<=", stated(CLAIM, "near", b=sharpness)),

@@ -13,7 +13,7 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.forward.rationals import exact_network_logits
@@ -84,10 +84,9 @@ def _exactly(name: str, model: Model, contexts: np.ndarray, labels: np.ndarray) 
         f"layers of attention with 1 and {_heads(model)} heads, rational weights",
         "all labels in front",
         f"{held} of {len(contexts)} in front",
+        Method("exact rationals", Means.EXACT),
         decided(held == len(contexts) and distinct and _is_attention(model) and len(model.blocks) == 2),
-        "exact rationals",
         {"contexts": contexts.tolist(), "labels": labels.tolist()},
-        means=(Means.EXACT,),
         compared=(*_sizes(model), Comparison(_heads(model), "<=", max(1, len(contexts) - 1))),
     )
 
@@ -101,10 +100,9 @@ def _rounded(*, facts: int) -> Evidence:
         "weights rounded to float64",
         "all labels in front",
         f"{found.answers.values['held']} of {facts} in front",
+        Method(found.answers.method, Means.ENCLOSURES, Means.BALLS),
         Verdict.all_of([found.verdict, decided(_is_attention(made.model) and made.task.n_contexts == facts)]),
-        found.answers.method,
         {"sha256": made.model.sha256()},
-        means=(Means.ENCLOSURES, Means.BALLS),
         quantifier=Quantifier.SAMPLED,
         compared=(*_sizes(made.model), Comparison(_heads(made.model), "=", facts - 1)),
     )

@@ -16,11 +16,11 @@ from constructions.claims.madden_2024_lower import positional_attention
 from constructions.claims.zhang_2017_theorem import exact
 from constructions.models.model import Model
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import evaluated, stated
 from verify.claims.quantifier import Quantifier
 from verify.forward.rationals import exact_network_logits, exact_outputs
-from verify.verdict import Verdict, decided
+from verify.verdict import decided
 
 _SIZES = ((3, 2), (4, 2), (5, 3), (6, 3))  # V, n
 _SIZES_FULL = ((7, 4), (8, 3), (9, 4))
@@ -71,9 +71,8 @@ def _distinct(tokens: int, length: int) -> Evidence:
         "head of width 1 whose weights are 1, scores in units of ln 2",
         "outputs that differ by more than the separation",
         f"they differ by {float(gap.p) / float(gap.q):.1e} at least",
+        Method("exact rationals; the separation in balls", Means.EXACT, Means.BALLS),
         decided(complete and unrepeated and ranks == [1, 1, 1] and scalars and gap > 0),
-        "exact rationals; the separation in balls",
-        means=(Means.EXACT, Means.BALLS),
         quantifier=Quantifier.EVERY,
         compared=(Comparison(gap, ">", printed), Comparison(printed, ">", 0)),
     )
@@ -90,9 +89,7 @@ def _void() -> Evidence:
         "separation",
         f"more than {stated(CLAIM, 'digits')}",
         f"at least {float(digits.lower()):.2e}" if isinstance(digits, arb) else f"at least {digits}",
-        Verdict.PROVED,
-        "balls",
-        means=(Means.BALLS,),
+        Method("balls", Means.BALLS),
         compared=(
             Comparison(digits, ">", stated(CLAIM, "digits")),
             Comparison(evaluated("5 x / 6", x=digits), "<", stated(CLAIM, "digits")),
@@ -115,9 +112,8 @@ def _integers() -> Evidence:
         "by position",
         "distinct integers",
         f"{len(set(map(str, outputs)))} distinct outputs, integers of {bits} bits" if whole else "no integers",
+        Method("exact rationals", Means.EXACT),
         decided(whole and repeated > 0),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(least_distance(outputs), ">=", stated(CLAIM, "integers")),

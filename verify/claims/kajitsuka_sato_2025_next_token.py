@@ -12,7 +12,7 @@ from constructions.claims.kajitsuka_sato_2025_next_token import CLAIM
 from constructions.memories.keyed_words import keyed_words_memory
 from constructions.tasks.arrays import array_task
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.words import Words, judge_words
@@ -68,9 +68,8 @@ def _lengths(facts: int, lengths: tuple[int, ...]) -> Evidence:
             f"S = {length}: {entries[length]}, codes of {words.code_bits} bits, {words.held} in front"
             for length, (words, _) in found.items()
         ),
+        Method("exact rationals", Means.EXACT),
         decided(all(words.held == words.count == facts for words, _ in found.values())),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(factor, "<", 2),
@@ -96,9 +95,8 @@ def _few(facts: int, *, more: bool) -> Evidence:
         f"{words.longest} bits at most",
         f"{'fewer entries than facts' if more else 'the labels'}, and {content} numbers of so many bits at least",
         f"{entries} entries, {words.held} of {facts} in front",
+        Method("exact rationals", Means.EXACT),
         decided(words.held == words.count == facts and (entries < facts) >= more),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(content, "<=", entries),

@@ -14,7 +14,7 @@ from constructions.memories.keyed_words import keyed_words_memory
 from constructions.models.blocks import Attention
 from constructions.tasks.arrays import array_task
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.words import judge_words
@@ -60,9 +60,8 @@ def _held(tokens: int, length: int, facts: int, kinds: int) -> Evidence:
         f"ReLU blocks, {found.entries} entries of the blocks that are not 0 and {found.other_entries} others",
         "all labels in front",
         f"{found.held} of {facts} in front",
+        Method("exact rationals", Means.EXACT),
         decided(found.held == found.count == facts and one and len(np.unique(contexts, axis=0)) == facts),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(found.other_entries, "<=", others),

@@ -16,7 +16,7 @@ from constructions.models.blocks import Attention, FeedForward
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import INTERPOLATED_LAWS
@@ -87,9 +87,8 @@ def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> 
         f"{facts - 1 or 1} ReLU neurons, rational weights, {numbers} numbers that depend on the task",
         f"the laws, exactly, with {stated(CLAIM, 'enough', **sizes)} numbers",
         "exactly the log-odds" if found == wanted else "other log-odds",
+        Method("exact rationals", Means.EXACT),
         decided(found == wanted and len(np.unique(contexts, axis=0)) == facts and numbers is not None),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=compared,
     )
@@ -104,10 +103,9 @@ def _rounded() -> Evidence:
         f"{made.task.n_contexts} random laws of {made.task.vocabulary_size} tokens, weights rounded to float64",
         f"a divergence of {_SMALL:.0e} nats at most",
         "no laws" if worst is None else f"at most {worst:.1e} nats",
+        Method("integers, and balls for the attention", Means.EXACT, Means.BALLS),
         proved(worst is not None and worst <= _SMALL),
-        "integers, and balls for the attention",
         {"sha256": made.model.sha256()},
-        means=(Means.EXACT, Means.BALLS),
         quantifier=Quantifier.SAMPLED,
     )
 
@@ -129,9 +127,8 @@ def _analytic(count: int) -> Evidence:
         f"{count} neurons u / (1 + exp(-u)), which are real analytic, at {count} distinct codes, inputs drawn",
         f"rank {count}: some readout has any log-odds there",
         f"rank >= {found.lower}",
+        Method(f"elimination in balls of {found.bits} bits", Means.BALLS),
         found.verdict,
-        f"elimination in balls of {found.bits} bits",
-        means=(Means.BALLS,),
         quantifier=Quantifier.SAMPLED,
         compared=(Comparison(found.lower, "=", count),),
     )
@@ -152,8 +149,7 @@ def _averages() -> Evidence:
         "all positions, and the last position",
         "equal, so that no layer behind them tells the contexts apart",
         "equal" if means[0] == means[1] else "different",
+        Method("exact integers", Means.EXACT),
         decided(means[0] == means[1] and contexts[0] != contexts[1] and contexts[0][-1] == contexts[1][-1]),
-        "exact integers",
         {"contexts": contexts},
-        means=(Means.EXACT,),
     )

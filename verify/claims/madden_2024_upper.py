@@ -14,7 +14,7 @@ from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
 from constructions.saturated.relu_barrier import moment_curve
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import INTERPOLATED_LAWS
@@ -53,9 +53,8 @@ def _count(model: Model, facts: int) -> Evidence:
         f"which arbitrary laws are reached; the shape is that of a memory of {facts} laws",
         f"{stated(CLAIM, 'most', k=entries, N=model.d_vocab_out)} contexts at most",
         f"{most.value} contexts at most",
+        Method("a locally Lipschitz map raises no dimension; the entries are counted", Means.EXACT),
         proved(facts <= most.value),
-        "a locally Lipschitz map raises no dimension; the entries are counted",
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(facts, "<=", most),
@@ -79,11 +78,9 @@ def _out_of_reach(*, width: int, neurons: int) -> Evidence:
         f"log-odds outside of all {found.combinations} subspaces, of dimension {found.largest_dimension} at most"
         if found.outside
         else "log-odds inside one of the subspaces",
+        Method("all activation patterns, exact ranks", Means.EXACT),
         decided(found.outside),
-        "all activation patterns, exact ranks",
         {"codes": points.tolist(), "log_odds": log_odds.tolist()},
-        means=(Means.EXACT,),
-        quantifier=Quantifier.THESE,
         compared=(
             Comparison(count - 1, "=", stated(CLAIM, "neurons", m=neurons, d=width)),
             Comparison(numbers, "=", stated(CLAIM, "numbers", m=neurons, d=width)),

@@ -11,7 +11,7 @@ from constructions.claims.mahdavi_theorem_1 import labelled
 from constructions.models.construction import Construction
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import matmul
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.held_labels import held_labels
 from verify.verdict import proved
 
@@ -63,8 +63,7 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
         f"Float64 weights with a skip connection for {made.summary}",
         f"H (r - 1) + 1 = {counted} labels memorized",
         f"{found.certified}; rank Z = {task.n_examples}" if held else "not all labels certified",
+        Method(found.method, Means.ENCLOSURES),
         proved(held and task.n_examples == counted),
-        found.method,
         {"parameters": dict(parameters), "sha256": layer.sha256()},
-        means=(Means.ENCLOSURES,),
     )

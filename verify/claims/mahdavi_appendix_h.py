@@ -6,7 +6,7 @@ Page: docs/claims/saturated_heads.md
 from collections.abc import Iterator
 
 from constructions.claims.mahdavi_theorem_1 import build
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.forward.vector_attention import enclose_layer
 from verify.saturated.saturation import certify_saturation
 from verify.verdict import proved
@@ -41,7 +41,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
             f"tokens: which heads have an attention weight of at least {THRESHOLD}.",
             f"more than {_SHARE:.0%} of the pairs saturated; every example has a head that is not",
             f"{saturated} of {pairs} pairs ({saturated / pairs:.1%}); {open_to_one} of {task.n_examples} examples",
+            Method("enclosed attention weights", Means.ENCLOSURES),
             proved(layer.n_heads > 1 and saturated > _SHARE * pairs and open_to_one == task.n_examples),
-            "enclosed attention weights",
-            means=(Means.ENCLOSURES,),
         )

@@ -14,7 +14,7 @@ from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.held_labels import held_labels
 from verify.claims.quantifier import Quantifier
@@ -75,10 +75,9 @@ def _full(layer: IntegerLayer, *, same_query: bool = True, inside: bool = False)
         f"{examples} contexts of n = {tokens} tokens in R^{width}, {which}, H = {heads}, d_h = {layer.W_Q.shape[2]}",
         f"rank Z = {'min(T, H d)' if tokens > 1 else 'min(T, d)'} = {bound}",
         f"rank Z >= {rank.lower} for these, <= {ceiling.value}",
+        Method(f"rank over GF({rank.prime})", Means.MODULAR),
         proved(as_said),
-        f"rank over GF({rank.prime})",
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.MODULAR,),
         compared=(
             Comparison(ceiling, "=", bound),
             Comparison(rank.lower, "=", bound),
@@ -102,8 +101,7 @@ def _memorized(*, heads: int, tokens: int, width: int) -> Evidence:
         f"H = {heads}",
         f"{examples} = H d labels memorized; printed, under Assumptions 1 and 2: {heads * (tokens - 1) + 1}",
         f"{found.certified}; rank Z = {examples}" if found.held else "not all labels certified",
+        Method(found.method, Means.ENCLOSURES),
         proved(found.held),
-        found.method,
         {"sha256": layer.sha256()},
-        means=(Means.ENCLOSURES,),
     )

@@ -4,20 +4,16 @@ Page: docs/claims/context_rank.md
 """
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 import numpy as np
 
 from constructions.claims.mahdavi_appendix_j import CLAIM
-from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.shared_context import confined_queries
-from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
-from verify.claims.formula import Stated, stated
-from verify.forward.vector_attention import enclose_mixed_inputs
-from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.claims.evidence import Evidence, Means, Method
+from verify.claims.formula import stated
+from verify.claims.unread_heads import mixed_inputs_are_independent, of_size_one
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
@@ -41,23 +37,17 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _kept(tokens=tokens, width=width, heads=heads, head_width=head_width, kruskal=kruskal)
 
 
-def _whole(one: Stated) -> int:
-    assert isinstance(one.value, Fraction)
-    return int(one.value)
-
-
 def _promises() -> Evidence:
     trained, untrained = stated(CLAIM, "trained"), stated(CLAIM, "random")
-    ranks = [_whole(trained), _whole(untrained), _TOKENS]
+    ranks = [trained.whole(), untrained.whole(), _TOKENS]
     promises = [stated(CLAIM, "remark", H=_HEADS, d_h=_HEAD_WIDTH, k=k) for k in ranks]
     return Evidence(
         "claim",
         f"H = {_HEADS}, d_h = {_HEAD_WIDTH}, n = {_TOKENS}, as in BERT, and k = {', '.join(map(str, ranks))}",
         "an acceptable bound by Remark 1",
         f"rank Z >= {', '.join(str(one.value) for one in promises)}",
+        Method("the formula of Remark 1", Means.EXACT),
         proved(ranks[0] < ranks[1] < ranks[2]),
-        "the formula of Remark 1",
-        means=(Means.EXACT,),
         compared=(
             *(Comparison(one, "=", stated(CLAIM, "promise")) for one in promises),
             Comparison(trained, ">=", _HEAD_WIDTH),
@@ -69,14 +59,11 @@ def _promises() -> Evidence:
 def _kept(*, tokens: int, width: int, heads: int, head_width: int, kruskal: int) -> Evidence:
     """Queries of Kruskal rank k with d_h < k < n, and saturated heads of width d_h."""
     promised = stated(CLAIM, "remark", H=heads, d_h=head_width, k=kruskal)
-    examples = _whole(promised)
-    exact = confined_queries(examples, width, kruskal)
-    queries = exact / 2.0 ** np.ceil(np.log2(abs(exact).max(axis=1, keepdims=True)))
+    examples = promised.whole()
+    queries = of_size_one(confined_queries(examples, width, kruskal))
     contexts = np.random.default_rng([tokens, width]).uniform(size=(1, tokens, width))
     found = saturated_heads(contexts, queries, n_heads=heads, d_head=head_width)
-    unread = np.zeros((heads, width, 1)), np.zeros((heads, 1)), np.zeros((1, 1))
-    task = VectorTask(contexts, queries, np.zeros((examples, 1)))
-    proof = certify_full_row_rank(enclose_mixed_inputs(mahdavi_layer(found.W_Q, found.W_K, *unread), task))
+    proof = mixed_inputs_are_independent(found, contexts, queries)
     measured = kruskal_rank(queries)
     return Evidence(
         "claim",
@@ -84,9 +71,8 @@ def _kept(*, tokens: int, width: int, heads: int, head_width: int, kruskal: int)
         f"saturated heads with H = {heads}, d_h = {head_width}",
         f"rank Z >= {promised}, as for k = n",
         f"rank Z = {examples}" if proof.verdict is Verdict.PROVED else "nothing",
+        Method(proof.method, Means.ENCLOSURES),
         proved(proof.verdict is Verdict.PROVED and found.W_Q.shape == (heads, width, head_width)),
-        proof.method,
-        means=(Means.ENCLOSURES,),
         compared=(
             Comparison(measured.lower, "=", kruskal),
             Comparison(promised, "=", stated(CLAIM, "remark", H=heads, d_h=head_width, k=tokens)),

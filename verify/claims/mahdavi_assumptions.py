@@ -17,16 +17,13 @@ from constructions.claims.mahdavi_assumptions import (
     dominant_direction,
     hidden_relation,
 )
-from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.single_direction_heads import single_direction_heads
-from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.theorems import BLOCKS
-from verify.forward.vector_attention import enclose_mixed_inputs
+from verify.claims.unread_heads import mixed_inputs_are_independent
 from verify.linear_algebra.exact_rows import decide_independence
 from verify.linear_algebra.numerical_rank import numerical_ranks
-from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.block_certificate import consecutive_blocks, find_blocks
 from verify.saturated.context_rank import certify_context_ranks
 from verify.saturated.general_position import certify_shifted
@@ -80,15 +77,14 @@ def _one_and_two_without_three(contexts: Float64Array, queries: Float64Array, wh
         f"every context has rank {tokens}, and {third.size} of query + mean token are dependent",
         "Assumption 3 is the more relaxed one",
         f"1 {first.verdict.value}, 2 {second.verdict.value}, 3 {third.verdict.value}",
+        Method(_EXACT, Means.EXACT, Means.MODULAR),
         proved(
             first.verdict is Verdict.PROVED and second.verdict is Verdict.PROVED and third.verdict is Verdict.REFUTED
         ),
-        _EXACT,
         {
             "relation": [] if third.relation is None else list(third.relation.rows),
             **({"contexts": contexts.tolist(), "queries": queries.tolist()} if small else {}),
         },
-        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -103,10 +99,9 @@ def _sampling_misses(*, examples: int, size: int, width: int) -> Evidence:
         f"subsets of {size} have rank {size}, and a subset of {len(rows)} is dependent, of {math.comb(examples, size)}",
         f"Kruskal rank >= {size}",
         f"Kruskal rank < {size}: rows {', '.join(map(str, rows))}",
+        Method(f"{_EXACT}; random subsets judged exactly", Means.EXACT, Means.MODULAR),
         proved(found.verdict is Verdict.REFUTED and sample.dependent == 0),
-        f"{_EXACT}; random subsets judged exactly",
         {"share_upper": sample.share_upper, "confidence": sample.confidence},
-        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -121,10 +116,9 @@ def _full_rank_below_a_tolerance(width: int) -> Evidence:
         "in float32",
         f"rank < {width} in float32: General Position fails",
         f"every {width} independent",
+        Method(_EXACT, Means.EXACT, Means.MODULAR),
         proved(found.verdict is Verdict.PROVED and ranks.float32 < width == ranks.exact_lower),
-        _EXACT,
         {"spread": ranks.spread},
-        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -144,9 +138,8 @@ def _almost_all_contexts(*, trials: int) -> Evidence:
         f"{trials} random integer examples with T = 8, n = 4, d = 6 that satisfy Assumptions 1 and 2 satisfy 3",
         "1 and 2 imply 3 for almost all contexts",
         f"{good} of {trials}",
+        Method(_EXACT, Means.EXACT, Means.MODULAR),
         decided(good == trials),
-        _EXACT,
-        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -169,9 +162,8 @@ def _affine_hulls(*, trials: int) -> Evidence:
         "if minus the mean token is in the affine hull of no 3 queries",
         "the criterion for shared contexts",
         f"{good} of {2 * trials}",
+        Method(_EXACT, Means.EXACT, Means.MODULAR),
         decided(good == 2 * trials),
-        _EXACT,
-        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -205,25 +197,15 @@ def _blocks_are_enough(examples: int, tokens: int, width: int) -> Evidence:
         f"{heads} heads with d_h = 1 give {examples} independent mixed inputs",
         f"T = {examples} examples on {heads} heads without Assumption 1",
         f"block condition {blocks.value.value}, rank Z = {examples if ranked else 'unknown'}",
+        Method(f"{_EXACT}; enclosures of the attention", Means.EXACT, Means.MODULAR, Means.ENCLOSURES),
         proved(first.verdict is Verdict.REFUTED and ranked),
-        f"{_EXACT}; enclosures of the attention",
-        means=(Means.EXACT, Means.MODULAR, Means.ENCLOSURES),
         compared=(Comparison(blocks, "=", Verdict.PROVED),),
     )
 
 
 def _rank_certified(contexts: Float64Array, queries: Float64Array, heads: int) -> bool:
     made = single_direction_heads(contexts, queries, n_heads=heads)
-    width = queries.shape[1]
-    layer = mahdavi_layer(
-        W_Q=made.W_Q,
-        W_K=made.W_K,
-        W_V=np.ones((heads, width, 1)),
-        W_O=np.ones((heads, 1)),
-        W_D=np.ones((1, 1)),
-    )
-    task = VectorTask(contexts=contexts, queries=queries, labels=np.zeros((len(queries), 1)))
-    return certify_full_row_rank(enclose_mixed_inputs(layer, task)).verdict is Verdict.PROVED
+    return mixed_inputs_are_independent(made, contexts, queries).verdict is Verdict.PROVED
 
 
 def _an_order_is_found(*, lines: int) -> Evidence:
@@ -244,8 +226,7 @@ def _an_order_is_found(*, lines: int) -> Evidence:
         f"violates the block condition, and another order on {heads} heads satisfies it",
         "a block condition in some order",
         f"{found.verdict.value}: {found.method}",
+        Method(_EXACT, Means.EXACT, Means.MODULAR),
         proved(kruskal.verdict is Verdict.REFUTED and found.verdict is Verdict.PROVED and reordered),
-        _EXACT,
         {"order": [list(block) for block in found.blocks]},
-        means=(Means.EXACT, Means.MODULAR),
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_claims_1_2 import ExactHead, exact_head
 from constructions.models.exact_network import as_rationals
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.linear_algebra.rank import rank_bracket
 from verify.verdict import decided, proved
 
@@ -69,9 +69,8 @@ def _fits(
         f"any weights for {fitted} examples" + (f", {earlier} others within epsilon of fixed ones" if earlier else ""),
         f"{good} of {count}"
         + (f", for all logits in [0, 1] with epsilon = {_EPSILON} at kappa = {max(strengths)}" if earlier else ""),
+        Method("exact rationals" + (", and balls for the rate" if earlier else ""), Means.EXACT, Means.BALLS),
         proved(good == count) if earlier else decided(good == count),
-        "exact rationals" + (", and balls for the rate" if earlier else ""),
-        means=(Means.EXACT, Means.BALLS),
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_lemmas_1_5 import exact_saturating_matrix
 from verify.arithmetic.enclosure import Enclosure
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.saturated.saturation import one_hot_bound
@@ -60,9 +60,8 @@ def _block_rank(rng: np.random.Generator, count: int) -> Evidence:
         f"strictly larger in {strict}",
         "rank [[A, B], [0, D]] >= rank A + rank D",
         f"{good} of {count}",
+        Method("minors modulo a prime, and integer dependencies", Means.EXACT, Means.MODULAR),
         proved(good == count),
-        "minors modulo a prime, and integer dependencies",
-        means=(Means.EXACT, Means.MODULAR),
     )
 
 
@@ -82,9 +81,8 @@ def _mean_shift(rng: np.random.Generator, *, largest: int, count: int) -> Eviden
         f"on {count} random integer matrices; with the mean subtracted det(I - J/n) = 0",
         "independent vectors stay independent",
         f"determinants {sorted(map(str, determinants))}, subtracted {sorted(map(str, opposite))}; {good} of {count}",
+        Method("exact rationals", Means.EXACT),
         proved(exact),
-        "exact rationals",
-        means=(Means.EXACT,),
     )
 
 
@@ -107,9 +105,8 @@ def _saturating_matrix(rng: np.random.Generator, count: int) -> Evidence:
         "V = v w^T vanishes on the killed queries and gives distinct scores to the tokens of all others",
         "a matrix of rank one",
         f"{good} of {count}",
+        Method("integers", Means.EXACT),
         decided(good == count),
-        "integers",
-        means=(Means.EXACT,),
     )
 
 
@@ -140,9 +137,8 @@ def _saturation(rng: np.random.Generator, count: int) -> Evidence:
         "softmax(kappa a + b) tends to one token",
         f"distance <= 2 (n - 1) exp(G - kappa g) in {good} of {3 * count}; below {_NEAR} at kappa = 64 in {below} of "
         f"{count}",
+        Method(f"balls of {_BITS} bits", Means.BALLS),
         proved(good == 3 * count and below == count),
-        f"balls of {_BITS} bits",
-        means=(Means.BALLS,),
     )
 
 
@@ -167,9 +163,8 @@ def _weyl(rng: np.random.Generator, count: int) -> Evidence:
         "be above the largest of B",
         "rank (A + B) >= rank A",
         f"{good} of {count}",
+        Method("enclosed singular values, and exact ranks", Means.EXACT, Means.ENCLOSURES),
         proved(good == count),
-        "enclosed singular values, and exact ranks",
-        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 
@@ -183,10 +178,9 @@ def _weyl_with_equality() -> Evidence:
         "Lemma 5 with equality of the two singular values: A = I, B = -I",
         "rank (A + B) >= rank A = 2",
         f"rank (A + B) = {sum_rank}",
+        Method("exact ranks", Means.EXACT),
         proved(equal and sum_rank < 2),
-        "exact ranks",
         {"A": identity.tolist(), "B": (-identity).tolist()},
-        means=(Means.EXACT,),
     )
 
 

@@ -9,13 +9,9 @@ import numpy as np
 
 from constructions.claims.mahdavi_one_token import CLAIM
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.evidence import Evidence, Role
 from verify.claims.formula import Stated, stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import MIXED_RANK
-from verify.forward.exact_mixed_rank import exact_mixed_rank
-from verify.verdict import proved
+from verify.claims.largest_rank import largest_rank
 
 _SIZES = ((3, 2, 1), (7, 4, 3), (5, 6, 8))  # T, d, H
 
@@ -41,19 +37,15 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _ranked(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
     heads, width, head_width = layer.W_Q.shape
     examples = len(layer.queries)
-    ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
-    rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
     shared = len(layer.contexts) == 1
     distinct = len(np.unique(layer.queries, axis=0))
-    return Evidence(
+    return largest_rank(
         role,
         f"{examples} examples with {distinct} queries on {'one context' if shared else 'contexts'} of one token in "
         f"R^{width}, H = {heads}, d_h = {head_width}",
         f"rank Z = {largest}",
-        f"rank Z >= {rank.lower} for integer weights, <= {ceiling.value}",
-        proved(shared == (role == "claim") and layer.contexts.shape[1] == 1),
-        f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(Means.EXACT, Means.MODULAR),
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(ceiling, "=", largest), Comparison(rank.lower, "=", largest)),
+        "rank Z >= {reached} for integer weights, <= {ceiling}",
+        layer=layer,
+        largest=largest,
+        as_said=shared == (role == "claim") and layer.contexts.shape[1] == 1,
     )

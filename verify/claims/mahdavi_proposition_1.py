@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_proposition_1 import CLAIM, uniform_examples
 from constructions.models.exact_network import as_rationals
-from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.saturated_heads import SaturatedHeads, combinations, saturated_heads
 from constructions.saturated.single_direction_heads import single_direction_heads
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.evidence import Evidence, Means, Method, Role
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
+from verify.claims.unread_heads import heads_as_layer, unlabelled
 from verify.forward.in_balls import mixed_inputs_in_balls
 from verify.forward.vector_attention import AttendedVectors, enclose_layer, enclose_theta
 from verify.linear_algebra.ball_rank import ball_rank
@@ -66,12 +66,6 @@ class Sizes:
         where = "a shared context" if self.shared else "contexts that differ"
         sizes = f"H = {self.heads}, n = {self.tokens}, d = {self.width}, d_h = {self.head_width}"
         return f"{sizes}, T = {self.examples}, {where}"
-
-    def draw(self, seed: int) -> tuple[Float64Array, Float64Array]:
-        """Uniform random contexts and queries."""
-        return uniform_examples(
-            examples=self.examples, tokens=self.tokens, width=self.width, shared=self.shared, seed=seed
-        )
 
 
 _PRINTED = (
@@ -132,16 +126,12 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _more_on_other_contexts()
 
 
-def heads_as_layer(heads: SaturatedHeads) -> Model:
-    """The heads with a read-out of zeros: what is certified here is about Z."""
-    count, width, _ = heads.W_Q.shape
-    return mahdavi_layer(heads.W_Q, heads.W_K, np.zeros((count, width, 1)), np.zeros((count, 1)), np.zeros((1, 1)))
-
-
 def _built(sizes: Sizes, build: _Builder, seed: int) -> _Built:
-    contexts, queries = sizes.draw(seed)
+    contexts, queries = uniform_examples(
+        examples=sizes.examples, tokens=sizes.tokens, width=sizes.width, shared=sizes.shared, seed=seed
+    )
     heads = build(contexts, queries, n_heads=sizes.heads, d_head=sizes.head_width)
-    task = VectorTask(contexts, queries, np.zeros((len(queries), 1)))
+    task = unlabelled(contexts, queries)
     return task, heads, enclose_layer(heads_as_layer(heads), task)
 
 
@@ -158,19 +148,15 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
     fitted = min(sizes.tokens, sizes.head_width) if name == "Proposition 1" else sizes.tokens
     most = sizes.heads * (fitted - 1) + 1
     promised = min(sizes.examples, most)
-    if name == "Proposition 1":
-        formula = stated(CLAIM, "printed", H=sizes.heads, r=fitted)
-    else:
-        formula = stated(CLAIM, "sharper", H=sizes.heads, n=fitted)
+    formula = stated(CLAIM, "printed" if name == "Proposition 1" else "sharper", H=sizes.heads, r=fitted, n=fitted)
     as_said = heads.W_Q.shape == heads.W_K.shape == (sizes.heads, sizes.width, sizes.head_width)
     return Evidence(
         role,
         f"{name}, {recipe}: {sizes}",
         f"rank Z >= {promised}",
         f"rank Z {'= T =' if rank == sizes.examples else '>='} {rank}, largest kappa {heads.strengths.max():.3g}",
+        Method(method, Means.ENCLOSURES),
         proved(as_said and rank >= promised),
-        method,
-        means=(Means.ENCLOSURES,),
         # A rank that is not proved is not refuted either.
         compared=(Comparison(rank if rank >= promised else math.nan, "=", formula),) if sizes.examples == most else (),
     )
@@ -210,9 +196,8 @@ def _finite_strength(sizes: Sizes, build: _Builder) -> Evidence:
         f"Equation (19) with the explicit kappa: {sizes}",
         f"sigma_min(D - C B) >= {1 - _LOST} of its limit in every head",
         f"by the rate and Weyl's inequality in {good} of {total} heads; enclosed directly, at least {least:.6f} of it",
+        Method("enclosed scores and singular values", Means.ENCLOSURES),
         proved(good == total > 0),
-        "enclosed scores and singular values",
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -242,9 +227,8 @@ def _saturation(sizes: Sizes, built: _Built) -> Evidence:
         "most heads are saturated on most examples, and all examples have a head that is not",
         f"{share:.1%} of the pairs of example and head saturated, {found.saturated[frozen].mean():.1%} of the frozen "
         f"ones; {open_heads} of {sizes.examples} examples have a head below it",
+        Method("enclosed attention weights", Means.ENCLOSURES),
         proved(share >= _SURE and open_heads == sizes.examples),
-        "enclosed attention weights",
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -269,9 +253,8 @@ def _no_more_on_a_shared_context(*, heads: int, tokens: int, width: int) -> Evid
         f"{heads}, n = {tokens}, d = {width}",
         f"rank Z <= H (n - 1) + 1 = {bound}, and no more for other attention",
         f"rank Z = {rank} <= {ceiling.value}",
+        Method("exact rationals", Means.EXACT),
         decided(context.rank() == tokens),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(ceiling, "=", stated(CLAIM, "sharper", H=heads, n=tokens)),
@@ -283,8 +266,7 @@ def _no_more_on_a_shared_context(*, heads: int, tokens: int, width: int) -> Evid
 def _more_on_other_contexts() -> Evidence:
     """n = 1, T = 2: Z holds the tokens themselves, of rank 2, where the formula gives 1."""
     contexts = np.eye(2)[:, None]
-    task = VectorTask(contexts, np.ones((2, 2)), np.zeros((2, 1)))
-    zeros = np.zeros((1, 2, 1))
+    task, zeros = unlabelled(contexts, np.ones((2, 2))), np.zeros((1, 2, 1))
     proof = certify_full_row_rank(
         enclose_layer(mahdavi_layer(zeros, zeros, zeros, np.zeros((1, 1)), np.zeros((1, 1))), task).mixed
     )
@@ -294,8 +276,7 @@ def _more_on_other_contexts() -> Evidence:
         "The bound is one from below: n = 1, two examples with independent tokens, one head with weights 0",
         f"rank Z >= {bound}",
         f"rank Z = {task.n_examples}" if proof.verdict is Verdict.PROVED else "nothing",
+        Method(proof.method, Means.ENCLOSURES),
         proved(proof.verdict is Verdict.PROVED and bound == 1),
-        proof.method,
         {"contexts": contexts.tolist()},
-        means=(Means.ENCLOSURES,),
     )

@@ -16,11 +16,12 @@ from constructions.saturated.generic_contexts import IntegerLayer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
 from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
+from verify.claims.largest_rank import largest_rank
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
-from verify.forward.exact_mixed_rank import exact_mixed_inputs, exact_mixed_rank
+from verify.forward.exact_mixed_rank import exact_mixed_inputs
 from verify.forward.vector_attention import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.kruskal_rank import kruskal_rank
@@ -64,20 +65,16 @@ def _tight(layer: IntegerLayer) -> Evidence:
     heads, width, head_width = layer.W_Q.shape
     tokens, examples = layer.contexts.shape[1], len(layer.queries)
     printed = stated(CLAIM, "printed", H=heads, n=tokens)
-    ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
-    rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
     as_said = as_rationals(layer.queries).rank() == 1 and len(layer.contexts) == 1
-    return Evidence(
+    return largest_rank(
         "claim",
         f"{examples} parallel queries on one context of n = {tokens} tokens in R^{width}, H = {heads}, "
         f"d_h = {head_width}",
         f"rank Z <= {printed} for all weights, and reached",
-        f"rank Z <= {ceiling.value}; rank Z >= {rank.lower} for integer weights",
-        proved(as_said),
-        f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(Means.EXACT, Means.MODULAR),
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(ceiling, "=", printed), Comparison(rank.lower, "=", printed)),
+        "rank Z <= {ceiling}; rank Z >= {reached} for integer weights",
+        layer=layer,
+        largest=printed,
+        as_said=as_said,
     )
 
 
@@ -93,10 +90,9 @@ def _built(made: Construction[VectorTask]) -> Evidence:
         f"Float64 weights for {made.summary}",
         f"rank Z <= {printed} for all weights, and reached",
         f"rank Z <= {ceiling.value}; rank Z {'>=' if proof.verdict is Verdict.PROVED else '? '} {examples} for these",
+        Method(f"exact rank of the tokens, and {proof.method}", Means.EXACT, Means.ENCLOSURES),
         proved(proof.verdict is Verdict.PROVED),
-        f"exact rank of the tokens, and {proof.method}",
         {"sha256": layer.sha256()},
-        means=(Means.EXACT, Means.ENCLOSURES),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", printed), Comparison(examples, "=", printed)),
     )
@@ -122,10 +118,9 @@ def _more_labels_than_rank() -> Evidence:
         "one's choice, that the choice of W_Q sees",
         "rank Z <= 2, three labels",
         f"rank Z <= {ceiling.value}; the labels in {met} of {len(wanted)} choices",
+        Method("exact rationals", Means.EXACT),
         proved(met == len(wanted) and kruskal == len(queries)),
-        "exact rationals",
         {"queries": queries.tolist(), "W_K in units of log 2": W_K.tolist()},
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "=", 2), Comparison(ceiling, "<", kruskal)),
     )

@@ -17,7 +17,7 @@ from constructions.saturated.relu_barrier import barrier_task, fewest_examples, 
 from constructions.saturated.slabs import slab_network
 from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.held_labels import held_labels
 from verify.forward.rationals import exact_network_logits
@@ -73,10 +73,9 @@ def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
         f"labels outside of all {found.combinations} subspaces, of dimension {found.largest_dimension} at most"
         if found.outside
         else "labels inside one of the subspaces",
+        Method("all activation patterns, exact ranks", Means.EXACT),
         proved(exact and assumptions and found.outside and examples <= printed),
-        "all activation patterns, exact ranks",
         {"queries": queries.tolist(), "labels": labels.tolist()},
-        means=(Means.EXACT,),
         compared=(
             Comparison(printed - 1, "=", stated(CLAIM, "printed", m=neurons, d=width, d_out=1)),
             Comparison(examples - 1, "=", stated(CLAIM, "numerator", m=neurons, d=width, d_out=1)),
@@ -96,10 +95,9 @@ def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
         f"Float64 weights for {made.summary}",
         f"{task.n_examples} labels memorized",
         f"{found.certified}; rank Z = {task.n_examples}" if held else "not all labels certified",
+        Method(found.method, Means.ENCLOSURES),
         proved(held),
-        found.method,
         {"sha256": layer.sha256()},
-        means=(Means.ENCLOSURES,),
     )
 
 
@@ -117,10 +115,9 @@ def _within_reach(points: np.ndarray, labels: np.ndarray, network: FeedForward) 
         f"{count} points in R^{width} with integer labels, and {neurons} ReLU neurons",
         f"m = {neurons}: outputs are the labels of T = {count} points",
         f"{count - missed} of {count} outputs are the labels, exactly",
+        Method("rational arithmetic", Means.EXACT),
         decided(missed == 0) if exact and reads else Verdict.UNDECIDED,
-        "rational arithmetic",
         {"points": points.tolist(), "labels": labels.tolist()},
-        means=(Means.EXACT,),
         compared=(Comparison(count, "=", stated(CLAIM, "within", m=neurons, d=width)),),
     )
 
@@ -139,8 +136,7 @@ def _few_neurons(labels: np.ndarray, *, neurons: int) -> Evidence:
         f"subspace of dimension {neurons}",
         f"m = {neurons}: labels that no network has, for T = m + 2 = {neurons + 2}; counted: T = {counted}",
         f"labels span an affine subspace of dimension {differences.rank()}",
+        Method("exact rank", Means.EXACT),
         decided(differences.rank() > neurons and examples == neurons + 2 <= counted),
-        "exact rank",
         {"labels": labels.tolist()},
-        means=(Means.EXACT,),
     )

@@ -6,13 +6,13 @@ Page: docs/claims/context_rank.md
 from collections.abc import Iterator
 
 import numpy as np
-from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
+from verify.claims.attended_tokens import context_ranks, queries_and_ranks, queries_are_equal, queries_plus_means
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import OUTPUT_RANK
 from verify.saturated.kruskal_rank import kruskal_rank
@@ -45,30 +45,23 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _mixed(contexts, mixing_layer(width=width, n_heads=heads, value_width=value_width))
 
 
-def _queries_plus_means(contexts: Int64Array) -> Int64Array:
-    """The vectors of Assumption 3, times n; the query is the first token."""
-    return contexts.shape[1] * contexts[:, 0] + contexts.sum(axis=1)
-
-
 def _too_narrow(contexts: Int64Array, *, heads: int, value_width: int) -> Evidence:
     """Outputs are the query plus vectors of the row space of W_O, of dimension H d_v: the Kruskal rank is no larger."""
     examples, tokens, width = contexts.shape
-    ranks = {as_rationals(context).rank() for context in contexts}
-    third = kruskal_rank(_queries_plus_means(contexts)).lower
+    ranks = context_ranks(contexts)
+    third = kruskal_rank(queries_plus_means(contexts)).lower
     queries = as_rationals(contexts[:, 0]).rank()
     added = OUTPUT_RANK.at(n_heads=heads, d_value=value_width, d_inner=width)
     most = queries + added.value
-    equal = bool((contexts[:, 0] == contexts[0, 0]).all())
     return Evidence(
         "without",
         f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries, all of rank n, and Assumption 3 "
         f"with Kruskal rank >= {third}: a layer with H = {heads}, d_v = {value_width}",
         f"queries of Kruskal rank >= {tokens} after some layer",
         f"rank <= {queries} + H d_v = {most} of all queries together",
-        proved(equal and ranks == {tokens} and third >= tokens > most and examples >= tokens),
-        "exact ranks",
+        Method("exact ranks", Means.EXACT),
+        proved(queries_are_equal(contexts) and ranks == {tokens} and third >= tokens > most and examples >= tokens),
         {"contexts": contexts.tolist()},
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(added, "<", tokens - queries),),
     )
@@ -76,53 +69,36 @@ def _too_narrow(contexts: Int64Array, *, heads: int, value_width: int) -> Eviden
 
 def _third_is_not_implied(contexts: Int64Array) -> Evidence:
     examples, tokens, width = contexts.shape
-    first, third = kruskal_rank(contexts[:, 0]).lower, kruskal_rank(_queries_plus_means(contexts)).upper
-    ranks = {as_rationals(context).rank() for context in contexts}
+    first, third = kruskal_rank(contexts[:, 0]).lower, kruskal_rank(queries_plus_means(contexts)).upper
+    ranks = context_ranks(contexts)
     return Evidence(
         "without",
         f"{examples} contexts of n = {tokens} tokens in R^{width}, of rank {min(ranks)}, with queries of Kruskal rank "
         f"{first}",
         "Assumption 3 is more relaxed than Assumption 2",
         f"the queries plus the means have Kruskal rank <= {third} < n = {tokens}",
+        Method("exact ranks", Means.EXACT),
         proved(first >= tokens and ranks == {tokens} and third < tokens),
-        "exact ranks",
         {"contexts": contexts.tolist()},
-        means=(Means.EXACT,),
     )
-
-
-def _after(layer: MixingLayer, context: Int64Array) -> fmpq_mat:
-    """The tokens after the layer, head by head: with $W_Q = W_K = 0$ all scores are 0, and attention weights 1 / n."""
-    tokens, count = as_rationals(context), len(context)
-    attention = fmpq_mat(count, count, [fmpq(1, count)] * count**2)
-    for values, outputs in zip(layer.W_V, layer.W_O, strict=True):
-        tokens += attention * as_rationals(context) * as_rationals(values) * as_rationals(outputs)
-    return tokens
 
 
 def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
     examples, tokens, width = contexts.shape
     heads, value_width = layer.W_V.shape[0], layer.W_V.shape[2]
-    before, third = kruskal_rank(contexts[:, 0]).upper, kruskal_rank(_queries_plus_means(contexts)).lower
-    outputs = [_after(layer, context) for context in contexts]
-    queries, _ = fmpq_mat(examples, width, [entry for made in outputs for entry in made.tolist()[0]]).numer_denom()
-    after, ranks = kruskal_rank(queries).lower, {made.rank() for made in outputs}
-    given = third >= tokens and {as_rationals(context).rank() for context in contexts} == {tokens}
-    equal = bool((contexts[:, 0] == contexts[0, 0]).all())
-    fits = layer.W_V.shape == (heads, width, value_width) and layer.W_O.shape == (
-        heads,
-        value_width,
-        width,
-    )
+    before, third = kruskal_rank(contexts[:, 0]).upper, kruskal_rank(queries_plus_means(contexts)).lower
+    queries, ranks = queries_and_ranks(contexts, np.zeros((heads, width, width), np.int64), layer.W_V, layer.W_O)
+    after = kruskal_rank(queries).lower
+    given = third >= tokens and context_ranks(contexts) == {tokens}
+    fits = layer.W_V.shape == (heads, width, value_width) and layer.W_O.shape == (heads, value_width, width)
     return Evidence(
         "with",
         f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries (Kruskal rank {before}), one "
         f"layer with H = {heads}, d_v = {value_width}, W_Q = W_K = 0",
         f"Assumptions 1 and 2 after the layer: Kruskal rank >= {tokens}, contexts of rank {tokens}",
         f"queries of Kruskal rank >= {after}, contexts of rank {min(ranks)}",
-        proved(given and equal and fits and after >= tokens and ranks == {tokens}),
-        "exact rationals",
+        Method("exact rationals", Means.EXACT),
+        proved(given and queries_are_equal(contexts) and fits and after >= tokens and ranks == {tokens}),
         {"W_V": layer.W_V.tolist(), "W_O": layer.W_O.tolist()},
-        means=(Means.EXACT,),
         compared=(Comparison(OUTPUT_RANK.at(n_heads=heads, d_value=value_width, d_inner=width), "=", width),),
     )

@@ -8,12 +8,9 @@ from collections.abc import Iterator
 from constructions.claims.mahdavi_proposition_5 import CLAIM
 from constructions.saturated.constant_sum_tokens import constant_sum_layer
 from constructions.saturated.generic_contexts import IntegerLayer
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import MIXED_RANK
-from verify.forward.exact_mixed_rank import exact_mixed_rank
+from verify.claims.largest_rank import largest_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import proved
 
@@ -46,19 +43,15 @@ def _tight(layer: IntegerLayer, total: int) -> Evidence:
     examples, tokens, width = layer.contexts.shape
     heads = len(layer.W_Q)
     bound = stated(CLAIM, "printed" if total else "zero", H=heads, d=width)
-    ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
-    rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
-    return Evidence(
+    return largest_rank(
         "claim",
         f"{examples} contexts of n = {tokens} tokens in R^{width} whose entries sum to {total}, H = {heads}, "
         f"d_h = {layer.W_Q.shape[2]}",
         f"rank Z <= {bound} for all weights, and reached",
-        f"rank Z <= {ceiling.value}; rank Z >= {rank.lower} for integer weights",
-        proved(bool((layer.contexts.sum(axis=2) == total).all())),
-        f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(Means.EXACT, Means.MODULAR),
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(ceiling, "=", bound), Comparison(rank.lower, "=", bound)),
+        "rank Z <= {ceiling}; rank Z >= {reached} for integer weights",
+        layer=layer,
+        largest=bound,
+        as_said=bool((layer.contexts.sum(axis=2) == total).all()),
     )
 
 
@@ -71,8 +64,7 @@ def _position(layer: IntegerLayer, total: int) -> Evidence:
         f"{len(tokens)} tokens in R^{width} whose entries sum to {total}",
         f"general position, Kruskal rank {width}" if total else f"Kruskal rank {width - 1}, no general position",
         f"Kruskal rank {found.lower} .. {found.upper}",
+        Method("exact rank of every subset", Means.EXACT),
         proved(constant and found.lower == found.upper == (width if total else width - 1)),
-        "exact rank of every subset",
         {"tokens": tokens.tolist()},
-        means=(Means.EXACT,),
     )

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from constructions.models.exact_network import as_rationals
 from constructions.saturated.mixing_layer import equal_queries
+from verify.claims.attended_tokens import context_ranks, queries_and_ranks, queries_are_equal, queries_plus_means
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import OUTPUT_RANK
 from verify.saturated.kruskal_rank import kruskal_rank
@@ -89,43 +88,21 @@ def random_layer(*, width: int, heads: int, value_width: int, seed: int = 0) -> 
     )
 
 
-def _after(layer: RandomLayer, context: Int64Array) -> fmpq_mat:
-    """The tokens after the layer, exactly: attention weights are powers of two over their sum."""
-    exact = as_rationals(context)
-    tokens = as_rationals(context)
-    for scores, values, outputs in zip(layer.scores, layer.W_V, layer.W_O, strict=True):
-        exponents = context @ scores @ context.T
-        rows = [[fmpq(2) ** int(k - row.min()) for k in row] for row in exponents]
-        entries = [entry / sum(row, fmpq(0)) for row in rows for entry in row]
-        attention = fmpq_mat(len(context), len(context), entries)
-        tokens += attention * exact * as_rationals(values) * as_rationals(outputs)
-    return tokens
-
-
-def _queries_after(layer: RandomLayer, contexts: Int64Array) -> tuple[list[fmpq_mat], fmpq_mat]:
-    outputs = [_after(layer, context) for context in contexts]
-    first = [made.tolist()[0] for made in outputs]
-    return outputs, fmpq_mat(len(first), contexts.shape[2], [entry for row in first for entry in row])
-
-
 def _same_examples(contexts: Int64Array, layer: RandomLayer) -> Evidence:
     """The first example once more at the end: no layer tells equal tokens apart."""
     twice = np.concatenate([contexts, contexts[:1]])
     tokens = contexts.shape[1]
-    _, queries = _queries_after(layer, twice)
-    rows = queries.tolist()
-    independent = {as_rationals(context).rank() for context in twice}
-    found = kruskal_rank(queries.numer_denom()[0])
+    queries, _ = queries_and_ranks(twice, layer.scores, layer.W_V, layer.W_O)
+    rows, found = queries.tolist(), kruskal_rank(queries)
     return Evidence(
         "without",
         f"{len(twice)} contexts of n = {tokens} tokens in R^{contexts.shape[2]}, two of them equal, and a random "
         f"integer layer with H = {len(layer.scores)}: the queries after it",
         f"Assumption 1: Kruskal rank >= {tokens}",
         f"two equal queries: Kruskal rank <= {found.upper}",
-        decided(rows[0] == rows[-1] and independent == {tokens}),
-        "exact rationals",
+        Method("exact rationals", Means.EXACT),
+        decided(rows[0] == rows[-1] and context_ranks(twice) == {tokens}),
         {"contexts": twice.tolist()},
-        means=(Means.EXACT,),
         compared=(Comparison(found.upper, "<", tokens),),
     )
 
@@ -134,18 +111,16 @@ def _too_narrow(contexts: Int64Array) -> Evidence:
     """One head of width 1 adds multiples of one vector to equal queries."""
     examples, tokens, width = contexts.shape
     added = OUTPUT_RANK.at(n_heads=1, d_value=1, d_inner=width)
-    equal = bool((contexts[:, 0] == contexts[0, 0]).all())
-    independent = {as_rationals(context).rank() for context in contexts} == {tokens}
+    independent = context_ranks(contexts) == {tokens}
     return Evidence(
         "without",
         f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries, all of rank n: a layer with H = "
         "1, d_v = 1",
         f"Assumption 1: Kruskal rank >= {tokens}",
         f"rank <= 1 + {added.value} of the queries together",
-        proved(equal and independent and examples >= tokens),
-        "exact ranks",
+        Method("exact ranks", Means.EXACT),
+        proved(queries_are_equal(contexts) and independent and examples >= tokens),
         {"contexts": contexts.tolist()},
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(added, "<", tokens - 1),),
     )
@@ -154,19 +129,17 @@ def _too_narrow(contexts: Int64Array) -> Evidence:
 def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
     examples, tokens, width = contexts.shape
     heads, _, value_width = layer.W_V.shape
-    third = kruskal_rank(tokens * contexts[:, 0] + contexts.sum(axis=1)).lower
-    given = {as_rationals(context).rank() for context in contexts}
-    outputs, queries = _queries_after(layer, contexts)
-    after, ranks = kruskal_rank(queries.numer_denom()[0]).lower, {made.rank() for made in outputs}
+    third = kruskal_rank(queries_plus_means(contexts)).lower
+    queries, ranks = queries_and_ranks(contexts, layer.scores, layer.W_V, layer.W_O)
+    after = kruskal_rank(queries).lower
     return Evidence(
         "with",
         f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries, Assumptions 2 and 3, and a "
         f"random integer layer with H = {heads}, d_v = {value_width}",
         f"Assumptions 1 and 2 after it: Kruskal rank >= {tokens}, contexts of rank {tokens}",
         f"Kruskal rank >= {after}, contexts of rank {min(ranks)}",
-        proved(third >= tokens and given == {tokens} and ranks == {tokens}),
-        "exact rationals",
-        means=(Means.EXACT,),
+        Method("exact rationals", Means.EXACT),
+        proved(third >= tokens and context_ranks(contexts) == {tokens} and ranks == {tokens}),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(after, ">=", tokens),

@@ -10,20 +10,18 @@ from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_remark_1 import CLAIM
-from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.generic_contexts import integer_heads
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.shared_context import confined_queries, line_queries, one_direction_layer
-from constructions.tasks.vectors import VectorTask
 from verify.capacity.two_token_rank import two_token_rank
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
+from verify.claims.largest_rank import largest_rank
 from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import MIXED_RANK, TWO_TOKENS
+from verify.claims.theorems import TWO_TOKENS
+from verify.claims.unread_heads import mixed_inputs_are_independent, of_size_one
 from verify.forward.exact_mixed_rank import exact_mixed_inputs, exact_mixed_rank
-from verify.forward.vector_attention import enclose_mixed_inputs
-from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
@@ -76,15 +74,12 @@ def _as_printed(*, tokens: int, width: int, heads: int, kruskal: int, shared: bo
     """The saturated heads of Proposition 1 with min(k, d_h) in place of r."""
     promised = heads * (kruskal - 1) + 1
     exact = _queries(promised, width, kruskal) if promised > kruskal else np.eye(promised, width, dtype=np.int64)
-    # Powers of two keep a query what it is, up to its length, and the floats of one size.
-    queries = exact / 2.0 ** np.ceil(np.log2(abs(exact).max(axis=1, keepdims=True)))
+    queries = of_size_one(exact)
     contexts = np.random.default_rng([tokens, width]).uniform(size=(1 if shared else promised, tokens, width))
     found = saturated_heads(contexts, queries, n_heads=heads, d_head=kruskal)
-    unread = np.zeros((heads, width, 1)), np.zeros((heads, 1)), np.zeros((1, 1))
-    task = VectorTask(contexts, queries, np.zeros((promised, 1)))
-    proof = certify_full_row_rank(enclose_mixed_inputs(mahdavi_layer(found.W_Q, found.W_K, *unread), task))
+    proof = mixed_inputs_are_independent(found, contexts, queries)
     measured = kruskal_rank(queries)
-    as_said = found.W_Q.shape == found.W_K.shape == (heads, width, kruskal)
+    as_said = found.W_Q.shape == found.W_K.shape == (heads, width, kruskal) and kruskal < tokens
     return Evidence(
         "claim",
         f"{promised} queries of Kruskal rank {measured.lower} in R^{width}, "
@@ -92,14 +87,8 @@ def _as_printed(*, tokens: int, width: int, heads: int, kruskal: int, shared: bo
         f"H = {heads}, d_h = {kruskal}",
         f"rank Z >= H (k - 1) + 1 = {promised}",
         f"rank Z = {promised}" if proof.verdict is Verdict.PROVED else "nothing",
-        proved(
-            as_said
-            and proof.verdict is Verdict.PROVED
-            and measured.lower == min(kruskal, promised)
-            and kruskal < tokens
-        ),
-        proof.method,
-        means=(Means.ENCLOSURES,),
+        Method(proof.method, Means.ENCLOSURES),
+        proved(proof.verdict is Verdict.PROVED and as_said and measured.lower == min(kruskal, promised)),
         compared=(Comparison(promised, "=", stated(CLAIM, "printed", H=heads, k=kruskal, d_h=kruskal)),),
     )
 
@@ -110,21 +99,16 @@ def _beyond(*, tokens: int, width: int, heads: int, kruskal: int) -> Evidence:
     queries = _queries(examples, width, kruskal)
     layer = one_direction_layer(context, queries, n_heads=heads)
     measured = kruskal_rank(layer.queries)
-    ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
-    largest = stated(CLAIM, "shared", H=heads, n=tokens)
-    rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
-    return Evidence(
+    return largest_rank(
         "claim",
         f"{examples} queries of Kruskal rank {measured.lower} on one context of n = {tokens} tokens in R^{width}, "
         f"H = {len(layer.W_Q)}, d_h = {layer.W_Q.shape[2]}",
         f"rank Z = H (n - 1) + 1 = {heads * (tokens - 1) + 1}; printed: >= {heads * (min(kruskal, 1) - 1) + 1} for "
         f"d_h = 1, >= {heads * (kruskal - 1) + 1} for d_h >= k",
-        f"rank Z >= {rank.lower} for integer weights, <= {ceiling.value}",
-        proved(measured.lower == measured.upper == kruskal),
-        f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(Means.EXACT, Means.MODULAR),
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(ceiling, "=", largest), Comparison(rank.lower, "=", largest)),
+        "rank Z >= {reached} for integer weights, <= {ceiling}",
+        layer=layer,
+        largest=stated(CLAIM, "shared", H=heads, n=tokens),
+        as_said=measured.lower == measured.upper == kruskal,
     )
 
 
@@ -142,9 +126,8 @@ def _both_signs(*, tokens: int, width: int, heads: int) -> Evidence:
         f"tokens in R^{width}, H = {heads}, d_h = 1",
         f"rank Z >= min(T, H + 1) = {min(examples, heads + 1)}",
         f"rank Z >= {rank.lower} for integer weights",
+        Method(f"rank over GF({rank.prime})", Means.MODULAR),
         proved(distinct and tokens >= 3 and rank.lower >= min(examples, heads + 1)),
-        f"rank over GF({rank.prime})",
-        means=(Means.MODULAR,),
     )
 
 
@@ -169,10 +152,9 @@ def _two_tokens(name: str, queries: Int64Array) -> Evidence:
         f"largest rank of Z = min(H + 1, rank G) = {', '.join(map(str, most))}",
         f"<= {', '.join(map(str, most))}, >= {', '.join(map(str, reached))} for integer weights; "
         f"{len(found.relations)} relations",
+        Method("exact relations, and ranks over a prime field", Means.EXACT, Means.MODULAR),
         proved(holding and found.limit + len(found.relations) == len(queries)),
-        "exact relations, and ranks over a prime field",
         {"queries": queries.tolist(), "relations": [list(relation) for relation in found.relations]},
-        means=(Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=tuple(Comparison(low, "=", high) for low, high in zip(reached, ceilings, strict=True)),
     )
@@ -190,8 +172,7 @@ def _proportional() -> Evidence:
         "Kruskal rank 1 on contexts that differ can leave rank 1: two parallel queries, contexts scaled the other way",
         "rank Z >= 1",
         f"rank Z <= 1, as z_2 = z_1 / {factor}; with H = 3 integer heads it is {rank}",
+        Method("exact integers", Means.EXACT),
         proved(scaled and rank == 1 and kruskal_rank(queries).upper == 1),
-        "exact integers",
         {"contexts": [first.tolist(), second.tolist()], "queries": queries.tolist()},
-        means=(Means.EXACT,),
     )

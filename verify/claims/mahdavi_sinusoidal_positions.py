@@ -14,7 +14,7 @@ from constructions.claims.mahdavi_sinusoidal_positions import sinusoidal_positio
 from constructions.models.exact_network import as_rationals
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.theorems import ROOM_FOR_TOKENS
 from verify.linear_algebra.norms import float_above, frobenius
 from verify.linear_algebra.row_rank import certify_full_row_rank
@@ -61,10 +61,13 @@ def _exchanged(count: int, width: int) -> Evidence:
         "position, the others as 0",
         f"a context of rank {count}",
         f"two equal rows: rank {exact.rank()}",
+        Method(
+            "exact sums of the float64 positions, which are the sines and cosines up to 2^-40; the sum of two numbers "
+            "is the same in both orders",
+            Means.EXACT,
+            Means.BALLS,
+        ),
         Verdict.all_of([decided(rows[0] == rows[1]), proved(near < _CLOSE)]),
-        "exact sums of the float64 positions, which are the sines and cosines up to 2^-40; the sum of two numbers is "
-        "the same in both orders",
-        means=(Means.EXACT, Means.BALLS),
         compared=(Comparison(exact.rank(), "<", count),),
     )
 
@@ -82,9 +85,8 @@ def _short_tokens(count: int, width: int) -> Evidence:
         f"n = {count} sinusoidal positions in R^{width}, tokens drawn at random of a length below the room",
         f"a context of rank {count}",
         f"rank {count}; the longest token has {longest:.3g}, the room is {room.value:.3g}",
+        Method(found.method, Means.ENCLOSURES, Means.BALLS),
         proved(found.verdict is Verdict.PROVED),
-        found.method,
-        means=(Means.ENCLOSURES, Means.BALLS),
         compared=(
             Comparison(longest, "<", room),
             Comparison(room, ">", 0),
@@ -102,8 +104,7 @@ def _all_short(count: int, width: int) -> Evidence:
         f"n = {count} sinusoidal positions in R^{width}, and n = {width + 1} of them",
         f"rank {count}; with n > d Assumption 2 cannot hold",
         f"rank {count}, and rank {beyond} of {width + 1}",
+        Method(found.method, Means.ENCLOSURES, Means.BALLS),
         Verdict.all_of([proved(found.verdict is Verdict.PROVED), decided(beyond <= width)]),
-        found.method,
-        means=(Means.ENCLOSURES, Means.BALLS),
         compared=(Comparison(ROOM_FOR_TOKENS.at(count=count, width=width), ">", 0),),
     )

@@ -11,7 +11,7 @@ from constructions.claims.mahdavi_theorem_1 import CLAIM, build, narrow_values
 from constructions.models.construction import Construction
 from constructions.tasks.vectors import VectorTask
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.held_labels import held_labels
 from verify.claims.quantifier import Quantifier
@@ -76,10 +76,9 @@ def _too_narrow(task: VectorTask, *, heads: int, d_value: int, d_inner: int) -> 
         f"H = {heads}, d_v = {d_value}, d_o = {d_inner}, any d_h: outputs have rank at most {width} and labels have 2",
         f"any labels memorized, as T = {task.n_examples} <= H (r - 1) + 1 = {counted} for d_h >= 2",
         f"some output is off by at least {np.floor(1e6 * error) / 1e6}" if error > 0 else "no positive error",
+        Method("Eckart and Young, with enclosed singular values", Means.ENCLOSURES),
         proved(assumptions and error > 0 and task.n_examples <= counted),
-        "Eckart and Young, with enclosed singular values",
         {"context": task.contexts[0].tolist(), "queries": task.queries.tolist(), "labels": task.labels.tolist()},
-        means=(Means.ENCLOSURES,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(allowed, "<", task.labels.shape[1]),
@@ -113,10 +112,9 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
         f"Weights for {made.summary}, d_v = {layer.d_head}, d_o = {layer.attention.d_out}",
         f"{task.n_examples} labels memorized",
         f"{found.certified}; rank Z = T" if found.held else "not all labels certified",
+        Method(found.method, Means.ENCLOSURES),
         proved(as_asked and found.held),
-        found.method,
         {"parameters": parameters, "sha256": layer.sha256()},
-        means=(Means.ENCLOSURES,),
         compared=(
             Comparison(allowed, ">=", needed),
             *(() if parameters["examples"] else (Comparison(task.n_examples, "=", largest),)),

@@ -11,13 +11,9 @@ import numpy as np
 from constructions.claims.mahdavi_wide_heads import CLAIM
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Role
+from verify.claims.evidence import Evidence, Role
 from verify.claims.formula import Stated, stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import MIXED_RANK
-from verify.forward.exact_mixed_rank import exact_mixed_rank
-from verify.verdict import proved
+from verify.claims.largest_rank import largest_rank
 
 _SHARED = ((2, 3, 4), (3, 4, 5), (5, 6, 3))  # n, d, H
 _GENERIC = ((2, 3, 4), (4, 3, 5))
@@ -58,18 +54,14 @@ def _widened(layer: IntegerLayer, head_width: int) -> IntegerLayer:
 def _reached(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
     heads, width, head_width = layer.W_Q.shape
     tokens, examples = layer.contexts.shape[1], len(layer.queries)
-    ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=heads, n_examples=examples)
-    rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
     wide = head_width > tokens if role == "claim" else head_width == 1
-    return Evidence(
+    return largest_rank(
         role,
         f"{examples} queries on {len(layer.contexts)} contexts of n = {tokens} tokens in R^{width}, H = {heads}, "
         f"d_h = {head_width}",
         f"rank Z = {largest}, as with other d_h",
-        f"rank Z >= {rank.lower} for integer weights, <= {ceiling.value} with no bound of d_h",
-        proved(wide),
-        f"exact rank of the tokens, and rank over GF({rank.prime})",
-        means=(Means.EXACT, Means.MODULAR),
-        quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(ceiling, "=", largest), Comparison(rank.lower, "=", largest)),
+        "rank Z >= {reached} for integer weights, <= {ceiling} with no bound of d_h",
+        layer=layer,
+        largest=largest,
+        as_said=wide,
     )

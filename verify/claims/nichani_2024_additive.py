@@ -12,7 +12,7 @@ from flint import fmpz_mat
 from constructions.claims.nichani_2024_additive import CLAIM, additive_recall, random_answers
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import LABELS_OF_A_MATRIX
@@ -59,10 +59,9 @@ def _recalled(table: np.ndarray, answers: int) -> Evidence:
         "head with equal weights",
         "all answers in front",
         f"{found.answers.values['held']} of {facts} in front",
+        Method(found.answers.method, Means.ENCLOSURES),
         Verdict.all_of([found.verdict, decided(no_scores and bool(same) and _are_disjoint(table))]),
-        found.answers.method,
         {"sha256": model.sha256()},
-        means=(Means.ENCLOSURES,),
         quantifier=Quantifier.SAMPLED,
     )
 
@@ -91,9 +90,8 @@ def _all_tables(*, subjects: int, relations: int, answers: int) -> Evidence:
         "lead of the answers in the sum of the two indicators",
         f"{stated(CLAIM, 'margin')} at least",
         f"{min(lead for lead in leads if lead is not None)} at least",
+        Method("counting", Means.EXACT),
         decided(len(tables) == answers ** (subjects * relations) and None not in leads),
-        "counting",
-        means=(Means.EXACT,),
         quantifier=Quantifier.EVERY,
         compared=(Comparison(min(lead for lead in leads if lead is not None), "=", stated(CLAIM, "margin")),),
     )
@@ -113,10 +111,9 @@ def _exclusive_or() -> Evidence:
         "some answers that no sum recalls",
         f"rank {fmpz_mat(inputs.tolist()).rank()} of 4 inputs, relation {'holds' if not any(relation) else 'fails'}; "
         f"the sum of indicators leads by {lead}",
+        Method("a linear relation between the inputs, in integers", Means.EXACT),
         proved(not any(relation) and lead is not None and lead <= 0 and not _are_disjoint(table)),
-        "a linear relation between the inputs, in integers",
         {"inputs": inputs.tolist()},
-        means=(Means.EXACT,),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(refused, "=", Verdict.PROVED),),
     )

@@ -4,16 +4,14 @@ Page: docs/claims/factual_recall.md
 """
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 import numpy as np
 
 from constructions.claims.nichani_2024_mlp_memory import CLAIM, Activation, neuron_memory
-from constructions.errors import InputError
 from constructions.memories.outer_product_memory import Associations, random_associations
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
-from verify.claims.formula import Stated, stated
+from verify.claims.evidence import Evidence, Means, Method
+from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.memories.outer_product_capacity import is_sum_of_outer_products, stored_associations
 from verify.verdict import decided
@@ -62,16 +60,9 @@ def is_layer(made: Associations, g: np.ndarray, *, neurons: int, degree: int, ac
     return sums and permutation and added and np.array_equal(values, made.inputs)
 
 
-def _whole(count: Stated) -> int:
-    value = count.value
-    if not isinstance(value, Fraction) or value.denominator != 1:
-        raise InputError(f"{count} is no whole number")
-    return value.numerator
-
-
 def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, draws: int, all_stored: bool) -> Evidence:
     stated_count = stated(CLAIM, name)
-    count = _whole(stated_count)
+    count = stated_count.whole()
     found, built = [], []
     for seed in range(draws):
         made, g = neuron_memory(
@@ -85,10 +76,9 @@ def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, dr
         f"associations, {draws} draws",
         "all stored" if all_stored else "some missed",
         f"stored: {', '.join(map(str, found))}",
+        Method("exact integer products", Means.EXACT),
         decided(all((stored == count) is all_stored for stored in found) and all(built) and draws > 0),
-        "exact integer products",
         {"seeds": draws},
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(Comparison(min(found) if all_stored else max(found), "=" if all_stored else "<", stated_count),),
     )
@@ -96,7 +86,7 @@ def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, dr
 
 def _matrix(draws: int) -> Evidence:
     stated_count = stated(CLAIM, "matrix")
-    count = _whole(stated_count)
+    count = stated_count.whole()
     found = []
     for seed in range(draws):
         made = random_associations(_WIDTH, count, seed=seed)
@@ -106,10 +96,9 @@ def _matrix(draws: int) -> Evidence:
         f"d = {_WIDTH}, the matrix of the sum of outer products, {count} associations, {draws} draws",
         "some missed",
         f"stored: {', '.join(map(str, found))}",
+        Method("exact integer products", Means.EXACT),
         decided(all(stored < count for stored in found) and draws > 0),
-        "exact integer products",
         {"seeds": draws},
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(Comparison(max(found), "<", stated_count),),
     )

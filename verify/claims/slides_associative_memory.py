@@ -19,7 +19,7 @@ from constructions.memories.outer_product_memory import (
 )
 from verify.arithmetic.decimals import decimal_above
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import evaluated, stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import LABELS_OF_A_MATRIX
@@ -65,11 +65,6 @@ def judged(made: Associations) -> StoredAssociations:
     return stored_associations(made.outputs, made.inputs, made.labels, made.memory)
 
 
-def is_outer(made: Associations) -> bool:
-    """Whether the matrix is the sum of the outer products."""
-    return is_sum_of_outer_products(made.outputs, made.inputs, made.labels, made.memory)
-
-
 def is_as_stated(made: Associations, width: int, count: int, *, outputs: int | None = None) -> bool:
     r"""Whether the instance is the one that a statement describes: signs as embeddings, the sum of the outer products.
 
@@ -88,7 +83,8 @@ def is_as_stated(made: Associations, width: int, count: int, *, outputs: int | N
     signs = bool((np.abs(made.inputs) == 1).all() and (np.abs(made.outputs) == 1).all())
     labels = np.sort(made.labels) if outputs is None else made.labels
     expected = np.arange(count) if outputs is None else np.arange(count) % outputs
-    return fits and signs and np.array_equal(labels, expected) and is_outer(made)
+    outer = is_sum_of_outer_products(made.outputs, made.inputs, made.labels, made.memory)
+    return fits and signs and np.array_equal(labels, expected) and outer
 
 
 def certified_capacity(width: int, *, outputs: int | None, seed: int = 0) -> tuple[int, int]:
@@ -133,21 +129,18 @@ def _random_signs(width: int, count: int, draws: int) -> Evidence:
     found = [judged(made) for made in all_made]
     stored = ", ".join(f"{x.stored} of {x.count}" for x in found)
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"d = {width}, {count} associations, a random permutation, W the sum of the outer products of random sign "
-            f"vectors, {draws} draws: every argmax is the label"
-        ),
-        promised=f"at most {width} associations",
-        certified=f"stored: {stored}; least margins {', '.join(str(x.least_margin) for x in found)}",
-        verdict=decided(
+        "counterexample",
+        f"d = {width}, {count} associations, a random permutation, W the sum of the outer products of random sign "
+        f"vectors, {draws} draws: every argmax is the label",
+        f"at most {width} associations",
+        f"stored: {stored}; least margins {', '.join(str(x.least_margin) for x in found)}",
+        Method("exact integer products", Means.EXACT),
+        decided(
             draws == len(found) > 0
             and all(x.stored == x.count > width for x in found)
             and all(is_as_stated(made, width, count) for made in all_made)
         ),
-        method="exact integer products",
         data={"seeds": draws},
-        means=(Means.EXACT,),
     )
 
 
@@ -156,18 +149,13 @@ def _for_almost_all_inputs(*, bases: int, width: int) -> Evidence:
     chance = failure_bound(made.outputs, made.labels, width=width)
     found = judged(made)
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"d = {width}, N = M = {found.count}, a permutation, output vectors from {bases} Hadamard bases: for "
-            "random sign vectors as inputs, the probability that the sum of outer products misses an association"
-        ),
-        promised=f"1, as {found.count} > {width}",
-        certified=f"<= {_at_most(chance)}; in one draw {found.stored} of {found.count} are stored",
-        verdict=proved(
-            chance < 1.0 and found.stored == found.count > width and is_as_stated(made, width, bases * width)
-        ),
-        method="Theorem V1: exact integers, exponentials enclosed",
-        means=(Means.EXACT, Means.ENCLOSURES),
+        "counterexample",
+        f"d = {width}, N = M = {found.count}, a permutation, output vectors from {bases} Hadamard bases: for "
+        "random sign vectors as inputs, the probability that the sum of outer products misses an association",
+        f"1, as {found.count} > {width}",
+        f"<= {decimal_above(chance, 3)}; in one draw {found.stored} of {found.count} are stored",
+        Method("Theorem V1: exact integers, exponentials enclosed", Means.EXACT, Means.ENCLOSURES),
+        proved(chance < 1.0 and found.stored == found.count > width and is_as_stated(made, width, bases * width)),
     )
 
 
@@ -191,16 +179,14 @@ def _bound_is_no_accident() -> Evidence:
             Comparison(limit, "<", 1),
             Comparison(evaluated("N^2 exp(-x / (4 N))", N=count, x=needed.value), "agrees with", 1),
         ]
-        shown.append(f"N = {count}, d = {width}, mu = {mu}: {_at_most(chance)}")
+        shown.append(f"N = {count}, d = {width}, mu = {mu}: {decimal_above(chance, 3)}")
     return Evidence(
-        role="repair",
-        statement="permutations with output vectors from Hadamard bases that satisfy 8 N log N < (1 - mu) d^2: for "
+        "repair",
+        "permutations with output vectors from Hadamard bases that satisfy 8 N log N < (1 - mu) d^2: for "
         "random sign vectors as inputs the probability of a miss is below 1",
-        promised="probability < 1",
-        certified="; ".join(shown),
-        verdict=Verdict.PROVED,
-        method="Theorem V1: exact integers, exponentials enclosed",
-        means=(Means.EXACT, Means.ENCLOSURES),
+        "probability < 1",
+        "; ".join(shown),
+        Method("Theorem V1: exact integers, exponentials enclosed", Means.EXACT, Means.ENCLOSURES),
         compared=tuple(compared),
     )
 
@@ -211,13 +197,12 @@ def _chosen_embeddings(*, count: int) -> Evidence:
     found = judged(made)
     stated = made.inputs.shape == (count, 2) and np.array_equal(made.labels, labels)
     return Evidence(
-        role="counterexample",
-        statement=f"d = 2, {count} associations, a random permutation, output vectors (2 j, -j^2) and inputs (g(i), 1)",
-        promised="at most 2 associations",
-        certified=f"stored: {found.stored} of {found.count}; least margin {found.least_margin}",
-        verdict=decided(stated and found.stored == found.count > 2),
-        method="exact integer products",
-        means=(Means.EXACT,),
+        "counterexample",
+        f"d = 2, {count} associations, a random permutation, output vectors (2 j, -j^2) and inputs (g(i), 1)",
+        "at most 2 associations",
+        f"stored: {found.stored} of {found.count}; least margin {found.least_margin}",
+        Method("exact integer products", Means.EXACT),
+        decided(stated and found.stored == found.count > 2),
     )
 
 
@@ -229,14 +214,13 @@ def _all_labels_of_few(*, width: int) -> Evidence:
         matrix = solved_associations(signs, signs, np.array(labels)).memory
         held += stored_associations(signs, signs, np.array(labels), matrix).stored == width
     return Evidence(
-        role="repair",
-        statement=f"d = N = M = {width}: one set of independent embeddings, all labellings, W solved for each",
-        promised=f"all {width**width} labellings stored",
-        certified=f"{held} of {len(found)} labellings stored",
-        verdict=decided(held == len(found) == width**width),
-        method="exact integer products",
+        "repair",
+        f"d = N = M = {width}: one set of independent embeddings, all labellings, W solved for each",
+        f"all {width**width} labellings stored",
+        f"{held} of {len(found)} labellings stored",
+        Method("exact integer products", Means.EXACT),
+        decided(held == len(found) == width**width),
         data={"embeddings": signs.tolist()},
-        means=(Means.EXACT,),
     )
 
 
@@ -245,18 +229,15 @@ def _not_all_labels_of_more(*, width: int) -> Evidence:
     missed = LABELS_OF_A_MATRIX.at(inputs=made.inputs)
     limit = unstorable_labels(made.inputs) if made.inputs.shape == (width + 1, width) else None
     return Evidence(
-        role="repair",
-        statement=(
-            f"d = {width}, N = {width + 1}, two output tokens: some labels are stored by no W, learned or summed, for "
-            "no output vectors"
-        ),
-        promised="some labelling that no W stores",
-        certified="no labelling found" if limit is None else f"labels {''.join(map(str, limit.labels))}",
-        verdict=proved(limit is not None),
-        method="a linear relation between the inputs, checked in integers",
+        "repair",
+        f"d = {width}, N = {width + 1}, two output tokens: some labels are stored by no W, learned or summed, for "
+        "no output vectors",
+        "some labelling that no W stores",
+        "no labelling found" if limit is None else f"labels {''.join(map(str, limit.labels))}",
+        Method("a linear relation between the inputs, checked in integers", Means.EXACT),
+        proved(limit is not None),
         data={} if limit is None else {"inputs": made.inputs.tolist(), "relation": list(limit.relation)},
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT,),
         compared=(Comparison(missed, "=", Verdict.PROVED),),
     )
 
@@ -271,14 +252,13 @@ def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
     kind = "a random permutation" if quadratic else f"{outputs} output tokens in turn"
     counted = [_missed_in_plain_integers(width, count, outputs) for width, pair in found.items() for count in pair]
     return Evidence(
-        role="repair",
-        statement=(
-            f"{kind}, random sign vectors: a number of associations of which all are stored, and the next one, of "
-            f"which some are missed; from d = {least} to d = {4 * least} it grows by {float(factor):.2f}"
-        ),
-        promised="more than 6 times as many" if quadratic else "less than 6 times as many",
-        certified="; ".join(f"d = {width}: {low} stored, {high} not" for width, (low, high) in found.items()),
-        verdict=decided(
+        "repair",
+        f"{kind}, random sign vectors: a number of associations of which all are stored, and the next one, of "
+        f"which some are missed; from d = {least} to d = {4 * least} it grows by {float(factor):.2f}",
+        "more than 6 times as many" if quadratic else "less than 6 times as many",
+        "; ".join(f"d = {width}: {low} stored, {high} not" for width, (low, high) in found.items()),
+        Method("exact integer products, and the same in integers of Python, one by one", Means.EXACT),
+        decided(
             [missed > 0 for missed in counted] == [False, True] * len(found)
             and all(
                 is_as_stated(random_associations(d, count, outputs=outputs), d, count, outputs=outputs)
@@ -286,8 +266,6 @@ def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
                 for count in counts
             )
         ),
-        method="exact integer products, and the same in integers of Python, one by one",
-        means=(Means.EXACT,),
         compared=(Comparison(factor, ">" if quadratic else "<", 6),),
     )
 
@@ -304,7 +282,3 @@ def _missed_in_plain_integers(width: int, count: int, outputs: int | None) -> in
         ]
         missed += any(logit >= logits[label] for j, logit in enumerate(logits) if j != label)
     return missed
-
-
-def _at_most(x: float) -> str:
-    return decimal_above(x, 3)

@@ -25,7 +25,7 @@ from verify.arithmetic.enclosure import Enclosure, largest, matmul, sqrt
 from verify.arithmetic.sums import total
 from verify.claims.comparison import Comparison
 from verify.claims.encoder_bracket import bracketed
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ENCODER_DIVERGENCE, LEAST_SQUARES
@@ -41,7 +41,7 @@ from verify.encoders.truncation_bound import (
     tail_value,
 )
 from verify.linear_algebra.singular_values import enclose_singular_values
-from verify.verdict import Verdict, proved
+from verify.verdict import proved
 
 Float64Array = NDArray[np.float64]
 
@@ -225,18 +225,14 @@ def _joint_reading_fails() -> Evidence:
         key=lambda x: float(x.upper()),
     )
     return Evidence(
-        role="without",
-        statement=(
-            f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
-            "rows h of the Hadamard matrix: with the norm read as the largest joint probability the bound fails for "
-            "rank 1, be it the truncation of L or of L P1 that is meant"
-        ),
-        promised=f"<= {at_most(bound)} nats",
-        certified=f">= {at_least(floor.value)} nats at rank 1",
-        verdict=Verdict.PROVED,
-        method="a floor of a rank, by weighted singular values",
+        "without",
+        f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
+        "rows h of the Hadamard matrix: with the norm read as the largest joint probability the bound fails for "
+        "rank 1, be it the truncation of L or of L P1 that is meant",
+        f"<= {at_most(bound)} nats",
+        f">= {at_least(floor.value)} nats at rank 1",
+        Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
         data={"laws": laws.tolist(), "norm": _WORDS["joint"]},
-        means=(Means.ENCLOSURES,),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(Comparison(floor, ">", bound),),
     )
@@ -253,18 +249,19 @@ def _prior_reading_fails(pairs: int = 6) -> Evidence:
     cost = mean_over(np.ones(len(laws)), sharp_divergence(half, laws))
     bound = printed_bound(2 * pairs, norm(laws, None, "prior"), lost)
     return Evidence(
-        role="without",
-        statement=(
-            f"T = N = {2 * pairs}, d = {pairs}, uniform prior, {pairs} pairs of tokens with the logits 0.01 and -0.01, "
-            "-30 elsewhere: with the norm read as the largest prior probability the bound fails for the truncation of "
-            "L, which is unique"
+        "without",
+        f"T = N = {2 * pairs}, d = {pairs}, uniform prior, {pairs} pairs of tokens with the logits 0.01 and -0.01, "
+        "-30 elsewhere: with the norm read as the largest prior probability the bound fails for the truncation of "
+        "L, which is unique",
+        f"<= {at_most(bound)} nats",
+        f">= {at_least(cost)} nats",
+        Method(
+            "the truncation by a symmetry that is checked exactly; singular values and divergence enclosed",
+            Means.EXACT,
+            Means.ENCLOSURES,
         ),
-        promised=f"<= {at_most(bound)} nats",
-        certified=f">= {at_least(cost)} nats",
-        verdict=proved(unique and float(cost.lower()) > float(bound.upper())),
-        method="the truncation by a symmetry that is checked exactly; singular values and divergence enclosed",
+        proved(unique and float(cost.lower()) > float(bound.upper())),
         data={"logits": {"own": [0.01, -0.01], "elsewhere": -30.0}, "norm": _WORDS["prior"]},
-        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 
@@ -282,13 +279,12 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         compared.append(Comparison(applied, "<=", stated(CLAIM, "sharp", sigma=value * (1.0 + 2.0**-20))))
         compared.append(Comparison(stated(CLAIM, "sharp", sigma=value), "<=", applied.value * (1.0 + 2.0**-20)))
     yield Evidence(
-        role="with",
-        statement=f"{described}: every divergence, hence the mean for every prior, is at most sigma_(d+1)^2 / 4",
-        promised="<= 1 times the bound",
-        certified=f"<= {at_most(worst)} times the bound",
-        verdict=proved(all(instance.sharp_bound_holds() for instance in instances)),
-        method="singular values of L P1, factors as rounded, divergences enclosed",
-        means=(Means.ENCLOSURES,),
+        "with",
+        f"{described}: every divergence, hence the mean for every prior, is at most sigma_(d+1)^2 / 4",
+        "<= 1 times the bound",
+        f"<= {at_most(worst)} times the bound",
+        Method("singular values of L P1, factors as rounded, divergences enclosed", Means.ENCLOSURES),
+        proved(all(instance.sharp_bound_holds() for instance in instances)),
         compared=tuple(compared),
     )
     worst = _worst(instances, lambda x: x.printed(norm(x.laws, None, "conditional")))
@@ -301,13 +297,12 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         for tokens, a, b in ((4, 0.5, 0.25), (7, 0.75, 3.0), (3, 1.0, 0.125))
     ]
     yield Evidence(
-        role="with",
-        statement=f"{described}: the printed bound with the largest conditional probability for the norm",
-        promised="<= 1 times the bound",
-        certified=f"<= {at_most(worst)} times the bound",
-        verdict=proved(all(instance.printed_bound_holds() for instance in instances)),
-        method="the same",
-        means=(Means.ENCLOSURES,),
+        "with",
+        f"{described}: the printed bound with the largest conditional probability for the norm",
+        "<= 1 times the bound",
+        f"<= {at_most(worst)} times the bound",
+        Method("the same", Means.ENCLOSURES),
+        proved(all(instance.printed_bound_holds() for instance in instances)),
         compared=tuple(formulas),
     )
     masses = [
@@ -316,30 +311,24 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
     ]
     within = [found for found in (instance.mass_bound_holds() for instance in instances) if found is not None]
     yield Evidence(
-        role="with",
-        statement=(
-            f"the {len(within)} of these with sigma_(d+1) < 3 / sqrt 2: the divergence is at most "
-            "(p/2) sigma^2 / (1 - sqrt 2 sigma / 3), p the largest conditional probability"
-        ),
-        promised="<= the bound",
-        certified=f"<= the bound in {sum(within)} of {len(within)}",
-        verdict=proved(len(within) > 0 and all(within)),
-        method="the same",
-        means=(Means.ENCLOSURES,),
+        "with",
+        f"the {len(within)} of these with sigma_(d+1) < 3 / sqrt 2: the divergence is at most "
+        "(p/2) sigma^2 / (1 - sqrt 2 sigma / 3), p the largest conditional probability",
+        "<= the bound",
+        f"<= the bound in {sum(within)} of {len(within)}",
+        Method("the same", Means.ENCLOSURES),
+        proved(len(within) > 0 and all(within)),
         compared=tuple(masses),
     )
     rows = sum(len(instance.laws) for instance in instances)
     yield Evidence(
-        role="with",
-        statement=(
-            f"the {rows} laws of these: KL is at least log(1 + V phi(-m)), and at most the two-point bound, "
-            "log(1 + V phi(M)), range^2 / 8 and norm^2 / 4, for the errors of the logits, up to a relative 2^-16"
-        ),
-        promised="between the bounds",
-        certified=f"between the bounds in {sum(x.moments_hold() for x in instances)} of {len(instances)} instances",
-        verdict=proved(all(instance.moments_hold() for instance in instances)),
-        method="moments enclosed, phi by its ends",
-        means=(Means.ENCLOSURES,),
+        "with",
+        f"the {rows} laws of these: KL is at least log(1 + V phi(-m)), and at most the two-point bound, "
+        "log(1 + V phi(M)), range^2 / 8 and norm^2 / 4, for the errors of the logits, up to a relative 2^-16",
+        "between the bounds",
+        f"between the bounds in {sum(x.moments_hold() for x in instances)} of {len(instances)} instances",
+        Method("moments enclosed, phi by its ends", Means.ENCLOSURES),
+        proved(all(instance.moments_hold() for instance in instances)),
     )
 
 
@@ -354,16 +343,13 @@ def _almost_attained() -> Evidence:
     instance = judged(laws, 1)
     ratio = mean_over(prior, instance.divergence) / least_squares_bound(instance.singular_values, 1)
     return Evidence(
-        role="with",
-        statement=(
-            "N = 3, T = 401, d = 1: logits (0.003, -0.003, -12) once and (0, 0, -700) otherwise, nearly all of the "
-            "prior on the first: the constant 1/4 cannot be improved by more than the quotient says"
-        ),
-        promised="sup of KL / (sigma_2^2 / 4) = 1",
-        certified=f"KL >= {at_least(ratio)} sigma_2^2 / 4, and KL <= sigma_2^2 / 4",
-        verdict=proved(float(ratio.lower()) > 0.999 and instance.sharp_bound_holds()),
-        method="singular values and divergence enclosed",
-        means=(Means.ENCLOSURES,),
+        "with",
+        "N = 3, T = 401, d = 1: logits (0.003, -0.003, -12) once and (0, 0, -700) otherwise, nearly all of the "
+        "prior on the first: the constant 1/4 cannot be improved by more than the quotient says",
+        "sup of KL / (sigma_2^2 / 4) = 1",
+        f"KL >= {at_least(ratio)} sigma_2^2 / 4, and KL <= sigma_2^2 / 4",
+        Method("singular values and divergence enclosed", Means.ENCLOSURES),
+        proved(float(ratio.lower()) > 0.999 and instance.sharp_bound_holds()),
         compared=(
             Comparison(ratio, ">", Fraction(999, 1000)),
             Comparison(
@@ -385,18 +371,15 @@ def _means_cost_a_rank() -> Evidence:
     rank = fmpz_mat((powers * laws.shape[1] - powers.sum(axis=1, keepdims=True)).tolist()).rank()
     exact = bool((mantissas == 0.5).all())
     return Evidence(
-        role="with",
-        statement=(
-            f"T = {laws.shape[0]}, N = {laws.shape[1]}, pi_t(i) proportional to 2^(t i): L has rank at least 2, yet "
-            "L P1 has rank 1 and logits of rank 1 lose nothing but the rounding of their factors; rank d of L P1 is "
-            "the condition for divergence 0, not of L"
-        ),
-        promised="rank L >= 2, divergence 0 at d = 1",
-        certified=f"sigma_2(L) >= {at_least(values[1])}, rank L P1 = {rank}, divergence <= {at_most(cost)} nats",
-        verdict=proved(float(values.lower()[1]) > 0.0 and exact and rank == 1 and cost < 1e-24),
-        method="singular values of L and divergence enclosed, rank of L P1 in integers",
+        "with",
+        f"T = {laws.shape[0]}, N = {laws.shape[1]}, pi_t(i) proportional to 2^(t i): L has rank at least 2, yet "
+        "L P1 has rank 1 and logits of rank 1 lose nothing but the rounding of their factors; rank d of L P1 is "
+        "the condition for divergence 0, not of L",
+        "rank L >= 2, divergence 0 at d = 1",
+        f"sigma_2(L) >= {at_least(values[1])}, rank L P1 = {rank}, divergence <= {at_most(cost)} nats",
+        Method("singular values of L and divergence enclosed, rank of L P1 in integers", Means.EXACT, Means.ENCLOSURES),
+        proved(float(values.lower()[1]) > 0.0 and exact and rank == 1 and cost < 1e-24),
         data={"laws": laws.tolist()},
-        means=(Means.EXACT, Means.ENCLOSURES),
     )
 
 
@@ -409,15 +392,12 @@ def _bound_is_not_divergence(count: int) -> Evidence:
     larger = [t for t, (without, with_means) in enumerate(costs) if without.lower() > with_means.upper()]
     chosen = max(larger, key=lambda t: float((costs[t][0] / costs[t][1]).lower()), default=0)
     return Evidence(
-        role="with",
-        statement=(
-            "T = N = 3, d = 1: subtracting the means never makes the bound worse, but it can make the divergence "
-            f"larger, as in {len(larger)} of {count} random instances"
-        ),
-        promised="larger in some instance",
-        certified=f">= {at_least(costs[chosen][0])} nats with L P1, <= {at_most(costs[chosen][1])} nats with L",
-        verdict=proved(len(larger) > 0),
-        method="both float64 truncations, divergences enclosed",
+        "with",
+        "T = N = 3, d = 1: subtracting the means never makes the bound worse, but it can make the divergence "
+        f"larger, as in {len(larger)} of {count} random instances",
+        "larger in some instance",
+        f">= {at_least(costs[chosen][0])} nats with L P1, <= {at_most(costs[chosen][1])} nats with L",
+        Method("both float64 truncations, divergences enclosed", Means.ENCLOSURES),
+        proved(len(larger) > 0),
         data={"laws": instances[chosen].tolist()},
-        means=(Means.ENCLOSURES,),
     )

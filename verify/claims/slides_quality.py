@@ -11,7 +11,7 @@ from flint import fmpz_mat
 from constructions.encoders.parabola import parabola, stream
 from verify.claims.comparison import Comparison
 from verify.claims.dana_corollary_1 import too_few_heads
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ENCODER_DIVERGENCE
 from verify.verdict import decided
@@ -50,9 +50,8 @@ def _any_number(tokens: int, contexts: int) -> Evidence:
         f"{contexts} contexts with random labels out of {tokens} tokens: the integer encoder on the parabola, d = 2",
         f"{contexts} labels in front",
         f"{held} labels in front",
+        Method("exact integers", Means.EXACT),
         decided(W.shape[1] == E.shape[1] == 2),
-        "exact integers",
-        means=(Means.EXACT,),
         compared=(Comparison(held, "=", contexts),),
     )
 
@@ -67,9 +66,8 @@ def _quality(tokens: int, width: int) -> Evidence:
         f"d = {width}",
         "a divergence that is not 0",
         f"KL >= {floor.value:.3g} nats",
+        Method("enclosures of singular values", Means.ENCLOSURES),
         decided(width < tokens - 1),
-        "enclosures of singular values",
-        means=(Means.ENCLOSURES,),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(Comparison(floor, ">", 0),),
     )

@@ -15,7 +15,7 @@ from constructions.tasks.arrays import all_contexts, enumerated_task
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.dana_corollary_1 import too_few_heads
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
@@ -54,9 +54,8 @@ def _labels(tokens: int) -> Evidence:
         f"the {task.n_contexts} bigrams of {tokens} tokens with random labels: one head, {columns} columns",
         "more labels than columns",
         f"{found.certificate.answers.values['held']} labels in front",
+        Method(found.certificate.answers.method, Means.ENCLOSURES),
         Verdict.all_of([found.certificate.verdict, proved(network.n_heads == 1)]),
-        found.certificate.answers.method,
-        means=(Means.ENCLOSURES,),
         compared=(
             Comparison(columns, "=", stated(CLAIM, "columns", N=tokens)),
             Comparison(task.n_contexts, "=", stated(CLAIM, "contexts", N=tokens)),
@@ -75,9 +74,7 @@ def _rank(tokens: int) -> Evidence:
         "features",
         "below the number of contexts, so that targets of full rank are not met",
         f"rank <= {rank.value}",
-        Verdict.PROVED,
-        "exact ranks of the contexts",
-        means=(Means.EXACT,),
+        Method("exact ranks of the contexts", Means.EXACT),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(rank, "<=", stated(CLAIM, "columns", N=tokens)),
@@ -93,9 +90,7 @@ def _laws(law: Fraction) -> Evidence:
         f"XOR after 3 tokens with the laws ({law}, {1 - law}) and their mirrors: one head, of any widths",
         "a divergence that is not 0, and is reached",
         f"KL >= {float(floor.value) if math.isfinite(floor.value) else 0.0:.6g} nats",
-        Verdict.PROVED,
-        "enclosures",
-        means=(Means.ENCLOSURES,),
+        Method("enclosures", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(floor, ">", 0), *exclusive_or_is_met(law)),
     )

@@ -34,7 +34,7 @@ from verify.claims.dana_theorem_1_tail import (
     printed_is_exceeded,
     reached,
 )
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
 from verify.claims.quantifier import Quantifier
 from verify.verdict import Verdict, proved
@@ -79,7 +79,7 @@ def _modules_never_exceed(kind: str, instances: Iterable[LeftOut]) -> Evidence:
     given = list(instances)
     piece = never_exceeded(kind, (judged(one) for one in given), CLAIM)
     fit = all(_has_modules(one.model, one.kept) for one in given)
-    return piece if fit else replace(piece, verdict=Verdict.all_of([piece.verdict, Verdict.UNDECIDED]))
+    return piece if fit else replace(piece, judged=Verdict.UNDECIDED)
 
 
 def _has_modules(network: Model, kept: int) -> bool:
@@ -92,19 +92,21 @@ def _too_few_modules() -> Evidence:
     contexts, _ = exclusive_or_laws(p)
     floor = exclusive_or_floor(p)
     return Evidence(
-        role="boundary",
-        statement=(
-            f"epsilon = 0, N = 2, k = 3, d = {width}: the four contexts of the exclusive or have N_epsilon = "
-            f"{len(contexts)}, so ceil({len(contexts)} / {width}) = 1 module, and an encoder of divergence 0; where "
-            "one module does not give them rank 4, the divergence of one module is bounded from below"
+        "boundary",
+        f"epsilon = 0, N = 2, k = 3, d = {width}: the four contexts of the exclusive or have N_epsilon = "
+        f"{len(contexts)}, so ceil({len(contexts)} / {width}) = 1 module, and an encoder of divergence 0; where "
+        "one module does not give them rank 4, the divergence of one module is bounded from below",
+        "divergence 0 for some weights",
+        f"at least {at_least(Enclosure.exact(floor.value))} nats, and one head comes near it",
+        Method(
+            "a linear relation between the contexts in integers, and duality in balls; enclosures of the logits",
+            Means.EXACT,
+            Means.BALLS,
+            Means.ENCLOSURES,
         ),
-        promised="divergence 0 for some weights",
-        certified=f"at least {at_least(Enclosure.exact(floor.value))} nats, and one head comes near it",
-        verdict=proved(len(np.unique(contexts, axis=0)) <= width),
-        method="a linear relation between the contexts in integers, and duality in balls; enclosures of the logits",
+        proved(len(np.unique(contexts, axis=0)) <= width),
         data={"contexts": contexts.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
-        means=(Means.EXACT, Means.BALLS, Means.ENCLOSURES),
         compared=(Comparison(floor, ">", 0), *exclusive_or_is_met(p)),
     )
 
@@ -135,15 +137,12 @@ def _constant_of_the_sizes(*, kept: int) -> Evidence:
     together = Enclosure(np.array([row.midpoint for row in rows]), np.array([row.radius for row in rows]))
     constant = sqrt(2.0) * largest(together, 0)
     return Evidence(
-        role="repair",
-        statement=(
-            f"N = k = d = 2, N_epsilon = {kept}, {-(-kept // width)} modules: one front end has full rank on each of "
-            f"the {len(rows)} sets of kept contexts, so that one C serves the laws of the encoders, whose "
-            "logits it has on the kept contexts"
-        ),
-        promised="some C that depends on the sizes only",
-        certified=f"C = {at_most(constant)}",
-        verdict=proved(fits and held and bool(np.isfinite(constant.radius))),
-        method="exact z in rational numbers",
-        means=(Means.EXACT,),
+        "repair",
+        f"N = k = d = 2, N_epsilon = {kept}, {-(-kept // width)} modules: one front end has full rank on each of "
+        f"the {len(rows)} sets of kept contexts, so that one C serves the laws of the encoders, whose "
+        "logits it has on the kept contexts",
+        "some C that depends on the sizes only",
+        f"C = {at_most(constant)}",
+        Method("exact z in rational numbers", Means.EXACT),
+        proved(fits and held and bool(np.isfinite(constant.radius))),
     )

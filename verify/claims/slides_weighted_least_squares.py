@@ -14,18 +14,10 @@ from verify.arithmetic.enclosure import Enclosure, sqrt
 from verify.arithmetic.sums import total
 from verify.claims.comparison import Comparison
 from verify.claims.encoder_bracket import bracketed
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
-from verify.claims.slides_least_squares import (
-    at_least,
-    at_most,
-    least,
-    never_above,
-    norm,
-    random_instances,
-    truncation,
-)
+from verify.claims.slides_least_squares import at_least, at_most, least, never_above, norm, random_instances, truncation
 from verify.claims.theorems import ENCODER_DIVERGENCE
 from verify.encoders.truncation_bound import (
     log_law_singular_values,
@@ -34,7 +26,7 @@ from verify.encoders.truncation_bound import (
     tail_sum_bound,
     tail_value,
 )
-from verify.verdict import Verdict, proved
+from verify.verdict import proved
 
 Float64Array = NDArray[np.float64]
 
@@ -65,21 +57,18 @@ def printed_bound(size: Enclosure, smallest: Enclosure, value: Enclosure) -> Enc
     return size * value * value + quotient * sqrt(quotient) * value * value * value
 
 
+def _largest_bound(laws: Float64Array, reading: str, prior: Float64Array | None) -> float:
+    """The printed bound of rank 1 for one reading of the norms, with the means of L or without, whichever is larger."""
+    values = [log_law_singular_values(laws, prior=prior, without_means=without) for without in (False, True)]
+    ends = norm(laws, None, reading), least(laws, None, reading)
+    return max(float(printed_bound(*ends, tail_value(value, 1)).upper()) for value in values)
+
+
 def _singular_value_is_not_enough() -> Evidence:
     laws = hadamard_laws(8, 0.01)
     prior = np.ones(len(laws))
     floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=1)
-    bounds = {}
-    for reading in _READINGS:
-        ends = norm(laws, None, reading), least(laws, None, reading)
-        bounds[reading] = max(
-            float(
-                printed_bound(
-                    *ends, tail_value(log_law_singular_values(laws, prior=prior, without_means=without), 1)
-                ).upper()
-            )
-            for without in (False, True)
-        )
+    bounds = {reading: _largest_bound(laws, reading, prior) for reading in _READINGS}
     worst = max(bounds.values())
     formulas = [
         Comparison(
@@ -90,19 +79,15 @@ def _singular_value_is_not_enough() -> Evidence:
         for a, b, c in ((0.5, 0.25, 0.125), (0.75, 0.5, 3.0))
     ]
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
-            "rows h of the Hadamard matrix: with the singular values of sqrt(prior) L, or of sqrt(prior) L P1, the "
-            "bound fails in each reading of the norms, at rank 1"
-        ),
-        promised=", ".join(f"<= {at_most(bound)} nats ({reading})" for reading, bound in bounds.items()),
-        certified=f">= {at_least(floor.value)} nats at rank 1",
-        verdict=Verdict.PROVED,
-        method="a floor of a rank, by weighted singular values",
+        "counterexample",
+        f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
+        "rows h of the Hadamard matrix: with the singular values of sqrt(prior) L, or of sqrt(prior) L P1, the "
+        "bound fails in each reading of the norms, at rank 1",
+        ", ".join(f"<= {at_most(bound)} nats ({reading})" for reading, bound in bounds.items()),
+        f">= {at_least(floor.value)} nats at rank 1",
+        Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
         data={"laws": laws.tolist()},
-        means=(Means.ENCLOSURES,),
         compared=(Comparison(floor, ">", worst), *formulas),
     )
 
@@ -110,30 +95,17 @@ def _singular_value_is_not_enough() -> Evidence:
 def _elementwise_joint_reading_fails() -> Evidence:
     laws = hadamard_laws(8, 1e-4)
     floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=1)
-    bound = max(
-        float(
-            printed_bound(
-                norm(laws, None, "joint"),
-                least(laws, None, "joint"),
-                tail_value(log_law_singular_values(laws, without_means=without), 1),
-            ).upper()
-        )
-        for without in (False, True)
-    )
+    bound = _largest_bound(laws, "joint", None)
     return Evidence(
-        role="counterexample",
-        statement=(
-            f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, logits of 0.0001 h: with every entry weighted by its "
-            "own joint probability, singular values of L itself and joint probabilities for the norms the bound "
-            "fails at rank 1"
-        ),
-        promised=f"<= {at_most(bound)} nats",
-        certified=f">= {at_least(floor.value)} nats at rank 1",
-        verdict=Verdict.PROVED,
-        method="a floor of a rank, by weighted singular values",
+        "counterexample",
+        f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, logits of 0.0001 h: with every entry weighted by its "
+        "own joint probability, singular values of L itself and joint probabilities for the norms the bound "
+        "fails at rank 1",
+        f"<= {at_most(bound)} nats",
+        f">= {at_least(floor.value)} nats at rank 1",
+        Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
         data={"laws": laws.tolist()},
-        means=(Means.ENCLOSURES,),
         compared=(Comparison(floor, ">", bound),),
     )
 
@@ -168,16 +140,13 @@ def _tail_sum_holds(seeds: int) -> Evidence:
     found.append(weighted_cost(laws, 2, np.array([1.0] * 5 + [0.0] * 3)))
     worst = max(float((cost / bound).upper()) for cost, bound in found)
     return Evidence(
-        role="repair",
-        statement=(
-            f"{len(found)} random instances up to T x N = 30 x 20, priors over six orders of magnitude and with zeros: "
-            "the mean divergence is at most a quarter of the sum of the squares of the singular values beyond d"
-        ),
-        promised="<= 1 times the bound",
-        certified=f"<= {at_most(worst)} times the bound",
-        verdict=proved(all(never_above(cost, bound) for cost, bound in found)),
-        method="singular values of sqrt(prior) L P1, factors as rounded, divergences enclosed",
-        means=(Means.ENCLOSURES,),
+        "repair",
+        f"{len(found)} random instances up to T x N = 30 x 20, priors over six orders of magnitude and with zeros: "
+        "the mean divergence is at most a quarter of the sum of the squares of the singular values beyond d",
+        "<= 1 times the bound",
+        f"<= {at_most(worst)} times the bound",
+        Method("singular values of sqrt(prior) L P1, factors as rounded, divergences enclosed", Means.ENCLOSURES),
+        proved(all(never_above(cost, bound) for cost, bound in found)),
     )
 
 
@@ -187,16 +156,13 @@ def _tail_sum_is_attained() -> Evidence:
     cost, bound = weighted_cost(laws, 1, prior)
     ratio = cost / bound
     return Evidence(
-        role="repair",
-        statement=(
-            "N = 3, T = 2, d = 1, prior 1 : 1000, logits (0.003, -0.003, -12) and (0, 0, -700): the constant 1/4 "
-            "cannot be improved by more than the quotient says"
-        ),
-        promised="sup of KL / (tail sum / 4) = 1",
-        certified=f"KL >= {at_least(ratio)} of the bound, and not above it",
-        verdict=proved(float(ratio.lower()) > 0.999 and never_above(cost, bound)),
-        method="singular values and divergence enclosed",
-        means=(Means.ENCLOSURES,),
+        "repair",
+        "N = 3, T = 2, d = 1, prior 1 : 1000, logits (0.003, -0.003, -12) and (0, 0, -700): the constant 1/4 "
+        "cannot be improved by more than the quotient says",
+        "sup of KL / (tail sum / 4) = 1",
+        f"KL >= {at_least(ratio)} of the bound, and not above it",
+        Method("singular values and divergence enclosed", Means.ENCLOSURES),
+        proved(float(ratio.lower()) > 0.999 and never_above(cost, bound)),
         compared=(
             Comparison(bound, "<=", stated(CLAIM, "sharp", s=_tail_squares(laws, 1, prior) * (1.0 + 2.0**-20))),
             Comparison(cost / 0.999, ">", stated(CLAIM, "sharp", s=_tail_squares(laws, 1, prior))),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from constructions.claims.slides_zero_divergence import CLAIM
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ENCODER_DIVERGENCE
@@ -59,10 +59,9 @@ def _rank(logarithms: Int64Array) -> Evidence:
         "units of log 2",
         f"rank L <= {stated(CLAIM, 'printed', N=tokens)} = d",
         f"rank L = {rank}",
+        Method("exact integers", Means.EXACT),
         decided(_is_law(logarithms)),
-        "exact integers",
         {"L": logarithms.tolist()},
-        means=(Means.EXACT,),
         compared=(
             Comparison(rank, ">", stated(CLAIM, "printed", N=tokens)),
             Comparison(rank, "=", stated(CLAIM, "largest", N=tokens)),
@@ -95,9 +94,8 @@ def _encoded(logarithms: Int64Array) -> Evidence:
         "rank of L without the mean of each row",
         f"divergence 0, rank {stated(CLAIM, 'centred', N=tokens)}",
         f"{'equal' if equal else 'different'} laws, rank {centred}",
+        Method("exact rationals", Means.EXACT),
         decided(equal),
-        "exact rationals",
-        means=(Means.EXACT,),
         compared=(
             Comparison(centred, "=", stated(CLAIM, "centred", N=tokens)),
             Comparison(E.shape[1], "=", stated(CLAIM, "centred", N=tokens)),
@@ -114,9 +112,8 @@ def _not_with_less(logarithms: Int64Array) -> Evidence:
         f"N = {logarithms.shape[1]}, the same laws, d = {rank - 1}: the divergence is not 0",
         "divergence 0 only if L without the mean of each row has rank at most d",
         f"KL >= {floor.value:.3g} nats",
+        Method("enclosures of singular values", Means.ENCLOSURES),
         proved(_is_law(logarithms)),
-        "enclosures of singular values",
-        means=(Means.ENCLOSURES,),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(Comparison(floor, ">", 0),),
     )
@@ -137,8 +134,7 @@ def _of_rank_d() -> Evidence:
         "for its logits",
         "divergence 0 if L has rank d",
         f"{'equal' if equal else 'different'} logits",
+        Method("exact rationals", Means.EXACT),
         decided(equal and _is_law(logarithms)),
-        "exact rationals",
-        means=(Means.EXACT,),
         compared=(Comparison(rank, "=", columns.ncols()),),
     )

@@ -31,14 +31,16 @@ _WEIGHTS, _ENCODERS = Quantifier.ALL_WEIGHTS, Quantifier.ALL_ENCODERS
 _ceiling_of_weights = partial(Theorem, over=_WEIGHTS, gives="an upper bound")
 _floor_of_weights = partial(Theorem, over=_WEIGHTS, gives="a lower bound")
 _floor_of_encoders = partial(Theorem, over=_ENCODERS, gives="a lower bound")
+_verdict_of_weights = partial(Theorem, over=_WEIGHTS, gives="a verdict")
+_of_these = partial(Theorem, over=Quantifier.THESE)
 
 RANK = _ceiling_of_weights(
     "Theorem C of the ranks (U1, U1', U2)", "docs/claims/capacity.md", "Theorem C", rank_upper_bound_for_all_weights
 )
 """The rank of the features on given contexts."""
 
-ONE_HEAD_LABELS = Theorem(
-    "the relation of one head", "docs/claims/corollary_1.md", "Theorem K1", forbids_one_head, _WEIGHTS, "a verdict"
+ONE_HEAD_LABELS = _verdict_of_weights(
+    "the relation of one head", "docs/claims/corollary_1.md", "Theorem K1", forbids_one_head
 )
 """Labels that one head does not memorize."""
 
@@ -83,13 +85,8 @@ DIVERGENCE_AT_RANGE = _floor_of_encoders(
 TRADE_OFF = _floor_of_encoders("the price of a range", "docs/claims/logit_range.md", "Derivation", best_trade_off)
 """The least sum of divergence and price of the range, of encoders of rank 1."""
 
-LABELS_OF_A_MATRIX = Theorem(
-    "Theorem V3 of outer products",
-    "docs/claims/outer_product_memory.md",
-    "Derivation",
-    some_labels_are_not_stored,
-    _WEIGHTS,
-    "a verdict",
+LABELS_OF_A_MATRIX = _verdict_of_weights(
+    "Theorem V3 of outer products", "docs/claims/outer_product_memory.md", "Derivation", some_labels_are_not_stored
 )
 """Labels that no matrix stores for given inputs."""
 
@@ -106,43 +103,31 @@ OUTPUT_RANK = _ceiling_of_weights(
 )
 """The rank of the outputs of a layer."""
 
-BLOCKS = Theorem(
-    "Theorem Z1 of saturated heads",
-    "docs/claims/saturated_heads.md",
-    "Theorem Z1",
-    certify_blocks,
-    Quantifier.THESE,
-    "a verdict",
+BLOCKS = _of_these(
+    "Theorem Z1 of saturated heads", "docs/claims/saturated_heads.md", "Theorem Z1", certify_blocks, gives="a verdict"
 )
 """The block condition of given queries, under which their mixed inputs are independent for some weights."""
 
-INDEPENDENT_EXPONENTIALS = Theorem(
+INDEPENDENT_EXPONENTIALS = _of_these(
     "Lindemann and Weierstrass, with Besicovitch",
     "docs/claims/generic_embeddings.md",
     "Derivation",
     independent_exponentials,
-    Quantifier.THESE,
-    "a verdict",
+    gives="a verdict",
 )
 """The algebraic independence of exponentials of square roots of primes."""
 
-REPAIRED_THEOREM_2 = Theorem(
-    "Theorem 2, repaired",
-    "docs/claims/theorem_2.md",
-    "Derivation",
-    largest_deviation,
-    Quantifier.THESE,
-    "a value",
+REPAIRED_THEOREM_2 = _of_these(
+    "Theorem 2, repaired", "docs/claims/theorem_2.md", "Derivation", largest_deviation, gives="a value"
 )
 """The constant C of given rows: below 1/2 the bounds hold for all laws and tokens."""
 
-LEAST_SQUARES = Theorem(
+LEAST_SQUARES = _of_these(
     "Theorem P2 of least squares",
     "docs/claims/least_squares.md",
     "Derivation",
     least_squares_bound,
-    Quantifier.THESE,
-    "an upper bound",
+    gives="an upper bound",
 )
 """The divergence of a truncation with given singular values, for every prior."""
 
@@ -154,13 +139,8 @@ COUNTING_MATRIX = _ceiling_of_weights(
 )
 """The rank of the counting matrix times embeddings."""
 
-ROOM_FOR_TOKENS = Theorem(
-    "Weyl's inequality",
-    "docs/claims/assumptions.md",
-    "Sinusoidal positions",
-    room_for_tokens,
-    Quantifier.THESE,
-    "a lower bound",
+ROOM_FOR_TOKENS = _of_these(
+    "Weyl's inequality", "docs/claims/assumptions.md", "Sinusoidal positions", room_for_tokens, gives="a lower bound"
 )
 """How long tokens may be that leave sinusoidal positions independent."""
 

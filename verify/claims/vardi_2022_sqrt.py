@@ -11,7 +11,7 @@ import numpy as np
 from constructions.claims.vardi_2022_sqrt import CLAIM, word_network
 from constructions.memories.keyed_words import rounded_integers
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.words import Words, judge_words
@@ -62,9 +62,8 @@ def _held(count: int, width: int, kinds: int, items: int) -> Evidence:
         f"blocks with {found.entries} entries that are not 0",
         "all labels in front",
         f"{found.held} of {count} in front",
+        Method("exact rationals", Means.EXACT),
         decided(found.held == found.count == count),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(found.blocks, "=", stated(CLAIM, "depth", **sizes)),
@@ -87,9 +86,8 @@ def _grows(counts: tuple[int, ...]) -> Evidence:
         f"labels out of 2 of {', '.join(map(str, counts))} points of R^3, words of the best length: nonzero entries",
         f"less than the bound, and from {few} to {many} points a factor below half of {many // few}",
         "; ".join(f"{count} points: {words.entries}, {words.held} in front" for count, words in found.items()),
+        Method("exact rationals", Means.EXACT),
         decided(all(words.held == words.count == count for count, words in found.items())),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(
             *(Comparison(words.entries, "<", bounds[count]) for count, words in found.items()),
@@ -114,9 +112,8 @@ def _rounded(count: int, items: int) -> Evidence:
         f"float64, of {before.entries} nonzero entries, for {content} bits of content",
         "some labels lost" if long else "nothing rounded, all labels in front",
         f"{before.held} of {count} in front before, {after.held} after",
+        Method("exact rationals, with the rounded weights too", Means.EXACT),
         decided(before.held == count and (after.held < count if long else after.held == count)),
-        "exact rationals, with the rounded weights too",
-        means=(Means.EXACT,),
         compared=(
             Comparison(bits, ">" if long else "<=", 53),
             Comparison(bits, ">=", before.longest),

@@ -12,7 +12,7 @@ from constructions.claims.zhang_2017_theorem import CLAIM, interpolating_network
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.forward.rationals import exact_network_logits
@@ -77,9 +77,8 @@ def _represents(model: Model, points: np.ndarray, values: list[list[fmpq]], *, o
         f"{'and an offset' if offset else 'without an offset'}, {numbers} numbers",
         f"the values, {stated(CLAIM, name, n=count, d=width)} numbers" if plain else "the values",
         "exactly the values" if found == wanted else "other values",
+        Method("exact rationals", Means.EXACT),
         decided(found == wanted and one and numbers is not None and given == points.tolist()),
-        "exact rationals",
-        means=(Means.EXACT,),
         quantifier=Quantifier.SAMPLED,
         compared=(Comparison(numbers, "=", stated(CLAIM, name, n=count, d=width)),) if plain and numbers else (),
     )
@@ -104,17 +103,14 @@ def _contexts() -> Evidence:
         f"labels: one head by position and {neurons} ReLU neurons, rounded to float64",
         "all labels in front",
         f"{proof.right} of {task.n_contexts} in front, by {float(proof.margin_lower.min()):.3f} at least",
+        Method("integers, and balls for the attention", Means.EXACT, Means.BALLS),
         proved(held),
-        "integers, and balls for the attention",
         {"sha256": model.sha256()},
-        means=(Means.EXACT, Means.BALLS),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(neurons, "<=", task.n_contexts - 1),
             Comparison(
-                numbers,
-                "=",
-                stated(CLAIM, "contexts", N=task.vocabulary_size, S=task.context_length, m=neurons),
+                numbers, "=", stated(CLAIM, "contexts", N=task.vocabulary_size, S=task.context_length, m=neurons)
             ),
         ),
     )

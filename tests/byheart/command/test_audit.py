@@ -9,7 +9,7 @@ from byheart.command.main import main
 from constructions.claims import REGISTER
 from constructions.claims.claim import Claim
 from verify.claims.audit import Audit
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.verdict import Verdict
 
 STAND_IN = Claim("source.lemma", "A lemma", "Source, Lemma", "printed", "holds", "as printed", "docs/audit.md")
@@ -17,7 +17,7 @@ STAND_IN = Claim("source.lemma", "A lemma", "Source, Lemma", "printed", "holds",
 
 def evidence_of(*verdicts):
     return tuple(
-        Evidence("claim", "words", "rank >= 1", "rank >= 1", verdict, "counting", means=(Means.EXACT,))
+        Evidence("claim", "words", "rank >= 1", "rank >= 1", Method("counting", Means.EXACT), verdict)
         for verdict in verdicts
     )
 

@@ -11,7 +11,7 @@ from byheart.report.formulas import with_formulas
 from constructions.claims.claim import Claim
 from tests.byheart.report.test_page import HOSTILE, Page
 from verify.claims.audit import Audit, audit_summaries
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.verdict import Verdict
 
 
@@ -19,7 +19,7 @@ def summary(
     verdict: Verdict = Verdict.PROVED, text: str = "words", data: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     claim = Claim("source.lemma", text, "Source", f"printed {text}", "holds", f"true {text}", "docs/audit.md")
-    piece = Evidence("claim", text, text, text, verdict, text, data=data or {}, means=(Means.EXACT,))
+    piece = Evidence("claim", text, text, text, Method(text, Means.EXACT), verdict, data=data or {})
     return Audit(claim, (piece,), seconds=0.25).summary()
 
 

@@ -15,7 +15,7 @@ from constructions.errors import InputError
 from verify.claims import audit as module
 from verify.claims.audit import ALLOWED, NEEDED, Audit, audit_claims
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.theorems import RANK
 from verify.verdict import Verdict
@@ -26,7 +26,7 @@ XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
 def piece(role, verdict=Verdict.PROVED, compared=(), data=None):
     data = {"contexts": [[0, 1]]} if data is None else data
     return Evidence(
-        role, f"a {role}", "rank >= 4", "rank <= 3", verdict, "counting", data, means=(Means.EXACT,), compared=compared
+        role, f"a {role}", "rank >= 4", "rank <= 3", Method("counting", Means.EXACT), verdict, data, compared=compared
     )
 
 
@@ -175,7 +175,7 @@ def test_an_audit_that_raises_is_undecided_and_the_others_go_on(monkeypatch, reg
     assert [one.role for one in first.evidence] == ["claim", "error"] and not first.confirmed
     last = first.evidence[-1]
     assert last.verdict is Verdict.UNDECIDED and last.certified == "ValueError: no encoder fits"
-    assert last.method.startswith("raised in test_audit.py:")
+    assert last.method.words.startswith("raised in test_audit.py:")
     assert second.confirmed
 
 

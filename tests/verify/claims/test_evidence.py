@@ -5,7 +5,7 @@ import pytest
 
 from constructions.errors import InputError
 from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means
+from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import UNIVERSAL, Quantifier
 from verify.claims.theorems import RANK
 from verify.verdict import Verdict, decided, proved
@@ -23,9 +23,8 @@ def piece(**fields) -> Evidence:
         "statement": "",
         "promised": "",
         "certified": "",
-        "verdict": Verdict.PROVED,
-        "method": "",
-        "means": (Means.EXACT,),
+        "method": Method("", Means.EXACT),
+        "judged": Verdict.PROVED,
     }
     return Evidence(**(given | fields))
 
@@ -74,12 +73,25 @@ def test_a_theorem_about_weights_does_not_speak_for_encoders():
 @pytest.mark.parametrize("field", ["statement", "certified", "method"])
 def test_of_how_much_evidence_speaks_is_never_free_text(field, text):
     with pytest.raises(InputError, match="expected its quantifier to say it"):
-        piece(**{field: text})
+        piece(**{field: Method(text, Means.EXACT) if field == "method" else text})
 
 
 @pytest.mark.parametrize(("bound", "verdict"), [(4, Verdict.PROVED), (3, Verdict.REFUTED)])
 def test_a_comparison_decides_the_verdict(bound, verdict):
     assert piece(compared=(Comparison(ceiling(), "<", bound),)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("judged", "compared", "verdict"),
+    [
+        (None, (), Verdict.UNDECIDED),
+        (None, (Comparison(1, "<", 2),), Verdict.PROVED),
+        (Verdict.UNDECIDED, (Comparison(1, "<", 2),), Verdict.UNDECIDED),
+        (Verdict.PROVED, (Comparison(1, ">", 2),), Verdict.REFUTED),
+    ],
+)
+def test_what_was_neither_judged_nor_compared_is_undecided(judged, compared, verdict):
+    assert piece(judged=judged, compared=compared).verdict is verdict
 
 
 def test_evidence_names_its_means_its_judge_and_its_quantifier():
@@ -94,6 +106,6 @@ def test_evidence_names_its_means_its_judge_and_its_quantifier():
         }
     ]
     with pytest.raises(InputError, match="has no means"):
-        piece(means=())
+        piece(method=Method("counting"))
     with pytest.raises(InputError, match="role is 'proof', expected one of claim, counterexample"):
         piece(role="proof")

@@ -91,3 +91,10 @@ def test_numbers_are_shown_short():
         "1.41421",
         "1",
     ]
+
+
+def test_a_fraction_and_a_ball_are_no_whole_numbers():
+    assert stated(claim("[[count: 6 / 2]]"), "count").whole() == 3
+    for text in ("[[count: 3 / 2]]", "[[count: sqrt 4]]"):
+        with pytest.raises(InputError, match="is no whole number"):
+            stated(claim(text), "count").whole()

@@ -62,7 +62,7 @@ def test_balls_decide_where_floats_do_not(monkeypatch) -> None:
 
     monkeypatch.setattr(audit, "certify_full_row_rank", lambda matrix: Undecided())
     piece = audit._rank("claim", "Proposition 1", "", OTHER, audit._built(OTHER, saturated_heads, 1))
-    assert piece.verdict is Verdict.PROVED and piece.method.startswith("balls")
+    assert piece.verdict is Verdict.PROVED and piece.method.words.startswith("balls")
     assert audit._more_on_other_contexts().verdict is Verdict.UNDECIDED
 
 
