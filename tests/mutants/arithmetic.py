@@ -295,7 +295,20 @@ MUTANTS = [
     mutant("elementary", "0x1.2b5b5fb2eac92p-3", "0x1.1111111111111p-3", "the last coefficient of artanh is Taylor's"),
     mutant("elementary", "r *= LOG_ERROR if given is None else _LOG1P_ERROR", "r *= LOG_ERROR", "log1p errs as log"),
     mutant("elementary", "r[~(flat[start : start + _CHUNK] > 0.0)] = np.inf", "pass", "log of the float 0 is known"),
-    mutant("elementary", "if z.min() < TINY else None", "if z.min() < 0.0 else None", "subnormals count as normal"),
+    mutant("elementary", "None if z.min() >= TINY", "None if z.min() >= 0.0", "subnormals count as normal"),
+    mutant("elementary", "None if z.min() >= TINY", "None if not z.min() < TINY", "a NaN hides subnormals"),
+    mutant(
+        "elementary",
+        "np.abs(y, out=result[1, start : start + _CHUNK])",
+        "np.abs(y, out=result[1, : y.size])",
+        "the radii of all blocks of log are in the first",
+    ),
+    mutant(
+        "elementary",
+        "np.multiply(y, EXP_ERROR, out=result[1, start : start + _CHUNK])",
+        "np.multiply(y, EXP_ERROR, out=result[1, : y.size])",
+        "the radii of all blocks of exp are in the first",
+    ),
     mutant("elementary", "        y -= w\n", "", "the low part of ln 2 is missing in log"),
     mutant(
         "elementary",

@@ -317,6 +317,8 @@ MUTANTS = [
         "            error *= 0.0\n            error += radius\n",
         "logarithms are exact",
     ),
+    divergence("            error *= 4.0 * UNIT\n", "            error *= 0.0\n", "gaps do not round"),
+    divergence("(0.125 * _SLACK) + TINY", "(0.125 * _SLACK)", "the square of a width does not underflow"),
     divergence("(gap + error).max(axis=1)", "gap.max(axis=1)", "the largest gap is exact"),
     divergence("(gap - error).min(axis=1)", "gap.min(axis=1)", "the smallest gap is exact"),
     divergence("(gap - error).min(axis=1)", "(gap + error).min(axis=1)", "both ends are upper ends"),
@@ -334,6 +336,8 @@ MUTANTS = [
     divergence("top = exponent == 0.0", "top = exponent > 0.0", "the sharp form is used nowhere"),
     divergence("(radius + spread) * _SLACK", "radius * _SLACK", "logits are exact"),
     divergence("power[at] = 0.0", "pass", "the label counts among the others"),
+    divergence("np.abs(self.exponents[at]) * UNIT + ", "", "the exponent of the label does not round"),
+    divergence("power.shape[1] * 2.0**-1020", "2.0**-1020", "one exponential below the range is open"),
     # Margins.
     divergence("np.where(chosen, midpoint - radius, np.inf)", "np.where(chosen, midpoint, np.inf)", "modes are exact"),
     divergence(

@@ -142,7 +142,7 @@ def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False
         y = result[0, start : start + _CHUNK]
         f, k, s, w = workspace[:, : y.size]
         z = flat[start : start + _CHUNK]
-        subnormal = z < TINY if z.min() < TINY else None
+        subnormal = None if z.min() >= TINY else z < TINY  # the least of a block with a NaN is NaN
         if subnormal is not None:
             z = np.where(subnormal, z * 2.0**54, z)
         # x = 2^k z with z in [sqrt(1/2), sqrt(2)), by its bits; here k is kept times 2^52, its place among them.

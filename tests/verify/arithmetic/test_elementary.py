@@ -207,6 +207,7 @@ def test_blocks_make_no_difference() -> None:
             slice(0, None, 977),
         ):
             assert np.array_equal(ours(x[part]).midpoint, whole.midpoint[part])
+            assert np.array_equal(full_radius(ours(x[part])), full_radius(whole)[part])
     strided = log(np.asfortranarray(x[:5000].reshape(1000, 5)))
     assert np.array_equal(strided.midpoint, log(x[:5000]).midpoint.reshape(1000, 5))
 
@@ -243,6 +244,19 @@ def test_the_log_of_what_may_not_be_positive_is_no_information() -> None:
     assert np.isfinite(log1p(x - 1.0).radius).tolist() == [False] * 7 + [True]
     assert log([-1.0, 1.0]).radius[0] == np.inf
     assert log1p([-1.0, -2.0, 0.0]).radius[:2].tolist() == [np.inf] * 2
+
+
+def test_zero_beside_positive_numbers_alone_has_no_logarithm() -> None:
+    for radius in (0.0, [0.0, 1.0, 0.0]):
+        assert np.isfinite(log(Enclosure([0.0, 3.0, SMALLEST], radius)).radius).tolist() == [False, True, True]
+    assert np.isfinite(log(Enclosure([2.0, 3.0], [2.0, 0.0])).radius).tolist() == [False, True]
+
+
+def test_what_else_is_in_a_block_does_not_change_a_logarithm_of_floats() -> None:
+    x = np.array([SMALLEST, 2.0**-1030, 3.0])
+    for other in (np.nan, -np.inf, np.inf, 0.0, -1.0):
+        with np.errstate(all="ignore"):
+            assert np.array_equal(elementary.log_floats(np.append(x, other))[:3], elementary.log_floats(x))
 
 
 def test_whatever_is_no_positive_number_has_some_finite_logarithm_of_floats() -> None:

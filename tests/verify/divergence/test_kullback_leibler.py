@@ -263,6 +263,20 @@ def test_the_quadratic_bound_counts_the_error_of_the_logarithm():
             assert abs(gap[0] - gap[1]) ** 2 / 8 <= bound
 
 
+def test_the_quadratic_bound_counts_the_rounding_of_the_gaps():
+    # Beside logits near 2^20 the logarithms of the law lose what then separates the two laws.
+    rng = np.random.default_rng(2)
+    laws = 0.5 + rng.uniform(0.0, 0.01, (200, 2))
+    logits = 2.0**20 + np.log(laws)
+    with flint.ctx.workprec(BITS):
+        exact = [divergence_of_balls(law, row) for law, row in zip(laws.tolist(), logits.tolist(), strict=True)]
+    assert all(x <= bound for x, bound in zip(exact, quadratic_divergence_bound(Enclosure(logits), laws), strict=True))
+
+
+def test_the_quadratic_bound_is_positive_where_its_square_underflows():
+    assert quadratic_divergence_bound(Enclosure([[0.0, 1e-170]]), np.ones((1, 2)))[0] > 0.0
+
+
 def test_the_quadratic_bound_needs_laws_of_full_support():
     laws = np.full((3, 4), 0.25)
     laws[1, 2] = 0.0
@@ -286,6 +300,23 @@ def test_the_divergence_of_a_label_that_is_not_predicted_is_about_the_gap():
     enclosed = label_divergence(Enclosure([[0.0, 2000.0, -5.0]], 0.5), np.array([0]))
     assert 1998.9 < enclosed.lower()[0] <= 1999.0
     assert 2001.0 <= enclosed.upper()[0] < 2001.1
+
+
+def test_the_divergence_of_a_label_counts_the_rounding_of_its_exponent():
+    rng = np.random.default_rng(3)
+    top, gap = rng.uniform(0.7, 1.4, 50), 1024.0 * rng.uniform(1.0, 1.02, 50)
+    logits = np.stack([top, top, top - gap], axis=1)
+    with flint.ctx.workprec(BITS):
+        exact = [minus_log_softmax(row, 2) for row in logits.tolist()]
+    assert_contains(label_divergence(Enclosure(logits), np.full(50, 2)), exact)
+
+
+def test_the_divergence_of_a_label_holds_what_every_exponent_below_the_range_leaves_open():
+    # What stands for each of these exponentials is 2^-1022 and more, and each is nearly 0.
+    logits = np.array([[0.0] + [-800.0] * 200])
+    with flint.ctx.workprec(BITS):
+        exact = minus_log_softmax(logits[0].tolist(), 0)
+    assert_contains(label_divergence(Enclosure(logits), np.array([0])), [exact])
 
 
 def test_the_divergence_of_a_label_carries_the_error_of_its_own_logit():
