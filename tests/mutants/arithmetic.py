@@ -295,6 +295,7 @@ MUTANTS = [
     mutant("elementary", "0x1.2b5b5fb2eac92p-3", "0x1.1111111111111p-3", "the last coefficient of artanh is Taylor's"),
     mutant("elementary", "r *= LOG_ERROR if given is None else _LOG1P_ERROR", "r *= LOG_ERROR", "log1p errs as log"),
     mutant("elementary", "r[~(flat[start : start + _CHUNK] > 0.0)] = np.inf", "pass", "log of the float 0 is known"),
+    mutant("elementary", "r[~(flat[start : start + _CHUNK] > 0.0)]", "r[~(flat[: y.size] > 0.0)]", "the first block's"),
     mutant("elementary", "None if z.min() >= TINY", "None if z.min() >= 0.0", "subnormals count as normal"),
     mutant("elementary", "None if z.min() >= TINY", "None if not z.min() < TINY", "a NaN hides subnormals"),
     mutant(

@@ -250,6 +250,9 @@ def test_zero_beside_positive_numbers_alone_has_no_logarithm() -> None:
     for radius in (0.0, [0.0, 1.0, 0.0]):
         assert np.isfinite(log(Enclosure([0.0, 3.0, SMALLEST], radius)).radius).tolist() == [False, True, True]
     assert np.isfinite(log(Enclosure([2.0, 3.0], [2.0, 0.0])).radius).tolist() == [False, True]
+    later = np.ones(2 * elementary._CHUNK)
+    later[-5] = 0.0
+    assert np.flatnonzero(log(later).radius == np.inf).tolist() == [later.size - 5]
 
 
 def test_what_else_is_in_a_block_does_not_change_a_logarithm_of_floats() -> None:
