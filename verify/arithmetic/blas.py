@@ -19,6 +19,8 @@ from constructions.errors import ByheartError
 Matmul: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 Shape: TypeAlias = tuple[int, int, int]  # rows, columns and, last, inner dimension of a product
 
+_LARGE: Shape = (257, 255, 131)
+
 
 class BlasError(ByheartError):
     """The arithmetic of this thread, or the product of this BLAS, does not keep the bounds that the proofs use."""
@@ -76,7 +78,7 @@ def require_ieee() -> None:
         raise BlasError("this thread rounds twice (extended precision), expected float64 arithmetic")
 
 
-def probe(matmul: Matmul | None = None, *, name: str = "matrix product", large: Shape = (257, 255, 131)) -> BlasReport:
+def probe(matmul: Matmul | None = None, *, name: str = "matrix product", large: Shape = _LARGE) -> BlasReport:
     r"""Attack a matrix product with inputs on which every evaluation that the proofs do not cover goes wrong.
 
     The proofs cover $\mathrm{fl}(AB)$ when each entry is an inner product summed in any order, with or without fused
@@ -184,7 +186,7 @@ class _Product:
     multiply: Matmul
     shapes: tuple[Shape, ...] = _SHAPES
     wide: Shape = (400, 400, 24)
-    large: Shape = (257, 255, 131)
+    large: Shape = _LARGE
 
 
 def _by_vectors(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

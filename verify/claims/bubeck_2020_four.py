@@ -25,7 +25,7 @@ from verify.verdict import decided, proved
 
 _CURVES = ((1, 1), (2, 1), (7, 1), (3, 2), (8, 2), (9, 4), (12, 3))  # n, d
 _CURVES_FULL = ((40, 4), (30, 5))
-_DRAWS = ((24, 4), (32, 8))
+_DRAWS = ((3, 5), (24, 4), (32, 8))
 _DRAWS_FULL = ((96, 8), (128, 16))
 
 

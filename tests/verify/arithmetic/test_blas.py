@@ -230,6 +230,11 @@ def test_each_probe_alone_refuses_something_that_the_others_let_pass() -> None:
             assert [other for other, holds in blas._PROBES.items() if not holds(blas._Product(name, matmul))] == [name]
 
 
+def test_graded_integers_alone_refuse_one_exponent_for_a_whole_row() -> None:
+    assert blas._graded_integers(blas._Product("product", np.matmul))
+    assert not blas._graded_integers(blas._Product("emulation", fixed_point))
+
+
 def by_vectors(product: Callable[[Floats, Floats], Floats]) -> Callable[..., Floats]:
     """NumPy's product, but for a matrix times a vector."""
     matmul = np.matmul

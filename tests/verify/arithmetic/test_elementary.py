@@ -154,8 +154,10 @@ def test_the_radius_of_log_is_at_most_six_units_also_near_one() -> None:
 @pytest.mark.parametrize(("name", "units"), [("exp", 3), ("log", 4), ("log1p", 7)])
 def test_a_radius_is_not_below_the_error_that_is_proved(name: str, units: int) -> None:
     ours, _, _, points = FUNCTIONS[name]
-    y = ours(points(np.random.default_rng(34)))
-    assert np.all(y.radius >= units * UNIT * np.abs(y.midpoint))
+    x = points(np.random.default_rng(34))
+    for part in (x, x[x > -700.0]):  # exponents that are all in the range take a shorter way
+        y = ours(part)
+        assert np.all(y.radius >= units * UNIT * np.abs(y.midpoint))
 
 
 def set_points(name: str, rng: np.random.Generator, size: int) -> Enclosure:
