@@ -432,12 +432,13 @@ def test_tokens_that_are_taken_together_rely_on_radii_and_not_on_midpoints(toget
 @settings(max_examples=60)
 @given(
     signs=st.sampled_from([(1.0, -1.0, -1.0), (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0)]),
-    error=st.sampled_from([0.0, 1e-9, 1e-3, 0.05, 0.2, 1.0, np.inf]),
+    error=st.sampled_from([0.0, 1e-9, 1e-3, 0.05, 0.2, 1.0, 40.0, 400.0, np.inf]),
     scores=st.lists(st.sampled_from([0.0, -1.0, -3.0, -30.0, -640.0]), min_size=3, max_size=3),
 )
 @example((1.0, -1.0, -1.0), 0.2, [0.0, -1.0, -1.0])
 @example((1.0, -1.0, -1.0), 1.0, [-1.0, 0.0, 0.0])
 @example((-1.0, 1.0, 1.0), 1.0, [0.0, -640.0, -640.0])
+@example((-1.0, 1.0, 1.0), 400.0, [0.0, 0.0, 0.0])  # of exponentials less is known than that they are positive
 def test_errors_of_all_scores_of_a_context_move_its_weights_by_at_most_what_is_said(signs, error, scores):
     enclosed = Enclosure(np.array(scores)[:, None], error)
     lookup = SimpleNamespace(
