@@ -596,3 +596,5 @@ def test_values_are_held_where_they_are_within_the_tolerance_and_the_bound() -> 
     assert found.max_label_error is not None and found.largest_bound is not None
     below = run(layer, task, dtype="float64", tolerance=found.max_label_error / 2)
     assert below.held < 5 and below.held_proved <= below.held
+    near = run(layer, task, dtype="float64", tolerance=found.max_label_error + found.largest_bound / 100)
+    assert near.held == 5 and near.held_proved is not None and near.held_proved < 5

@@ -568,3 +568,15 @@ def test_nothing_is_claimed_where_an_idle_head_overflows_the_format(name: str) -
     assert np.isinf(rounding_bound(network, contexts, number_format=FLOAT32)).all()
     assert np.isfinite(rounding_bound(network, contexts, number_format=FLOAT64)).all()
     assert np.isfinite(rounding_bound(network, contexts[:, 1:], number_format=FLOAT32)).all()
+
+
+def test_the_more_products_of_a_sum_may_underflow_the_larger_the_bound() -> None:
+    """All values are 0 and what is written is huge: whatever the format flushes to zero is all there is."""
+    model = dana_network(
+        W_E=np.ones((1, 1)), W_pos=np.zeros((64, 1)), W_Q=np.ones((1, 1, 1)), W_K=np.zeros((1, 1, 1)),
+        W_V=np.zeros((1, 1, 1)), W_O=np.full((1, 1, 1), 2.0**115), W_U=np.ones((1, 1)),
+    )  # fmt: skip
+    few, many = (
+        rounding_bound(model, np.zeros((1, length), dtype=np.int64), number_format=FLOAT32)[0] for length in (2, 64)
+    )
+    assert 5.0 * few < many < math.inf
