@@ -171,13 +171,13 @@ MUTANTS = [
         "no weighted value underflows",
     ),
     rounding(
-        "carried = carried + multiply(mixed_error, W_O)",
+        "carried += multiply(mixed_error, W_O)",
         "carried = multiply(mixed_error, W_O)",
         "only the last head is off",
     ),
     rounding(
-        "size = size + multiply(mixed_size + mixed_error, W_O)",
-        "size = size + multiply(mixed_error, W_O)",
+        "size += multiply(mixed_size + mixed_error, W_O)",
+        "size += multiply(mixed_error, W_O)",
         "what the heads write has no size",
     ),
     rounding(
@@ -316,7 +316,47 @@ MUTANTS = [
         "no skip connection",
     ),
     replica(
-        "torch.exp(scores - scores.amax(dim=-1, keepdim=True))",
+        "alike = not torch.is_grad_enabled() and all(",
+        "alike = all(",
+        "gradients reach the values of the first head alone",
+    ),
+    replica(
+        "all(bool((own[name] == own[name][:1]).all()) for name in maps)",
+        "all(bool((own[name] == own[name][:1]).all()) for name in maps[:1])",
+        "the shifts of the values are those of the first head",
+    ),
+    replica(
+        "alike = not torch.is_grad_enabled() and all(",
+        "alike = not torch.is_grad_enabled() and any(",
+        "heads of which one map is the same have the same values",
+    ),
+    replica(
+        "y[torch.argsort(order)]",
+        "y[order]",
+        "contexts are not put back in their order",
+    ),
+    replica(
+        "asked[:, None] * distinct + where, table",
+        "asked[:, None] * length + where, table",
+        "scores of another query are looked up",
+    ),
+    replica(
+        "query, asked = query[:, lowest : highest + 1], asked - lowest",
+        "query, asked = query[:, lowest : highest + 1], asked - asked[0]",
+        "the first query of a part is taken for the lowest",
+    ),
+    replica(
+        "if torch.equal(where, in_order):",
+        "if True:",
+        "contexts are taken for the rows as they lie",
+    ),
+    replica(
+        "return x[:, first : first + where.numel()].unflatten",
+        "return x[:, : where.numel()].unflatten",
+        "every part reads the first contexts",
+    ),
+    replica(
+        "torch.exp(scores - scores.amax(dim=dim, keepdim=True))",
         "torch.exp(scores)",
         "the maximum is not subtracted",
     ),
@@ -477,6 +517,11 @@ MUTANTS = [
         "gap -= (laws * gap).sum(axis=1, keepdims=True)",
         "gap -= gap.mean(axis=1, keepdims=True)",
         "the mean is not the one under the law",
+    ),
+    device(
+        "(rows @ columns, in_batch, bag_sums",
+        "(rows @ columns, bag_sums",
+        "products in batches are not probed",
     ),
     device(
         "right[np.ix_(large, np.arange(_OUTER) % 2 == 0)] = 0.0",

@@ -90,11 +90,11 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
     r"""Refuse a device whose products or elementary functions visibly break the hypotheses of the rounding bound.
 
     The products of two integer matrices, whose entries fill the significand and whose sizes spread over many orders of
-    magnitude, are computed as matrix products and as weighted sums of rows, and compared with the exact ones of FLINT:
-    they must be within $\gamma_n \sum_i |a_i||b_i|$. Half of the columns meet the large entries of every row with
-    zeros, so that an emulation in fixed point, relative to the largest entry of a row, loses what is left; TF32 and
-    bfloat16 lose the low bits everywhere. Half of the rows have but two entries, so that hardly any error is allowed
-    there. Exponentials, error functions and roots are compared with balls.
+    magnitude, are computed as matrix products, alone and in batches, and as weighted sums of rows, and compared with
+    the exact ones of FLINT: they must be within $\gamma_n \sum_i |a_i||b_i|$. Half of the columns meet the large
+    entries of every row with zeros, so that an emulation in fixed point, relative to the largest entry of a row, loses
+    what is left; TF32 and bfloat16 lose the low bits everywhere. Half of the rows have but two entries, so that hardly
+    any error is allowed there. Exponentials, error functions and roots are compared with balls.
     A probe proves nothing: it turns a hypothesis that fails here into an error.
 
     Args:
@@ -117,7 +117,8 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
     with full_precision(), torch.autocast(device.type, enabled=False):
         rows, columns = (torch.tensor(matrix).to(device, dtype) for matrix in (left, right))
         everywhere = torch.arange(_INNER, device=device).expand(_OUTER, _INNER)
-        products = (rows @ columns, bag_sums(rows[None], everywhere, columns[None]))
+        in_batch = torch.bmm(rows[None], columns[None])[0]
+        products = (rows @ columns, in_batch, bag_sums(rows[None], everywhere, columns[None]))
         points = torch.linspace(-20.0, 20.0, _POINTS, dtype=torch.float64).to(dtype)
         # The error function is steep in the middle alone, and roots are of numbers that are not negative.
         given = {"exponential": points, "error function": points / 4.0, "root": points.abs()}

@@ -16,6 +16,7 @@ Tensors = Mapping[str, Tensor]
 
 _DENSE = 8  # times as many scores are worth a plain matrix product
 _PART_ENTRIES = {"cpu": 2**22, "cuda": 2**27}  # of keys, values and scores of the heads that are worked on together
+_PART_CONTEXTS = {"cpu": 512, "cuda": 2**20}  # so few that their scores stay in the cache
 
 
 class Replica(nn.Module):
@@ -191,17 +192,18 @@ def _projected(x: Tensor, maps: Tensor, shifts: Tensor | None) -> Tensor:
 
 def _of_each(x: Tensor, where: Tensor) -> Tensor:
     """The rows `[H, P, n]` of each context, `[H, B, S, n]`; nothing is copied where they lie in that order."""
-    in_order = torch.arange(where.numel(), device=where.device).view(where.shape)
-    if x.shape[1] == where.numel() and torch.equal(where, in_order):
-        return x.unflatten(1, where.shape)
+    first = int(where[0, 0]) if where.numel() else 0
+    in_order = torch.arange(first, first + where.numel(), device=where.device).view(where.shape)
+    if torch.equal(where, in_order):
+        return x[:, first : first + where.numel()].unflatten(1, where.shape)
     return x[:, where]
 
 
-def _softmax(scores: Tensor, root: int) -> Tensor:
+def _softmax(scores: Tensor, root: int, dim: int = -1) -> Tensor:
     if root != 1:
         scores = scores / math.sqrt(root)
-    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
 
 
 def bag_sums(weights: Tensor, where: Tensor, rows: Tensor) -> Tensor:
@@ -229,42 +231,70 @@ def _attention_from_last(
     rows: Tensor, read: Tensor, where: Tensor, queries: Tensor | None, option: dict[str, Any], own: Tensors
 ) -> tuple[Tensor, Tensor]:
     """The stream after an attention that the last position alone asks, or the task; each row is projected once."""
-    count, length = where.shape
-    distinct = len(read)
+    (count, length), device = where.shape, where.device
+    in_order = torch.arange(count, device=device)
     if option["queries"] == "task":
         assert queries is not None
-        asking, asked = queries, torch.arange(count, device=where.device)
+        asking, asked = queries, in_order
     else:
         last, asked = torch.unique(where[:, -1], return_inverse=True)
         asking = read[last]
-    n_heads, d_head, d_out = own["W_O"].shape
-    entries = (2 * distinct + count) * (d_head + own["W_K"].shape[2]) + 4 * count * length
-    step = max(1, _PART_ENTRIES[rows.device.type] // max(1, entries))
-    y = torch.zeros(count, d_out, dtype=rows.dtype, device=rows.device)
+    together = max(1, min(count, _PART_CONTEXTS[device.type]))
+    order, read_of = in_order, where
+    if together < count and 1 < len(asking) < count:
+        # Contexts that ask alike need the same scores.
+        order = torch.argsort(asked)
+        asked, read_of = asked[order], where[order]
+    (n_heads, d_head, d_out), d_qk = own["W_O"].shape, own["W_K"].shape[2]
+    # Where all heads have the same values, one computes them; gradients have to reach the maps of all.
+    maps = [name for name in ("W_V", "b_V") if name in own]
+    alike = not torch.is_grad_enabled() and all(bool((own[name] == own[name][:1]).all()) for name in maps)
+    entries = (2 * len(read) + len(asking) + together) * (d_head + d_qk) + 4 * together * length
+    step = max(1, _PART_ENTRIES[device.type] // max(1, entries))
+    y = torch.zeros(count, d_out, dtype=rows.dtype, device=device)
     for start in range(0, n_heads, step):
-        part = slice(start, start + step)
-        of_part = {name: tensor[part] for name, tensor in own.items() if name != "b_O"}
-        mixed = _mixed(read, where, asking, asked, option, of_part) @ of_part["W_O"].flatten(0, 1)
-        y = mixed if start == 0 else y + mixed
-    y = _shifted(y, own.get("b_O"))
+        part = {name: tensor[start : start + step] for name, tensor in own.items() if name != "b_O"}
+        if alike:
+            part |= {name: own[name][:1] for name in maps}
+        query = _projected(asking, part["W_Q"], part.get("b_Q"))
+        keys, values = (_projected(read, part[f"W_{of}"], part.get(f"b_{of}")) for of in "KV")
+        for first in range(0, count, together):
+            some = slice(first, first + together)
+            mixed = _mixed(query, keys, values, asked[some], read_of[some], option["score_root"])
+            y[some] += mixed @ part["W_O"].flatten(0, 1)
+    y = _shifted(y[torch.argsort(order)], own.get("b_O"))
     if option["skip"]:
         y = rows[where[:, -1]] + y
-    return y, torch.arange(count, device=where.device)[:, None]
+    return y, in_order[:, None]
 
 
-def _mixed(read: Tensor, where: Tensor, asking: Tensor, asked: Tensor, option: dict[str, Any], own: Tensors) -> Tensor:
-    """What heads read of each context, `[B, H n]`."""
-    (count, length), distinct = where.shape, len(read)
-    keys, values = (_projected(read, own[f"W_{of}"], own.get(f"b_{of}")) for of in "KV")
-    query = _projected(asking, own["W_Q"], own.get("b_Q"))
+def _mixed(query: Tensor, keys: Tensor, values: Tensor, asked: Tensor, where: Tensor, root: int) -> Tensor:
+    """What heads read of each context, `[B, H n]`.
+
+    Args:
+        query: `[H, Q, e]`.
+        keys: Of the rows that are read, `[H, P, e]`.
+        values: Of the same rows, `[H, P, n]`, or `[1, P, n]` if all heads have the same.
+        asked: Which query asks in each context, `[B]`.
+        where: Which rows each context has, `[B, S]`.
+        root: Scores are divided by its square root.
+    """
+    (count, length), distinct = where.shape, keys.shape[1]
     if count > 1 and where.stride(0) == 0 and distinct == length:  # all contexts have the same rows, in their order
-        weights = _softmax((query @ keys.transpose(1, 2))[:, asked], option["score_root"])
+        weights = _softmax((query @ keys.transpose(1, 2))[:, asked], root)
         return (weights @ values).transpose(0, 1).flatten(1)
-    if len(asking) * distinct <= _DENSE * count * length:
-        scores = (query @ keys.transpose(1, 2))[:, asked[:, None], where]
+    lowest, highest = (int(end) for end in torch.aminmax(asked))
+    query, asked = query[:, lowest : highest + 1], asked - lowest
+    if query.shape[1] * distinct <= _DENSE * count * length:
+        # Whole rows of heads are looked up.
+        table = (query @ keys.transpose(1, 2)).flatten(1).T.contiguous()
+        scores = functional.embedding(asked[:, None] * distinct + where, table)
     else:
-        scores = torch.einsum("hbe,hbse->hbs", query[:, asked], _of_each(keys, where))
-    return bag_sums(_softmax(scores, option["score_root"]), where, values)
+        scores = torch.einsum("hbe,hbse->bsh", query[:, asked], _of_each(keys, where))
+    weights = _softmax(scores, root, dim=1)
+    if len(values) == 1:
+        return torch.bmm(weights.transpose(1, 2), values[0, where]).flatten(1)
+    return bag_sums(weights.permute(2, 0, 1), where, values)
 
 
 def _attention_from_all(

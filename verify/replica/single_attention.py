@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
@@ -286,13 +287,15 @@ def _block_bound(
     x_terms, asking_terms = (_most_nonzero(part.magnitude(), axis=1) for part in (x, asking))
     # Likewise each distinct combination of the last position's pair and another one has one score per head.
     combinations, inverse = np.unique(read.asking_of.reshape(-1, 1) * len(x.value) + read.row_of, return_inverse=True)
-    score_of = inverse.reshape(read.row_of.shape)
+    # Positions are the outer axis in memory, since most is done for each of them.
+    score_of = np.asfortranarray(inverse.reshape(read.row_of.shape))
     query_of, key_of = combinations // len(x.value), combinations % len(x.value)
 
     stages: list[float] = [np.max(part.error, initial=0.0) for part in (x, asking)]
     skipped = x.take(read.row_of[:, -1])
     size = skipped.magnitude() if block.skip else np.zeros((count, block.d_out))
     carried = skipped.error if block.skip else np.zeros((count, block.d_out))
+    starts, read_rows = np.arange(0, count * length + 1, length), read.row_of.ravel()
     heads = np.arange(block.n_heads)
     if at_rest is not None:
         # What would be written by more heads than are idle is no less.
@@ -312,11 +315,11 @@ def _block_bound(
         attention, relative = _softmax(_Rounded(score.value[score_of], score.error[score_of]), number_format, exp_ulps)
         factor = relative + _gamma(length, number_format) * (1.0 + relative)
         both = np.concatenate([values.magnitude(), values.error], axis=1)
-        mixed = np.einsum("ts,tse->te", attention, both[read.row_of])
+        mixed = csr_array((attention.ravel(), read_rows, starts), shape=(count, len(both))) @ both
         mixed_size, mixed_error = mixed[:, : block.d_head], mixed[:, block.d_head :]
         mixed_error = factor * mixed_size + mixed_error + _flushed(length, number_format)
-        size = size + multiply(mixed_size + mixed_error, W_O)
-        carried = carried + multiply(mixed_error, W_O)
+        size += multiply(mixed_size + mixed_error, W_O)
+        carried += multiply(mixed_error, W_O)
         stages += [np.max(part, initial=0.0) for part in (queries.error, keys.error, values.error, score.error)]
         stages.append(np.max(mixed_error, initial=0.0))
 

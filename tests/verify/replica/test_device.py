@@ -63,6 +63,13 @@ def test_a_device_with_coarse_sums_of_rows_is_refused(monkeypatch: pytest.Monkey
             require_arithmetic.__wrapped__(torch.device("cpu"), number_format)
 
 
+def test_a_device_with_coarse_products_in_batches_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = torch.bmm
+    monkeypatch.setattr(torch, "bmm", lambda left, right: original(left, right.bfloat16().to(right.dtype)))
+    with pytest.raises(DeviceError, match="not sums of"):
+        require_arithmetic.__wrapped__(torch.device("cpu"), FLOAT32)
+
+
 @pytest.mark.parametrize("name", ["cpu", "cpu:0"])
 def test_the_cpu_is_there(name: str) -> None:
     assert select_device(name).type == "cpu"

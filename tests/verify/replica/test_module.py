@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, Normalization
 from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.models.shapes import dana_network, dana_tensors
 from tests.contract.test_blocks import case_of, rational_case
 from tests.layers import layers_and_tasks, random_layer, random_layer_task, truth
 from verify.forward.in_balls import logits_in_balls
@@ -112,9 +112,15 @@ def test_the_same_tokens_give_the_same_bits() -> None:
 
 
 def test_gradients_reach_every_parameter() -> None:
-    replica = Replica.from_model(random_network(np.random.default_rng(4)), dtype=torch.float64)
-    replica(torch.tensor([[0, 1, 2, 3], [4, 5, 6, 0]])).square().sum().backward()
-    assert all(p.grad is not None and bool((p.grad != 0).any()) for p in replica.parameters())
+    network = random_network(np.random.default_rng(4))
+    same = np.tile(network.attention.W_V[:1], (5, 1, 1))
+    for W_V in (network.attention.W_V, same):
+        replica = Replica.from_model(dana_network(**dana_tensors(network) | {"W_V": W_V}), dtype=torch.float64)
+        replica(torch.tensor([[0, 1, 2, 3], [4, 5, 6, 0]])).square().sum().backward()
+        gradients = {name: parameter.grad for name, parameter in replica.named_parameters()}
+        assert all(grad is not None and bool((grad != 0).any()) for grad in gradients.values())
+        of_values = gradients["blocks.0.attn.W_V"]
+        assert of_values is not None and bool((of_values != 0).flatten(1).any(dim=1).all())
 
 
 def test_scores_beyond_the_range_of_the_exponential_do_not_overflow() -> None:
@@ -267,23 +273,39 @@ def test_a_stack_reads_no_later_position_and_normalizes_small_rows_with_its_epsi
 
 
 @pytest.mark.parametrize("dense", [0, 1, 10**6])
-@pytest.mark.parametrize("of_vectors", [False, True])
-@pytest.mark.parametrize("entries", [1, 2**22])
+@pytest.mark.parametrize("read", ["tokens", "vectors", "shared vectors"])
+@pytest.mark.parametrize(("entries", "together"), [(1, 3), (2**22, 2), (2**22, 512)])
 def test_whatever_is_computed_once_or_for_each_context_or_head_by_head_gives_the_same(
-    monkeypatch: pytest.MonkeyPatch, dense: int, of_vectors: bool, entries: int
+    monkeypatch: pytest.MonkeyPatch, dense: int, read: str, entries: int, together: int
 ) -> None:
     monkeypatch.setattr("verify.replica.module._DENSE", dense)
     monkeypatch.setattr("verify.replica.module._PART_ENTRIES", {"cpu": entries})
-    if of_vectors:
-        layer, task = random_layer(), random_layer_task(shared=False)
+    monkeypatch.setattr("verify.replica.module._PART_CONTEXTS", {"cpu": together})
+    if read != "tokens":
+        layer, task = random_layer(), random_layer_task(shared=read == "shared vectors")
         exact = np.array(truth(layer, task).outputs, dtype=float)
         np.testing.assert_allclose(layer_outputs(layer, task).numpy(), exact, rtol=1e-11, atol=1e-11)
         return
     network = random_network(np.random.default_rng(13))
     contexts = np.random.default_rng(14).integers(0, 7, (30, 4))
+    for W_V in (network.attention.W_V, np.tile(network.attention.W_V[2:3], (5, 1, 1))):
+        model = dana_network(**dana_tensors(network) | {"W_V": W_V})
+        with torch.inference_mode():
+            logits = Replica.from_model(model, dtype=torch.float64)(torch.tensor(contexts)).numpy()
+        np.testing.assert_allclose(logits, reference_logits(model, contexts), rtol=1e-11, atol=1e-11)
+
+
+def test_heads_with_the_same_maps_of_values_but_other_shifts_have_other_values() -> None:
+    normal = np.random.default_rng(17).standard_normal
+    W_Q, W_K, W_O = normal((3, 4, 2)), normal((3, 4, 2)), normal((3, 2, 4))
+    W_V, b_V = np.tile(normal((1, 4, 2)), (3, 1, 1)), normal((3, 2))
+    block = Attention(W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O, b_V=b_V)
+    model = Model(blocks=(block,), W_U=normal((4, 5)), W_E=normal((6, 4)), W_pos=normal((3, 4)))
+    contexts = np.random.default_rng(18).integers(0, 6, (9, 3))
+    exact = [[float(z.mid()) for z in row] for row in logits_in_balls(model, contexts, 128).table()]
     with torch.inference_mode():
-        logits = Replica.from_model(network, dtype=torch.float64)(torch.tensor(contexts)).numpy()
-    np.testing.assert_allclose(logits, reference_logits(network, contexts), rtol=1e-11, atol=1e-11)
+        logits = Replica.from_model(model, dtype=torch.float64)(torch.tensor(contexts)).numpy()
+    np.testing.assert_allclose(logits, exact, rtol=1e-11, atol=1e-11)
 
 
 @given(st.integers(1, 4), st.integers(0, 5), st.integers(1, 4), st.integers(1, 6), st.integers(1, 3), st.integers(0, 9))
