@@ -87,11 +87,11 @@ def _check_each(options: argparse.Namespace) -> int:
     try:
         with progress_lines(not options.json) as progress:
             for folder, result, earlier in completed_once(
-                partial(_checked, options),
+                partial(_checked, options, Path.cwd()),
                 options.folder,
                 None if alone else workers(options),
                 kept=kept,
-                named=partial(_named, options),
+                named=partial(_named, options, Path.cwd()),
             ):
                 if isinstance(result, Exception):
                     try:
@@ -120,17 +120,18 @@ def _check_each(options: argparse.Namespace) -> int:
     return worst(codes)
 
 
-def _checked(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def _checked(options: argparse.Namespace, here: Path, folder: Path) -> dict[str, Any]:
+    folder = here / folder  # a worker may be elsewhere
     with on_device(options.device):
         return _checker(options)(folder, _asked(options, folder)).summary()
 
 
-def _named(options: argparse.Namespace, folder: Path) -> list[Any]:
+def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:
     """What an answer depends on beside the program: all files of the folder, and what is asked of them."""
-    from verify.kept_pieces import files_sha256
+    from verify.program_text import files_sha256
 
     asked = (options.independent, options.full, options.at_least, options.at_most, options.tolerance, options.device)
-    return ["check", files_sha256(folder), *asked]
+    return ["check", files_sha256(here / folder), *asked]
 
 
 def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":

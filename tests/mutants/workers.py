@@ -24,5 +24,12 @@ MUTANTS = [
         "    except OSError as error:\n        return error",
         "one error ends all",
     ),
+    workers("if program_sha256() != program:", "if False:", "a worker judges by a text that is gone"),
+    workers(
+        'or type(result).__module__.partition(".")[0] == "distributed"',
+        "",
+        "what a cluster loses is an error of the work",
+    ),
+    workers(", initializer=_ended_by_an_interrupt", "", "an interrupt has every worker write where it was"),
     workers("if count < 1:", "if count < 0:", "no processes are some"),
 ]

@@ -15,13 +15,13 @@ from constructions.errors import InputError, WorkerError
 from constructions.models.model import Model
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet
-from verify import kept_pieces
 from verify.certificates import domain
 from verify.certificates.domain import certify_domain, kept_domain
 from verify.domains import rule_answers
 from verify.domains.rule_answers import judge_rule
 from verify.domains.tally import Tally
-from verify.kept_pieces import KeptPieces, completed_once, files_sha256, is_kept_file
+from verify.kept_pieces import KeptPieces, completed_once, is_kept_file
+from verify.program_text import files_sha256
 
 TASK = rule_task("max", tokens=6, length=3)
 
@@ -211,32 +211,6 @@ def test_a_key_that_others_can_read_or_that_is_none_signs_nothing(tmp_path, monk
         kept_in(tmp_path / "pieces", model)
 
 
-@pytest.mark.parametrize("where", ["byheart", "constructions", "verify"])
-def test_the_program_is_known_by_every_file_of_it_as_it_is_now(where, tmp_path, monkeypatch):
-    for name in ("byheart", "constructions", "verify"):
-        (tmp_path / name / "__pycache__").mkdir(parents=True)
-        (tmp_path / name / "__init__.py").write_text("")
-    monkeypatch.setattr(kept_pieces, "_TOP", tmp_path)
-    found = {kept_pieces.program_sha256()}
-    (tmp_path / where / "__pycache__" / "one.pyc").write_text("")
-    found.add(kept_pieces.program_sha256())
-    assert len(found) == 1
-    (tmp_path / where / "one.py").write_text("x = 1")
-    found.add(kept_pieces.program_sha256())
-    (tmp_path / where / "one.py").write_text("x = 2")
-    found.add(kept_pieces.program_sha256())
-    (tmp_path / where / "one.py").rename(tmp_path / where / "two.py")
-    found.add(kept_pieces.program_sha256())
-    assert len(found) == 4
-
-
-def test_where_there_is_nothing_no_hash_is_found_twice(tmp_path):
-    assert files_sha256(tmp_path / "nowhere") != files_sha256(tmp_path / "nowhere")
-    assert files_sha256(tmp_path) != files_sha256(tmp_path)
-    (tmp_path / "one").write_text("1")
-    assert files_sha256(tmp_path) == files_sha256(tmp_path) != files_sha256(tmp_path / "one")
-
-
 class Once:
     """Pieces of work that are done once, and a file that what they find depends on."""
 
@@ -317,6 +291,29 @@ def test_another_program_or_another_file_takes_nothing_over(once):
     once.text.write_text("a")
     assert once("a")[0] == []
     assert once("a", look=lambda: "another program")[0] == ["a"]
+
+
+def test_what_a_worker_finds_of_other_files_is_not_given(once):
+    def elsewhere(piece):
+        once.text.write_text("what lies where the worker is")
+        return {"length": 1}
+
+    [(error, earlier)] = once("a", work=elsewhere, workers=lambda: ThreadPoolExecutor(1))[1].values()
+    assert isinstance(error, WorkerError) and "other files" in str(error) and not earlier and not once.file.exists()
+    named = iter(["here", "elsewhere"])
+    [(_, error, _)] = completed_once(len, ["a"], lambda: ThreadPoolExecutor(1), kept=None, named=lambda _: next(named))
+    assert isinstance(error, WorkerError)
+
+
+def test_what_cannot_be_named_is_an_error_of_its_piece(once):
+    def named(piece):
+        if piece == "a":
+            raise PermissionError("no")
+        return piece
+
+    kept = KeptPieces(once.file, dict)
+    found = {piece: result for piece, result, _ in completed_once(len, ["a", "bb"], kept=kept, named=named)}
+    assert isinstance(found.pop("a"), PermissionError) and found == {"bb": 2}
 
 
 def test_what_was_changed_while_it_was_worked_on_is_not_kept(once):

@@ -2,13 +2,15 @@
 
 import os
 import pickle
-from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+import signal
+from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from constructions.errors import CapacityError, HypothesisError, InputError, WorkerError
+from verify import workers
 from verify.workers import cluster, completed, processes
 
 
@@ -58,6 +60,34 @@ class TakesOne(ThreadPoolExecutor):
 
 def test_what_a_broken_executor_does_not_take_is_done_alone():
     assert dict(completed(squared, range(5), TakesOne)) == {0: 0, 1: 1, 2: 4, 3: 9, 4: 16}
+
+
+KilledWorker = type("KilledWorker", (Exception,), {"__module__": "distributed.scheduler"})
+
+
+@pytest.mark.parametrize("lost", [CancelledError(), KilledWorker("its worker")])
+def test_what_a_cluster_loses_is_lost_and_no_error_of_the_work(lost):
+    def work(piece):
+        raise lost
+
+    [(_, error)] = completed(work, [1], partial(ThreadPoolExecutor, 1))
+    assert isinstance(error, WorkerError) and "went away" in str(error)
+
+
+def test_what_another_text_of_the_program_found_is_not_believed(monkeypatch):
+    texts = iter(["here", "here", "another"])
+    monkeypatch.setattr(workers, "program_sha256", lambda: next(texts))
+    found = dict(completed(squared, [1, 2], partial(ThreadPoolExecutor, 1)))
+    assert found.pop(1) == 1 and isinstance(found[2], WorkerError) and "another text" in str(found[2])
+
+
+def test_where_nothing_is_left_to_do_no_worker_is_asked_for():
+    assert list(completed(squared, [], lambda: pytest.fail("a worker was asked for"))) == []
+
+
+def test_an_interrupt_ends_processes_without_a_word():
+    [(_, handler)] = completed(signal.getsignal, [signal.SIGINT], partial(processes, 1))
+    assert handler == signal.SIG_DFL
 
 
 def test_who_stops_listening_stops_what_has_not_begun(tmp_path):

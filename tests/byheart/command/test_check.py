@@ -1,9 +1,11 @@
 """`byheart check`: prove stored certificates again."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -177,6 +179,22 @@ def test_folders_that_earlier_runs_have_checked_are_taken_over_as_long_as_nothin
     assert "(found by an earlier run, not checked again)" in shown.out and "1 taken over" in shown.err
     (good / "certificate.json").write_bytes((good / "certificate.json").read_bytes() + b" ")
     assert earlier()[1:] != (True, 0)
+
+
+def test_workers_that_are_elsewhere_check_the_folder_that_is_here(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["build", "dana.lemma-3", "--out", "one", "--json"])
+    main(["build", "dana.lemma-3", "--param", "tokens=3", "--out", "elsewhere/one", "--json"])
+
+    class Elsewhere(ThreadPoolExecutor):
+        def submit(self, *call):
+            os.chdir(tmp_path / "elsewhere")
+            return super().submit(*call)
+
+    monkeypatch.setattr("verify.workers.processes", Elsewhere)
+    capsys.readouterr()
+    assert main(["check", "one", "--workers", "1"]) == 0
+    assert capsys.readouterr().out.startswith("one: HELD, PROVED: 16 of 16")
 
 
 def test_an_interrupted_check_prints_and_keeps_what_it_has_found(tmp_path, capsys, monkeypatch):
