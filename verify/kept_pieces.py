@@ -45,12 +45,12 @@ class KeptPieces:
         self.path = Path(path)
         self.look, self.about = about, about()
         self._key = _own_key()
-        lines = _lines(self.path)
-        believed = [found for line in lines if (found := self._believed(line)) is not None]
-        self._pieces = dict(believed)
+        self._pieces: dict[str, Any] = {}
         self._is_ours = False  # whether the file consists of lines of this run and of believed ones
-        self.refused = len(lines) - len(believed)
+        self.refused = self._read()
         """How many lines of the file are not believed: torn, changed, or about something else, or of another user."""
+        self.lost: OSError | None = None
+        """Why the last result that could not be written was not, such as a full disk; none if all were."""
 
     def get(self, piece: object) -> Any:
         """What an earlier run has found out about a piece, as JSON data; none if none has finished it."""
@@ -59,22 +59,35 @@ class KeptPieces:
     def add(self, piece: object, found: object) -> None:
         """Keep what was found out about a piece that is finished; both are JSON data.
 
+        Where it cannot be written, the work goes on, and `lost` says why.
+
         Raises:
             InputError: It is something that JSON cannot hold, such as NaN.
         """
         name = canonical_json(piece)
         line = self._line(name, found)
         self._pieces[name] = found
-        if self._is_ours:
-            with open(self.path, "ab") as file:
-                file.write(line)
-        else:  # without what is not believed, such as half a line of a run that was killed
-            write_atomically(self.path, b"".join(self._line(*each) for each in self._pieces.items()))
+        try:
+            if self._is_ours:
+                with open(self.path, "ab") as file:
+                    file.write(line)
+            else:  # without what is not believed, such as half a line of a run that was killed
+                self._read()  # what another run of now has added
+                write_atomically(self.path, b"".join(self._line(*each) for each in self._pieces.items()))
             self._is_ours = True
+        except OSError as error:  # there may be half a line now
+            self.lost, self._is_ours = error, False
 
     def remove(self) -> None:
         """Delete the file: nothing is left to do."""
         self.path.unlink(missing_ok=True)
+
+    def _read(self) -> int:
+        """Take over what is believed in the file; how many lines are not."""
+        lines = _lines(self.path)
+        believed = [found for line in lines if (found := self._believed(line)) is not None]
+        self._pieces = {**dict(believed), **self._pieces}
+        return len(lines) - len(believed)
 
     def _line(self, piece: str, found: object) -> bytes:
         record = {"piece": piece, "found": found}
@@ -196,8 +209,8 @@ def _own_key() -> bytes:
                 pass
             finally:
                 made.unlink()
-        about, key = path.stat(), path.read_bytes()
-    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
+        about, key = path.stat(), read_regular_file(path)
+    except (OSError, RuntimeError, FileFormatError) as error:  # RuntimeError: there is no home
         raise InputError(f"the key of kept pieces cannot be read or written: {error}") from error
     shared = os.name == "posix" and (about.st_mode & (stat.S_IRWXG | stat.S_IRWXO) or about.st_uid != os.geteuid())
     if shared or len(key) != _KEY_BYTES:

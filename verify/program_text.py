@@ -26,23 +26,28 @@ def program_sha256() -> str:
     return now if now == _BEGUN_WITH else secrets.token_hex()
 
 
-def files_sha256(*places: Path) -> str:
+def files_sha256(*places: Path, names: str = "*") -> str:
     """A hash of files, and of all files in folders but bytecode; where there is nothing, no hash is found twice.
 
     Nor where a folder has links to folders, which are not followed.
 
+    Args:
+        places: Files, or folders with all that is below them.
+        names: Which names of files in a folder count.
+
     Page: docs/rigour/domains.md
     """
-    found = [_files_of(place) or secrets.token_hex() for place in places]
+    found = [_files_of(place, names) or secrets.token_hex() for place in places]
     return hashlib.sha256(canonical_json(found).encode()).hexdigest()
 
 
 def _program_now() -> str:
-    return files_sha256(*(_TOP / name for name in _PROGRAM))
+    # An editor that is open leaves hidden files, which nobody runs.
+    return files_sha256(*(_TOP / name for name in _PROGRAM), names="[!.]*")
 
 
-def _files_of(place: Path) -> list[tuple[str, str]]:
-    every = [place] if place.is_file() else sorted(place.rglob("*"))
+def _files_of(place: Path, names: str) -> list[tuple[str, str]]:
+    every = [place] if place.is_file() else sorted(place.rglob(names))
     if any(path.is_dir() and path.is_symlink() for path in every):
         return []
     files = [path for path in every if path.is_file() and "__pycache__" not in path.parts]

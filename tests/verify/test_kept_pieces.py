@@ -1,5 +1,7 @@
 """Work that was interrupted goes on where it stopped, and no file makes anybody believe a result."""
 
+import errno
+import io
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +17,7 @@ from constructions.errors import InputError, WorkerError
 from constructions.models.model import Model
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet
+from verify import kept_pieces
 from verify.certificates import domain
 from verify.certificates.domain import certify_domain, kept_domain
 from verify.domains import rule_answers
@@ -205,6 +208,11 @@ def test_a_key_that_others_can_read_or_that_is_none_signs_nothing(tmp_path, monk
     key.write_bytes(b"short")
     with pytest.raises(InputError, match="has 5 bytes"):
         kept_in(tmp_path / "pieces", model)
+    if os.name == "posix":
+        key.unlink()
+        os.mkfifo(key, 0o600)  # reading it would never end
+        with pytest.raises(InputError, match="not a regular file"):
+            kept_in(tmp_path / "pieces", model)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     with pytest.raises(InputError, match="key of kept pieces cannot be read or written"):
@@ -282,6 +290,31 @@ def test_a_worker_that_dies_leaves_no_line(once):
 
     assert isinstance(once("a", workers=lambda: Dead(1))[1]["a"][0], WorkerError) and not once.file.exists()
     assert once("a")[0] == ["a"]
+
+
+def test_a_full_disk_costs_only_what_is_written_on_it(once, monkeypatch):
+    kept = KeptPieces(once.file, dict)
+    kept.add("a", 1)
+
+    class Full(io.BufferedWriter):
+        def write(self, data):
+            super().write(data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(kept_pieces, "open", lambda path, mode: Full(io.FileIO(path, mode)), raising=False)
+    kept.add("b", 2)
+    assert kept.lost.errno == errno.ENOSPC and KeptPieces(once.file, dict).refused == 1
+    kept.add("c", 3)
+    again = KeptPieces(once.file, dict)
+    assert [again.get(name) for name in "abc"] == [1, 2, 3] and again.refused == 0
+
+
+def test_two_runs_with_one_file_lose_nothing(once):
+    first, second = KeptPieces(once.file, dict), KeptPieces(once.file, dict)
+    for kept, piece in ((first, "a"), (second, "b"), (first, "c"), (second, "d")):
+        kept.add(piece, 1)
+    again = KeptPieces(once.file, dict)
+    assert all(again.get(piece) == 1 for piece in "abcd") and again.refused == 0
 
 
 def test_another_program_or_another_file_takes_nothing_over(once):

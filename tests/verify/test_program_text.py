@@ -20,6 +20,7 @@ def test_the_program_is_known_by_every_file_of_it_as_it_is_now(where, tmp_path, 
     monkeypatch.setattr(program_text, "_TOP", tmp_path)
     found = {begun_anew(monkeypatch)}
     (tmp_path / where / "__pycache__" / "one.pyc").write_text("")
+    (tmp_path / where / ".one.py.swp").write_text("")
     assert program_text.program_sha256() in found
     (tmp_path / where / "one.py").write_text("x = 1")
     found.add(begun_anew(monkeypatch))

@@ -197,6 +197,23 @@ def test_workers_that_are_elsewhere_check_the_folder_that_is_here(tmp_path, caps
     assert capsys.readouterr().out.startswith("one: HELD, PROVED: 16 of 16")
 
 
+def test_a_file_that_has_no_place_is_refused_before_the_work(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(
+        "verify.certificates.memorization.check_memorization", lambda *_, **__: pytest.fail("it worked")
+    )
+    assert main(["check", str(folder), "--keep", str(folder / "kept")]) == 2
+    assert f"lies in {folder}, which it would change" in capsys.readouterr().err
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert main(["check", str(folder), "--keep", str(tmp_path / "kept")]) == 2
+    assert "a new one in a folder that can be written" in capsys.readouterr().err
+
+
+def test_a_check_that_nothing_can_keep_says_so_and_answers(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("verify.kept_pieces.write_atomically", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    assert main(["check", str(folder), "--keep", str(tmp_path / "kept"), "--json"]) == 0
+    assert "1 judged by this run; not all could be kept: disk full" in " ".join(capsys.readouterr().err.split())
+
+
 def test_an_interrupted_check_prints_and_keeps_what_it_has_found(tmp_path, capsys, monkeypatch):
     first, second, kept = tmp_path / "first", tmp_path / "second", tmp_path / "kept"
     for folder in (first, second):
