@@ -18,7 +18,7 @@ from concurrent.futures import (
 )
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from constructions.errors import InputError, WorkerError
 from verify.program_text import program_sha256
@@ -87,8 +87,11 @@ def _on_one_executor(
                 yield futures[future], _of_the_work(_tried(future.result))
         finally:
             # Where the caller was interrupted, what has not begun never begins.
-            for future in futures:
-                future.cancel()
+            if isinstance(executor, ProcessPoolExecutor):  # it sets futures itself, if its processes have ended, too
+                executor.shutdown(wait=False, cancel_futures=True)
+            else:
+                for future in futures:
+                    future.cancel()
 
 
 def _by_this_program(program: str, work: Callable[[Piece], Result], piece: Piece) -> Result:
@@ -127,15 +130,31 @@ def processes(count: int) -> Executor:
         raise InputError(f"workers = {count}, expected at least 1")
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # read by the processes that are started now
-    # A fresh interpreter: a copy of this one would share the locks of its threads.
-    return ProcessPoolExecutor(
-        count, mp_context=multiprocessing.get_context("spawn"), initializer=_ended_by_an_interrupt
-    )
+    return _Processes(count)
+
+
+class _Processes(ProcessPoolExecutor):
+    """Processes that Ctrl-C at a terminal, which reaches all of them, ends at once and without a word."""
+
+    def __init__(self, count: int) -> None:
+        # A fresh interpreter: a copy of this one would share the locks of its threads.
+        super().__init__(count, multiprocessing.get_context("spawn"), _ended_by_an_interrupt)
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> "Future[Result]":
+        """As of its base; a process that this starts hears of no interrupt before it is ready to end."""
+        if not hasattr(signal, "pthread_sigmask"):
+            return super().submit(fn, *args, **kwargs)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ended_by_an_interrupt() -> None:
-    """Ctrl-C at a terminal reaches every process: this one ends at once, without a word."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 @contextmanager

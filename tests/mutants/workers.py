@@ -17,7 +17,9 @@ MUTANTS = [
     workers("if lost else result", "if False else result", "who died twice is an executor, and no piece"),
     workers("yield from ((unsent, error) for unsent in pieces[place:])", "pass", "what was not sent vanishes"),
     workers(
-        "            for future in futures:\n                future.cancel()\n", "            pass\n", "nobody stops"
+        "                for future in futures:\n                    future.cancel()\n",
+        "                pass\n",
+        "nobody stops",
     ),
     workers(
         "    except Exception as error:\n        return error",
@@ -30,6 +32,17 @@ MUTANTS = [
         "",
         "what a cluster loses is an error of the work",
     ),
-    workers(", initializer=_ended_by_an_interrupt", "", "an interrupt has every worker write where it was"),
+    workers(", cancel_futures=True", "", "no process stops"),
+    workers(
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})",
+        "signal.pthread_sigmask(signal.SIG_BLOCK, set())",
+        "an interrupt finds processes that are not ready for it",
+    ),
+    workers(
+        "        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})\n",
+        "        pass\n",
+        "no interrupt ends a process",
+    ),
+    workers(", _ended_by_an_interrupt)", ")", "an interrupt has every worker write where it was"),
     workers("if count < 1:", "if count < 0:", "no processes are some"),
 ]

@@ -3,7 +3,7 @@
 import os
 import pickle
 import signal
-from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -85,13 +85,24 @@ def test_where_nothing_is_left_to_do_no_worker_is_asked_for():
     assert list(completed(squared, [], lambda: pytest.fail("a worker was asked for"))) == []
 
 
-def test_an_interrupt_ends_processes_without_a_word():
-    [(_, handler)] = completed(signal.getsignal, [signal.SIGINT], partial(processes, 1))
-    assert handler == signal.SIG_DFL
+def waiting():
+    """Whether an interrupt would wait."""
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_who_stops_listening_stops_what_has_not_begun(tmp_path):
-    with ThreadPoolExecutor(1) as pool:
+def on_interrupt(_):
+    return signal.getsignal(signal.SIGINT), waiting()
+
+
+def test_an_interrupt_ends_processes_without_a_word(monkeypatch):
+    assert list(completed(on_interrupt, [0], partial(processes, 1))) == [(0, (signal.SIG_DFL, False))]
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", lambda *_: waiting())
+    assert processes(1).submit(len) and not waiting()
+
+
+@pytest.mark.parametrize("executor", [ThreadPoolExecutor, processes])
+def test_who_stops_listening_stops_what_has_not_begun(executor, tmp_path):
+    with executor(1) as pool:
         pieces = completed(partial(deadly, str(tmp_path)), range(100, 200), lambda: pool)
         next(pieces)
         pieces.close()
