@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from constructions.errors import FileFormatError, InputError, WorkerError
-from constructions.files import canonical_json, read_regular_file, write_atomically
+from constructions.files import canonical_json, read_regular_file, require_regular_file, write_atomically
 from verify.workers import Workers, completed
 
 _KEY_BYTES = 32
+_BEGINNING = b'{"code":"'
 
 Piece = TypeVar("Piece")
 
@@ -181,8 +182,12 @@ def is_kept_file(path: Path) -> bool:
     """
     if not path.exists():
         return not path.is_symlink()
-    lines = _lines(path)
-    return path.is_file() and (not lines or lines[0].startswith(b'{"code":"'))
+    try:
+        require_regular_file(path)
+        with open(path, "rb") as file:
+            return file.read(len(_BEGINNING)) in (b"", _BEGINNING)
+    except (FileFormatError, OSError):  # whatever it is, it is not ours
+        return False
 
 
 def _lines(path: Path) -> list[bytes]:

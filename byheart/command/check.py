@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -64,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(f"--device {options.device} is given, but --independent multiplies integers, on the CPU")
     for folder in options.folder:
         require_folder(folder)
-        if options.keep is not None and options.keep.resolve().is_relative_to(folder.resolve()):
+        if options.keep is not None and Path(os.path.realpath(options.keep)).is_relative_to(os.path.realpath(folder)):
             raise InputError(f"--keep {options.keep} lies in {folder}, which it would change; choose another place")
     require_device(options.device)
     if len(options.folder) > 1 or any(each is not None for each in (options.workers, options.scheduler, options.keep)):

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from byheart.terminal.argument_types import count, path
@@ -72,7 +73,7 @@ def kept_pieces(options: argparse.Namespace) -> "KeptPieces | None":
         raise InputError(
             f"--keep is {str(file)!r}, expected a file that --keep wrote, or a new one in a folder that can be written"
         )
-    return KeptPieces(file, all_that_judges)
+    return KeptPieces(Path(os.path.realpath(file)), all_that_judges)  # a link stays, and what it leads to is written
 
 
 def say_what_was_kept(kept: "KeptPieces | None", earlier: int, now: int) -> None:

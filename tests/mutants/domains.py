@@ -134,7 +134,12 @@ MUTANTS = [
         "if False:",
         "what a link leads to is the same",
     ),
-    kept('or lines[0].startswith(b\'{"code":"\')', "or True", "the notes of a user are written over"),
+    kept("file.read(len(_BEGINNING)) in", "file.read(0) in", "the notes of a user are written over"),
+    kept(
+        "whatever it is, it is not ours\n        return False",
+        "whatever it is\n        return True",
+        "what cannot be read is written over",
+    ),
     *(
         Mutant("verify/certificates/domain.py", original, mutated, KEPT_TESTS, why)
         for original, mutated, why in (

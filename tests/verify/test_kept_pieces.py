@@ -391,6 +391,9 @@ def test_a_file_that_holds_something_else_is_told_from_one_that_was_kept(once, t
         (tmp_path / name).write_text(text)
         assert is_kept_file(tmp_path / name) is (name == "empty")
     assert not is_kept_file(tmp_path)
+    with (tmp_path / "of 16 GiB").open("wb") as file:
+        file.truncate(2**34 + 1)
+    assert not is_kept_file(tmp_path / "of 16 GiB")  # it cannot be read, so nobody knows what it holds
 
 
 def test_a_certificate_says_what_earlier_runs_counted_and_leaves_no_file(tmp_path, monkeypatch):

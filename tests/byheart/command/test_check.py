@@ -203,6 +203,9 @@ def test_a_file_that_has_no_place_is_refused_before_the_work(folder, tmp_path, c
     )
     assert main(["check", str(folder), "--keep", str(folder / "kept")]) == 2
     assert f"lies in {folder}, which it would change" in capsys.readouterr().err
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert main(["check", str(folder), "--keep", str(tmp_path / "loop")]) == 2
+    assert "expected a file that --keep wrote" in capsys.readouterr().err
     monkeypatch.setattr(os, "access", lambda *_: False)
     assert main(["check", str(folder), "--keep", str(tmp_path / "kept")]) == 2
     assert "a new one in a folder that can be written" in capsys.readouterr().err
@@ -212,6 +215,11 @@ def test_a_check_that_nothing_can_keep_says_so_and_answers(folder, tmp_path, cap
     monkeypatch.setattr("verify.kept_pieces.write_atomically", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
     assert main(["check", str(folder), "--keep", str(tmp_path / "kept"), "--json"]) == 0
     assert "1 judged by this run; not all could be kept: disk full" in " ".join(capsys.readouterr().err.split())
+    monkeypatch.undo()
+    (tmp_path / "kept").write_bytes(b"")
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    assert main(["check", str(folder), "--keep", str(tmp_path / "link")]) == 0
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "kept").read_bytes()
 
 
 def test_an_interrupted_check_prints_and_keeps_what_it_has_found(tmp_path, capsys, monkeypatch):
