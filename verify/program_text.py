@@ -27,9 +27,9 @@ def program_sha256() -> str:
 
 
 def files_sha256(*places: Path, names: str = "*") -> str:
-    """A hash of files, and of all files in folders but bytecode; where there is nothing, no hash is found twice.
+    """A hash of files, and of all that is in folders but bytecode; where there is nothing, no hash is found twice.
 
-    Nor where a folder has links to folders, which are not followed.
+    Nor where a folder has links to folders, which are not followed. Of a pipe and the like the name counts.
 
     Args:
         places: Files, or folders with all that is below them.
@@ -50,8 +50,8 @@ def _files_of(place: Path, names: str) -> list[tuple[str, str]]:
     every = [place] if place.is_file() else sorted(place.rglob(names))
     if any(path.is_dir() and path.is_symlink() for path in every):
         return []
-    files = [path for path in every if path.is_file() and "__pycache__" not in path.parts]
-    return [(str(path.relative_to(place)), _sha256_of(path)) for path in files]
+    found = [path for path in every if "__pycache__" not in path.parts]
+    return [(str(path.relative_to(place)), _sha256_of(path) if path.is_file() else "") for path in found]
 
 
 def _sha256_of(path: Path) -> str:

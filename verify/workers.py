@@ -88,7 +88,7 @@ def _on_one_executor(
         finally:
             # Where the caller was interrupted, what has not begun never begins.
             if isinstance(executor, ProcessPoolExecutor):  # it sets futures itself, if its processes have ended, too
-                executor.shutdown(wait=False, cancel_futures=True)
+                executor.shutdown(cancel_futures=True)
             else:
                 for future in futures:
                     future.cancel()

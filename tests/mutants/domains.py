@@ -130,6 +130,9 @@ MUTANTS = [
     text(" or secrets.token_hex()", "", "what cannot be read is always the same"),
     text("now if now == _BEGUN_WITH else secrets.token_hex()", "now", "a process runs what was written after it began"),
     text(
+        '"__pycache__" not in path.parts]', '"__pycache__" not in path.parts and path.is_file()]', "pipes do not count"
+    ),
+    text(
         "if any(path.is_dir() and path.is_symlink() for path in every):",
         "if False:",
         "what a link leads to is the same",

@@ -32,7 +32,7 @@ MUTANTS = [
         "",
         "what a cluster loses is an error of the work",
     ),
-    workers(", cancel_futures=True", "", "no process stops"),
+    workers("shutdown(cancel_futures=True)", "shutdown()", "no process stops"),
     workers(
         "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})",
         "signal.pthread_sigmask(signal.SIG_BLOCK, set())",

@@ -47,5 +47,8 @@ def test_where_there_is_nothing_no_hash_is_found_twice(tmp_path):
     assert files_sha256(tmp_path) != files_sha256(tmp_path)
     (tmp_path / "one").write_text("1")
     assert files_sha256(tmp_path) == files_sha256(tmp_path) != files_sha256(tmp_path / "one")
+    before = files_sha256(tmp_path)
+    (tmp_path / "empty").mkdir()
+    assert files_sha256(tmp_path) != before
     (tmp_path / "folder").symlink_to(tmp_path)
     assert files_sha256(tmp_path) != files_sha256(tmp_path)  # what a link leads to is not looked at
