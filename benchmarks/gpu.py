@@ -17,7 +17,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
-from verify.arithmetic.products import multiplier, multiplying
+from constructions.products import multiplier
+from verify.arithmetic.products import multiplying
 from verify.forward.float64 import enclose_features, logit_chunks
 from verify.linear_algebra.gram import distance, factor, gram, smallest_eigenvalue_estimate
 from verify.linear_algebra.norms import radius_norm

@@ -9,13 +9,13 @@ import torch
 
 from byheart.device import on_device, require_device
 from constructions.errors import InputError
-from verify.arithmetic.products import multiplier
+from constructions.products import multiplier
 from verify.replica.device import DeviceError
 
 
 def test_on_the_cpu_numpy_multiplies_and_torch_is_not_imported() -> None:
     program = (
-        "import sys; from byheart.device import on_device; from verify.arithmetic.products import multiplier\n"
+        "import sys; from byheart.device import on_device; from constructions.products import multiplier\n"
         "with on_device('cpu'): assert multiplier() is None\n"
         "assert 'torch' not in sys.modules"
     )

@@ -7,11 +7,12 @@ import pytest
 from flint import fmpq
 
 from constructions.errors import InputError
+from constructions.products import multiplier, multiply
 from tests.exact_values import KINDS, exact_product, full_radius, matrices, outside, rational, rationals, swallowing
 from tests.verify.arithmetic.test_blas import REFUSED, backwards, chopped
 from verify.arithmetic.blas import BlasError
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.arithmetic.products import multiplier, multiply, multiplying, upper_product
+from verify.arithmetic.products import multiplying, upper_product
 from verify.arithmetic.rounding import UNIT, gamma
 
 Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
