@@ -5,8 +5,8 @@ from tests.mutants import Mutant
 ROOMS = {
     "verify/arithmetic/products.py": "tests/verify/arithmetic/test_products.py",
     "verify/replica/device_products.py": "tests/verify/replica/test_device_products.py",
-    "constructions/products.py": "tests/verify/arithmetic/test_products.py",
-    "constructions/cholesky.py": "tests/verify/linear_algebra/test_gram.py",
+    "constructions/products.py": "tests/constructions/test_products.py",
+    "constructions/cholesky.py": "tests/constructions/test_cholesky.py",
     "constructions/features/minimum_norm.py": "tests/constructions/features/test_minimum_norm.py",
     "verify/linear_algebra/gram.py": "tests/verify/linear_algebra/test_gram.py",
 }
@@ -73,4 +73,21 @@ MUTANTS = [
     cholesky("rest -= multiply(below, below.T)", "pass", "a factor by halves forgets the first half"),
     cholesky("b[:, half:] -= multiply(b[:, :half], factor[half:, :half].T)", "pass", "a division forgets a half"),
     gram("block_rows = len(factor), k.block", "block_rows = len(factor), _BLOCK", "what was never written is read"),
+    minimum_norm("cholesky(multiply(matrix, matrix.T))", "cholesky(matrix @ matrix.T)", "the Gram matrix stays here"),
+    minimum_norm("return multiply(matrix.T, core(right))", "return matrix.T @ core(right)", "solutions stay here"),
+    minimum_norm("left = right - multiply(", "left = right - np.matmul(", "what is left of a solution stays here"),
+    Mutant(
+        "byheart/job.py",
+        '    with on_device(device), clock.stage("weights"):\n        tried',
+        '    with clock.stage("weights"):\n        tried',
+        "tests/byheart/test_device.py",
+        "the weights of a memory are solved for on the CPU",
+    ),
+    Mutant(
+        "byheart/job.py",
+        '    with on_device(device), clock.stage("weights"):\n        built = claim',
+        '    with clock.stage("weights"):\n        built = claim',
+        "tests/byheart/test_device.py",
+        "the weights of a claim are solved for on the CPU",
+    ),
 ]
