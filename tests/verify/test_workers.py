@@ -5,6 +5,7 @@ import pickle
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -60,12 +61,28 @@ def test_what_a_broken_executor_does_not_take_is_done_alone():
     assert dict(completed(squared, range(5), TakesOne)) == {0: 0, 1: 1, 2: 4, 3: 9, 4: 16}
 
 
-def test_who_stops_listening_stops_what_has_not_begun(tmp_path):
-    with ThreadPoolExecutor(1) as pool:
-        pieces = completed(partial(deadly, str(tmp_path)), range(100, 200), lambda: pool)
-        next(pieces)
-        pieces.close()
-    assert len(list(tmp_path.iterdir())) < 100
+class Gated(ThreadPoolExecutor):
+    """Has one thread, which may begin a second piece, and ends it when the executor is left."""
+
+    def __init__(self):
+        super().__init__(1)
+        self.gate, self.begun = Event(), []
+
+    def work(self, number):
+        self.begun.append(number)
+        assert number == 0 or self.gate.wait(60)
+
+    def __exit__(self, *how):
+        self.gate.set()
+        return super().__exit__(*how)
+
+
+def test_who_stops_listening_stops_what_has_not_begun():
+    pool = Gated()
+    pieces = completed(pool.work, range(100), lambda: pool)
+    assert next(pieces) == (0, None)
+    pieces.close()
+    assert pool.begun in ([0], [0, 1])
 
 
 def test_errors_of_three_parts_arrive_from_another_process():
