@@ -31,7 +31,7 @@ class Elsewhere:
 
 
 def test_large_products_of_two_matrices_are_computed_elsewhere_within_the_block() -> None:
-    a, b = np.ones((5, 4)), np.ones((4, 5))
+    a, b = np.ones((7, 4)), np.ones((4, 5))
     with multiplied_by(Elsewhere()):
         assert multiplier() is not None
         assert (multiply(a, b) == 7.0).all()
