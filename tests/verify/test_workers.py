@@ -6,6 +6,7 @@ import signal
 from concurrent.futures import BrokenExecutor, CancelledError, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -100,13 +101,35 @@ def test_an_interrupt_ends_processes_without_a_word(monkeypatch):
     assert processes(1).submit(len) and not waiting()
 
 
-@pytest.mark.parametrize("executor", [ThreadPoolExecutor, processes])
-def test_who_stops_listening_stops_what_has_not_begun(executor, tmp_path):
-    with executor(1) as pool:
-        pieces = completed(partial(deadly, str(tmp_path)), range(100, 200), lambda: pool)
-        next(pieces)
-        pieces.close()
-    assert len(list(tmp_path.iterdir())) < 100
+def test_who_stops_listening_stops_processes(tmp_path):
+    pieces = completed(partial(deadly, str(tmp_path)), range(100, 500), partial(processes, 1))
+    next(pieces)
+    pieces.close()
+    assert len(list(tmp_path.iterdir())) < 400
+
+
+class Gated(ThreadPoolExecutor):
+    """Has one thread, which may begin a second piece, and ends it when the executor is left."""
+
+    def __init__(self):
+        super().__init__(1)
+        self.gate, self.begun = Event(), []
+
+    def work(self, number):
+        self.begun.append(number)
+        assert number == 0 or self.gate.wait(60)
+
+    def __exit__(self, *how):
+        self.gate.set()
+        return super().__exit__(*how)
+
+
+def test_who_stops_listening_stops_what_has_not_begun():
+    pool = Gated()
+    pieces = completed(pool.work, range(100), lambda: pool)
+    assert next(pieces) == (0, None)
+    pieces.close()
+    assert pool.begun in ([0], [0, 1])
 
 
 def test_errors_of_three_parts_arrive_from_another_process():

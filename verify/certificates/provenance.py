@@ -7,8 +7,8 @@ from typing import Any
 
 import flint
 
+from constructions.products import multiplier
 from verify.arithmetic import blas
-from verify.arithmetic.products import multiplier
 from verify.program_text import program_sha256
 
 
