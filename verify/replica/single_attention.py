@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from constructions.models.model import Model
+from constructions.products import multiply
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.products import multiply
 from verify.forward.idle_heads import alike, idle_heads, mostly
 from verify.replica.formats import FloatFormat
 

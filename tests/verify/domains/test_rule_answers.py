@@ -14,7 +14,7 @@ from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet, truth
-from verify import strategies
+from verify import strategies, workers
 from verify.domains import rule_answers
 from verify.domains.rule_answers import judge_rule
 from verify.kept_pieces import KeptPieces
@@ -168,8 +168,9 @@ def test_what_another_version_of_the_program_counted_is_not_believed(monkeypatch
     here, judged = judge_rule(model, task), rule_answers._errand
 
     def elsewhere(*arguments):
-        _, found = judged(*arguments)
-        return "another", [(piece, replace(tally, right=tally.right + 1)) for piece, tally in found]
+        return [(piece, replace(tally, right=tally.right + 1)) for piece, tally in judged(*arguments)]
 
+    texts = iter(["this one"])
+    monkeypatch.setattr(workers, "program_sha256", lambda: next(texts, "another"))
     monkeypatch.setattr(rule_answers, "_errand", elsewhere)
     assert judge_rule(model, task, workers=in_one_thread) == here
