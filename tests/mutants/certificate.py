@@ -371,7 +371,7 @@ MUTANTS = [
     # Its forward pass.
     of_forward("return self.error * self.forward.unembedding_norm", "return 0", "the logits have no error"),
     of_forward("return self.error * self.forward.unembedding_norm", "return self.error", "the error is not carried"),
-    of_forward("off = 2 * (length - 1) * delta", "off = 0", "attention has no error", INTEGERS),
+    of_forward("off = 2 * (length - 1) * delta", "off = 0", "attention has no error"),
     of_forward("features_error=2 + (off >> dropped)", "features_error=0", "the features have no error"),
     of_forward("self.pairs[i][0] >> top - self.pairs[i][1] for", "self.pairs[i][0] for", "exponents are ignored"),
     of_forward("shifted(m, exponent - top) for", "m for", "exponents are ignored where they are common"),

@@ -427,7 +427,7 @@ def test_a_ball_made_of_a_midpoint_and_a_radius_holds_both_ends(error, bits):
         assert contains(ball, 1 - mpmath.ldexp(2 * error, -150))
 
 
-@pytest.mark.parametrize("length", [2, 3, 7, 11])
+@pytest.mark.parametrize("length", [2, 3, 7, 11, 100])
 def test_where_the_bounds_of_the_error_are_reached_they_still_hold(tmp_path, length):
     """One head that attends equally to equal values of many bits and to 0 at last: every rounding goes the same way."""
     weight = 2.0 - 2.0**-52
