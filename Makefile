@@ -10,6 +10,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 # Its notice of newer releases is no finding.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+# Hundreds of processes import the program: each would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test lint proofs docs formal slow gpu mutants bench clean
 .DEFAULT_GOAL := run
@@ -55,7 +57,7 @@ bench: $(VENV)/installed
 
 clean:
 	@rm -rf $(VENV) build dist out site .hypothesis .import_linter_cache .pytest_cache .ruff_cache
-	@find benchmarks constructions docs formal tests verify -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find benchmarks byheart constructions docs formal tests verify -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # torch comes first and alone, at the version of constraints.txt, so that nothing else decides which build of it to take.
 $(VENV)/installed: pyproject.toml constraints.txt

@@ -102,7 +102,7 @@ def hold(
         tail: ``"fit"`` or ``"none"``, the default, for the contexts that they do not memorize.
         tolerance: What the divergence of a held law may be, nats.
         seed: Seed of every random choice.
-        device: Where to compute large float64 products of the proof, and to run the replica beside the CPU.
+        device: Where to compute large float64 products, and to run the replica beside the CPU.
         source: What the task was made from, for the report.
         progress: Called with the stage, its finished share, and a detail.
 
@@ -157,7 +157,7 @@ def hold(
             progress=progress,
         )
 
-    with clock.stage("weights"):
+    with on_device(device), clock.stage("weights"):
         tried = offers(
             task,
             names=None if memory == SMALLEST else (memory,),
@@ -272,7 +272,7 @@ def build_claim(
         out: The folder to write.
         parameters: Parameters of the construction by name; the others keep their default values.
         overwrite: Replace a folder that byheart wrote.
-        device: Where to compute large float64 products of the proof, and to run the replica beside the CPU.
+        device: Where to compute large float64 products, and to run the replica beside the CPU.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -298,7 +298,7 @@ def build_claim(
     require_device(device)
     given = dict(parameters or {})
     clock = _Clock(progress)
-    with clock.stage("weights"):
+    with on_device(device), clock.stage("weights"):
         built = claim.construct(**given)
         progress("weights", None, built.summary)
     model, task = built.model, built.task

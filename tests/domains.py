@@ -76,16 +76,16 @@ def max_of_four(rng=None, *, tokens=8, sharpness=2.0):
     return dana_network(W_E=embedding, W_pos=positions, W_Q=query, W_K=key, W_V=value, W_O=output, W_U=readout)
 
 
-def truth(model, task):
-    """The inputs that are answered right and wrong, as far as balls of 256 bits decide; few inputs only."""
+def truth(model, task, least=0.0):
+    """The inputs that are answered right and wrong, by more than `least`, as far as balls of 256 bits decide."""
     contexts = task.contexts_at(np.arange(task.n_contexts))
     right, wrong = set(), set()
     rows = logits_in_balls(model, contexts, 256).table()
     for context, label, row in zip(contexts.tolist(), task.labels_of(contexts).tolist(), rows, strict=True):
         others = [x for place, x in enumerate(row) if place != label]
-        if all(row[label] > x for x in others):
+        if all(row[label] - x > least for x in others):
             right.add(tuple(context))
-        elif any(row[label] <= x for x in others):
+        elif any(row[label] - x <= -least for x in others):
             wrong.add(tuple(context))
     return right, wrong
 

@@ -496,10 +496,10 @@ def test_every_figure_is_shown_with_words_in_its_place() -> None:
     assert sorted(shown) == sorted(source.with_suffix(".svg") for source in FIGURES)
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=name_of)
-def test_every_page_that_a_docstring_names_exists(source: Path) -> None:
-    named = re.findall(r"Pages?:\s+(docs/[\w./-]+\.md)", source.read_text(encoding="utf-8"))
-    assert [page for page in named if not (ROOT / page).is_file()] == []
+def test_every_page_that_a_docstring_names_exists() -> None:
+    texts = [source.read_text(encoding="utf-8") for source in SOURCES]
+    named = {page for text in texts for page in re.findall(r"Pages?:\s+(docs/[\w./-]+\.md)", text)}
+    assert len(named) > 40 and [page for page in named if not (ROOT / page).is_file()] == []
 
 
 def test_missing_places_are_noticed() -> None:

@@ -9,7 +9,6 @@ Page: docs/rigour/domains.md
 
 import hashlib
 import hmac
-import inspect
 import json
 import os
 import secrets
@@ -20,13 +19,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from constructions.errors import FileFormatError, InputError
-from constructions.files import canonical_json, read_regular_file, write_atomically
+from constructions.errors import FileFormatError, InputError, WorkerError
+from constructions.files import canonical_json, read_regular_file, require_regular_file, write_atomically
 from verify.workers import Workers, completed
 
 _KEY_BYTES = 32
-_TOP = Path(inspect.getfile(InputError)).parents[1]
-_PROGRAM = ("byheart", "constructions", "verify")
+_BEGINNING = b'{"code":"'
 
 Piece = TypeVar("Piece")
 
@@ -48,12 +46,12 @@ class KeptPieces:
         self.path = Path(path)
         self.look, self.about = about, about()
         self._key = _own_key()
-        lines = _lines(self.path)
-        believed = [found for line in lines if (found := self._believed(line)) is not None]
-        self._pieces = dict(believed)
+        self._pieces: dict[str, Any] = {}
         self._is_ours = False  # whether the file consists of lines of this run and of believed ones
-        self.refused = len(lines) - len(believed)
+        self.refused = self._read()
         """How many lines of the file are not believed: torn, changed, or about something else, or of another user."""
+        self.lost: OSError | None = None
+        """Why the last result that could not be written was not, such as a full disk; none if all were."""
 
     def get(self, piece: object) -> Any:
         """What an earlier run has found out about a piece, as JSON data; none if none has finished it."""
@@ -62,22 +60,35 @@ class KeptPieces:
     def add(self, piece: object, found: object) -> None:
         """Keep what was found out about a piece that is finished; both are JSON data.
 
+        Where it cannot be written, the work goes on, and `lost` says why.
+
         Raises:
             InputError: It is something that JSON cannot hold, such as NaN.
         """
         name = canonical_json(piece)
         line = self._line(name, found)
         self._pieces[name] = found
-        if self._is_ours:
-            with open(self.path, "ab") as file:
-                file.write(line)
-        else:  # without what is not believed, such as half a line of a run that was killed
-            write_atomically(self.path, b"".join(self._line(*each) for each in self._pieces.items()))
+        try:
+            if self._is_ours:
+                with open(self.path, "ab") as file:
+                    file.write(line)
+            else:  # without what is not believed, such as half a line of a run that was killed
+                self._read()  # what another run of now has added
+                write_atomically(self.path, b"".join(self._line(*each) for each in self._pieces.items()))
             self._is_ours = True
+        except OSError as error:  # there may be half a line now
+            self.lost, self._is_ours = error, False
 
     def remove(self) -> None:
         """Delete the file: nothing is left to do."""
         self.path.unlink(missing_ok=True)
+
+    def _read(self) -> int:
+        """Take over what is believed in the file; how many lines are not."""
+        lines = _lines(self.path)
+        believed = [found for line in lines if (found := self._believed(line)) is not None]
+        self._pieces = {**dict(believed), **self._pieces}
+        return len(lines) - len(believed)
 
     def _line(self, piece: str, found: object) -> bytes:
         record = {"piece": piece, "found": found}
@@ -110,11 +121,11 @@ def completed_once(
 
     What the results depend on is looked at before the work and, by whoever did it, after it: a result is kept only
     where nothing has changed, so a program or a file that is edited meanwhile, or is another one where the worker is,
-    leaves no line behind.
+    leaves no line behind. What a worker found of other files than those here is not even given.
 
     Args:
         work: As of `completed`; its results are JSON data.
-        pieces: What it is called with.
+        pieces: What it is called with; one that stands there twice is done once.
         workers: As of `completed`.
         kept: What earlier runs have found, which is taken over, and where what this run finds is kept; if none,
             nothing is.
@@ -127,32 +138,41 @@ def completed_once(
 
     Page: docs/audit.md
     """
-    if kept is None:
-        yield from ((piece, result, False) for piece, result in completed(work, pieces, workers))
+    if kept is None and workers is None:
+        yield from ((piece, result, False) for piece, result in completed(work, pieces))
         return
     left: dict[Piece, object] = {}
-    for piece in pieces:
-        name = named(piece)
-        if (found := kept.get(name)) is not None:
+    for piece, name in completed(named, pieces):
+        if isinstance(name, Exception):
+            yield piece, name, False
+        elif kept is not None and (found := kept.get(name)) is not None:
             yield piece, found, True
         else:
             left[piece] = name
-    for piece, result in completed(partial(_signed, work, kept.look, named), left, workers):
+    look = _nothing if kept is None else kept.look
+    for piece, result in completed(partial(_signed, work, look, named), left, workers):
         if isinstance(result, Exception):
             yield piece, result, False
             continue
-        found, then = result
-        if then == canonical_json([kept.about, left[piece]]) and lasts(found):
+        found, about, name = result
+        same = name == canonical_json(left[piece])
+        if workers is not None and not same:
+            found = WorkerError("its worker sees other files than those here, or they have changed meanwhile")
+        elif kept is not None and same and about == canonical_json(kept.about) and lasts(found):
             with suppress(InputError):  # what JSON cannot hold is worked out again
                 kept.add(left[piece], found)
         yield piece, found, False
 
 
+def _nothing() -> None:
+    pass
+
+
 def _signed(
     work: Callable[[Piece], Any], about: Callable[[], object], named: Callable[[Piece], object], piece: Piece
-) -> tuple[Any, str]:
+) -> tuple[Any, str, str]:
     found = work(piece)
-    return found, canonical_json([about(), named(piece)])
+    return found, canonical_json(about()), canonical_json(named(piece))
 
 
 def is_kept_file(path: Path) -> bool:
@@ -162,8 +182,12 @@ def is_kept_file(path: Path) -> bool:
     """
     if not path.exists():
         return not path.is_symlink()
-    lines = _lines(path)
-    return path.is_file() and (not lines or lines[0].startswith(b'{"code":"'))
+    try:
+        require_regular_file(path)
+        with open(path, "rb") as file:
+            return file.read(len(_BEGINNING)) in (b"", _BEGINNING)
+    except (FileFormatError, OSError):  # whatever it is, it is not ours
+        return False
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -171,29 +195,6 @@ def _lines(path: Path) -> list[bytes]:
         return read_regular_file(path).splitlines()
     except FileFormatError:  # it is missing, or no file
         return []
-
-
-def program_sha256() -> str:
-    """A hash of all that judges: the files of `byheart`, `constructions` and `verify`, as they are now.
-
-    Page: docs/rigour/domains.md
-    """
-    return files_sha256(*(_TOP / name for name in _PROGRAM))
-
-
-def files_sha256(*places: Path) -> str:
-    """A hash of files, and of all files in folders but bytecode; where there is nothing, no hash is found twice.
-
-    Page: docs/rigour/domains.md
-    """
-    found = [_files_of(place) or secrets.token_hex() for place in places]
-    return hashlib.sha256(canonical_json(found).encode()).hexdigest()
-
-
-def _files_of(place: Path) -> list[tuple[str, str]]:
-    every = [place] if place.is_file() else place.rglob("*")
-    files = [path for path in every if path.is_file() and "__pycache__" not in path.parts]
-    return [(str(path.relative_to(place)), hashlib.sha256(path.read_bytes()).hexdigest()) for path in sorted(files)]
 
 
 def _own_key() -> bytes:
@@ -213,8 +214,8 @@ def _own_key() -> bytes:
                 pass
             finally:
                 made.unlink()
-        about, key = path.stat(), path.read_bytes()
-    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
+        about, key = path.stat(), read_regular_file(path)
+    except (OSError, RuntimeError, FileFormatError) as error:  # RuntimeError: there is no home
         raise InputError(f"the key of kept pieces cannot be read or written: {error}") from error
     shared = os.name == "posix" and (about.st_mode & (stat.S_IRWXG | stat.S_IRWXO) or about.st_uid != os.geteuid())
     if shared or len(key) != _KEY_BYTES:

@@ -6,13 +6,22 @@ Page: docs/commands.md
 import gc
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    as_completed,
+)
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from constructions.errors import InputError, WorkerError
+from verify.program_text import program_sha256
 
 Workers = Callable[[], AbstractContextManager[Executor]]
 """Makes an executor: processes of this machine, threads, or any other of the interface of `concurrent.futures`."""
@@ -28,7 +37,8 @@ def completed(
 
     An executor of processes is broken as a whole when one of them dies, and does not say over which piece. The pieces
     that it had not finished are done again, each alone on an executor of its own, so that only one that kills its
-    worker again is lost.
+    worker again is lost. What a worker found that runs another text of this program than the caller, such as one that
+    began before an edit, is not believed.
 
     Args:
         work: A function that a worker can import.
@@ -36,7 +46,8 @@ def completed(
         workers: Makes the executor; by default the work is done here, one piece after the other.
 
     Yields:
-        A piece, and what the work returned for it or the exception that it raised: `WorkerError` if its worker died.
+        A piece, and what the work returned for it or the exception that it raised: `WorkerError` if its worker died, is
+        out of reach or runs another program.
 
     Page: docs/commands.md
 
@@ -48,8 +59,8 @@ def completed(
     if workers is None:
         yield from ((piece, _tried(partial(work, piece))) for piece in pieces)
         return
-    left: list[Piece] = []
-    for piece, result in _on_one_executor(work, list(pieces), workers):
+    work, pieces, left = partial(_by_this_program, program_sha256(), work), list(pieces), list[Piece]()
+    for piece, result in _on_one_executor(work, pieces, workers) if pieces else ():
         if isinstance(result, BrokenExecutor):
             left.append(piece)
         else:
@@ -73,11 +84,28 @@ def _on_one_executor(
                     yield from ((unsent, error) for unsent in pieces[place:])
                     break
             for future in as_completed(futures):
-                yield futures[future], _tried(future.result)
+                yield futures[future], _of_the_work(_tried(future.result))
         finally:
             # Where the caller was interrupted, what has not begun never begins.
-            for future in futures:
-                future.cancel()
+            if isinstance(executor, ProcessPoolExecutor):  # it sets futures itself, if its processes have ended, too
+                executor.shutdown(cancel_futures=True)
+            else:
+                for future in futures:
+                    future.cancel()
+
+
+def _by_this_program(program: str, work: Callable[[Piece], Result], piece: Piece) -> Result:
+    result = work(piece)
+    if program_sha256() != program:  # looked at last: what the work has loaded is of this text, too
+        raise WorkerError("its worker runs another text of byheart; start the workers again, with the one that is here")
+    return result
+
+
+def _of_the_work(result: Result | Exception) -> Result | Exception:
+    """Errors of the cluster, whose worker or scheduler went away, told from those of the work."""
+    if isinstance(result, CancelledError) or type(result).__module__.partition(".")[0] == "distributed":
+        return WorkerError(f"its worker or the scheduler went away: {result or type(result).__name__}")
+    return result
 
 
 def _tried(call: Callable[[], Result]) -> Result | Exception:
@@ -102,8 +130,31 @@ def processes(count: int) -> Executor:
         raise InputError(f"workers = {count}, expected at least 1")
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # read by the processes that are started now
-    # A fresh interpreter: a copy of this one would share the locks of its threads.
-    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+    return _Processes(count)
+
+
+class _Processes(ProcessPoolExecutor):
+    """Processes that Ctrl-C at a terminal, which reaches all of them, ends at once and without a word."""
+
+    def __init__(self, count: int) -> None:
+        # A fresh interpreter: a copy of this one would share the locks of its threads.
+        super().__init__(count, multiprocessing.get_context("spawn"), _ended_by_an_interrupt)
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> "Future[Result]":
+        """As of its base; a process that this starts hears of no interrupt before it is ready to end."""
+        if not hasattr(signal, "pthread_sigmask"):
+            return super().submit(fn, *args, **kwargs)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ended_by_an_interrupt() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 @contextmanager

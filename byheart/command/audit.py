@@ -7,11 +7,11 @@ import sys
 from typing import Any
 
 from byheart.terminal.argument_types import path
-from byheart.terminal.exit_codes import INTERRUPTED, PROVED, REFUTED, UNDECIDED
+from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
+from byheart.terminal.failures import interrupted_after
 from byheart.terminal.options import add_keep_option, add_worker_options, kept_pieces, say_what_was_kept, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_tables
-from constructions.counted import counted
 
 HELP = "certify the verdict on every claim again"
 
@@ -37,6 +37,8 @@ def run(options: argparse.Namespace) -> int:
     page = options.html
     if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):  # before minutes of work, not after
         raise InputError(f"--html is {str(page)!r}, expected a file in a folder that exists")
+    if page is not None and options.keep is not None and os.path.realpath(page) == os.path.realpath(options.keep):
+        raise InputError(f"--html and --keep are both {str(page)!r}, expected two files")
     ids = [claim.id for claim in claims(options.claim or None)]  # an unknown id is refused before any work
     kept = kept_pieces(options)
     summaries: list[dict[str, Any]] = []
@@ -62,8 +64,7 @@ def run(options: argparse.Namespace) -> int:
     earlier = sum(summary["earlier"] for summary in summaries)
     say_what_was_kept(kept, earlier, len(summaries) - earlier)
     if interrupted:
-        sys.stderr.write(f"byheart: interrupted after {len(summaries)} of {counted(len(ids), 'claim')}\n")
-        return INTERRUPTED
+        return interrupted_after(len(summaries), len(ids), "claim")
     if all(summary["confirmed"] for summary in summaries):
         return PROVED
     refuted = any(piece["verdict"] == "REFUTED" for summary in summaries for piece in summary["evidence"])

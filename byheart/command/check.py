@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.device import on_device, require_device
 from byheart.terminal.argument_types import bound, count, path
-from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED, UNDECIDED, worst
-from byheart.terminal.failures import error_fields, meant
+from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED, worst
+from byheart.terminal.failures import error_fields, interrupted_after, meant
 from byheart.terminal.options import (
     add_device_option,
     add_json_option,
@@ -24,7 +25,6 @@ from byheart.terminal.options import (
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
-from constructions.counted import counted
 
 if TYPE_CHECKING:
     from constructions.tasks.criterion import Criterion
@@ -65,6 +65,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(f"--device {options.device} is given, but --independent multiplies integers, on the CPU")
     for folder in options.folder:
         require_folder(folder)
+        if options.keep is not None and Path(os.path.realpath(options.keep)).is_relative_to(os.path.realpath(folder)):
+            raise InputError(f"--keep {options.keep} lies in {folder}, which it would change; choose another place")
     require_device(options.device)
     if len(options.folder) > 1 or any(each is not None for each in (options.workers, options.scheduler, options.keep)):
         return _check_each(options)
@@ -87,11 +89,11 @@ def _check_each(options: argparse.Namespace) -> int:
     try:
         with progress_lines(not options.json) as progress:
             for folder, result, earlier in completed_once(
-                partial(_checked, options),
+                partial(_checked, options, Path.cwd()),
                 options.folder,
                 None if alone else workers(options),
                 kept=kept,
-                named=partial(_named, options),
+                named=partial(_named, options, Path.cwd()),
             ):
                 if isinstance(result, Exception):
                     try:
@@ -114,23 +116,21 @@ def _check_each(options: argparse.Namespace) -> int:
             sys.stdout.write(f"{folder}: {found[folder].get('headline') or found[folder]['error']}{taken}\n")
     before = [each["earlier"] for each in found.values() if "earlier" in each]
     say_what_was_kept(kept, sum(before), len(before) - sum(before))
-    if interrupted:
-        sys.stderr.write(f"byheart: interrupted after {len(found)} of {counted(len(options.folder), 'folder')}\n")
-        return INTERRUPTED
-    return worst(codes)
+    return interrupted_after(len(found), len(options.folder), "folder") if interrupted else worst(codes)
 
 
-def _checked(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def _checked(options: argparse.Namespace, here: Path, folder: Path) -> dict[str, Any]:
+    folder = here / folder  # a worker may be elsewhere
     with on_device(options.device):
         return _checker(options)(folder, _asked(options, folder)).summary()
 
 
-def _named(options: argparse.Namespace, folder: Path) -> list[Any]:
+def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:
     """What an answer depends on beside the program: all files of the folder, and what is asked of them."""
-    from verify.kept_pieces import files_sha256
+    from verify.program_text import files_sha256
 
     asked = (options.independent, options.full, options.at_least, options.at_most, options.tolerance, options.device)
-    return ["check", files_sha256(folder), *asked]
+    return ["check", files_sha256(here / folder), *asked]
 
 
 def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":

@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _judged(options)
     except KeyboardInterrupt:
-        return fail(options, "interrupted; nothing was written", INTERRUPTED)
+        return fail(options, KeyboardInterrupt("interrupted; nothing was written"), INTERRUPTED)
 
 
 def _judged(options: argparse.Namespace) -> int:

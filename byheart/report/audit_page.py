@@ -58,7 +58,7 @@ def audit_html(summaries: Sequence[Mapping[str, Any]], *, asked: int) -> str:
     )
     head = (
         f"<header><p class='brand'>byheart audit</p><h1>{title} {shown}</h1><p>A verdict is confirmed if, in the run "
-        "that wrote this page, there was evidence of each kind that it needs, and all of it was proved.</p>"
+        "that certified it, there was evidence of each kind that it needs, and all of it was proved.</p>"
         f"{_earlier(summaries)}{stopped}{_cards(summaries)}</header>\n"
     )
     records = section("The claims, and the evidence", "".join(_record(summary) for summary in summaries))
@@ -79,7 +79,7 @@ def _cards(summaries: Sequence[Mapping[str, Any]]) -> str:
     cards = [
         ("pieces of evidence proved", f"{proved} <small>of {len(pieces)}</small>"),
         ("pieces that rest on a theorem", str(universal)),
-        ("time", f"{sum(summary['seconds'] for summary in summaries):.0f} s"),
+        ("time", f"{sum(one['seconds'] for one in summaries if not one['earlier']):.0f} s"),
         *((f"verdict: {escaped(word)}", str(count)) for word, count in words.most_common()),
     ]
     return "<dl class='cards'>" + "".join(
@@ -131,7 +131,8 @@ def _piece(piece: Mapping[str, Any]) -> str:
 
 
 def _confirmed(summary: Mapping[str, Any]) -> str:
+    by = " by an earlier run" if summary["earlier"] else ""
     if summary["confirmed"]:
-        return badge("PROVED", "confirmed by an earlier run" if summary["earlier"] else "confirmed")
+        return badge("PROVED", f"confirmed{by}")
     refuted = any(piece["verdict"] == "REFUTED" for piece in summary["evidence"])
-    return badge("REFUTED" if refuted else "UNDECIDED", "not confirmed")
+    return badge("REFUTED" if refuted else "UNDECIDED", f"not confirmed{by}")

@@ -6,7 +6,8 @@ import re
 import sys
 from typing import Any
 
-from byheart.terminal.exit_codes import BAD_USAGE, REFUTED
+from byheart.terminal.exit_codes import BAD_USAGE, INTERRUPTED, REFUTED
+from constructions.counted import counted
 
 
 def meant(error: Exception) -> tuple[Exception, int]:
@@ -27,6 +28,12 @@ def fail(options: argparse.Namespace, error: object, code: int, **about: str) ->
         sys.stdout.write(json.dumps({**about, **fields}) + "\n")
     sys.stderr.write(f"byheart: {fields['error']}\n")
     return code
+
+
+def interrupted_after(done: int, asked: int, noun: str) -> int:
+    """Say on standard error how much of what was asked was done when somebody interrupted; the exit code."""
+    sys.stderr.write(f"byheart: interrupted after {done} of {counted(asked, noun)}\n")
+    return INTERRUPTED
 
 
 _OPTIONS = {

@@ -1,8 +1,10 @@
 """Options that several commands take: JSON, where to write, and where the work is done."""
 
 import argparse
+import os
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from byheart.terminal.argument_types import count, path
@@ -66,11 +68,12 @@ def kept_pieces(options: argparse.Namespace) -> "KeptPieces | None":
     file = options.keep
     if file is None:
         return None
-    if not file.absolute().parent.is_dir() or not is_kept_file(file):
+    above = file.absolute().parent
+    if not above.is_dir() or not os.access(above, os.W_OK) or not is_kept_file(file):
         raise InputError(
-            f"--keep is {str(file)!r}, expected a file that --keep wrote, or a new one in a folder that exists"
+            f"--keep is {str(file)!r}, expected a file that --keep wrote, or a new one in a folder that can be written"
         )
-    return KeptPieces(file, all_that_judges)
+    return KeptPieces(Path(os.path.realpath(file)), all_that_judges)  # a link stays, and what it leads to is written
 
 
 def say_what_was_kept(kept: "KeptPieces | None", earlier: int, now: int) -> None:
@@ -78,9 +81,10 @@ def say_what_was_kept(kept: "KeptPieces | None", earlier: int, now: int) -> None
     if kept is None:
         return
     refused = f"; {counted(kept.refused, 'line')} of it not believed, and not used" if kept.refused else ""
+    lost = f"; not all could be kept: {kept.lost}" if kept.lost else ""
     sys.stderr.write(
         f"byheart: {earlier} taken over from {kept.path}, as earlier runs left it, not proved again; {now} judged by "
-        f"this run{refused}\n"
+        f"this run{refused}{lost}\n"
     )
 
 

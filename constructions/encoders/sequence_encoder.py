@@ -35,7 +35,6 @@ class SequenceEncoder:
         E: The encoded contexts, `[T, d]`.
         divergence: $\sum_t \rho_t \mathrm{KL}(\pi_t \| \mathrm{softmax} F_t)$ in nats, in floating point.
         starts: How many starts were searched from; 0 where the logits are exact but for rounding.
-        complete: Whether the search came to its end; otherwise it was interrupted, and this is the best so far.
 
     Page: docs/claims/sequence_encoder.md
     """
@@ -44,7 +43,6 @@ class SequenceEncoder:
     E: Float64Array
     divergence: float
     starts: int
-    complete: bool
 
 
 class _Point(NamedTuple):
@@ -73,8 +71,6 @@ def best_encoder(
     W with the E nearest to the logarithms, which do better for peaked laws. After a tenth of the steps the best quarter
     of the starts goes on, and the best of these for twice as many steps more. The problem is not convex: what is found
     is an upper bound of the infimum, and different starts may end in different minima.
-
-    A keyboard interrupt ends the search and keeps the best encoder so far.
 
     Args:
         laws: Weights that are at least 0, `[T, N]`; the law of a row is the row divided by its sum. With zeros there
@@ -112,20 +108,17 @@ def best_encoder(
     finals = math.ceil(count / _FINALISTS)
     total = count + finals + 1
     search = _Search(given)
-    complete, show = True, progress or (lambda done, total, divergence: None)
+    show = progress or (lambda done, total, divergence: None)
     ends: list[_Point] = []
-    try:
-        for done, (W, E) in enumerate(given.starts(count, seed), 1):
-            ends.append(search.descend(W, E, max(1, iterations // _SCREENING)))
-            show(done, total, search.best.divergence)
-        for done, end in enumerate(sorted(ends, key=lambda point: point.divergence)[:finals], count + 1):
-            search.descend(end.W, end.E, iterations)
-            show(done, total, search.best.divergence)
-        search.descend(search.best.W, search.best.E, _LAST * iterations)
-        show(total, total, search.best.divergence)
-    except KeyboardInterrupt:
-        complete = False
-    return given.found(search.best, starts=len(ends), complete=complete)
+    for done, (W, E) in enumerate(given.starts(count, seed), 1):
+        ends.append(search.descend(W, E, max(1, iterations // _SCREENING)))
+        show(done, total, search.best.divergence)
+    for done, end in enumerate(sorted(ends, key=lambda point: point.divergence)[:finals], count + 1):
+        search.descend(end.W, end.E, iterations)
+        show(done, total, search.best.divergence)
+    search.descend(search.best.W, search.best.E, _LAST * iterations)
+    show(total, total, search.best.divergence)
+    return given.found(search.best, starts=len(ends))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,17 +158,17 @@ class _Given:
             W, E = self.truncated(self.logarithms)
         if self.rank > 0 and float(np.abs(_centred(E @ W.T) - self.logarithms).max()) > _EXACT:
             return None
-        return self._encoder(_Point(self.loss(E @ W.T), W, E), starts=0, complete=True)
+        return self._encoder(_Point(self.loss(E @ W.T), W, E), starts=0)
 
-    def found(self, point: _Point, *, starts: int, complete: bool) -> SequenceEncoder:
+    def found(self, point: _Point, *, starts: int) -> SequenceEncoder:
         """The encoder with its unembedding in orthonormal columns of mean 0, which leaves the softmax as it is."""
         basis, factor = np.linalg.qr(point.W - point.W.mean(axis=0))
-        return self._encoder(_Point(point.divergence, basis, point.E @ factor.T), starts=starts, complete=complete)
+        return self._encoder(_Point(point.divergence, basis, point.E @ factor.T), starts=starts)
 
-    def _encoder(self, point: _Point, *, starts: int, complete: bool) -> SequenceEncoder:
+    def _encoder(self, point: _Point, *, starts: int) -> SequenceEncoder:
         E = np.zeros((len(self.present), self.rank))
         E[self.present] = point.E
-        return SequenceEncoder(point.W, E, float(point.divergence), starts, complete)
+        return SequenceEncoder(point.W, E, float(point.divergence), starts)
 
     def starts(self, count: int, seed: int) -> Iterator[tuple[Float64Array, Float64Array]]:
         """The truncated logarithms; then random unembeddings."""

@@ -8,7 +8,9 @@ import scipy.linalg
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
+from constructions.cholesky import cholesky
 from constructions.errors import HypothesisError, InputError
+from constructions.products import multiply
 
 Float64Array = NDArray[np.float64]
 
@@ -49,7 +51,7 @@ class RightInverse:
 
     def project(self, values: Float64Array) -> Float64Array:
         r"""The part $(I - Y^+ Y) Q$ of `values` that Y does not see, `[P, r]`."""
-        return values - self.apply(self.matrix @ values)
+        return values - self.apply(multiply(self.matrix, values))
 
     def solve(self, right: Float64Array, *, start: Float64Array | None = None) -> Float64Array:
         r"""Solve $Y W = B$, with W - `start` of smallest norm, and refine until the residual stops falling.
@@ -65,11 +67,11 @@ class RightInverse:
             The matrix W, `[P, r]`.
         """
         best = np.zeros((self.matrix.shape[1], right.shape[1])) if start is None else start
-        residual = right - self.matrix @ best if start is not None else right
+        residual = right - multiply(self.matrix, best) if start is not None else right
         size = np.inf if start is None else float(np.abs(residual).max(initial=0.0))
         for _ in range(_REFINEMENTS):
             candidate = best + self.apply(residual)
-            left = right - self.matrix @ candidate
+            left = right - multiply(self.matrix, candidate)
             largest = float(np.abs(left).max(initial=0.0))
             if not largest < size:
                 break
@@ -84,7 +86,7 @@ class RightInverse:
         rows = np.sqrt(np.einsum("tp,tp->t", self.matrix, self.matrix))
         columns = np.sqrt(np.einsum("pr,pr->r", solution, solution))
         scale = np.maximum(rows[:, None] * columns[None, :], np.finfo(np.float64).tiny)
-        return float((np.abs(self.matrix @ solution - right) / scale).max(initial=0.0))
+        return float((np.abs(multiply(self.matrix, solution) - right) / scale).max(initial=0.0))
 
 
 def right_inverse(matrix: Float64Array) -> RightInverse:
@@ -94,7 +96,8 @@ def right_inverse(matrix: Float64Array) -> RightInverse:
     then has a relative error of about $\kappa(Y)^2 u$, and iterative refinement brings the residual down to rounding
     level as long as $\kappa(Y)^2 u < 1$. A trial solve checks that it does. Otherwise $Y^T = Q R$ takes its place,
     which needs $\kappa(Y) u < 1$ only. A diagonal entry of R that is not above $16 P u \max |r|$ counts as zero: its
-    row of Y is then a combination of the rows before it, up to rounding.
+    row of Y is then a combination of the rows before it, up to rounding. The products and Cholesky's factor go where
+    large products are computed; QR stays with LAPACK.
 
     Args:
         matrix: The matrix Y, `[T, P]` with `P >= T >= 1`.
@@ -126,17 +129,16 @@ def right_inverse(matrix: Float64Array) -> RightInverse:
 
 
 def _cholesky(matrix: Float64Array) -> RightInverse | None:
-    gram = matrix @ matrix.T
     try:
-        factor = scipy.linalg.cholesky(gram.T, lower=True, overwrite_a=True, check_finite=False)
+        factor = cholesky(multiply(matrix, matrix.T))
     except np.linalg.LinAlgError:
         return None
 
     def core(right: Float64Array) -> Float64Array:
-        return scipy.linalg.cho_solve((factor, True), right, check_finite=False)
+        return scipy.linalg.cho_solve((factor.T, False), right, check_finite=False)
 
     def apply(right: Float64Array) -> Float64Array:
-        return matrix.T @ core(right)
+        return multiply(matrix.T, core(right))
 
     trial = _trial(len(matrix))
     unchecked = RightInverse(matrix, "cholesky", np.nan, apply)

@@ -98,7 +98,7 @@ def test_the_benchmark_runs_on_tensors_of_the_cpu(
     monkeypatch.setattr(sys, "argv", ["gpu.py", *words])
     runpy.run_path(str(ROOT / "benchmarks" / "gpu.py"))["main"]()
     printed = capsys.readouterr().out
-    for stage in ("enclosed features", "Gram matrix", "distance", "enclosed logits", "replica"):
+    for stage in ("weights solved for", "enclosed features", "Gram matrix", "distance", "enclosed logits", "replica"):
         [row] = [line for line in printed.splitlines() if line.startswith(f"| {stage} |")]
         assert float(row.split("|")[3]) > 0.0
     assert "full row rank of the features: PROVED" in printed

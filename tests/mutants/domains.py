@@ -15,6 +15,10 @@ def kept(original: str, mutated: str, why: str) -> Mutant:
     return Mutant(KEPT, original, mutated, KEPT_TESTS, why)
 
 
+def text(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/program_text.py", original, mutated, "tests/verify/test_program_text.py", why)
+
+
 def sums(original: str, mutated: str, why: str) -> Mutant:
     return Mutant(SEPARABLE, original, mutated, SUMS, why)
 
@@ -91,13 +95,6 @@ MUTANTS = [
     ),
     Mutant(
         "verify/domains/rule_answers.py",
-        " or result[0] != program",
-        "",
-        "tests/verify/domains/test_rule_answers.py",
-        "counts of another program are believed",
-    ),
-    Mutant(
-        "verify/domains/rule_answers.py",
         "sorted(self.tallies.items())",
         "self.tallies.items()",
         "tests/verify/domains/test_rule_answers.py",
@@ -105,15 +102,47 @@ MUTANTS = [
     ),
     kept("if not hmac.compare_digest(code, self._code(record)):", "if not code:", "any code is believed"),
     kept("[self.about, record]", "[record]", "kept results are those of anything"),
+    kept("and same and about ==", "and about ==", "a file that is edited meanwhile is what was judged"),
+    kept("and about == canonical_json(kept.about) and", "and", "a program that is edited meanwhile has judged"),
+    kept("if workers is not None and not same:", "if False:", "a worker judges what lies where it is"),
+    kept("self.lost, self._is_ours = error, False", "self.lost = error", "half a line takes the next one with it"),
     kept(
-        "        if then == canonical_json([kept.about, left[piece]]) and ", "        if ", "edited meanwhile, and kept"
+        "        except OSError as error:  # there",
+        "        except KeyError as error:  # there",
+        "a full disk ends all",
+    ),
+    kept(
+        "                self._read()  # what another run of now has added\n",
+        "",
+        "two runs drop what the other has kept",
+    ),
+    Mutant(
+        "verify/certificates/domain.py",
+        "    if found.interrupted:\n        raise",
+        "    if False:\n        raise",
+        "tests/verify/certificates/test_domain.py",
+        "a check that was interrupted is an answer, which is kept",
     ),
     kept(" and lasts(found):", ":", "what does not last is kept"),
-    kept("if (found := kept.get(name)) is not None:", "if False:", "a re-run does everything again"),
-    kept('("byheart", "constructions", "verify")', '("constructions", "verify")', "the door is no part of the program"),
-    kept("(str(path.relative_to(place)), hashlib", "(str(path.name[:0]), hashlib", "a file is known by its text alone"),
-    kept(" or secrets.token_hex()", "", "what cannot be read is always the same"),
-    kept('or lines[0].startswith(b\'{"code":"\')', "or True", "the notes of a user are written over"),
+    kept("(found := kept.get(name)) is not None:", "False:", "a re-run does everything again"),
+    text('("byheart", "constructions", "verify")', '("constructions", "verify")', "the door is no part of the program"),
+    text("(str(path.relative_to(place)), _sha", "(str(path.name[:0]), _sha", "a file is known by its text alone"),
+    text(" or secrets.token_hex()", "", "what cannot be read is always the same"),
+    text("now if now == _BEGUN_WITH else secrets.token_hex()", "now", "a process runs what was written after it began"),
+    text(
+        '"__pycache__" not in path.parts]', '"__pycache__" not in path.parts and path.is_file()]', "pipes do not count"
+    ),
+    text(
+        "if any(path.is_dir() and path.is_symlink() for path in every):",
+        "if False:",
+        "what a link leads to is the same",
+    ),
+    kept("file.read(len(_BEGINNING)) in", "file.read(0) in", "the notes of a user are written over"),
+    kept(
+        "whatever it is, it is not ours\n        return False",
+        "whatever it is\n        return True",
+        "what cannot be read is written over",
+    ),
     *(
         Mutant("verify/certificates/domain.py", original, mutated, KEPT_TESTS, why)
         for original, mutated, why in (
@@ -126,7 +155,7 @@ MUTANTS = [
         Mutant("verify/certificates/provenance.py", original, "", "tests/verify/certificates/test_provenance.py", why)
         for original, why in (
             ('"program": program_sha256(), ', "what another program found is taken over"),
-            ('"provenance": provenance(), ', "what another arithmetic found is taken over"),
+            ('"provenance": made_by, ', "what another arithmetic found is taken over"),
             (', "installed": _installed()', "what another library found is taken over"),
         )
     ),
@@ -146,17 +175,24 @@ MUTANTS = [
     ),
     Mutant(
         "byheart/command/check.py",
-        '["check", files_sha256(folder), *asked]',
+        '["check", files_sha256(here / folder), *asked]',
         '["check", str(folder), *asked]',
         "tests/byheart/command/test_check.py",
         "a folder that was changed is taken over",
     ),
     Mutant(
         "byheart/command/check.py",
-        "files_sha256(folder), *asked]",
-        "files_sha256(folder)]",
+        "files_sha256(here / folder), *asked]",
+        "files_sha256(here / folder)]",
         "tests/byheart/command/test_check.py",
         "what was asked before is asked now",
+    ),
+    Mutant(
+        "byheart/command/check.py",
+        "    folder = here / folder  # a worker may be elsewhere\n",
+        "",
+        "tests/byheart/command/test_check.py",
+        "a worker that is elsewhere checks the folder that is there",
     ),
     kept("stat.S_IRWXG | stat.S_IRWXO", "stat.S_IRWXO", "others of the group can read the key"),
     kept("or len(key) != _KEY_BYTES", "", "an empty key signs"),

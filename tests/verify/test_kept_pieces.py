@@ -1,5 +1,7 @@
 """Work that was interrupted goes on where it stopped, and no file makes anybody believe a result."""
 
+import errno
+import io
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +23,8 @@ from verify.certificates.domain import certify_domain, kept_domain
 from verify.domains import rule_answers
 from verify.domains.rule_answers import judge_rule
 from verify.domains.tally import Tally
-from verify.kept_pieces import KeptPieces, completed_once, files_sha256, is_kept_file
+from verify.kept_pieces import KeptPieces, completed_once, is_kept_file
+from verify.program_text import files_sha256
 
 TASK = rule_task("max", tokens=6, length=3)
 
@@ -205,36 +208,15 @@ def test_a_key_that_others_can_read_or_that_is_none_signs_nothing(tmp_path, monk
     key.write_bytes(b"short")
     with pytest.raises(InputError, match="has 5 bytes"):
         kept_in(tmp_path / "pieces", model)
+    if os.name == "posix":
+        key.unlink()
+        os.mkfifo(key, 0o600)  # reading it would never end
+        with pytest.raises(InputError, match="not a regular file"):
+            kept_in(tmp_path / "pieces", model)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     with pytest.raises(InputError, match="key of kept pieces cannot be read or written"):
         kept_in(tmp_path / "pieces", model)
-
-
-@pytest.mark.parametrize("where", ["byheart", "constructions", "verify"])
-def test_the_program_is_known_by_every_file_of_it_as_it_is_now(where, tmp_path, monkeypatch):
-    for name in ("byheart", "constructions", "verify"):
-        (tmp_path / name / "__pycache__").mkdir(parents=True)
-        (tmp_path / name / "__init__.py").write_text("")
-    monkeypatch.setattr(kept_pieces, "_TOP", tmp_path)
-    found = {kept_pieces.program_sha256()}
-    (tmp_path / where / "__pycache__" / "one.pyc").write_text("")
-    found.add(kept_pieces.program_sha256())
-    assert len(found) == 1
-    (tmp_path / where / "one.py").write_text("x = 1")
-    found.add(kept_pieces.program_sha256())
-    (tmp_path / where / "one.py").write_text("x = 2")
-    found.add(kept_pieces.program_sha256())
-    (tmp_path / where / "one.py").rename(tmp_path / where / "two.py")
-    found.add(kept_pieces.program_sha256())
-    assert len(found) == 4
-
-
-def test_where_there_is_nothing_no_hash_is_found_twice(tmp_path):
-    assert files_sha256(tmp_path / "nowhere") != files_sha256(tmp_path / "nowhere")
-    assert files_sha256(tmp_path) != files_sha256(tmp_path)
-    (tmp_path / "one").write_text("1")
-    assert files_sha256(tmp_path) == files_sha256(tmp_path) != files_sha256(tmp_path / "one")
 
 
 class Once:
@@ -310,6 +292,31 @@ def test_a_worker_that_dies_leaves_no_line(once):
     assert once("a")[0] == ["a"]
 
 
+def test_a_full_disk_costs_only_what_is_written_on_it(once, monkeypatch):
+    kept = KeptPieces(once.file, dict)
+    kept.add("a", 1)
+
+    class Full(io.BufferedWriter):
+        def write(self, data):
+            super().write(data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(kept_pieces, "open", lambda path, mode: Full(io.FileIO(path, mode)), raising=False)
+    kept.add("b", 2)
+    assert kept.lost.errno == errno.ENOSPC and KeptPieces(once.file, dict).refused == 1
+    kept.add("c", 3)
+    again = KeptPieces(once.file, dict)
+    assert [again.get(name) for name in "abc"] == [1, 2, 3] and again.refused == 0
+
+
+def test_two_runs_with_one_file_lose_nothing(once):
+    first, second = KeptPieces(once.file, dict), KeptPieces(once.file, dict)
+    for kept, piece in ((first, "a"), (second, "b"), (first, "c"), (second, "d")):
+        kept.add(piece, 1)
+    again = KeptPieces(once.file, dict)
+    assert all(again.get(piece) == 1 for piece in "abcd") and again.refused == 0
+
+
 def test_another_program_or_another_file_takes_nothing_over(once):
     once("a")
     once.text.write_text("b")
@@ -317,6 +324,29 @@ def test_another_program_or_another_file_takes_nothing_over(once):
     once.text.write_text("a")
     assert once("a")[0] == []
     assert once("a", look=lambda: "another program")[0] == ["a"]
+
+
+def test_what_a_worker_finds_of_other_files_is_not_given(once):
+    def elsewhere(piece):
+        once.text.write_text("what lies where the worker is")
+        return {"length": 1}
+
+    [(error, earlier)] = once("a", work=elsewhere, workers=lambda: ThreadPoolExecutor(1))[1].values()
+    assert isinstance(error, WorkerError) and "other files" in str(error) and not earlier and not once.file.exists()
+    named = iter(["here", "elsewhere"])
+    [(_, error, _)] = completed_once(len, ["a"], lambda: ThreadPoolExecutor(1), kept=None, named=lambda _: next(named))
+    assert isinstance(error, WorkerError)
+
+
+def test_what_cannot_be_named_is_an_error_of_its_piece(once):
+    def named(piece):
+        if piece == "a":
+            raise PermissionError("no")
+        return piece
+
+    kept = KeptPieces(once.file, dict)
+    found = {piece: result for piece, result, _ in completed_once(len, ["a", "bb"], kept=kept, named=named)}
+    assert isinstance(found.pop("a"), PermissionError) and found == {"bb": 2}
 
 
 def test_what_was_changed_while_it_was_worked_on_is_not_kept(once):
@@ -361,6 +391,9 @@ def test_a_file_that_holds_something_else_is_told_from_one_that_was_kept(once, t
         (tmp_path / name).write_text(text)
         assert is_kept_file(tmp_path / name) is (name == "empty")
     assert not is_kept_file(tmp_path)
+    with (tmp_path / "of 16 GiB").open("wb") as file:
+        file.truncate(2**34 + 1)
+    assert not is_kept_file(tmp_path / "of 16 GiB")  # it cannot be read, so nobody knows what it holds
 
 
 def test_a_certificate_says_what_earlier_runs_counted_and_leaves_no_file(tmp_path, monkeypatch):

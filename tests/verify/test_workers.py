@@ -2,13 +2,16 @@
 
 import os
 import pickle
-from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+import signal
+from concurrent.futures import BrokenExecutor, CancelledError, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from constructions.errors import CapacityError, HypothesisError, InputError, WorkerError
+from verify import workers
 from verify.workers import cluster, completed, processes
 
 
@@ -60,12 +63,73 @@ def test_what_a_broken_executor_does_not_take_is_done_alone():
     assert dict(completed(squared, range(5), TakesOne)) == {0: 0, 1: 1, 2: 4, 3: 9, 4: 16}
 
 
-def test_who_stops_listening_stops_what_has_not_begun(tmp_path):
-    with ThreadPoolExecutor(1) as pool:
-        pieces = completed(partial(deadly, str(tmp_path)), range(100, 200), lambda: pool)
-        next(pieces)
-        pieces.close()
-    assert len(list(tmp_path.iterdir())) < 100
+KilledWorker = type("KilledWorker", (Exception,), {"__module__": "distributed.scheduler"})
+
+
+@pytest.mark.parametrize("lost", [CancelledError(), KilledWorker("its worker")])
+def test_what_a_cluster_loses_is_lost_and_no_error_of_the_work(lost):
+    def work(piece):
+        raise lost
+
+    [(_, error)] = completed(work, [1], partial(ThreadPoolExecutor, 1))
+    assert isinstance(error, WorkerError) and "went away" in str(error)
+
+
+def test_what_another_text_of_the_program_found_is_not_believed(monkeypatch):
+    texts = iter(["here", "here", "another"])
+    monkeypatch.setattr(workers, "program_sha256", lambda: next(texts))
+    found = dict(completed(squared, [1, 2], partial(ThreadPoolExecutor, 1)))
+    assert found.pop(1) == 1 and isinstance(found[2], WorkerError) and "another text" in str(found[2])
+
+
+def test_where_nothing_is_left_to_do_no_worker_is_asked_for():
+    assert list(completed(squared, [], lambda: pytest.fail("a worker was asked for"))) == []
+
+
+def waiting():
+    """Whether an interrupt would wait."""
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def on_interrupt(_):
+    return signal.getsignal(signal.SIGINT), waiting()
+
+
+def test_an_interrupt_ends_processes_without_a_word(monkeypatch):
+    assert list(completed(on_interrupt, [0], partial(processes, 1))) == [(0, (signal.SIG_DFL, False))]
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", lambda *_: waiting())
+    assert processes(1).submit(len) and not waiting()
+
+
+def test_who_stops_listening_stops_processes(tmp_path):
+    pieces = completed(partial(deadly, str(tmp_path)), range(100, 500), partial(processes, 1))
+    next(pieces)
+    pieces.close()
+    assert len(list(tmp_path.iterdir())) < 400
+
+
+class Gated(ThreadPoolExecutor):
+    """Has one thread, which may begin a second piece, and ends it when the executor is left."""
+
+    def __init__(self):
+        super().__init__(1)
+        self.gate, self.begun = Event(), []
+
+    def work(self, number):
+        self.begun.append(number)
+        assert number == 0 or self.gate.wait(60)
+
+    def __exit__(self, *how):
+        self.gate.set()
+        return super().__exit__(*how)
+
+
+def test_who_stops_listening_stops_what_has_not_begun():
+    pool = Gated()
+    pieces = completed(pool.work, range(100), lambda: pool)
+    assert next(pieces) == (0, None)
+    pieces.close()
+    assert pool.begun in ([0], [0, 1])
 
 
 def test_errors_of_three_parts_arrive_from_another_process():

@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 from constructions.errors import InputError
-from verify.arithmetic.products import multiply
+from constructions.products import multiply
 from verify.arithmetic.rounding import Floats
 
 UNIT = 2.0**-100

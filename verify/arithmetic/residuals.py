@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from constructions.errors import InputError
+from constructions.products import multiply
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, enclosure, is_zero
 from verify.arithmetic.given_numbers import as_float64
-from verify.arithmetic.products import multiply, raised_product
+from verify.arithmetic.products import raised_product
 from verify.arithmetic.rounding import UNIT, Floats, gamma, quiet
 
 

@@ -127,7 +127,8 @@ def check_domain(
     """Answer the question of a certificate about a domain again, or another, from the weights and the rule alone.
 
     The hashes are compared first; then the domain is judged anew, and the stored counts must follow. As many inputs are
-    looked at as the certificate speaks of, or as `certify_domain` would.
+    looked at as the certificate speaks of, or as `certify_domain` would. An interrupt from the keyboard ends it without
+    an answer.
 
     Args:
         folder: A folder with ``model.safetensors`` and ``task.npz``.
@@ -152,6 +153,8 @@ def check_domain(
     stored = certificate.answers.values
     counted = int(stored["held"] + stored["wrong"])
     found = judge_rule(model, task, visits=max(VISITS, counted), climbs=max(CLIMBS, counted), progress=progress)
+    if found.interrupted:
+        raise KeyboardInterrupt  # the rest was not looked at, so this is no answer
     check = check_counts(certificate.answers, found.right, found.wrong, found.method)
     return CheckReport(certificate, asked, (check,), f"proved bounds: {found.method}")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import flint
 
+from constructions.products import multiplier
 from verify.arithmetic import blas
-from verify.arithmetic.products import multiplier
-from verify.kept_pieces import program_sha256
+from verify.program_text import program_sha256
 
 
 def provenance() -> dict[str, str]:
@@ -45,10 +45,12 @@ def all_that_judges() -> dict[str, Any]:
     Page: docs/audit.md
 
     Example:
-        >>> all_that_judges()["provenance"] == provenance(), "numpy" in all_that_judges()["installed"]
+        >>> all_that_judges()["provenance"].items() < provenance().items(), "numpy" in all_that_judges()["installed"]
         (True, True)
     """
-    return {"program": program_sha256(), "provenance": provenance(), "installed": _installed()}
+    made_by = provenance()
+    del made_by["arithmetic: threads"]  # every bound holds for any order of summation, and workers have one each
+    return {"program": program_sha256(), "provenance": made_by, "installed": _installed()}
 
 
 @cache

@@ -15,7 +15,8 @@ from typing import Any
 from constructions.claims import REGISTER, claims, evidence_module
 from constructions.claims.claim import Claim, Judgement
 from verify.claims.evidence import Evidence, Method, Role
-from verify.kept_pieces import KeptPieces, completed_once, files_sha256
+from verify.kept_pieces import KeptPieces, completed_once
+from verify.program_text import files_sha256
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
 from verify.workers import Workers

@@ -21,7 +21,7 @@ from verify.domains.sweep import sweep_last_token
 from verify.domains.tally import MOST_NAMED, Tally
 from verify.forward.logits import climb
 from verify.forward.map_norms import Norms
-from verify.kept_pieces import KeptPieces, program_sha256
+from verify.kept_pieces import KeptPieces
 from verify.progress import Progress, silent
 from verify.workers import Workers, completed
 
@@ -137,10 +137,8 @@ def judge_rule(
     )
 
 
-def _errand(
-    model: Model, task: RuleTask, visits: int, climbs: int, pieces: Sequence[int]
-) -> tuple[str, list[tuple[int, Tally]]]:
-    """Judge some pieces, each with all of the budgets: by which program, and those of which nothing was left out."""
+def _errand(model: Model, task: RuleTask, visits: int, climbs: int, pieces: Sequence[int]) -> list[tuple[int, Tally]]:
+    """Judge some pieces, each with all of the budgets: those of which nothing was left out."""
     blas.probe()
     tables = AttentionTables.of(model, task.tokens) if is_one_attention(model) else None
     work, found = _Work(model, task, Budget(visits), Budget(climbs), None, silent), []
@@ -149,7 +147,7 @@ def _errand(
         tally, whole = work.judged(piece, tables)
         if whole:
             found.append((piece, tally))
-    return program_sha256(), found
+    return found
 
 
 class _Work:
@@ -198,10 +196,9 @@ class _Work:
         size = -(-len(left) // _ERRANDS) or 1
         errands = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
         work = partial(_errand, self.model, self.task, self.visits.left, self.climbs.left)
-        program = program_sha256()
         for _, result in completed(work, errands, workers):
             # What died, and what another version of this program counted, maybe of other inputs, is judged here.
-            found = [] if isinstance(result, Exception) or result[0] != program else result[1]
+            found = [] if isinstance(result, Exception) else result
             for piece, tally in found:
                 self.tallies[piece] = tally
                 if self.kept is not None:

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
+from constructions.products import multiply
 from verify.arithmetic.blas import probe
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
 from verify.arithmetic.given_numbers import as_float64, is_masked
-from verify.arithmetic.products import multiply
 from verify.arithmetic.rounding import UNIT
 from verify.arithmetic.sums import total
 

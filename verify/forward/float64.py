@@ -20,10 +20,10 @@ from scipy.sparse import csr_array
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors, require_dana_network
+from constructions.products import multiplier, multiply
 from verify.arithmetic import blas
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.arithmetic.products import multiplier, multiply
 from verify.arithmetic.rounding import gamma
 from verify.arithmetic.sums import total
 from verify.forward.idle_heads import alike, idle_heads, members, mostly

@@ -69,7 +69,7 @@ def last_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: int)
         [False, True]
     """
     with ctx.workprec(checked_precision(precision)):
-        return _Stream(*first_rows(model, inputs, _balls)).last()
+        return _Stream.before_any_block(model, inputs).last()
 
 
 def attention_in_balls(model: Model, inputs: Int64Array | VectorTask, head: int, precision: int) -> arb_mat:
@@ -108,7 +108,7 @@ def attention_in_balls(model: Model, inputs: Int64Array | VectorTask, head: int,
     """
     checked_head(model, head)
     with ctx.workprec(checked_precision(precision)):
-        stream = _Stream(*first_rows(model, inputs, _balls))
+        stream = _Stream.before_any_block(model, inputs)
         given = _Given.of(model, 0, stream, inputs)
         shares = given.shares(head)
         length = inputs.n_tokens if isinstance(inputs, VectorTask) else np.shape(inputs)[1]
@@ -144,7 +144,7 @@ def mixed_inputs_in_balls(model: Model, inputs: Int64Array | VectorTask, precisi
     """
     block = model.attention
     with ctx.workprec(checked_precision(precision)):
-        given = _Given.of(model, 0, _Stream(*first_rows(model, inputs, _balls)), inputs)
+        given = _Given.of(model, 0, _Stream.before_any_block(model, inputs), inputs)
         heads = [given.mixed(head, given.rows) for head in range(block.n_heads)]
         return given.of_contexts(heads, block.d_model)
 
@@ -180,7 +180,7 @@ def features_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: 
     """
     block = model.attention
     with ctx.workprec(checked_precision(precision)):
-        given = _Given.of(model, 0, _Stream(*first_rows(model, inputs, _balls)), inputs)
+        given = _Given.of(model, 0, _Stream.before_any_block(model, inputs), inputs)
         return given.of_contexts(given.features(), block.d_head)
 
 
@@ -214,7 +214,7 @@ def logits_in_balls(
         [1.00000000000000, 2.00000000000000]
     """
     with ctx.workprec(checked_precision(precision)):
-        stream = _Stream(*first_rows(model, inputs, _balls))
+        stream = _Stream.before_any_block(model, inputs)
         if features is not None:
             block = model.attention
             expected = (len(stream.cells), block.n_heads * block.d_head)
@@ -309,6 +309,10 @@ class _Stream:
 
     rows: arb_mat
     cells: Cells
+
+    @classmethod
+    def before_any_block(cls, model: Model, inputs: Int64Array | VectorTask) -> "_Stream":
+        return cls(*first_rows(model, inputs, _balls))
 
     def last(self) -> arb_mat:
         """The row at the last position of each context, `[T, d]`."""

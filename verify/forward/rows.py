@@ -16,9 +16,9 @@ import numpy as np
 
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Normalization
+from constructions.products import multiply
 from verify.arithmetic.activations import ACTIVATION_UNITS, activated
 from verify.arithmetic.elementary import exp
-from verify.arithmetic.products import multiply
 from verify.arithmetic.rounding import UNIT, Floats
 
 Values = Any

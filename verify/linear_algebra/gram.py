@@ -19,7 +19,8 @@ import scipy.linalg
 from flint import arb
 from numpy.typing import NDArray
 
-from verify.arithmetic.products import multiplier, multiply
+from constructions.cholesky import cholesky
+from constructions.products import multiplier
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.linear_algebra.norms import float_below, frobenius, product, product_error
 
@@ -124,51 +125,13 @@ def distance(k: Gram, shift: float, factor: Floats, *, sign: int = 1) -> arb:
 
 
 def factor(k: Gram, shift: float, *, sign: int = 1) -> Floats | None:
-    """The Cholesky factor of the computed `sign * (K - shift I)`, or `None`; untrusted.
-
-    LAPACK finds it, or LAPACK for small blocks where a device multiplies the others.
-    """
+    """The Cholesky factor of the computed `sign * (K - shift I)`, or `None`; untrusted."""
     work = k.lower.copy() if sign == 1 else -k.lower
     work.flat[:: len(work) + 1] -= sign * shift
     try:
-        if multiplier() is not None:
-            with np.errstate(all="ignore"):
-                _factor_in_place(work)
-            return work
-        # The lower triangle in C order is to LAPACK the upper one of the transpose.
-        return scipy.linalg.cholesky(work.T, lower=False, overwrite_a=True, check_finite=False).T
-    except scipy.linalg.LinAlgError:
+        return cholesky(work)
+    except np.linalg.LinAlgError:
         return None
-
-
-def _factor_in_place(a: Floats) -> None:
-    """Cholesky's factor in place of a matrix of which only the lower triangle counts, nearly all of it by products.
-
-    Source: Gustavson, Recursion leads to automatic variable blocking for dense linear-algebra algorithms (1997).
-    """
-    size = len(a)
-    if size <= _BLOCK:
-        a[:] = scipy.linalg.cholesky(a, lower=True, check_finite=False)
-        return
-    half = size // 2
-    corner, below, rest = a[:half, :half], a[half:, :half], a[half:, half:]
-    a[:half, half:] = 0.0
-    _factor_in_place(corner)
-    _divide_in_place(below, corner)
-    rest -= multiply(below, below.T)
-    _factor_in_place(rest)
-
-
-def _divide_in_place(b: Floats, factor: Floats) -> None:
-    """B := B L^-T for the lower triangle L, by halves."""
-    size = len(factor)
-    if size <= _BLOCK:
-        b[:] = scipy.linalg.solve_triangular(factor, b.T, lower=True, check_finite=False).T
-        return
-    half = size // 2
-    _divide_in_place(b[:, :half], factor[:half, :half])
-    b[:, half:] -= multiply(b[:, :half], factor[half:, :half].T)
-    _divide_in_place(b[:, half:], factor[half:, half:])
 
 
 def smallest_eigenvalue_estimate(k: Gram) -> float:

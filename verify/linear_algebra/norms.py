@@ -14,8 +14,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from constructions.products import multiply
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.products import multiply
 from verify.arithmetic.rounding import TINY, Floats, gamma, up
 
 _INNER = 512  # terms of an inner product that BLAS sums in an order of its own

@@ -12,11 +12,11 @@ from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
+from constructions.products import multiply
 from verify.arithmetic import blas
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.given_numbers import is_masked
-from verify.arithmetic.products import multiply
 from verify.arithmetic.sums import total
 from verify.verdict import Verdict, decided
 

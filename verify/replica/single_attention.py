@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.models.model import Model
+from constructions.products import multiply
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.products import multiply
 from verify.forward.idle_heads import alike, idle_heads, mostly
 from verify.replica.formats import FloatFormat
 

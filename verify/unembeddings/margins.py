@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
+from constructions.products import multiply
 from verify.arithmetic.blas import probe
-from verify.arithmetic.products import multiply
 from verify.verdict import Verdict
 
 IntegerArray = NDArray[np.integer]

@@ -147,3 +147,5 @@ def test_a_file_that_holds_something_else_is_refused_before_the_work(monkeypatch
         assert main(["audit", "--keep", str(place)]) == 2
         assert f"--keep is {str(place)!r}, expected a file that --keep wrote" in capsys.readouterr().err
     assert notes.read_text() == "mine\n"
+    assert main(["audit", "--keep", str(tmp_path / "one"), "--html", str(tmp_path / "one")]) == 2
+    assert "--html and --keep are both" in capsys.readouterr().err

@@ -1,9 +1,11 @@
 """`byheart check`: prove stored certificates again."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -177,6 +179,47 @@ def test_folders_that_earlier_runs_have_checked_are_taken_over_as_long_as_nothin
     assert "(found by an earlier run, not checked again)" in shown.out and "1 taken over" in shown.err
     (good / "certificate.json").write_bytes((good / "certificate.json").read_bytes() + b" ")
     assert earlier()[1:] != (True, 0)
+
+
+def test_workers_that_are_elsewhere_check_the_folder_that_is_here(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["build", "dana.lemma-3", "--out", "one", "--json"])
+    main(["build", "dana.lemma-3", "--param", "tokens=3", "--out", "elsewhere/one", "--json"])
+
+    class Elsewhere(ThreadPoolExecutor):
+        def submit(self, *call):
+            os.chdir(tmp_path / "elsewhere")
+            return super().submit(*call)
+
+    monkeypatch.setattr("verify.workers.processes", Elsewhere)
+    capsys.readouterr()
+    assert main(["check", "one", "--workers", "1"]) == 0
+    assert capsys.readouterr().out.startswith("one: HELD, PROVED: 16 of 16")
+
+
+def test_a_file_that_has_no_place_is_refused_before_the_work(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(
+        "verify.certificates.memorization.check_memorization", lambda *_, **__: pytest.fail("it worked")
+    )
+    assert main(["check", str(folder), "--keep", str(folder / "kept")]) == 2
+    assert f"lies in {folder}, which it would change" in capsys.readouterr().err
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert main(["check", str(folder), "--keep", str(tmp_path / "loop")]) == 2
+    assert "expected a file that --keep wrote" in capsys.readouterr().err
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert main(["check", str(folder), "--keep", str(tmp_path / "kept")]) == 2
+    assert "a new one in a folder that can be written" in capsys.readouterr().err
+
+
+def test_a_check_that_nothing_can_keep_says_so_and_answers(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("verify.kept_pieces.write_atomically", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    assert main(["check", str(folder), "--keep", str(tmp_path / "kept"), "--json"]) == 0
+    assert "1 judged by this run; not all could be kept: disk full" in " ".join(capsys.readouterr().err.split())
+    monkeypatch.undo()
+    (tmp_path / "kept").write_bytes(b"")
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    assert main(["check", str(folder), "--keep", str(tmp_path / "link")]) == 0
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "kept").read_bytes()
 
 
 def test_an_interrupted_check_prints_and_keeps_what_it_has_found(tmp_path, capsys, monkeypatch):

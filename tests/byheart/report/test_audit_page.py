@@ -41,6 +41,14 @@ def test_a_verdict_looks_like_what_it_is(verdict: Verdict, kinds: list[str]) -> 
     assert ("1 of 1 verdicts confirmed" in page.text) is (verdict is Verdict.PROVED)
 
 
+@pytest.mark.parametrize(("verdict", "word"), [(Verdict.PROVED, "confirmed"), (Verdict.UNDECIDED, "not confirmed")])
+def test_what_an_earlier_run_has_found_says_so(verdict: Verdict, word: str) -> None:
+    taken = {**summary(verdict), "earlier": True, "seconds": 90.0}
+    page = Page(audit_html([taken], asked=1))
+    assert page.text.count(f"{word} by an earlier run") == 2 and "taken over from an earlier run" in page.text
+    assert re.search(r"time\s*0 s", page.text)
+
+
 def test_an_interrupted_audit_is_not_confirmed() -> None:
     page = Page(audit_html([summary()], asked=3))
     assert "1 of 3 verdicts confirmed" in page.text and "Interrupted after 1 of 3 claims" in page.text

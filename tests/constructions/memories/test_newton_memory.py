@@ -129,15 +129,15 @@ def test_four_hundred_facts_take_fewer_entries_than_facts_over_0_6(kind: str) ->
 
 
 def test_one_changed_label_is_refuted() -> None:
-    task = enumerated_task(5, 2, seed=3)
+    task = enumerated_task(4, 2, seed=3)
     found = newton_memory(task, seeds=1)
-    other = facts(task.contexts, np.where(np.arange(25) == 7, (task.labels + 1) % 5, task.labels), 5)
+    other = facts(task.contexts, np.where(np.arange(16) == 7, (task.labels + 1) % 4, task.labels), 4)
     assert (proved(found.network, task) > 0).all()
-    assert (proved(found.network, other) > 0).sum() == 24
+    assert (proved(found.network, other) > 0).sum() == 15
 
 
 def test_equal_arguments_give_equal_bits() -> None:
-    task = enumerated_task(4, 2, seed=4)
+    task = enumerated_task(3, 2, seed=4)
     first, second = (newton_memory(task, seed=5, seeds=1) for _ in range(2))
     assert first.complete
     assert first.network.sha256() == second.network.sha256() and first.attempts == second.attempts
@@ -285,7 +285,7 @@ def steps_of(found: NewtonMemory) -> int:
 
 
 def test_a_search_whose_steps_are_spent_keeps_the_best_so_far() -> None:
-    task = enumerated_task(4, 2, seed=4)
+    task = enumerated_task(3, 2, seed=4)
     whole = newton_memory(task, seeds=1)
     heard: list[str] = []
     found = newton_memory(
@@ -296,7 +296,7 @@ def test_a_search_whose_steps_are_spent_keeps_the_best_so_far() -> None:
     assert steps_of(found) == steps_of(whole) - 10
     assert found.network.sha256() == whole.network.sha256()
     require_held(found, task)
-    with pytest.raises(CapacityError, match="needs more steps for 16 facts, but none of 1 starts reached them"):
+    with pytest.raises(CapacityError, match="needs more steps for 9 facts, but none of 1 starts reached them"):
         newton_memory(task, steps=3)
 
 

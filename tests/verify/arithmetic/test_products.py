@@ -7,11 +7,12 @@ import pytest
 from flint import fmpq
 
 from constructions.errors import InputError
+from constructions.products import multiplier, multiply
 from tests.exact_values import KINDS, exact_product, full_radius, matrices, outside, rational, rationals, swallowing
 from tests.verify.arithmetic.test_blas import REFUSED, backwards, chopped
 from verify.arithmetic.blas import BlasError
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.arithmetic.products import multiplier, multiply, multiplying, upper_product
+from verify.arithmetic.products import multiplying, upper_product
 from verify.arithmetic.rounding import UNIT, gamma
 
 Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -216,20 +217,3 @@ def test_a_device_that_adds_in_another_order_is_taken_and_asked() -> None:
         found = matmul(a, b)
     assert found.lower() <= 1.0 <= found.upper()
     assert multiplier() is None
-
-
-@pytest.mark.parametrize("terms", [None, 1, 2, 7, 100])
-@pytest.mark.parametrize("shape", [(3, 7, 4), (1, 1, 1), (0, 3, 2), (2, 0, 3), (2200, 9, 2)])
-def test_a_product_in_blocks_of_terms_is_the_product(shape: tuple[int, int, int], terms: int | None) -> None:
-    rng = np.random.default_rng(15)
-    a, b = rng.integers(-9, 10, shape[:2]).astype(float), rng.integers(-9, 10, shape[1:]).astype(float)
-    assert np.array_equal(multiply(a, b, terms), a @ b)
-    batch = np.stack([a, -a])
-    assert np.array_equal(multiply(batch, b, terms), batch @ b)
-
-
-def test_a_sum_in_blocks_of_terms_goes_through_few_roundings() -> None:
-    # Added one after the other, each 1 after the first would be lost.
-    a = np.full((1, 2**10), 1.0)
-    a[0, 0] = 2.0**53
-    assert multiply(a, np.ones((2**10, 1)), 2**9)[0, 0] >= 2.0**53 + 2**9

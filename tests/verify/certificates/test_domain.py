@@ -158,6 +158,17 @@ def test_a_mean_is_not_asked_of_a_domain(tmp_path, check):
 
 
 @both
+def test_a_check_that_is_interrupted_answers_nothing(tmp_path, check):
+    written(tmp_path / "folder", max_of_four(), rule_task("max", tokens=8, length=2))
+
+    def interrupted(stage, share, detail):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check(tmp_path / "folder", progress=interrupted)
+
+
+@both
 def test_huge_weights_prove_nothing_false(tmp_path, check):
     for number, power in enumerate((200.0, 308.0)):
         model = max_of_four()

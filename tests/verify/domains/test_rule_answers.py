@@ -14,7 +14,7 @@ from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet, truth
-from verify import strategies
+from verify import strategies, workers
 from verify.domains import rule_answers
 from verify.domains.rule_answers import judge_rule
 from verify.kept_pieces import KeptPieces
@@ -37,11 +37,22 @@ def test_models_of_any_blocks_are_judged_input_by_input(data):
     model = data.draw(strategies.models(hostile=data.draw(st.booleans())).filter(lambda model: model.reads_tokens))
     length = data.draw(st.integers(1, min(2, model.n_ctx)))
     task = rule_task("max", tokens=min(model.d_vocab, model.d_vocab_out), length=length)
+    judged_as_balls_do(model, task)
+
+
+def judged_as_balls_do(model, task):
+    """A lead that floats do not hold may be left open, and is never decided the wrong way."""
     right, wrong = truth(model, task)
+    by_far_right, by_far_wrong = truth(model, task, least=2.0**-1000)
     found = judge_rule(model, task, progress=quiet)
-    assert len(right) <= found.right <= task.n_contexts - len(wrong)
-    assert len(wrong) <= found.wrong <= task.n_contexts - len(right)
+    assert len(by_far_right) <= found.right <= task.n_contexts - len(wrong)
+    assert len(by_far_wrong) <= found.wrong <= task.n_contexts - len(right)
     assert not (set(found.wrong_examples) & right)
+
+
+def test_a_lead_below_the_floats_is_not_decided_the_wrong_way():
+    model = Model(blocks=(), W_U=np.array([[0.0, 5e-324]]), W_E=np.zeros((2, 1)), W_pos=np.full((1, 1), 0.5))
+    judged_as_balls_do(model, rule_task("max", tokens=2, length=1))
 
 
 def test_budgets_leave_inputs_undecided_and_counts_true():
@@ -168,8 +179,9 @@ def test_what_another_version_of_the_program_counted_is_not_believed(monkeypatch
     here, judged = judge_rule(model, task), rule_answers._errand
 
     def elsewhere(*arguments):
-        _, found = judged(*arguments)
-        return "another", [(piece, replace(tally, right=tally.right + 1)) for piece, tally in found]
+        return [(piece, replace(tally, right=tally.right + 1)) for piece, tally in judged(*arguments)]
 
+    texts = iter(["this one"])
+    monkeypatch.setattr(workers, "program_sha256", lambda: next(texts, "another"))
     monkeypatch.setattr(rule_answers, "_errand", elsewhere)
     assert judge_rule(model, task, workers=in_one_thread) == here

@@ -9,11 +9,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.products import multiplier, multiply
 from tests.exact_values import exact_product, outside, rationals
 from verify.arithmetic import products
 from verify.arithmetic.blas import BlasError
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.arithmetic.products import multiplier, multiply
 from verify.certificates.provenance import provenance
 from verify.linear_algebra.nonsingularity import certify_nonsingular
 from verify.linear_algebra.row_rank import certify_full_row_rank

@@ -1,0 +1,68 @@
+"""Cholesky's factor of a positive definite matrix, nearly all of it by products of matrices.
+
+Page: docs/run.md
+"""
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from constructions.products import multiplier, multiply
+
+Floats = NDArray[np.float64]
+
+_BLOCK = 512
+
+
+def cholesky(lower: Floats) -> Floats:
+    """The factor L of $A = L L^T$, to rounding: by LAPACK; of small blocks alone where something else multiplies.
+
+    Args:
+        lower: The matrix A in C order, `[n, n]`, of which only the lower triangle is read; overwritten.
+
+    Returns:
+        L, `[n, n]`, zero above the diagonal.
+
+    Raises:
+        numpy.linalg.LinAlgError: A is not positive definite, up to rounding.
+
+    Source: Gustavson, Recursion leads to automatic variable blocking for dense linear-algebra algorithms (1997).
+    Page: docs/run.md
+
+    Example:
+        >>> cholesky(np.array([[4.0, 0.0], [2.0, 5.0]]))
+        array([[2., 0.],
+               [1., 2.]])
+    """
+    if multiplier() is None:
+        # The lower triangle in C order is to LAPACK the upper one of the transpose.
+        return scipy.linalg.cholesky(lower.T, lower=False, overwrite_a=True, check_finite=False).T
+    with np.errstate(all="ignore"):
+        _factor_in_place(lower)
+    return lower
+
+
+def _factor_in_place(a: Floats) -> None:
+    size = len(a)
+    if size <= _BLOCK:
+        a[:] = scipy.linalg.cholesky(a, lower=True, check_finite=False)
+        return
+    half = size // 2
+    corner, below, rest = a[:half, :half], a[half:, :half], a[half:, half:]
+    a[:half, half:] = 0.0
+    _factor_in_place(corner)
+    _divide_in_place(below, corner)
+    rest -= multiply(below, below.T)
+    _factor_in_place(rest)
+
+
+def _divide_in_place(b: Floats, factor: Floats) -> None:
+    """B := B L^-T for the lower triangle L, by halves."""
+    size = len(factor)
+    if size <= _BLOCK:
+        b[:] = scipy.linalg.solve_triangular(factor, b.T, lower=True, check_finite=False).T
+        return
+    half = size // 2
+    _divide_in_place(b[:, :half], factor[:half, :half])
+    b[:, half:] -= multiply(b[:, :half], factor[half:, :half].T)
+    _divide_in_place(b[:, half:], factor[half:, half:])

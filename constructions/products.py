@@ -1,0 +1,90 @@
+"""Products of matrices of floats, and where they are computed: by NumPy, or elsewhere, such as on a GPU.
+
+Page: docs/run.md
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_ROWS = 2048  # rows whose partial products are added at a time
+
+
+class Multiplier(Protocol):
+    """Something else than NumPy that multiplies matrices of floats, such as a GPU.
+
+    Attributes:
+        name: What certificates call it.
+        least: It is asked for products of at least so many multiplications; NumPy computes the others.
+        side: Rows of the blocks that it is given at a time, large enough to be worth their way.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def least(self) -> int: ...
+    @property
+    def side(self) -> int: ...
+
+    def __call__(self, a: Floats, b: Floats, terms: int | None = None, /) -> Floats:
+        """`a @ b`, each entry an inner product as Lemma A7 (a) has it; blocks of `terms` terms one after the other."""
+        ...
+
+
+_CHOSEN: ContextVar[Multiplier | None] = ContextVar("multiplier", default=None)
+
+
+@contextmanager
+def multiplied_by(multiplier: Multiplier) -> Iterator[None]:
+    """Let it compute the large products of matrices within the block, in this thread; nothing asks how it rounds.
+
+    Proofs need more: `verify/arithmetic/products.py:multiplying` refuses one that the probes of the BLAS refuse.
+    """
+    token = _CHOSEN.set(multiplier)
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
+def multiplier() -> Multiplier | None:
+    """What computes the large products here; none: NumPy."""
+    return _CHOSEN.get()
+
+
+def multiply(a: Floats, b: Floats, terms: int | None = None) -> Floats:
+    r"""The product of matrices as the probed BLAS computes it, or the multiplier of the enclosing block.
+
+    Args:
+        a: [..., m, n]
+        b: [..., n, p]
+        terms: Inner products of so many terms are added one after the other, so that a term goes through fewer
+            roundings; by default they are not cut.
+
+    Returns:
+        Floats [..., m, p], within Lemma A7 (a) of the product of any finite entries.
+
+    Page: docs/rigour/arithmetic.md
+
+    Example:
+        >>> multiply(np.ones((1, 3)), np.ones((3, 1)), 2)
+        array([[3.]])
+    """
+    inner = a.shape[-1]
+    chosen = _CHOSEN.get()
+    if chosen is not None and a.ndim == b.ndim == 2 and len(a) * inner * b.shape[1] >= chosen.least:
+        return chosen(a, b, terms)
+    first = inner if terms is None else min(terms, inner)
+    y = np.matmul(a[..., :first], b[..., :first, :])
+    for start in range(first, inner, first or 1):
+        part = slice(start, start + first)
+        for row in range(0, a.shape[-2], _ROWS):
+            rows = slice(row, row + _ROWS)
+            y[..., rows, :] += np.matmul(a[..., rows, part], b[..., part, :])
+    return y

@@ -1,0 +1,30 @@
+"""Cholesky's factor by LAPACK and by products, and that only the lower triangle is read."""
+
+import numpy as np
+import pytest
+
+from constructions.cholesky import cholesky
+from constructions.products import multiplied_by
+
+
+class Elsewhere:
+    name, least, side = "elsewhere", 0, 3
+
+    def __call__(self, a, b, terms=None, /):
+        return np.matmul(a, b)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 10])
+def test_a_factor_by_products_is_the_factor_and_reads_nothing_above_the_diagonal(size: int, monkeypatch) -> None:
+    monkeypatch.setattr("constructions.cholesky._BLOCK", 2)
+    root = np.tril(np.random.default_rng(size).integers(1, 5, (size, size))).astype(float)
+    matrix = np.where(np.tri(size) > 0, root @ root.T, np.nan)
+    with multiplied_by(Elsewhere()):
+        by_products = cholesky(matrix.copy())
+        with pytest.raises(np.linalg.LinAlgError):
+            cholesky(-matrix)
+    by_lapack = cholesky(matrix.copy())
+    for found in (by_products, by_lapack):
+        assert np.array_equal(found, np.tril(found)) and np.allclose(found, root, rtol=1e-9, atol=1e-9)
+    with pytest.raises(np.linalg.LinAlgError):
+        cholesky(-matrix)
