@@ -60,6 +60,6 @@ def test_a_factor_proves_the_same_in_blocks_of_any_size_and_only_what_it_may(siz
     norm = min(int(abs(difference).sum(axis=1).max()), math.isqrt(int((difference**2).sum())) + 1)
     found = integer_rank._smallest_by_gram(scaled, witness)
     assert found == math.isqrt(shift - norm) - math.isqrt(size * (size + 2)) - 1
-    assert 0 < found <= np.linalg.svd(rows)[1].min() - np.sqrt(size * (size + 2)) + 1e-6
+    assert found is not None and 0 < found <= np.linalg.svd(rows)[1].min() - np.sqrt(size * (size + 2)) + 1e-6
     witness["mantissas"] = PlainArray(witness["mantissas"].shape, array("q", [0] * (size * (size + 1) // 2)))
     assert integer_rank._smallest_by_gram(scaled, witness) is None
