@@ -281,7 +281,8 @@ def in_integers(model, given_inputs):
         return arb_mat([[arb("nan")] * model.d_vocab_out for _ in task.contexts])
     with ctx.workprec(BITS):
         error = arb(0, arb((found.logit_error, -found.logit_scale)))
-        return arb_mat([[arb((z, -found.logit_scale)) + error for z in row] for row in found.logits()])
+        rows = (row for block in found.logits() for row in block.tolist())
+        return arb_mat([[arb((z, -found.logit_scale)) + error for z in row] for row in rows])
 
 
 ARITHMETICS = {

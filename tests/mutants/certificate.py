@@ -13,6 +13,7 @@ DIVERGENCE = "tests/verify/independent/test_ball_divergence.py"
 BALLS = "tests/verify/independent/test_ball_forward.py"
 EVALUATION = "tests/verify/independent/test_evaluation.py"
 INTEGERS = "tests/verify/independent/test_integer_forward.py"
+RANKS = "tests/verify/independent/test_integer_rank.py"
 LINES = "tests/verify/independent/test_piecewise_linear.py"
 TWO_READERS = "tests/falsify/test_two_readers.py"
 
@@ -318,7 +319,9 @@ MUTANTS = [
     ),
     of_answers("_largest(distances)", "distances[0]", "one output of several counts"),
     of_answers("return mean - sum((entropy", "return mean - 0 * sum((entropy", "the laws have no entropy"),
-    of_evaluation("error * arb((1, -scale))", "arb(0)", "integers are exact, although they were rounded"),
+    of_evaluation(
+        "radius = found.logit_error * unit", "radius = arb(0)", "integers are exact, although they were rounded"
+    ),
     of_divergence("error + widest", "error", "wide balls are points"),
     of_divergence(
         "_least, [logits[place] for place in modes]", "_largest, [logits[p] for p in modes]", "one mode wins"
@@ -327,7 +330,11 @@ MUTANTS = [
     of_divergence("return value + arb(0, 2 * self.error)", "return value + arb(0, self.error)", "half of the error"),
     of_divergence(" * arb(0, 2 * self.error).exp()", "", "the label's divergence leaves out the error"),
     of_divergence("* arb(0, 2 * self.error).exp()", "* arb(0, self.error).exp()", "half of the error"),
-    of_divergence("if token != label), arb(0)", "if True), arb(0)", "the label counts among the others"),
+    of_divergence(
+        "self.exponentials[label + 1 :], arb(0)",
+        "self.exponentials[label:], arb(0)",
+        "the label counts among the others",
+    ),
     of_checker(
         "if lower <= at_least_zero(mean) and mean <= upper:", "if mean <= upper:", "the lower end is not compared"
     ),
@@ -364,24 +371,20 @@ MUTANTS = [
     # Its forward pass.
     of_forward("return self.error * self.forward.unembedding_norm", "return 0", "the logits have no error"),
     of_forward("return self.error * self.forward.unembedding_norm", "return self.error", "the error is not carried"),
-    of_forward("error=(n_heads * (length * delta + 1) <<", "error=(n_heads <<", "attention has no error"),
-    of_forward("features_error=2 + (length * delta >> dropped)", "features_error=0", "the features have no error"),
+    of_forward("off = 2 * (length - 1) * delta", "off = 0", "attention has no error"),
+    of_forward("features_error=2 + (off >> dropped)", "features_error=0", "the features have no error"),
     of_forward("self.pairs[i][0] >> top - self.pairs[i][1] for", "self.pairs[i][0] for", "exponents are ignored"),
     of_forward("shifted(m, exponent - top) for", "m for", "exponents are ignored where they are common"),
     of_forward("if total < least]", "if total < 1]", "a sum of few digits divides", INTEGERS),
-    of_forward("return 2 * bits + _ROOM", "return bits + _ROOM", "inverses have too few digits", INTEGERS),
-    of_forward("totals[head] = 1 << bits", "totals[head] = 2 << bits", "weights of their own are halved", INTEGERS),
-    of_forward("del path[same + 1 :]", "del path[same + 2 :]", "what another context read stays", INTEGERS),
-    of_forward(
-        "        if not same:\n", "        if False:\n", "the exponentials of another last token stay", INTEGERS
-    ),
+    of_forward("row[head] = weight", "pass", "weights of their own are those of a sum of few digits", INTEGERS),
+    of_forward("(columns[r] - columns[last])", "columns[r]", "the last row is read twice", INTEGERS),
+    of_forward("n + ends[cells[i][-1]]", "n", "what the last row is read with is lost", INTEGERS),
+    of_forward("repeat(1 << bits, n_heads)", "repeat(0, n_heads)", "features leave out the last row", INTEGERS),
     of_forward("[word - (1 << _WORD - 1) for", "[word for", "packed integers have no sign", INTEGERS),
     of_forward("self.words = bits // _WORD + 1", "self.words = -(-bits // _WORD)", "no room for the sign", INTEGERS),
     of_forward("n << _WORD | word", "n << _WORD", "only the first word counts", INTEGERS),
     of_forward("[n >> rest for n in result] if rest else result", "result", "part of the shift is lost", INTEGERS),
-    of_forward(
-        "one - bits + value_bits + dropped", "one + value_bits + dropped", "features have another scale", INTEGERS
-    ),
+    of_forward("value_bits + dropped)", "dropped)", "features have another scale", INTEGERS),
     of_forward("- cut - below", "- cut", "the sum over the heads has another scale", INTEGERS),
     of_forward("ball.rel_accuracy_bits() >= bits", "True", "exponentials of any radius", INTEGERS),
     # Its models of any blocks, and their balls.
@@ -413,28 +416,28 @@ MUTANTS = [
         "return relu and block.reads == 1 and block.norm is None", "return relu and block.reads == 1", "a norm is lost"
     ),
     of_divergence("return lower if lower > 0 else arb(0)", "return lower", "a divergence may be below 0", DIVERGENCE),
-    of_forward("fmpz(n) << scale - embedded.scale", "fmpz(0)", "no skip"),
-    of_forward("fmpz(n) << scale - embedded.scale", "fmpz(n)", "the skip connection has another scale"),
+    of_forward("list(map(add, rescaled(s, scale - sum_scale), skip[cell[-1]]))", "s", "no skip"),
+    of_forward("d_model), scale - embedded.scale)", "d_model), 0)", "the skip connection has another scale"),
     of_forward("rescaled(s, scale - sum_scale)", "s", "the sum over the heads has another scale"),
-    of_evaluation("    error += (1 << cut) - 1\n", "", "what is cut off is lost", EVALUATION),
-    of_evaluation(
-        "unit = arb((1, cut - scale))", "unit = arb((1, -scale))", "cut logits have another scale", EVALUATION
-    ),
-    of_evaluation("int(top - min(logits)).bit_length() + 1", "1", "logits are rounded", EVALUATION),
+    of_evaluation("ctx.workprec(_EXACT)", "ctx.workprec(64)", "logits are rounded", EVALUATION),
+    of_evaluation("unit = arb((1, -found.logit_scale))", "unit = arb(1)", "logits have another scale", EVALUATION),
     # Its ranks.
+    of_rank("(1 if start == first else 2) *", "1 *", "blocks above the diagonal have no norm", RANKS),
+    of_rank("                row_sums[j] += sum(map(abs, column))\n", "                pass\n", "nor row sums", RANKS),
+    of_rank("zip(squares[i], columns[j], strict=False)", "zip(squares[i][:1], columns[j])", "L has one column", RANKS),
     of_rank(
         "len(row) * max(max(row), -min(row))",
         "max(max(row), -min(row))",
         "the largest entry is the sum",
-        "tests/verify/independent/test_integer_rank.py",
+        RANKS,
     ),
     of_rank(
         "len(row) * max(max(row), -min(row))",
         "len(row) * max(row)",
         "negative entries do not count",
-        "tests/verify/independent/test_integer_rank.py",
+        RANKS,
     ),
-    of_rank("int(shift - min(row_sum, math.isqrt(squares) + 1))", "int(shift)", "the factor may be any"),
+    of_rank("int(shift - min(max(row_sums), math.isqrt(squares) + 1))", "int(shift)", "the factor may be any"),
     of_rank(" - math.isqrt(errors) - 1", "", "the features have no error"),
     of_rank(
         "if shift is None or factor is None or any(scaled.column_exponents):",

@@ -38,7 +38,7 @@ def truncated(row: Sequence[float], shifts: Iterable[int]) -> list[int]:
     return list(map(int, map(math.ldexp, row, shifts)))
 
 
-def shifted(n: int, shift: int) -> int:
+def shifted(n: Any, shift: int) -> Any:
     """The integer times 2^shift, rounded down."""
     return n << shift if shift >= 0 else n >> -shift
 

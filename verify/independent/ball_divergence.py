@@ -18,25 +18,22 @@ class LogSoftmax:
         logits: The logits less a constant, balls.
         error: What each logit may be off beside the radius of its ball, a number.
         exponentials: Their exponentials.
-        log_sum: The logarithm of the sum of these.
     """
 
     logits: list[arb]
     error: arb
     exponentials: list[arb]
-    log_sum: arb
 
     @classmethod
     def of(cls, logits: list[arb], error: arb | None = None) -> "LogSoftmax":
         """From logits up to a common constant, which softmax does not see; wide radii are taken as errors."""
         error = arb(0) if error is None else error
-        widest = max(map(arb.rad, logits))
+        widest = arb(0) if all(map(arb.is_exact, logits)) else max(map(arb.rad, logits))
         if not widest < 1:
             logits, error = [z.mid() for z in logits], error + widest
         top = max(logits).mid()
         relative = [z - top for z in logits]
-        exponentials = [z.exp() for z in relative]
-        return cls(relative, error, exponentials, sum(exponentials, arb(0)).log())
+        return cls(relative, error, [z.exp() for z in relative])
 
     def divergence(self, masses: dict[int, int], logarithms: dict[int, arb]) -> arb:
         r"""The divergence of the law with these masses (any common unit) from the softmax, in nats.
@@ -63,7 +60,7 @@ class LogSoftmax:
                 logarithms[mass] = arb(mass).log()
         entropy = sum((mass * logarithms[mass] for mass in masses.values()), arb(0))
         cross = sum((mass * self.logits[token] for token, mass in masses.items()), arb(0))
-        value = (entropy - cross) / total - arb(total).log() + self.log_sum
+        value = (entropy - cross) / total - arb(total).log() + sum(self.exponentials, arb(0)).log()
         return value + arb(0, 2 * self.error)
 
     def label_divergence(self, label: int) -> arb:
@@ -75,7 +72,7 @@ class LogSoftmax:
         """
         if not self.error < 1:
             return self._divergence({label: 1}, {})
-        others = sum((e for token, e in enumerate(self.exponentials) if token != label), arb(0))
+        others = sum(self.exponentials[:label], sum(self.exponentials[label + 1 :], arb(0)))
         return (others / self.exponentials[label] * arb(0, 2 * self.error).exp()).log1p()
 
 

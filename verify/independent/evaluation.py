@@ -6,7 +6,7 @@ Page: docs/rigour/certificate.md
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from flint import arb, ctx
+from flint import arb, arb_mat, ctx
 
 from verify.independent.ball_forward import BITS, BallForward, Features, Passed
 from verify.independent.integer_forward import IntegerForward, Outputs
@@ -15,7 +15,7 @@ from verify.independent.plain_model import PlainModel
 from verify.independent.plain_task import PlainTask, PlainVectorTask
 from verify.progress import Progress
 
-_KEPT = 20  # bits of the error of a logit, and of logits below its first one
+_EXACT = 2**20  # bits: more than integers have that come of a few products of float64 numbers
 
 
 @dataclass
@@ -130,14 +130,11 @@ class Evaluation:
 
 
 def _in_balls(found: Outputs) -> Iterator[tuple[list[arb], arb]]:
-    """The logits less the largest of their row, exact; what lies far below the error is cut off and added to it."""
-    scale, error = found.logit_scale, found.logit_error
-    cut = max(0, error.bit_length() - _KEPT)
-    error += (1 << cut) - 1
-    unit = arb((1, cut - scale))
+    """The logits, exact, and how far each may be off."""
+    unit = arb((1, -found.logit_scale))
+    radius = found.logit_error * unit
     for logits in found.logits():
-        top = max(logits)
-        with ctx.workprec(max(ctx.prec, int(top - min(logits)).bit_length() + 1)):
-            row = [((z - top) >> cut) * unit for z in logits]
-            radius = error * arb((1, -scale))
-        yield row, radius
+        with ctx.workprec(_EXACT):
+            balls = (arb_mat(logits) * unit).tolist()
+        for row in balls:
+            yield row, radius

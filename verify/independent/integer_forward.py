@@ -5,10 +5,10 @@ Page: docs/rigour/certificate.md
 
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat, takewhile
-from operator import add, eq, floordiv, mul
+from itertools import groupby, repeat
+from operator import add, floordiv, mul, sub
 from typing import Any
 
 from flint import arb, ctx, fmpz, fmpz_mat
@@ -29,12 +29,12 @@ from verify.independent.plain_model import PlainModel
 from verify.progress import Progress
 
 BITS = 128  # of attention weights, and of balls
-FEW_BITS = 52  # of attention weights that are quickest: a sum over the heads then has 192 bits
+FEW_BITS = 52  # of attention weights that are quickest: they fit into a word, a sum over the heads into two
 _GUARD = 32  # more bits while exponentials are taken
-_ROOM = 24  # bits that the sum over a context may lie below the largest exponential of its last token
+_ROOM = 40  # bits that the sum over a context may lie below the largest exponential of its last token
 _DENSE = 32  # a product of all queries with all keys is made if it is at most so many times what is needed
 _WORD = 64  # bits
-_TOGETHER = 512  # rows that are in memory together, multiplied by the exponentials of one last token
+_TOGETHER = 2**20  # attention weights, or logits, that are in memory together
 _TOLD = 1024  # contexts between two words about the progress
 
 
@@ -65,21 +65,19 @@ class IntegerForward:
     ) -> "Outputs":
         r"""The hidden vectors at the last position, and the features if asked for, with their error bounds.
 
-        Let b be the bits of attention weights. For one context and head let $e_s$ be the exponentials, each enclosed
-        as $m 2^x$ within 2 units of $m$, which has b bits. In a common unit that is at most that of the largest they
-        are integers $E_s$ with $E = \sum_s E_s$, so that with $S$ positions
+        Let b be the bits of attention weights. For one context and head let $e_s$ be the exponentials in a common unit,
+        each within $3 \max(1, 2^{1 - b} E_s)$ of an integer $E_s$, and $E = \sum_s E_s \ge 2^{b - 1}$. With S positions
 
         $$ \Bigl| a_s - \frac{E_s}{E} \Bigr| \le \frac{3 + 3 S}{2^{b-1} - 3 S} \le \frac{7 (S + 1)}{2^b}, $$
 
-        and one more unit of $2^{-b}$ for the quotient, which is $R E_s / 2^K$ with $R = \lfloor 2^K / E \rfloor$ and
-        $E_s \le 2^{K - b}$: $\delta = 1 + 7 (S + 1)$ units in all.
+        and one more unit of $2^{-b}$ for rounding the quotient down: $\delta = 1 + 7 (S + 1)$ units in all.
 
         A feature is $\sum_s a_s v_s$ with exact $v_s$, $|v_s| < 2^c$: known within $S \delta$ units of $2^{c - b}$,
         and one for rounding it down to `feature_bits` bits, at most b. The hidden vector is
         $x_S + \sum_{h,s} a^h_s u^h_s$ with $u^h_s = v^h_s W_O^h$, each $u$ brought to b bits in a common unit,
         rounded down if it is longer: known within $H (S \delta + 1)$ of these units, since $\sum_s a_s \le 1$, and one
-        more for rounding it down. Only the values that occur, one for each position and token, are multiplied by
-        $W_O$; the coordinates of each are packed into one integer (`_Slots`).
+        power of $2^{64}$ below that error for rounding it down. Only the values that occur, one for each position and
+        token, are multiplied by $W_O$; the coordinates of each are packed into one integer (`_Slots`).
         """
         (n_heads, d_model, d_qk), d_head = self.tensors["W_Q"].shape, self.tensors["W_V"].shape[2]
         length = len(contexts[0])
@@ -101,11 +99,12 @@ class IntegerForward:
         delta = 1 + 7 * (length + 1)
         dropped = bits + 1 - feature_bits
 
-        # A head adds at most 2^(one + bits) to a coordinate, and at most 2^(one + value_bits) to a feature.
-        one = _one(bits)
-        stream, of_head = _Slots(d_model, one + bits + n_heads.bit_length()), _Slots(d_head, one + value_bits)
-        below = one // _WORD * _WORD  # bits of a sum over the heads that lie below its error
-        sum_scale = one + value_scale + self.output.scale - cut - below
+        # A head adds at most 2^(2 bits) to a coordinate; a feature is at most 2^(bits + value_bits).
+        stream, of_head = _Slots(d_model, 2 * bits + n_heads.bit_length()), _Slots(d_head, bits + value_bits)
+        off = 2 * (length - 1) * delta  # of the weights of a context together
+        error = n_heads * (off + 1) << bits
+        below = max(0, error.bit_length() - 1) // _WORD * _WORD  # bits of a sum over the heads below its error
+        sum_scale = bits + value_scale + self.output.scale - cut - below
 
         powers: dict[int, list[_Exponentials]] = {last: [] for last in needed}
         moved: list[list[Any]] = []
@@ -117,23 +116,28 @@ class IntegerForward:
             written = (value * _head(self.output, head, d_head, d_model)).entries()
             moved.append(stream.packed(fmpz_mat(len(pairs), d_model, rescaled(written, -cut))))
             progress(label, (head + 1) / (2 * n_heads), f"head {head + 1} of {n_heads}")
+        columns = [fmpz_mat(n_heads, 1, [packed[r] for packed in moved]) for r in range(len(pairs))]
         sums: list[list[int]] = [[] for _ in cells]
-        for done, (i, inverses, mixed) in enumerate(_mixed(cells, powers, moved, bits), 1):
-            sums[i] = stream.unpacked(sum(map(mul, inverses, mixed), fmpz(0)), below)
+        for done, (i, packed) in enumerate(_mixed(cells, powers, columns, bits), 1):
+            sums[i] = stream.unpacked([packed], below)
             if done % _TOLD == 0:
                 progress(label, (1 + done / len(cells)) / 2, f"context {done} of {len(cells)}")
         features: list[Sequence[int]] = [[] for _ in cells]
         if feature_bits:
-            for i, inverses, mixed in _mixed(cells, powers, list(map(of_head.packed, values)), bits):
-                shift = one - bits + value_bits + dropped
-                features[i] = compact(
-                    [n for product in map(mul, inverses, mixed) for n in of_head.unpacked(product, shift)], feature_bits
-                )
+            kept = [list(map(int, row)) for row in zip(*map(of_head.packed, values), strict=True)]
+            for i, weights in _attention(cells, powers, bits):
+                rest: Iterable[int] = repeat(1 << bits, n_heads)
+                for row in weights:
+                    rest = map(sub, rest, row)
+                weights.append(list(rest))
+                terms = (map(mul, row, kept[r]) for r, row in zip(cells[i], weights, strict=True))
+                numbers = of_head.unpacked(map(sum, zip(*terms, strict=True)), value_bits + dropped)
+                features[i] = compact(numbers, feature_bits)
         last_rows = [row_of(embedded.values, cell[-1], d_model) for cell in cells]
         # x_S and the sum over the heads, at the finer of their two scales.
         scale = max(sum_scale, embedded.scale)
         skip = {
-            r: [fmpz(n) << scale - embedded.scale for n in row_of(embedded.values, r, d_model)]
+            r: rescaled(row_of(embedded.values, r, d_model), scale - embedded.scale)
             for r in {cell[-1] for cell in cells}
         }
         return Outputs(
@@ -143,11 +147,11 @@ class IntegerForward:
                 for s, cell in zip(sums, cells, strict=True)
             ],
             scale=scale,
-            error=(n_heads * (length * delta + 1) << one - below) + 1 << scale - sum_scale,
+            error=(error >> below) + 2 << scale - sum_scale,
             features=features,
             feature_bits=feature_bits,
             features_scale=bits + value_scale - value_bits - dropped,
-            features_error=2 + (length * delta >> dropped),
+            features_error=2 + (off >> dropped),
             last=last_rows,
             last_scale=embedded.scale,
         )
@@ -166,7 +170,7 @@ class Outputs:
     """What the network does with some contexts, in integers; each error is in units of its scale."""
 
     forward: IntegerForward
-    hidden: list[list[Any]]  # integers of FLINT
+    hidden: list[list[int]]
     scale: int
     error: int
     features: list[Sequence[int]]
@@ -185,13 +189,11 @@ class Outputs:
         """Bound of the absolute error of every logit, in units of `logit_scale`."""
         return self.error * self.forward.unembedding_norm
 
-    def logits(self) -> Iterator[list[Any]]:
-        """The logits of one context after the other, integers of FLINT."""
-        columns = self.forward.tensors["W_U"].shape[1]
-        block = max(1, 2**20 // columns)
-        for start in range(0, len(self.hidden), block):
-            rows = self.hidden[start : start + block]
-            yield from rows_of(matrix_of(rows) * self.forward.unembedding_matrix)
+    def logits(self) -> Iterator[fmpz_mat]:
+        """The logits of some contexts after the others, one row for each."""
+        together = max(1, _TOGETHER // self.forward.tensors["W_U"].shape[1])
+        for start in range(0, len(self.hidden), together):
+            yield matrix_of(self.hidden[start : start + together]) * self.forward.unembedding_matrix
 
     def feature_rows(self, with_skip: bool) -> Iterator[list[int]]:
         """The features, one row per context, at `features_scale` and within `features_error`."""
@@ -239,11 +241,11 @@ class _Slots:
         """The integers sum_j n_j 2^(place j), one for each row."""
         return (matrix * self.places).entries()
 
-    def unpacked(self, packed: Any, shift: int) -> list[int]:
-        """The integers of a row times 2^-shift, rounded down; each must fit into its place."""
-        words = array("Q", (int(packed) + self.halves).to_bytes(self.length, sys.byteorder))
+    def unpacked(self, packed: Iterable[Any], shift: int) -> list[int]:
+        """The integers of rows, one after the other, times 2^-shift, rounded down; each must fit into its place."""
+        words = array("Q", b"".join((int(n) + self.halves).to_bytes(self.length, "little") for n in packed))
         if sys.byteorder == "big":
-            words.reverse()
+            words.byteswap()
         low, rest = divmod(shift, _WORD)
         top, *others = range(self.words - 1, low - 1, -1)
         result = [word - (1 << _WORD - 1) for word in words[top :: self.words]]
@@ -277,54 +279,69 @@ def _exponentials(scores: dict[int, fmpz], scale: int, bits: int = BITS) -> dict
             # The radius is below 2^-bits times the power of two above the midpoint: one unit of m.
             if not (ball.is_finite() and ball.rel_accuracy_bits() >= bits):
                 raise NoInformationError("attention scores differ by more than can be told apart")
-            mantissa, exponent = map(int, ball.mid().man_exp())
+            mantissa, exponent = ball.mid().man_exp()
             excess = mantissa.bit_length() - bits
-            result[i] = (shifted(mantissa, -excess), exponent + excess)
+            result[i] = (int(shifted(mantissa, -excess)), int(exponent) + excess)
     return result
 
 
+def _attention(
+    cells: list[list[int]], powers: dict[int, list[_Exponentials]], bits: int
+) -> Iterator[tuple[int, list[list[int]]]]:
+    """Of each context, not in their order, and each row but its last the attention weights of all heads."""
+    least = 1 << bits - 1
+    for last, group in groupby(sorted(range(len(cells)), key=lambda i: cells[i][-1]), lambda i: cells[i][-1]):
+        heads, contexts = powers[last], list(group)
+        common = {r: [each.common[r] for each in heads] for r in {r for i in contexts for r in cells[i]}}
+        raised = {r: [n << bits for n in row] for r, row in common.items()}
+        for i in contexts:
+            cell = cells[i]
+            added: Iterable[int] = common[last]
+            for r in cell[:-1]:
+                added = map(add, added, common[r])
+            totals = list(added)
+            few = min(totals, default=least) < least and [h for h, total in enumerate(totals) if total < least]
+            for head in few or ():
+                totals[head] = least
+            weights = [list(map(floordiv, raised[r], totals)) for r in cell[:-1]]
+            for head in few or ():
+                for row, weight in zip(weights, heads[head].attention(cell), strict=False):
+                    row[head] = weight
+            yield i, weights
+
+
 def _mixed(
-    cells: list[list[int]], powers: dict[int, list[_Exponentials]], rows: list[list[Any]], bits: int
-) -> Iterator[tuple[int, list[Any], list[Any]]]:
-    """For each context, not in their order, and each head an integer and a sum of rows.
+    cells: list[list[int]], powers: dict[int, list[_Exponentials]], columns: list[fmpz_mat], bits: int
+) -> Iterator[tuple[int, Any]]:
+    r"""Of each context, not in their order, the sum of what all heads read, in units of 2^-bits.
 
-    Their product is the sum of the rows that the head reads with its attention weights, in units of 2^-`_one`. The
-    exponentials of a last token are multiplied by the rows once, and what is read at a common end of contexts is added
-    up once.
+    Attention weights sum to 1, so that $\sum_s A_s U_s = 2^b U_{last} + \sum_{s < last} A_s (U_s - U_{last})$.
+
+    Args:
+        cells: The rows that the contexts read.
+        powers: What each last token sees, of each head.
+        columns: Of each row what the heads read of it, `[n_heads, 1]`.
+        bits: Of attention weights.
     """
-    one, least, zeros = _one(bits), 1 << bits - 1, [0] * len(rows)
-    path: list[tuple[list[int], list[Any]]] = [(zeros, zeros)]
-    weights: dict[int, list[int]] = {}
-    products: dict[int, list[Any]] = {}
-    before: list[int] = []
-    for i in sorted(range(len(cells)), key=lambda i: cells[i][::-1]):
-        cell = cells[i][::-1]
-        same = sum(1 for _ in takewhile(bool, map(eq, before, cell)))
-        if not same:
-            weights, products = {}, {}
-        heads, before = powers[cell[0]], cell
-        del path[same + 1 :]
-        for r in cell[same:]:
-            if r not in weights:
-                if len(weights) == _TOGETHER:
-                    weights, products = {}, {}
-                weights[r] = [each.common[r] for each in heads]
-                products[r] = [weight * of_head[r] for weight, of_head in zip(weights[r], rows, strict=True)]
-            totals, sums = path[-1]
-            path.append((list(map(add, totals, weights[r])), list(map(add, sums, products[r]))))
-        totals, sums = path[-1]
-        if min(totals, default=least) < least:
-            totals, sums = list(totals), list(sums)
-            for head in [head for head, total in enumerate(totals) if total < least]:
-                own = heads[head].attention(cell)
-                totals[head] = 1 << bits
-                sums[head] = sum(map(mul, own, (rows[head][r] for r in cell)), fmpz(0))
-        yield i, list(map(floordiv, repeat(1 << one), totals)), sums
-
-
-def _one(bits: int) -> int:
-    """Bits of the unit of attention weights: those of an exponential in the unit of the largest, and of an inverse."""
-    return 2 * bits + _ROOM
+    heads = columns[0].nrows()
+    whole = fmpz_mat(1, heads, [1 << bits] * heads)
+    together = max(1, _TOGETHER // max(1, len(cells[0]) * heads))
+    for _, part in groupby(enumerate(_attention(cells, powers, bits)), lambda each: each[0] // together):
+        reading: dict[tuple[int, int], tuple[list[int], list[list[int]]]] = {}
+        sums: dict[int, Any] = {}
+        for _, (i, weights) in part:
+            *others, last = cells[i]
+            sums[i] = fmpz(0)
+            for r, row in zip(others, weights, strict=True):
+                contexts, rows = reading.setdefault((last, r), ([], []))
+                contexts.append(i)
+                rows.append(row)
+        ends = {last: (whole * columns[last])[0, 0] for last in {cells[i][-1] for i in sums}}
+        for (last, r), (contexts, rows) in reading.items():
+            products = fmpz_mat(rows) * (columns[r] - columns[last])
+            for i, n in zip(contexts, products.entries(), strict=True):
+                sums[i] += n
+        yield from ((i, n + ends[cells[i][-1]]) for i, n in sums.items())
 
 
 def _head(tensor: Integers, head: int, rows: int, columns: int) -> fmpz_mat:

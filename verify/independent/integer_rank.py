@@ -12,7 +12,7 @@ from itertools import repeat
 from operator import add, mul
 from typing import Any, Protocol
 
-from flint import arb, arb_mat
+from flint import arb, arb_mat, fmpz_mat
 
 from constructions.errors import InputError
 from verify.arithmetic.integers import (
@@ -33,6 +33,7 @@ from verify.independent.plain_arrays import PlainArray
 from verify.verdict import Verdict
 
 _BLOCK = 1024  # rows of a product that are looked at together
+_SYMMETRIC = 256  # rows and columns of a block of a symmetric matrix
 
 
 class FeatureMatrix(Protocol):
@@ -301,22 +302,40 @@ def _smallest_by_gram(scaled: _ScaledRows, witness: dict[str, PlainArray]) -> Fr
     shift, factor = _witness_shift(witness, scale), _witness_factor(witness, size, scale, scaled.bits)
     if shift is None or factor is None or any(scaled.column_exponents):
         return None
-    transposed, factor_transposed = matrix_of(rows).transpose(), matrix_of(factor).transpose()
-    row_sum = squares = 0
-    for start in range(0, size, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        squared = product(matrix_of(factor[block]), factor_transposed)
-        difference = product(matrix_of(rows[block]), transposed) - squared
+    row_sums, squares = [0] * size, 0
+    for start, first, difference in _differences(rows, factor):
         for i, row in enumerate(rows_of(difference), start):
-            row[i] -= shift
-            row_sum = max(row_sum, sum(map(abs, row)))
-            squares += sum(map(mul, row, row))
-    definite = int(shift - min(row_sum, math.isqrt(squares) + 1))
+            if start == first:
+                row[i - start] -= shift
+            row_sums[i] += sum(map(abs, row))
+            squares += (1 if start == first else 2) * sum(map(mul, row, row))
+        if start != first:  # the block above the diagonal is the transpose of this one
+            for j, column in enumerate(rows_of(difference.transpose()), first):
+                row_sums[j] += sum(map(abs, column))
+    definite = int(shift - min(max(row_sums), math.isqrt(squares) + 1))
     if not definite > 0:
         return None
     errors = sum(sum(map(mul, row, row)) for row in scaled.errors)
     smallest = math.isqrt(definite) - math.isqrt(errors) - 1
     return dyadic(smallest, scale + max(scaled.row_exponents)) if smallest > 0 else None
+
+
+def _differences(rows: list[Sequence[int]], factor: list[list[int]]) -> Iterator[tuple[int, int, fmpz_mat]]:
+    """The blocks of B B^T - L L^T on and below the diagonal, each after its first row and column; L is triangular."""
+    starts = range(0, len(rows), _SYMMETRIC)
+    strips = [matrix_of(rows[start : start + _SYMMETRIC]) for start in starts]
+    turned = [strip.transpose() for strip in strips]
+    squares = [
+        [matrix_of([row[at : at + _SYMMETRIC] for row in factor[start : start + _SYMMETRIC]]) for at in starts[: i + 1]]
+        for i, start in enumerate(starts)
+    ]
+    columns = [[square.transpose() for square in row] for row in squares]
+    for i, start in enumerate(starts):
+        for j, first in enumerate(starts[: i + 1]):
+            difference = product(strips[i], turned[j])
+            for left, right in zip(squares[i], columns[j], strict=False):  # the columns that both have
+                difference -= product(left, right)
+            yield start, first, difference
 
 
 def _smallest_by_inverse(scaled: _ScaledRows, witness: dict[str, PlainArray]) -> Fraction | None:
