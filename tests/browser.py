@@ -195,8 +195,9 @@ def visited(site: Path, pages: Sequence[str], *, words: str, seconds: float = 90
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        options = ["--headless", "--disable-gpu", "--no-first-run", "--mute-audio", "--disable-dev-shm-usage"]
-        options += [f"--user-data-dir={profile}", "--disable-background-networking", "--window-size=1400,1000"]
+        options = ["--headless", "--disable-gpu", "--disable-software-rasterizer", "--no-first-run", "--mute-audio"]
+        options += ["--disable-dev-shm-usage", "--disable-background-networking", "--window-size=1400,1000"]
+        options += [f"--user-data-dir={profile}"]
         options += ["--no-sandbox"] * (os.geteuid() == 0)
         address = f"http://127.0.0.1:{server.server_port}/visitor"
         quiet = subprocess.DEVNULL

@@ -8,6 +8,7 @@ import scipy.linalg
 import scipy.optimize
 from numpy.typing import NDArray
 
+from constructions.cholesky import cholesky
 from constructions.errors import InputError
 from constructions.features.grouped_features import GroupedFeatures
 from constructions.features.minimum_norm import RightInverse
@@ -148,7 +149,8 @@ def fit_tail(
     except KeyboardInterrupt:
         complete = False
     objective(reached)
-    added = objective.addition(reached)
+    # In single precision it has left the null space of Y by a rounding error.
+    added = inverse.project(objective.addition(reached).astype(np.float64))
     return TailFit(output + added, taken, (before, objective.cross_entropy), len(objective.base), complete)
 
 
@@ -202,10 +204,10 @@ class _Objective:
         self.silent = W_U.shape[1] - len(active)
         self.entries = _Entries(counts, active, W_U.shape[1])
         self.cross_entropy = np.nan
-        self.factor = self._curvature(weights, contexts) if len(output) <= _CURVED_FEATURES else None
+        self.coordinates = self._curved(weights, contexts) if len(output) <= _CURVED_FEATURES else None
 
-    def _curvature(self, weights: AttentionWeights, contexts: Int64Array) -> Float64Array:
-        """The factor L."""
+    def _curved(self, weights: AttentionWeights, contexts: Int64Array) -> Float32Array:
+        """P L^-T, by which Z is Q."""
         some = slice(0, _CURVED_CONTEXTS)
         scaled = features(weights, contexts[some], dtype=np.float32)
         scaled *= np.sqrt(_CURVATURE * self.totals[some] / self.totals.sum()).astype(np.float32)[:, None]
@@ -213,29 +215,30 @@ class _Objective:
         gram = self.inverse.project(self.inverse.project(gram).T)
         gram = 0.5 * (gram + gram.T)
         gram[np.diag_indices(len(gram))] += max(self.regularization, _DAMPING * float(np.trace(gram)) / len(gram))
-        return scipy.linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+        inverse, _ = scipy.linalg.lapack.dtrtri(cholesky(gram).T, lower=0)  # L^-T
+        return self.inverse.project(inverse).astype(np.float32)
 
-    def addition(self, point: Float64Array) -> Float64Array:
+    def addition(self, point: Float64Array) -> Float32Array:
         """Q for the coordinates Z."""
-        point = point.reshape(-1, self.base.shape[1])
-        if self.factor is None:
-            return point
-        return self.inverse.project(scipy.linalg.solve_triangular(self.factor, point, lower=True, trans=1))
+        given = point.reshape(-1, self.base.shape[1]).astype(np.float32)
+        return given if self.coordinates is None else self.coordinates @ given
 
     def __call__(self, point: Float64Array) -> tuple[float, Float64Array]:
         addition = self.addition(point)
-        stream = self.features.times(addition.astype(np.float32))
+        stream = self.features.times(addition)
         stream += self.base
         rows = max(1, _LOGIT_ENTRIES // max(1, self.unembedding.shape[1]))
         loss = sum(self._replace_by_gradient(stream, start, rows) for start in range(0, len(stream), rows))
         total = self.totals.sum()
         self.cross_entropy = float(loss / total)
-        gradient = self.inverse.project(self.features.transposed_times(stream).astype(np.float64) / total)
-        gradient += self.regularization * addition
-        if self.factor is not None:
-            gradient = scipy.linalg.solve_triangular(self.factor, gradient, lower=True)
+        gradient = self.features.transposed_times(stream) / np.float32(total)
+        gradient += np.float32(self.regularization) * addition
+        if self.coordinates is None:
+            gradient = self.inverse.project(gradient.astype(np.float64))
+        else:
+            gradient = self.coordinates.T @ gradient
         value = self.cross_entropy + 0.5 * self.regularization * float(np.vdot(addition, addition))
-        return value, gradient.ravel()
+        return value, gradient.ravel().astype(np.float64)
 
     def _replace_by_gradient(self, stream: Float32Array, start: int, rows: int) -> float:
         """Overwrite a block of the residual stream by the gradient there; return the loss of the block, in nats."""
