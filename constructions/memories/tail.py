@@ -215,7 +215,8 @@ class _Objective:
         gram = self.inverse.project(self.inverse.project(gram).T)
         gram = 0.5 * (gram + gram.T)
         gram[np.diag_indices(len(gram))] += max(self.regularization, _DAMPING * float(np.trace(gram)) / len(gram))
-        inverse, _ = scipy.linalg.lapack.dtrtri(cholesky(gram).T, lower=0)  # L^-T
+        identity, given = np.eye(len(gram)), {"lower": True, "trans": 1, "overwrite_b": True, "check_finite": False}
+        inverse = scipy.linalg.solve_triangular(cholesky(gram), identity, **given)
         return self.inverse.project(inverse).astype(np.float32)
 
     def addition(self, point: Float64Array) -> Float32Array:
