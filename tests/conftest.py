@@ -15,12 +15,13 @@ from hypothesis import HealthCheck, settings
 # A loaded machine is slow, not wrong: nothing here is judged by the clock.
 settings.register_profile(
     "default",
-    max_examples=40,
+    max_examples=15,
     deadline=None,
     derandomize="CI" in os.environ,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("mutants", settings.get_profile("default"), max_examples=40)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

@@ -297,8 +297,8 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
 
     Example:
         >>> from hypothesis import find
-        >>> find(networks(size=Sizes(2, 1, 1, 1, 1)), lambda network: True).parameters
-        9
+        >>> find(networks(size=Sizes(1, 1, 1, 1, 1)), lambda network: True).parameters
+        7
     """
     _require_at_least("heads", size.heads, 1)
     outputs = size.tokens if n_outputs is None else n_outputs

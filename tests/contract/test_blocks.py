@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -402,6 +403,11 @@ def case_of(name, *, of_vectors):
     return model, np.array([[0, 1, 2], [2, 1, 2], [1, 1, 0]])
 
 
+@cache
+def truth_of_case(name, *, of_vectors):
+    return list(truth(*case_of(name, of_vectors=of_vectors)))
+
+
 CASES = [
     pytest.param(name, of_vectors, id=f"{name}-{'vectors' if of_vectors else 'tokens'}")
     for name in BLOCKS
@@ -464,7 +470,9 @@ def evaluated(name, model, given_inputs):
 
 @pytest.mark.parametrize(("name", "of_vectors", "arithmetic"), EVALUATED)
 def test_each_kind_of_block_is_evaluated_as_it_is_defined(name, of_vectors, arithmetic):
-    for ball, exact in evaluated(arithmetic, *case_of(name, of_vectors=of_vectors)):
+    model, given_inputs = case_of(name, of_vectors=of_vectors)
+    balls = ARITHMETICS[arithmetic].outputs(model, given_inputs).entries()
+    for ball, exact in zip(balls, truth_of_case(name, of_vectors=of_vectors), strict=True):
         assert ball.overlaps(exact)
         assert ball.rad() <= arb(2) ** -ARITHMETICS[arithmetic].bits
 

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, TamperedError
@@ -173,7 +173,6 @@ def test_a_certificate_with_its_witness_replayed_for_another_network_is_tamperin
         check(tmp_path / "other")
 
 
-@settings(max_examples=60)
 @given(st.sampled_from(FILES), st.floats(0, 1, exclude_max=True), st.integers(0, 7))
 @example("model.safetensors", 0.9, 0)
 @example("task.npz", 0.3, 3)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.bigrams.block_heads import block_heads_memory
@@ -22,7 +22,6 @@ def margin(task: Task, **options: object) -> float:
     return float(argmax_margin(enclose_logits(model, task.contexts), task.modes()).min())
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.integers(1, 17), st.integers(1, 18), st.sampled_from(KINDS), st.sampled_from(PRECISIONS), st.integers(0, 2**32)
 )

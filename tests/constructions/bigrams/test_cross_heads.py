@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.bigrams.cross_heads import cross_heads_memory
@@ -26,7 +26,6 @@ def margins(model: Model, task: Task) -> np.ndarray:
     return argmax_margin(enclose_logits(model, task.contexts), task.modes())
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 18),
     st.sampled_from(SIZES),

@@ -57,7 +57,6 @@ def in_float32(model: Model, contexts: np.ndarray) -> np.ndarray:
     return stream @ model.W_U.astype(single) + model.b_U.astype(single)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.integers(1, 60),
     st.integers(1, 12),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
@@ -24,7 +24,6 @@ def outputs(network: FeedForward, points: np.ndarray) -> list[fmpq]:
     return found
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 5), st.integers(1, 25), st.sampled_from([1, 3, 1000]), st.integers(0, 2**31))
 def test_any_labels_of_any_points_are_outputs(width: int, count: int, size: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

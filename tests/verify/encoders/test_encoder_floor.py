@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import verify.encoders.encoder_floor as module
@@ -25,7 +25,6 @@ def priors(rows):
     return st.lists(weight, min_size=rows, max_size=rows).filter(any).map(np.array)
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_no_encoder_is_below_the_bound(data):
     tokens, rows = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 6))
@@ -57,7 +56,6 @@ def test_any_weights_and_steps_give_a_bound(data):
     assert encoder_floor(given_laws, rank, blocks=[block]).lower <= upper
 
 
-@settings(max_examples=40)
 @given(st.integers(2, 6), st.data())
 def test_of_rank_zero_it_is_below_the_only_encoder(tokens, data):
     given_laws = data.draw(laws(n_tokens=tokens, rows=3))

@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.models.blocks import Attention, FeedForward, Normalization
@@ -172,7 +172,6 @@ def draw_model(rng, *, tokens):
 
 
 @pytest.mark.parametrize("bits", [64, 128])
-@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), tokens=st.booleans())
 def test_the_balls_hold_what_any_blocks_compute(bits, seed, tokens):
     rng = np.random.default_rng(seed)
@@ -202,7 +201,6 @@ def test_the_balls_hold_what_any_blocks_compute(bits, seed, tokens):
             assert all(ball.rad() < 1e-9 * (1 + abs(ball.mid())) for ball in row)
 
 
-@settings(max_examples=30)
 @given(case=layers_and_tasks())
 def test_a_layer_is_held_with_its_mixed_inputs_and_its_largest_weights(case):
     layer, task = case

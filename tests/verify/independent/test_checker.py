@@ -547,7 +547,6 @@ def test_it_agrees_with_the_prover_about_honest_layers(case):
     assert values["held"] <= own["held"] and values["wrong"] <= own["wrong"]
 
 
-@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), kind=st.sampled_from(["labels", "laws", "values", "classes"]))
 def test_it_agrees_with_the_prover_about_models_of_any_blocks(seed, kind):
     rng = np.random.default_rng(seed)
@@ -956,7 +955,6 @@ def test_a_factor_of_stretched_features_proves_nothing_about_the_features(tmp_pa
     assert rank_check(tmp_path).verdict is UNDECIDED
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from(["gram", "inverse"]), st.sampled_from([0, 20, 50, 60, 100]))
 def test_no_witness_proves_dependent_features_independent(seed, kind, bits):
     """Features of rank 2 in exact arithmetic: whatever comes along as a witness, no full rank is proved."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError
@@ -14,7 +14,6 @@ from tests.verify.independent.test_ball_forward import draw_model
 from verify.independent.plain_model import PlainModel
 
 
-@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), tokens=st.booleans())
 def test_both_readers_see_the_same_tensors_in_the_same_order(tmp_path_factory, seed, tokens):
     model, d_model = draw_model(np.random.default_rng(seed), tokens=tokens)

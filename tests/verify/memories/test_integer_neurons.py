@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
@@ -40,7 +40,6 @@ def model_of(data: st.DataObject, *, neurons: int, skip: bool, shifted: bool) ->
     )
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 4), st.booleans(), st.booleans(), st.data())
 def test_the_margins_are_those_of_rational_arithmetic(
     neurons: int, skip: bool, shifted: bool, data: st.DataObject

@@ -46,7 +46,6 @@ def changed(model: Model, block: int, **tensors: Any) -> Model:
     return replace(model, blocks=tuple(blocks))
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 4), st.integers(0, 12), st.integers(1, 3))
 def test_the_enclosure_is_that_of_balls(seed: int, tokens: int, length: int, knots: int, outputs: int) -> None:
     model = random_model(seed, tokens=tokens, length=length, knots=knots, outputs=outputs)
