@@ -148,7 +148,7 @@ def test_no_processes_and_no_scheduler_are_refused():
 
 def test_a_local_cluster_does_what_processes_do():
     distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'byheart[dask]'")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local:
         found = dict(completed(squared, range(12, 15), partial(cluster, local.scheduler_address)))
     assert isinstance(found.pop(13), HypothesisError)
     assert found == {12: 144, 14: 196}
