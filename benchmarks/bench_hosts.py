@@ -2,7 +2,6 @@
 
 python benchmarks/bench_hosts.py                          the hosts that are installed here
 python benchmarks/bench_hosts.py --python A/bin/python    those that are missing here by another environment
-python benchmarks/bench_hosts.py --write                  into docs/measurements.md instead of onto the screen
 """
 
 import argparse
@@ -25,9 +24,6 @@ from constructions.memories.choice import BY_NAME, offers  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
 from constructions.tasks.arrays import enumerated_task  # noqa: E402
 from constructions.tasks.task import Task  # noqa: E402
-
-PAGE = Path(__file__).parent.parent / "docs" / "measurements.md"
-BEGIN, END = "<!-- bench_hosts -->\n", "<!-- /bench_hosts -->\n"
 
 
 def built(task: Task) -> dict[str, Model]:
@@ -98,15 +94,6 @@ def table(found: list[list[str]], facts: int) -> str:
     return "\n".join(lines + (["", "Refused:", "", *said] if said else [])) + "\n"
 
 
-def write(shown: str) -> None:
-    """Put the table between its two marks on the page."""
-    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{PAGE} has no {BEGIN.strip()} and {END.strip()}, expected the marks of the table")
-    PAGE.write_text(f"{before}{BEGIN}\n{shown}\n{END}{after}", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -114,18 +101,13 @@ def main() -> None:
     )
     parser.add_argument("--python", nargs="+", default=[], help="interpreters with hosts that are missing here")
     parser.add_argument("--host", choices=HOSTS, help="print the rows of this one as JSON, none if it is missing")
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/measurements.md")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     task = enumerated_task(options.tokens, 2)
     if options.host is not None:
         print(json.dumps(rows(options.host, [], task)))
         return
-    shown = table([row for to in HOSTS for row in rows(to, options.python, task)], task.n_contexts)
-    if options.write:
-        write(shown)
-    else:
-        print(shown, end="")
+    print(table([row for to in HOSTS for row in rows(to, options.python, task)], task.n_contexts), end="")
 
 
 if __name__ == "__main__":
