@@ -15,12 +15,12 @@ from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.formats import FLOAT32, FLOAT64
 from verify.arithmetic.rounding import down, up
 from verify.certificates.answers import margin_upper
 from verify.divergence.computed import argmax_hits, computed_losses
 from verify.divergence.kullback_leibler import argmax_margin
 from verify.forward.logits import climb, enclose_logits, logit_chunks
-from verify.replica.formats import FLOAT32, FLOAT64
 from verify.replica.rounding import rounding_bound
 
 Float64Array = NDArray[np.float64]

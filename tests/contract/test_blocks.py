@@ -29,6 +29,7 @@ from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.test_in_balls import holds
+from verify.arithmetic.formats import FLOAT32, FLOAT64
 from verify.arithmetic.pairs import Pairs
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.logits import enclose_logits
@@ -41,7 +42,6 @@ from verify.independent.integer_forward import IntegerForward
 from verify.independent.plain_model import PlainModel
 from verify.independent.plain_task import PlainTask, PlainVectorTask
 from verify.replica.device_products import products_on
-from verify.replica.formats import FLOAT32, FLOAT64
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 from verify.strategies import inputs, models

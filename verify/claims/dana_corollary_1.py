@@ -21,6 +21,7 @@ from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
+from verify.arithmetic.formats import FLOAT32
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method, Role
@@ -30,7 +31,6 @@ from verify.claims.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
 from verify.forward.float64 import enclose_features
 from verify.forward.rationals import exact_network_logits, exact_outputs, exact_rank
 from verify.linear_algebra.singular_values import enclose_condition
-from verify.replica.formats import FLOAT32
 from verify.replica.rounding import rounding_bound
 from verify.verdict import Verdict, decided, proved
 

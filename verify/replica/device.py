@@ -10,7 +10,7 @@ from flint import arb, ctx, fmpz_mat
 from numpy.typing import NDArray
 
 from constructions.errors import ByheartError, InputError
-from verify.replica.formats import ERF_ULPS, EXP_ULPS, ROOT_ULPS, FloatFormat
+from verify.arithmetic.formats import ERF_ULPS, EXP_ULPS, ROOT_ULPS, FloatFormat
 
 _OUTER, _INNER = 128, 192
 _POINTS = 1024
@@ -107,7 +107,7 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
     Page: docs/rigour/runs.md
 
     Example:
-        >>> from verify.replica.formats import FLOAT32
+        >>> from verify.arithmetic.formats import FLOAT32
         >>> require_arithmetic(torch.device("cpu"), FLOAT32)
     """
     from verify.replica.module import bag_sums, full_precision

@@ -14,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from verify.arithmetic.formats import FLOAT64
 from verify.arithmetic.products import multiplying
 from verify.replica.device import DeviceError, device_name, require_arithmetic, select_device
-from verify.replica.formats import FLOAT64
 
 Float64Array = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ Page: docs/rigour/runs.md
 
 from constructions.models.blocks import Activation
 from verify.arithmetic.activations import ACTIVATION_UNITS
+from verify.arithmetic.formats import ERF_ULPS, FloatFormat
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.forward.rows import Elsewhere, InFloat64, growth
-from verify.replica.formats import ERF_ULPS, FloatFormat
 
 
 class InFormat(InFloat64):
@@ -23,7 +23,7 @@ class InFormat(InFloat64):
     Page: docs/rigour/runs.md
 
     Example:
-        >>> from verify.replica.formats import FLOAT32
+        >>> from verify.arithmetic.formats import FLOAT32
         >>> InFormat(FLOAT32, 4.0).unit == 2.0**-24 + 2.0**-53
         True
     """

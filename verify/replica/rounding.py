@@ -11,12 +11,12 @@ from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
+from verify.arithmetic.formats import EXP_ULPS, FLOAT64, FloatFormat
 from verify.forward.in_balls import checked_contexts
 from verify.forward.map_norms import Norms
 from verify.forward.rows import InFloat64
 from verify.forward.token_balls import logit_balls
 from verify.replica.format_rows import InFormat
-from verify.replica.formats import EXP_ULPS, FLOAT64, FloatFormat
 from verify.replica.single_attention import single_attention_bound
 
 Float64Array = NDArray[np.float64]
@@ -68,7 +68,7 @@ def rounding_bound(
 
     Example:
         >>> from constructions.models.shapes import dana_network
-        >>> from verify.replica.formats import FLOAT32
+        >>> from verify.arithmetic.formats import FLOAT32
         >>> one = np.ones
         >>> network = dana_network(W_E=one((3, 2)), W_pos=one((4, 2)), W_Q=one((5, 2, 1)), W_K=one((5, 2, 1)),
         ...                   W_V=one((5, 2, 2)), W_O=one((5, 2, 2)), W_U=one((2, 3)))

@@ -17,12 +17,12 @@ from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.formats import EXP_ULPS, FLOAT32, FLOAT64
 from verify.arithmetic.rounding import down, up
 from verify.divergence.computed import argmax_hits, computed_losses, computed_margins
 from verify.divergence.kullback_leibler import argmax_margin, divergence, quadratic_divergence_bound
 from verify.forward.logits import logit_chunks
 from verify.replica.device import device_name, require_arithmetic, select_device
-from verify.replica.formats import EXP_ULPS, FLOAT32, FLOAT64
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 

@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 from constructions.models.model import Model
 from constructions.products import multiply
 from constructions.tasks.vectors import VectorTask
+from verify.arithmetic.formats import FloatFormat
 from verify.forward.idle_heads import alike, idle_heads, mostly
-from verify.replica.formats import FloatFormat
 
 Float64Array = NDArray[np.float64]
 Int64Array = NDArray[np.int64]

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from constructions.errors import ByheartError, InputError
+from verify.arithmetic.formats import FLOAT32, FLOAT64, FloatFormat
 from verify.replica import module
 from verify.replica.device import (
     DeviceError,
@@ -18,7 +19,6 @@ from verify.replica.device import (
     select_device,
     values_are_within_bound,
 )
-from verify.replica.formats import FLOAT32, FLOAT64, FloatFormat
 
 FORMATS = [FLOAT32, FLOAT64]
 

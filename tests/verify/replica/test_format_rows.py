@@ -8,9 +8,9 @@ import torch
 from flint import arb, ctx
 
 from tests.verify.forward.plain_model import _activated
+from verify.arithmetic.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.arithmetic.rounding import gamma
 from verify.replica.format_rows import InFormat
-from verify.replica.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.replica.module import _ACTIVATIONS
 
 FORMATS = [FLOAT32, FLOAT64]

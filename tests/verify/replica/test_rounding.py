@@ -18,8 +18,8 @@ from tests.layers import changed_layer, layers_and_tasks, random_layer, random_l
 from tests.verify.forward.plain_model import plain_logits, random_model
 from tests.verify.forward.test_token_balls import layers
 from tests.verify.replica.test_single_attention import random_network
+from verify.arithmetic.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.replica import rounding
-from verify.replica.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 

@@ -21,9 +21,9 @@ from constructions.tasks.task import Counts, Task, make_task
 from tests.layers import changed_layer, layers_and_tasks, memory_layer, random_layer, random_layer_task
 from tests.verify.forward.test_token_balls import layers
 from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.formats import FLOAT32
 from verify.forward.float64 import logit_chunks
 from verify.replica.device import DeviceError
-from verify.replica.formats import FLOAT32
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 from verify.replica.run import DTYPES, RunResult, _Judge, run, run_all

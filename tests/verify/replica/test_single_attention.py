@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
+from verify.arithmetic.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.replica import single_attention
-from verify.replica.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 

@@ -25,6 +25,8 @@ class FloatFormat:
 
 FLOAT32 = FloatFormat("float32", 2.0**-24, 2.0**-126, (2.0 - 2.0**-23) * 2.0**127)
 FLOAT64 = FloatFormat("float64", 2.0**-53, 2.0**-1022, (2.0 - 2.0**-52) * 2.0**1023)
+FLOAT16 = FloatFormat("float16", 2.0**-11, 2.0**-14, (2.0 - 2.0**-10) * 2.0**15)
+BFLOAT16 = FloatFormat("bfloat16", 2.0**-8, 2.0**-126, (2.0 - 2.0**-7) * 2.0**127)
 
 EXP_ULPS = 4.0
 """Assumed accuracy of the exponentials of numpy and torch, in units in the last place of the result."""
