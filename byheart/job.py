@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from byheart.device import on_device, require_device
 from byheart.memory import Memory
 from constructions.capacity.head_counts import Capacity, capacity
@@ -41,9 +43,11 @@ from verify.certificates.certificate import (
     Certificate,
     plain_number,
 )
+from verify.certificates.domain import load_rule
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization, load_subject
 from verify.certificates.memory_budget import require_memory
 from verify.certificates.saturation import DELTA
+from verify.domains.sample import drawn
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.progress import Progress, silent
@@ -56,6 +60,7 @@ THEOREM_1 = "theorem-1"
 """The memory whose sizes can be given."""
 
 BITS = {"float32": 32, "float64": 64}
+_INPUTS_RUN = 2**14  # of the domain of a rule, of which so many are drawn
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
 _KEPT_LOGITS = 2**24  # entries of enclosed logits that are kept for torch instead of being enclosed again
 
@@ -414,7 +419,14 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
     if importlib.util.find_spec("torch") is None:
         raise InputError("torch is not installed; `pip install byheart[torch]` to run the weights")
     certificate = Certificate.load(folder)
-    model, task = load_subject(folder, certificate)
+    left_out = 0
+    if certificate.subject.is_of_a_rule:
+        model, rule = load_rule(folder, certificate)
+        numbers = drawn(certificate.subject.model, certificate.subject.task, rule.n_contexts, _INPUTS_RUN, "")
+        inputs, left_out = rule.contexts_at(np.array(numbers)), rule.n_contexts - len(numbers)
+        task = rule.facts(inputs, vocabulary=model.d_vocab, answers=model.d_vocab_out)
+    else:
+        model, task = load_subject(folder, certificate)
     from verify.replica.device import on_threads
     from verify.replica.run import run
 
@@ -422,17 +434,18 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
         result = run(model, task, device=device, dtype=dtype, tolerance=certificate.criterion.tolerance)
     summary: dict[str, Any] = {"dtype": result.dtype, **result.summary()}
     summary["all_held"] = result.held == task.n_contexts
-    return {"headline": _run_headline(summary, task), **summary}
+    return {"headline": _run_headline(summary, task, left_out), **summary}
 
 
-def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask) -> str:
+def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask, left_out: int) -> str:
     """What the run showed, in one line, whose first words say what the exit code says."""
     held = "HELD" if summary["all_held"] else "NOT HELD"
     word = {True: held, False: "OUTSIDE THE PROVED BOUNDS", None: "NOT JUDGED"}[summary["within_bound"]]
     size = task.n_contexts
     parts = [f"{summary['dtype']} on {summary['device']}, measured"]
     if summary["accuracy"] is not None:
-        parts.append(f"{round(summary['accuracy'] * size)} of {counted(size, 'context')} right")
+        drawn_from = f" drawn from {size + left_out}" if left_out else ""
+        parts.append(f"{round(summary['accuracy'] * size)} of {counted(size, 'context')}{drawn_from} right")
     elif isinstance(task, VectorTask):
         parts.append(f"{counted(size, 'context')}, largest distance from a value {summary['max_label_error']}")
     if not isinstance(task, VectorTask):

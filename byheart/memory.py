@@ -3,10 +3,10 @@
 Page: docs/library.md
 """
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from byheart.report.page import Details, write_report
 from constructions.capacity.head_counts import Capacity
 from constructions.files import canonical_json, new_folder, write_atomically
 from constructions.models.model import Model
+from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.rounding import down
@@ -32,6 +33,7 @@ from verify.certificates.certificate import (
     file_sha256,
     held_mask,
 )
+from verify.certificates.domain import load_rule
 from verify.certificates.memorization import MemorizationCertificate, load_subject
 from verify.forward.logits import climb
 from verify.progress import Progress, silent
@@ -198,7 +200,8 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
     answers = certificate.statement(ANSWERS)
     mask = answers.held if answers is not None else ""
     held = held_mask(mask, task.n_contexts) if mask else set()
-    everything = answers is not None and answers.values["held"] == task.n_contexts
+    # A certificate about a rule does not name inputs: that one is held is what is proved here.
+    everything = answers is None or answers.values["held"] == task.n_contexts
     return Answer(
         token=names[best] if margin > 0.0 else None,
         runner_up=None if runner_up is None else names[runner_up],
@@ -228,9 +231,9 @@ def explain_folder(
 
     Page: docs/commands.md
     """
-    certificate = Certificate.load(Path(folder))
-    model, task = load_subject(Path(folder), certificate)
-    return explain(model, task, context, criterion=certificate.criterion, entries=entries, progress=progress)
+    certificate, model, task = _loaded(folder)
+    facts, words = _facts(model, task, context)
+    return explain(model, facts, words, criterion=certificate.criterion, entries=entries, progress=progress)
 
 
 def asker(folder: Path | str) -> Callable[[str | Sequence[str]], Answer]:
@@ -245,6 +248,29 @@ def asker(folder: Path | str) -> Callable[[str | Sequence[str]], Answer]:
 
     Page: docs/library.md
     """
+    certificate, model, task = _loaded(folder)
+
+    def answered(context: str | Sequence[str]) -> Answer:
+        facts, words = _facts(model, task, context)
+        return ask(model, facts, certificate, words)
+
+    return answered
+
+
+def _loaded(folder: Path | str) -> tuple[Certificate, Model, Task | VectorTask | RuleTask]:
     certificate = Certificate.load(Path(folder))
-    model, task = load_subject(Path(folder), certificate)
-    return partial(ask, model, task, certificate)
+    of_a_rule = certificate.subject.is_of_a_rule
+    model, task = load_rule(Path(folder), certificate) if of_a_rule else load_subject(Path(folder), certificate)
+    return certificate, model, task
+
+
+def _facts(
+    model: Model, task: Task | VectorTask | RuleTask, context: str | Sequence[str]
+) -> tuple[Task | VectorTask, str | Sequence[str]]:
+    """The facts among which a context is looked up, and the context; of a rule the one input alone."""
+    if not isinstance(task, RuleTask):
+        return task, context
+    words = re.findall(r"[^\s,;]+", context) if isinstance(context, str) else list(context)
+    tokens = task.input_of(words)
+    facts = task.facts(tokens[None], vocabulary=model.d_vocab, answers=model.d_vocab_out)
+    return facts, [str(token) for token in tokens]

@@ -10,10 +10,13 @@ from byheart.terminal.fact_options import add_table_options, table_options
 from byheart.terminal.next_steps import next_steps
 from byheart.terminal.options import add_device_option, add_json_option, add_out_options, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
+from byheart.terminal.rule_file import named_rule
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
 from constructions.counted import counted
 
 HELP = "prove which facts a model of somebody else's holds"
+
+_OF_RULES = ("length", "tokens", "modulus", "before", "after", "sample", "seed", "climbs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument(
         "--rule",
         metavar="RULE",
-        help="instead of facts, on all inputs: max, min, first, last or sum (modulo --modulus) of their tokens",
+        help="instead of facts, on all inputs: max, min, first, last or sum (modulo --modulus) of their tokens, or "
+        "FILE.py:function of the tokens",
     )
     add_table_options(parser)
     parser.add_argument("--length", type=count, metavar="S", help="tokens that the rule reads (default: n_ctx)")
@@ -41,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="how many inputs may be judged one by one (default: 2^20)",
     )
+    parser.add_argument("--sample", type=count, metavar="N", help="draw N inputs instead of judging all")
+    parser.add_argument("--seed", metavar="TEXT", help="what the draw depends on beside the weights and the rule")
     parser.add_argument("--config", type=path, metavar="FILE", help="what the tensors compute (default: config.json)")
     parser.add_argument("--at-least", type=count, metavar="K", help="ask whether at least K are held")
     parser.add_argument("--tolerance", type=bound, metavar="NATS", help="what the divergence of a held law may be")
@@ -63,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         if options.at_least is None
         else Criterion.at_least(options.at_least, tolerance=tolerance)
     )
-    of_rule = {name: getattr(options, name) for name in ("length", "tokens", "modulus", "before", "after", "climbs")}
+    of_rule = {name: getattr(options, name) for name in _OF_RULES}
     of_rule |= {"workers": options.workers, "scheduler": options.scheduler}
     kinds = {"rule": of_rule, "task": table_options(options)}
     here, other = ("task", "rule") if options.rule is None else ("rule", "task")
@@ -77,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     with on_device(options.device), progress_lines(not options.json) as progress:
         figures = (certify if options.rule is None else certify_rule)(
             options.model,
-            options.task if options.rule is None else options.rule,
+            options.task if options.rule is None else named_rule(options.rule),
             **given,
             criterion=asked,
             config=options.config,
@@ -87,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
         )
     print_summary(options, figures, _certify_tables if options.rule is None else _domain_tables)
     if options.out is not None and not options.json:
-        sys.stdout.write(next_steps(options.out, run=options.rule is None))
+        sys.stdout.write(next_steps(options.out))
     if figures.get("interrupted"):
         kept = f"; the same command with --overwrite goes on from {options.out}{PIECES_SUFFIX}" if options.out else ""
         sys.stderr.write(f"byheart: interrupted; what had been proved until then is stated{kept}\n")

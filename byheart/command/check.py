@@ -46,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --independent: also the divergence over all contexts of a text where that takes long",
     )
+    parser.add_argument(
+        "--sample-seed",
+        metavar="TEXT",
+        help="of a sample: draw as many inputs anew, with a text of your own that nobody knew before",
+    )
     parser.add_argument("--at-least", type=count, metavar="K", help="ask whether at least K contexts are held")
     parser.add_argument("--at-most", type=bound, metavar="NATS", help="ask whether the mean divergence is at most this")
     parser.add_argument("--tolerance", type=bound, metavar="NATS", help="what the divergence of a held law may be")
@@ -129,7 +134,8 @@ def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:
     """What an answer depends on beside the program: all files of the folder, and what is asked of them."""
     from verify.program_text import files_sha256
 
-    asked = (options.independent, options.full, options.at_least, options.at_most, options.tolerance, options.device)
+    names = ("independent", "full", "sample_seed", "at_least", "at_most", "tolerance", "device")
+    asked = (getattr(options, name) for name in names)
     return ["check", files_sha256(here / folder), *asked]
 
 
@@ -160,11 +166,14 @@ def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
 
         # Workers take one folder each; where there is one folder they share its contexts.
         return partial(
-            check_independently, full=options.full, workers=workers(options) if len(options.folder) == 1 else None
+            check_independently,
+            full=options.full,
+            sample_seed=options.sample_seed,
+            workers=workers(options) if len(options.folder) == 1 else None,
         )
     from verify.certificates.memorization import check_memorization
 
-    return check_memorization
+    return partial(check_memorization, sample_seed=options.sample_seed)
 
 
 def _check_tables(summary: dict[str, Any]) -> Rows:

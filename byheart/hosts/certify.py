@@ -3,6 +3,8 @@
 Page: docs/hosts.md
 """
 
+import csv
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +26,7 @@ from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.table import read_table, sniffed_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
-from verify.certificates.certificate import ANSWERS, MODEL_FILE, SUMMARY_FILE, TASK_FILE, plain_number
+from verify.certificates.certificate import ANSWERS, MODEL_FILE, SUMMARY_FILE, TASK_FILE, WRONG_FILE, plain_number
 from verify.certificates.domain import DomainCertificate, certify_domain
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization
 from verify.domains.rule_answers import CLIMBS
@@ -67,7 +69,8 @@ def certify(
         delimiter: What separates the cells of a table; by default found out, as by `byheart.memorize`.
         header: Whether the first row of a table holds names; by default found out.
         weights: Whether the last column of a table holds weights; by default as its header says.
-        out: A folder to write: the weights, the facts, the certificate; nothing is written by default.
+        out: A folder to write: the weights, the facts, the certificate, and in ``wrong.csv`` all facts that are proved
+            not to be held; nothing is written by default.
         overwrite: Replace a folder that byheart wrote.
         progress: Called with the stage, its finished share, and a detail.
 
@@ -120,19 +123,19 @@ def certify(
         "max_loss_upper": _plain(values, "max_upper"),
         "guess_kl_lower": _plain(values, "guess_lower"),
         "wrong_contexts": wrong[:_MOST_NAMED].tolist(),
-        "wrong_facts": _rows(facts, wrong),
+        "wrong_facts": _rows(facts, wrong[:_MOST_NAMED]),
         "undecided_contexts": undecided[:_MOST_NAMED].tolist(),
-        "undecided_facts": _rows(facts, undecided),
+        "undecided_facts": _rows(facts, undecided[:_MOST_NAMED]),
         "decided_by": answers.decided_by(),
     }
     if out is not None:
-        _write(Path(out), model, facts, proved, figures, overwrite=overwrite)
+        _write(Path(out), model, facts, proved, figures, _rows(facts, wrong), overwrite=overwrite)
     return figures
 
 
 def certify_rule(
     source: Any,
-    rule: str | Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    rule: str | Callable[..., Any],
     *,
     length: int | None = None,
     tokens: int | None = None,
@@ -140,6 +143,8 @@ def certify_rule(
     before: Sequence[int] = (),
     after: Sequence[int] = (),
     criterion: Criterion | None = None,
+    sample: int | None = None,
+    seed: str = "",
     climbs: int = CLIMBS,
     workers: Workers | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
@@ -159,11 +164,14 @@ def certify_rule(
         before: Tokens that stand before them in every input.
         after: Tokens that stand after them in every input.
         criterion: What is asked; by default that every input is answered right.
+        sample: How many inputs are drawn, after the weights are known, and judged; by default all are judged.
+        seed: A text that the draw depends on, beside the hashes of the weights and of the rule.
         climbs: How many inputs may climb the ladder of arithmetics where tables do not decide them.
         workers: As for `verify.domains.rule_answers.judge_rule`.
         config: As for `certify`.
         names: As for `certify`.
-        out: A folder to write: the weights, the rule, the certificate; nothing is written by default. Beside it, with
+        out: A folder to write: the weights, the rule, the certificate, and in ``wrong.csv`` the first 65,536 inputs
+            that are proved wrong, with what the rule says behind them; nothing is written by default. Beside it, with
             `PIECES_SUFFIX` behind its name, lies what is finished of the domain until all is: after an interrupt, or if
             the process is killed, the same call goes on from there.
         overwrite: Replace a folder that byheart wrote.
@@ -202,7 +210,9 @@ def certify_rule(
     keep = None if out is None else Path(f"{out}{PIECES_SUFFIX}")
     if keep is not None:
         keep.parent.mkdir(parents=True, exist_ok=True)
-    proved = certify_domain(model, task, asked, climbs=climbs, keep=keep, workers=workers, progress=progress)
+    proved = certify_domain(
+        model, task, asked, sample=sample, seed=seed, climbs=climbs, keep=keep, workers=workers, progress=progress
+    )
     found = proved.answers
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
@@ -215,15 +225,17 @@ def certify_rule(
         "right": found.right,
         "wrong": found.wrong,
         "undecided": found.undecided,
-        "wrong_inputs": [list(each) for each in found.wrong_examples],
-        "open_inputs": [list(each) for each in found.open_examples],
+        "wrong_inputs": [list(each) for each in found.wrong_examples[:_MOST_NAMED]],
+        "open_inputs": [list(each) for each in found.open_examples[:_MOST_NAMED]],
         "climbed": found.climbed,
         "interrupted": found.interrupted,
         "earlier": found.earlier,
         "method": found.method,
     }
     if out is not None:
-        _write(Path(out), model, task, proved, figures, overwrite=overwrite)
+        listed = np.array(found.wrong_examples, dtype=np.int64).reshape(-1, task.context_length)
+        rows = np.column_stack([listed, task.labels_of(listed)])
+        _write(Path(out), model, task, proved, figures, rows.tolist(), overwrite=overwrite)
     return figures
 
 
@@ -233,6 +245,7 @@ def _write(
     task: Task | VectorTask | RuleTask,
     proved: MemorizationCertificate | DomainCertificate,
     figures: dict[str, Any],
+    wrong: Sequence[Sequence[Any]],
     *,
     overwrite: bool,
 ) -> None:
@@ -241,6 +254,10 @@ def _write(
         model.save(written / MODEL_FILE)
         task.save(written / TASK_FILE)
         proved.save(written)
+        if wrong:
+            table = io.StringIO()
+            csv.writer(table, lineterminator="\n").writerows(wrong)
+            write_atomically(written / WRONG_FILE, table.getvalue().encode())
         figures["files"] = {path.name: str(out / path.name) for path in sorted(written.iterdir())}
         write_atomically(written / SUMMARY_FILE, (canonical_json(figures) + "\n").encode())
 
@@ -404,10 +421,9 @@ def _stored_transposed(source: Any) -> set[str]:
 
 
 def _rows(task: Task | VectorTask, places: NDArray[np.int64]) -> list[list[str]]:
-    """The first of these facts as rows of texts; nothing for vectors, which have none."""
+    """These facts as rows of texts; nothing for vectors, which have none."""
     if isinstance(task, VectorTask):
         return []
-    places = places[:_MOST_NAMED]
     rows = [[task.vocabulary[token] for token in context] for context in task.contexts[places]]
     if task.target == "laws":
         return rows

@@ -8,18 +8,17 @@ if TYPE_CHECKING:
     from constructions.tasks.task import Task
 
 
-def next_steps(out: Path, *, task: "Task | None" = None, run: bool = True) -> str:
+def next_steps(out: Path, *, task: "Task | None" = None) -> str:
     """Commands on a folder that was written, as a shell takes them.
 
     Args:
         out: The folder.
         task: What it holds, for a context that can be typed.
-        run: Whether the weights may be run.
     """
     folder, steps = quote(str(out)), []
     if task is not None and (example := _example(task)) is not None:
         steps.append(f"ask {folder} {quote(example)}")
-    steps += [f"run {folder} --dtype float32"] if run else []
+    steps.append(f"run {folder} --dtype float32")
     return "\n".join(["Next:", *(f"  byheart {step}" for step in [f"check {folder}", *steps]), ""])
 
 

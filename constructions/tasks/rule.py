@@ -1,16 +1,21 @@
 r"""Tasks that a rule and a domain make instead of a list: the maximum of 4 tokens, on all inputs."""
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
+from constructions.tasks.arrays import array_task
 from constructions.tasks.frozen_arrays import frozen_copy
 from constructions.tasks.stored_arrays import Stored, arrays_sha256
+from constructions.tasks.task import Task
 
 Int64Array = NDArray[np.int64]
 
@@ -39,7 +44,7 @@ class RuleTask(Stored):
         rule: The name: ``"max"``, ``"min"``, ``"first"``, ``"last"``, ``"sum mod M"``, or ``"own"``. It is checked: a
             rule of another name than ``"own"`` has the automaton that `rule_task` makes.
         tokens: The tokens of each position, strictly increasing, S arrays.
-        reads: The positions that a rule with a name reads, strictly increasing; the others hold one token each.
+        reads: The positions that the rule reads, strictly increasing; the others hold one token each.
         steps: Of each position the next states, `[states, tokens]`.
         answers: What follows each last state, `[states]`.
 
@@ -52,7 +57,7 @@ class RuleTask(Stored):
     Example:
         >>> task = rule_task("max", tokens=64, length=4)
         >>> task.n_contexts, task.labels_of(np.array([[5, 63, 0, 7]])).tolist(), task.origin
-        (16777216, [63], 'rule: max')
+        (16777216, [63], 'rule: max of 4 tokens below 64')
     """
 
     rule: str
@@ -91,8 +96,7 @@ class RuleTask(Stored):
 
     def _check_name(self) -> None:
         if self.rule == OWN:
-            if len(self.reads) != self.context_length:
-                raise InputError(f"reads is {self.reads.tolist()}, expected all positions for a rule of one's own")
+            _require_single(self.tokens, self.reads.tolist())
             return
         steps, answers = _named(self.rule, self.tokens, self.reads.tolist())
         same = all(np.array_equal(a, b) for a, b in zip((*self.steps, self.answers), (*steps, answers), strict=True))
@@ -106,8 +110,19 @@ class RuleTask(Stored):
 
     @property
     def origin(self) -> str:
-        """Where the targets come from."""
-        return f"rule: {self.rule}"
+        """Where the targets come from: the rule, what it reads, and the tokens that stand about that in all inputs."""
+        reads, own = self.reads.tolist(), "one's own function"
+        parts = [f"{own if self.rule == OWN else self.rule} of {counted(len(reads), 'token')}"]
+        domains = {tuple(self.tokens[s].tolist()) for s in reads}
+        if len(domains) == 1 and (domain := domains.pop()) == tuple(range(len(domain))):
+            parts[0] += f" below {len(domain)}"
+        about = {"before": [*range(reads[0])], "behind": [*range(reads[-1] + 1, self.context_length)]}
+        about["between"] = [s for s in range(reads[0], reads[-1]) if s not in reads]
+        for where, places in about.items():
+            if places:
+                fixed = " ".join(str(self.tokens[s][0]) for s in places[:4]) + (" ..." if len(places) > 4 else "")
+                parts.append(f"{where} them {fixed}")
+        return f"rule: {', '.join(parts)}"
 
     @property
     def context_length(self) -> int:
@@ -146,6 +161,29 @@ class RuleTask(Stored):
         """The inputs of these numbers, counted with the last position fastest, `[T, S]`."""
         places = np.unravel_index(numbers, [len(tokens) for tokens in self.tokens])
         return np.stack([tokens[place] for tokens, place in zip(self.tokens, places, strict=True)], axis=1)
+
+    def input_of(self, words: Sequence[str]) -> Int64Array:
+        """The input of tokens that a person typed, `[S]`: all of them, or those that the rule reads.
+
+        Raises:
+            InputError: Another number of them, or one that the domain does not have at that place.
+        """
+        places = self.reads.tolist() if len(words) == len(self.reads) else list(range(self.context_length))
+        if len(words) != len(places):
+            raise InputError(f"the input {' '.join(words)!r} has {len(words)}, expected {len(self.reads)} tokens")
+        context = np.array([tokens[0] for tokens in self.tokens])
+        for s, word in zip(places, words, strict=True):
+            if word not in map(str, self.tokens[s].tolist()):
+                domain = f"{self.tokens[s][0]} .. {self.tokens[s][-1]}"
+                raise InputError(f"the input has {word!r} at position {s}, expected a number of the domain, {domain}")
+            context[s] = int(word)
+        return context
+
+    def facts(self, contexts: Int64Array, *, vocabulary: int, answers: int) -> Task:
+        """Some of its inputs, `[T, S]`, as a list of facts, for a model of so many tokens and answers."""
+        apart = None if vocabulary == answers else answers
+        labels = self.labels_of(contexts)
+        return array_task(contexts, next_tokens=labels, target="labels", vocabulary=vocabulary, answers=apart)
 
     def arrays(self) -> dict[str, NDArray]:
         """The arrays of ``task.npz`` by name, in the order in which they are hashed."""
@@ -206,8 +244,8 @@ def rule_task(
     states: two beginnings of inputs lead to one state if whatever follows them has the same answers.
 
     Args:
-        rule: ``"max"``, ``"min"``, ``"first"``, ``"last"``, ``"sum"``; or a function from inputs `[T, length]`, int64,
-            to what follows them, `[T]`.
+        rule: ``"max"``, ``"min"``, ``"first"``, ``"last"``, ``"sum"``; or a function: of one argument, from inputs
+            `[T, length]`, int64, to what follows them, `[T]`; of several, from the tokens of one input to an integer.
         tokens: N; the tokens are 0 .. N - 1.
         length: How many of them an input has.
         modulus: For ``"sum"`` alone; N by default.
@@ -225,7 +263,9 @@ def rule_task(
     Example:
         >>> even = rule_task(lambda inputs: inputs.sum(axis=1) % 2, tokens=10, length=3)
         >>> even.n_contexts, [len(steps) for steps in even.steps], even.origin
-        (1000, [1, 2, 2], 'rule: own')
+        (1000, [1, 2, 2], "rule: one's own function of 3 tokens below 10")
+        >>> rule_task(lambda a, b: a * b % 5, tokens=5, length=2, after=[5]).origin
+        "rule: one's own function of 2 tokens below 5, behind them 5"
     """
     for name, value in (("tokens", tokens), ("length", length), ("modulus", 1 if modulus is None else modulus)):
         if type(value) is not int or not 1 <= value < _LARGEST_TOKEN:
@@ -243,11 +283,27 @@ def rule_task(
         name = f"sum mod {tokens if modulus is None else modulus}" if rule == "sum" else rule
         steps, answers = _named(name, domain, list(read))
         return RuleTask(name, domain, np.array(read, dtype=np.int64), steps, answers)
-    steps, answers = _automaton(rule, tokens, length)
+    steps, answers = _automaton(_of_rows(rule, length), tokens, length)
     fixed = np.zeros((1, 1), dtype=np.int64)
     last = np.arange(len(answers), dtype=np.int64)[:, None]
     whole = (*(fixed for _ in before), *steps, *(last for _ in after))
-    return RuleTask(OWN, domain, np.arange(len(domain), dtype=np.int64), whole, answers)
+    return RuleTask(OWN, domain, np.array(read, dtype=np.int64), whole, answers)
+
+
+def _of_rows(rule: Callable[..., Any], length: int) -> Callable[[Int64Array], Int64Array]:
+    """The function on rows of inputs, where it may be one of the tokens of an input."""
+    try:
+        given = inspect.signature(rule).parameters.values()
+    except (TypeError, ValueError):  # a function of numpy's own, say
+        return rule
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = sum(each.kind in kinds and each.default is each.empty for each in given)
+    if needed <= 1 and not any(each.kind is each.VAR_POSITIONAL for each in given):
+        return rule
+    if needed > length:
+        raise InputError(f"rule is a function of {needed} tokens, expected one of length = {length}")
+    # As Python's integers, which do not overflow.
+    return lambda inputs: np.array([rule(*row) for row in inputs.tolist()])
 
 
 def _named(
@@ -255,8 +311,7 @@ def _named(
 ) -> tuple[tuple[Int64Array, ...], Int64Array]:
     """The automaton of a rule with a name: its states are the values of the rule on the tokens that were read."""
     step, modulus = _step(rule)
-    if not reads or any(len(tokens[s]) != 1 for s in range(len(tokens)) if s not in reads):
-        raise InputError(f"reads is {list(reads)}, expected at least one position, and one token at every other")
+    _require_single(tokens, reads)
     steps: list[Int64Array] = []
     values: Int64Array | None = None
     for s, here in enumerate(tokens):
@@ -269,6 +324,12 @@ def _named(
         steps.append(numbers.reshape(after.shape).astype(np.int64))
     assert values is not None
     return tuple(steps), values
+
+
+def _require_single(tokens: Sequence[Int64Array], reads: Sequence[int]) -> None:
+    """Refuse positions that are not read but hold several tokens."""
+    if not reads or any(len(tokens[s]) != 1 for s in range(len(tokens)) if s not in reads):
+        raise InputError(f"reads is {list(reads)}, expected at least one position, and one token at every other")
 
 
 def _step(rule: str) -> tuple[Callable[[Int64Array, Int64Array], Int64Array], int | None]:

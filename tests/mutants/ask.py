@@ -31,8 +31,8 @@ MUTANTS = [
     ),
     ask("np.zeros(task.n_answers, dtype=bool)", "np.ones(task.n_answers, dtype=bool)", "no fact is every fact"),
     ask(
-        'everything = answers is not None and answers.values["held"] == task.n_contexts',
-        "everything = answers is not None",
+        'everything = answers is None or answers.values["held"] == task.n_contexts',
+        "everything = True",
         "some that are held are all",
     ),
 ]

@@ -6,6 +6,8 @@ SEPARABLE = "verify/domains/separable.py"
 SUMS = "tests/verify/domains/test_separable.py"
 COUNTS = "verify/certificates/counts.py"
 READER = "verify/independent/rule_counts.py"
+SAMPLE = "verify/domains/sample.py"
+DRAWS = "tests/verify/independent/test_rule_sample.py"
 KEPT = "verify/kept_pieces.py"
 KEPT_TESTS = "tests/verify/test_kept_pieces.py"
 READ = "tests/verify/independent/test_rule_counts.py tests/verify/certificates/test_domain.py"
@@ -194,6 +196,43 @@ MUTANTS = [
         "tests/byheart/command/test_check.py",
         "a worker that is elsewhere checks the folder that is there",
     ),
+    *(
+        Mutant(SAMPLE, original, mutated, "tests/verify/domains/test_sample.py", why)
+        for original, mutated, why in (
+            ("        if number < size:", "        if True:", "numbers beyond the domain are drawn"),
+            (
+                'json(["sample", model, rule, count, seed])',
+                'json(["sample", rule, count, seed])',
+                "the weights do not decide",
+            ),
+            ("size - count + missed  # no", "size - count  # no", "what was missed is not wrong"),
+            ("total << ALPHA_BITS <=", "total << ALPHA_BITS - 1 <=", "twice the probability is granted"),
+            ("total += term", "pass", "of those missed only the least number counts"),
+            ("not rejected(size, count, missed, low + 1)", "False", "floats alone say how many are wrong"),
+        )
+    ),
+    *(
+        Mutant("verify/independent/rule_sample.py", original, mutated, DRAWS, why)
+        for original, mutated, why in (
+            ("next_one = wrong + 1", "next_one = wrong + 2", "one more may be wrong than is said"),
+            ("ways << 128", "ways << 127", "twice the probability is granted"),
+            ("if place < size:", "if True:", "numbers beyond the domain are drawn"),
+        )
+    ),
+    Mutant(
+        COUNTS,
+        'right >= stored["right"] and most_wrong <= stored["wrong_upper"]',
+        'right >= stored["right"]',
+        "tests/verify/domains/test_sample.py",
+        "a smaller share than the draw says is proved",
+    ),
+    Mutant(
+        "constructions/tasks/rule.py",
+        "np.array([rule(*row) for row in inputs.tolist()])",
+        "np.array([rule(*row) for row in inputs])",
+        "tests/constructions/tasks/test_rule.py",
+        "powers of tokens overflow",
+    ),
     kept("stat.S_IRWXG | stat.S_IRWXO", "stat.S_IRWXO", "others of the group can read the key"),
     kept("or len(key) != _KEY_BYTES", "", "an empty key signs"),
     Mutant(
@@ -219,8 +258,8 @@ MUTANTS = [
     ),
     Mutant(
         "verify/independent/plain_rule.py",
-        "if not own and _named(rule, tokens, reads) != (steps, answers):",
-        "if not own and _named(rule, tokens, reads) is None:",
+        "_named(rule, tokens, reads) != (steps, answers):",
+        "_named(rule, tokens, reads) is None:",
         "tests/verify/independent/test_plain_rule.py",
         "the reader believes the name of a rule",
     ),

@@ -34,6 +34,8 @@ TASK_FILE = "task.npz"
 WITNESS_FILE = "witness.npz"
 REPORT_FILE = "report.html"
 SUMMARY_FILE = "summary.json"
+WRONG_FILE = "wrong.csv"
+"""The inputs that are proved wrong, in full; a list for people, which no proof reads."""
 
 ANSWERS = "answers"
 TEXT_DIVERGENCE = "text-divergence"
@@ -42,8 +44,8 @@ SATURATION = "saturation"
 STATEMENTS = (ANSWERS, TEXT_DIVERGENCE, FEATURE_RANK, SATURATION)
 """The kinds of statement, in the order in which a certificate holds them; the first is in every one."""
 
-DOMAIN = "domain"
-"""The one kind of statement of a certificate about a rule on a whole domain."""
+DOMAIN, SAMPLE = "domain", "sample"
+"""The kinds of statement of a certificate about a rule on a whole domain; the second where inputs were drawn."""
 
 OF_A_RULE = "rule: "
 """How the origin of the targets begins where they are those of a rule on a domain, not of a list."""
@@ -116,6 +118,9 @@ class Statement:
       $1 - \delta$, with `delta`.
     - ``domain``: of the `contexts` of a rule's whole domain the logit of the label is proved to be the strictly largest
       in at least `held`, and not to be in at least `wrong`.
+    - ``sample``: of `drawn` of them, which the hashes of model and rule draw with the `seed` (a text, its bytes read as
+      one big-endian number), at least `right` are answered right; no more than `wrong_upper` of all are answered wrong
+      unless the draw was one of probability at most $2^{-128}$ (`verify/domains/sample.py`).
 
     Args:
         id: The kind.
@@ -208,7 +213,7 @@ class Certificate:
 
     def __post_init__(self) -> None:
         ids = [statement.id for statement in self.statements]
-        kinds = (DOMAIN,) if self.subject.is_of_a_rule else STATEMENTS
+        kinds = (DOMAIN, SAMPLE) if self.subject.is_of_a_rule else STATEMENTS
         if ids != [name for name in kinds if name in ids] or kinds[0] not in ids:
             raise InputError(f"statements are {ids}, expected {kinds[0]!r} and each at most once, in the order {kinds}")
         for statement in self.statements:
@@ -244,7 +249,9 @@ class Certificate:
 
     def headline(self) -> str:
         """The answer in one line, with the figures."""
-        return headline(self.subject, self.criterion, self.verdict, self.answers.values)
+        sample = self.statement(SAMPLE)
+        values = {} if sample is None else sample.values
+        return headline(self.subject, self.criterion, self.verdict, {**values, **self.answers.values})
 
     def to_json(self) -> str:
         """The one text of this certificate: canonical JSON (sorted keys, no spaces, ASCII) and a final newline."""
@@ -394,8 +401,8 @@ class CheckReport:
         false = [check.id for check in self.checks if check.verdict is Verdict.REFUTED]
         if false:
             return f"THE CERTIFICATE IS FALSE: {', '.join(false)}"
-        subject, values = self.certificate.subject, self.checks[0].values
-        return headline(subject, self.criterion, self.verdict, values)
+        sample = {} if self.checks[-1].id != SAMPLE else self.checks[-1].values
+        return headline(self.certificate.subject, self.criterion, self.verdict, {**sample, **self.checks[0].values})
 
     def summary(self) -> dict[str, Any]:
         """What a person or a program wants to know, as data for JSON; the numbers are rounded to float64."""
@@ -463,7 +470,7 @@ def headline(subject: Subject, criterion: Criterion, verdict: Verdict, values: M
     held, wrong = values.get("held", 0), values.get("wrong", 0)
     whole = criterion.asked == "held"
     if subject.is_of_a_rule:
-        return _headline_of_a_rule(subject, criterion, verdict, contexts, held, wrong)
+        return _headline_of_a_rule(subject, criterion, verdict, values)
     words = {
         Verdict.PROVED: "HELD, PROVED" if whole else "AS ASKED, PROVED",
         Verdict.REFUTED: "NOT HELD" if whole else "NOT AS ASKED",
@@ -488,11 +495,10 @@ def headline(subject: Subject, criterion: Criterion, verdict: Verdict, values: M
     return f"{words}: {'; '.join(parts)}"
 
 
-def _headline_of_a_rule(
-    subject: Subject, criterion: Criterion, verdict: Verdict, contexts: Number, held: Number, wrong: Number
-) -> str:
+def _headline_of_a_rule(subject: Subject, criterion: Criterion, verdict: Verdict, values: Mapping[str, Number]) -> str:
+    contexts, held, wrong = (values.get(name, 0) for name in ("contexts", "held", "wrong"))
     whole = criterion.asked == "held"
-    rule = f"the rule is {subject.origin.removeprefix(OF_A_RULE)} of {subject.sizes['context_length']} tokens"
+    rule = f"the rule is {subject.origin.removeprefix(OF_A_RULE)}"
     parts = [f"at least {held} of {contexts} inputs", f"{wrong} proved wrong", rule]
     if verdict is Verdict.PROVED and held == contexts:
         words, parts = "HELD, PROVED", [f"all {contexts} inputs", rule]
@@ -501,6 +507,12 @@ def _headline_of_a_rule(
     else:
         words = {Verdict.PROVED: "AS ASKED, PROVED", Verdict.REFUTED: "NOT AS ASKED"}.get(verdict, "NOT DECIDED")
         parts.append(f"asked: {criterion.describe(subject.target)}")
+    if "drawn" in values and held < contexts:
+        drawn, most = values["drawn"], values["wrong_upper"]
+        share = decimal_above(Fraction(100 * Fraction(most), Fraction(contexts)), 3)
+        words = {Verdict.UNDECIDED: "SAMPLED", Verdict.REFUTED: "NOT HELD, SAMPLED"}.get(verdict, words)
+        parts[0] = f"{values['right']} of {drawn} inputs drawn from {contexts} are right"
+        parts.insert(2, f"at most {most} of all are wrong ({share} %), but for a draw of probability 2^-128")
     return f"{words}: {'; '.join(parts)}"
 
 
@@ -574,7 +586,8 @@ def require_own_files(folder: Path, *, witness: bool) -> None:
 
     Page: docs/rigour/certificate.md
     """
-    own = {CERTIFICATE_FILE, MODEL_FILE, TASK_FILE, REPORT_FILE, SUMMARY_FILE} | ({WITNESS_FILE} if witness else set())
+    own = {CERTIFICATE_FILE, MODEL_FILE, TASK_FILE, REPORT_FILE, SUMMARY_FILE, WRONG_FILE}
+    own |= {WITNESS_FILE} if witness else set()
     foreign = sorted(path.name for path in Path(folder).iterdir() if path.name not in own)
     if foreign:
         raise FileFormatError(f"{folder} holds {foreign[0]!r}, which the certificate does not name; remove it to check")
@@ -620,6 +633,7 @@ _KINDS = {
     FEATURE_RANK: _Kind(("rows", "columns"), (), (("smallest_singular_value_lower", "condition_upper"),)),
     SATURATION: _Kind(("pairs", "saturated_lower"), ("delta",), ()),
     DOMAIN: _Kind(("contexts", "held", "wrong"), (), ()),
+    SAMPLE: _Kind(("contexts", "drawn", "right", "wrong_upper"), ("seed",), ()),
 }
 _POSITIVE = ("smallest_singular_value_lower", "margin_lower", "delta")
 
@@ -648,6 +662,12 @@ def _check_values(id: str, values: Mapping[str, Number]) -> None:
         raise InputError(f"statement {id!r}: {dict(values)} counts more contexts than there are")
     if id == ANSWERS and "margin_lower" in values and not values["held"]:
         raise InputError(f"statement {id!r}: a margin is given, but no context is held")
+    if id == SAMPLE and not (
+        type(values["seed"]) is int
+        and values["right"] <= values["drawn"] < values["contexts"]
+        and values["drawn"] - values["right"] <= values["wrong_upper"] <= values["contexts"] - values["right"]
+    ):
+        raise InputError(f"statement {id!r}: {dict(values)} cannot be")
     if id == TEXT_DIVERGENCE and not values["lower"] <= values["upper"]:
         raise InputError(f"statement {id!r}: lower is above upper")
     if id == SATURATION and not (values["delta"] < 1 and values["saturated_lower"] <= values["pairs"]):
@@ -662,6 +682,7 @@ def _check_fits(statement: Statement, subject: Subject) -> None:
         FEATURE_RANK: {"rows": sizes["contexts"]},
         SATURATION: {},
         DOMAIN: {"contexts": sizes["contexts"]},
+        SAMPLE: {"contexts": sizes["contexts"]},
     }[statement.id]
     if any(values[name] != size for name, size in expected.items()):
         raise InputError(f"statement {statement.id!r} has {dict(values)}, which do not fit the sizes {dict(sizes)}")
@@ -725,12 +746,33 @@ def _domain_words(values: Mapping[str, Number], target: str) -> str:
     return f"{text}, and at least {values['wrong']} are not." if values["wrong"] else f"{text}."
 
 
+def _sample_words(values: Mapping[str, Number], target: str) -> str:
+    seed = seed_text(values["seed"])
+    return (
+        f"Of {values['drawn']} inputs drawn from all {values['contexts']} by the hashes of model and rule with the "
+        f"seed {seed!r} at least {values['right']} are answered by the rule; at most {values['wrong_upper']} of all "
+        f"are not, but for a draw of probability 2^-128."
+    )
+
+
+def seed_text(seed: Number) -> str:
+    """The text whose bytes are this number."""
+    number = int(seed)
+    return number.to_bytes(-(-number.bit_length() // 8), "big").decode(errors="replace")
+
+
+def seed_number(text: str) -> int:
+    """The bytes of a text as one number."""
+    return int.from_bytes(text.encode(), "big")
+
+
 _WORDS = {
     ANSWERS: _answers_words,
     TEXT_DIVERGENCE: _text_words,
     FEATURE_RANK: _rank_words,
     SATURATION: _saturation_words,
     DOMAIN: _domain_words,
+    SAMPLE: _sample_words,
 }
 
 

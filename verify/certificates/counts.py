@@ -1,6 +1,6 @@
 """What counts of right and wrong inputs, proved by whoever checks, say about a statement on a whole domain."""
 
-from verify.certificates.certificate import DOMAIN, Statement, StatementCheck
+from verify.certificates.certificate import DOMAIN, SAMPLE, Statement, StatementCheck, seed_number
 from verify.verdict import Verdict
 
 
@@ -31,3 +31,23 @@ def check_counts(statement: Statement, right: int, wrong: int, method: str) -> S
         return StatementCheck(DOMAIN, Verdict.PROVED, f"{right} right and {wrong} wrong: {method}", values)
     reason = f"only {right} inputs were proved right and {wrong} wrong, of {contexts}: {method}"
     return StatementCheck(DOMAIN, Verdict.UNDECIDED, reason, values)
+
+
+def check_sample(statement: Statement, right: int, most_wrong: int, seed: str, method: str) -> StatementCheck:
+    """The verdict on a ``sample`` statement of who has drawn again and judged what was drawn.
+
+    Args:
+        statement: The statement.
+        right: Inputs drawn that are proved to be right.
+        most_wrong: What that says of all inputs (`verify/domains/sample.py:most_wrong`).
+        seed: With which was drawn.
+        method: How, in a few words.
+
+    Page: docs/rigour/domains.md
+    """
+    stored = statement.values
+    values = {name: int(stored[name]) for name in ("contexts", "drawn")}
+    values |= {"right": right, "wrong_upper": most_wrong, "seed": seed_number(seed)}
+    found = f"{right} of {values['drawn']} drawn with the seed {seed!r} are right: {method}"
+    good = right >= stored["right"] and most_wrong <= stored["wrong_upper"]
+    return StatementCheck(SAMPLE, Verdict.PROVED if good else Verdict.UNDECIDED, found, values)

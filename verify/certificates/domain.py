@@ -11,15 +11,19 @@ from constructions.tasks.rule import RuleTask
 from verify.arithmetic import blas
 from verify.certificates.certificate import (
     DOMAIN,
+    SAMPLE,
     Certificate,
     CheckReport,
     Statement,
     Subject,
+    seed_number,
+    seed_text,
 )
-from verify.certificates.counts import check_counts
+from verify.certificates.counts import check_counts, check_sample
 from verify.certificates.loading import load_certified
 from verify.certificates.provenance import all_that_judges, provenance
 from verify.domains.rule_answers import CLIMBS, VISITS, RuleAnswers, judge_rule
+from verify.domains.sample import drawn, most_wrong
 from verify.kept_pieces import KeptPieces
 from verify.progress import Progress, silent
 from verify.workers import Workers
@@ -47,6 +51,8 @@ def certify_domain(
     task: RuleTask,
     criterion: Criterion | None = None,
     *,
+    sample: int | None = None,
+    seed: str = "",
     visits: int = VISITS,
     climbs: int = CLIMBS,
     keep: Path | None = None,
@@ -62,6 +68,8 @@ def certify_domain(
         model: The weights: any model that reads tokens.
         task: The rule and its domain.
         criterion: What is asked: by default that every input is right; or that at least so many are.
+        sample: How many inputs are drawn and judged; by default all are judged, as far as `visits` and `climbs` go.
+        seed: A text that the draw depends on, beside the hashes of model and rule.
         visits: How many beginnings of inputs, or inputs, may be looked at one by one.
         climbs: How many inputs may climb the ladder of arithmetics.
         keep: A file where every finished piece of the domain is kept until all are, so that a run that was interrupted,
@@ -85,26 +93,36 @@ def certify_domain(
         >>> from constructions.tasks.rule import rule_task
         >>> echo = Model(blocks=(), W_U=np.eye(4), W_E=np.eye(4), W_pos=np.zeros((3, 4)))
         >>> certify_domain(echo, rule_task("last", tokens=4, length=3)).certificate.headline()
-        'HELD, PROVED: all 64 inputs; the rule is last of 3 tokens'
+        'HELD, PROVED: all 64 inputs; the rule is last of 3 tokens below 4'
+        >>> certify_domain(echo, rule_task("max", tokens=4, length=3), sample=9, seed="").certificate.headline()[:62]
+        'NOT HELD, SAMPLED: 4 of 9 inputs drawn from 64 are right; 5 pr'
     """
     require_fit(model, task)
     asked = _checked(criterion or Criterion())
     blas.probe()
     made_by = provenance()
+    numbers = None if sample is None else drawn(model.sha256(), task.sha256(), task.n_contexts, sample, seed)
     show, kept = progress or silent, None
-    if keep is not None:
+    if keep is not None and numbers is None:
         try:
             kept = kept_domain(keep, model, task)
         except InputError as error:  # of the key: the work can be done all the same
             show("domain", None, f"nothing is kept for a later run: {error}")
-    found = judge_rule(model, task, visits=visits, climbs=climbs, kept=kept, workers=workers, progress=show)
+    found = judge_rule(
+        model, task, numbers=numbers, visits=visits, climbs=climbs, kept=kept, workers=workers, progress=show
+    )
     if kept is not None and not found.interrupted:
         kept.remove()
     values = {"contexts": found.inputs, "held": found.right, "wrong": found.wrong}
+    statements = [Statement(DOMAIN, found.method, values)]
+    if numbers is not None and len(numbers) < found.inputs:
+        bound = most_wrong(found.inputs, len(numbers), len(numbers) - found.right)
+        values = {"contexts": found.inputs, "drawn": len(numbers), "right": found.right, "wrong_upper": bound}
+        statements.append(Statement(SAMPLE, found.method, {**values, "seed": seed_number(seed)}))
     certificate = Certificate(
         subject=subject_of_rule(model, task),
         criterion=asked,
-        statements=(Statement(DOMAIN, found.method, values),),
+        statements=tuple(statements),
         provenance=made_by,
     )
     return DomainCertificate(certificate, found)
@@ -122,7 +140,12 @@ def kept_domain(path: Path, model: Model, task: RuleTask) -> KeptPieces:
 
 
 def check_domain(
-    folder: Path, certificate: Certificate, criterion: Criterion | None = None, *, progress: Progress
+    folder: Path,
+    certificate: Certificate,
+    criterion: Criterion | None = None,
+    *,
+    sample_seed: str | None = None,
+    progress: Progress,
 ) -> CheckReport:
     """Answer the question of a certificate about a domain again, or another, from the weights and the rule alone.
 
@@ -134,15 +157,17 @@ def check_domain(
         folder: A folder with ``model.safetensors`` and ``task.npz``.
         certificate: What its ``certificate.json`` says.
         criterion: What is asked; by default what the certificate asks.
+        sample_seed: Of a sample, a text of whoever checks, with which as many inputs are drawn anew; by default the
+            certificate's own draw is repeated.
         progress: Called with the stage and the finished share of it.
 
     Returns:
-        The answer, and the verdict on the statement.
+        The answer, and the verdict on each statement.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.
         TamperedError: A hash differs.
-        InputError: A mean is asked for.
+        InputError: A mean is asked for, or a seed is given where nothing was drawn.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Page: docs/rigour/domains.md
@@ -150,13 +175,36 @@ def check_domain(
     asked = _checked(criterion or certificate.criterion)
     model, task = load_rule(folder, certificate)
     blas.probe()
-    stored = certificate.answers.values
+    stored, sample = certificate.answers.values, certificate.statement(SAMPLE)
     counted = int(stored["held"] + stored["wrong"])
-    found = judge_rule(model, task, visits=max(VISITS, counted), climbs=max(CLIMBS, counted), progress=progress)
+    seed, numbers = sampled_seed(certificate, sample_seed), None
+    if sample is not None:
+        count = int(sample.values["drawn"])
+        numbers = drawn(certificate.subject.model, certificate.subject.task, task.n_contexts, count, seed)
+    found = judge_rule(
+        model, task, numbers=numbers, visits=max(VISITS, counted), climbs=max(CLIMBS, counted), progress=progress
+    )
     if found.interrupted:
         raise KeyboardInterrupt  # the rest was not looked at, so this is no answer
-    check = check_counts(certificate.answers, found.right, found.wrong, found.method)
-    return CheckReport(certificate, asked, (check,), f"proved bounds: {found.method}")
+    checks = [check_counts(certificate.answers, found.right, found.wrong, found.method)]
+    if sample is not None and numbers is not None:
+        bound = most_wrong(found.inputs, len(numbers), len(numbers) - found.right)
+        checks.append(check_sample(sample, found.right, bound, seed, found.method))
+    return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {found.method}")
+
+
+def sampled_seed(certificate: Certificate, given: str | None) -> str:
+    """The seed of a sample: the one that is given, or the certificate's own.
+
+    Raises:
+        InputError: One is given, but nothing was drawn.
+
+    Page: docs/rigour/domains.md
+    """
+    sample = certificate.statement(SAMPLE)
+    if given is not None and sample is None:
+        raise InputError(f"sample_seed is {given!r}, but the certificate is about no sample")
+    return seed_text(sample.values["seed"]) if given is None and sample is not None else given or ""
 
 
 def subject_of_rule(model: Model, task: RuleTask) -> Subject:

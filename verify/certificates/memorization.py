@@ -38,7 +38,7 @@ from verify.certificates.certificate import (
     held_mask,
     mask_text,
 )
-from verify.certificates.domain import check_domain
+from verify.certificates.domain import check_domain, sampled_seed
 from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
 from verify.certificates.loading import load_certified
 from verify.certificates.memory_budget import require_memory
@@ -175,7 +175,11 @@ def certify_memorization(
 
 
 def check_memorization(
-    folder: Path, criterion: Criterion | None = None, *, progress: Progress | None = None
+    folder: Path,
+    criterion: Criterion | None = None,
+    *,
+    sample_seed: str | None = None,
+    progress: Progress | None = None,
 ) -> CheckReport:
     """Answer the question of the certificate in `folder` again, or another, from the weights and the task alone.
 
@@ -186,6 +190,7 @@ def check_memorization(
     Args:
         folder: A folder with ``certificate.json``, ``model.safetensors`` and ``task.npz``.
         criterion: What is asked; by default what the certificate asks.
+        sample_seed: As for `verify.certificates.domain.check_domain`.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -203,7 +208,8 @@ def check_memorization(
     folder = Path(folder)
     certificate = Certificate.load(folder)
     if certificate.subject.is_of_a_rule:
-        return check_domain(folder, certificate, criterion, progress=progress or silent)
+        return check_domain(folder, certificate, criterion, sample_seed=sample_seed, progress=progress or silent)
+    sampled_seed(certificate, sample_seed)
     model, task = load_subject(folder, certificate)
     ranked = certificate.statement(FEATURE_RANK) is not None
     require_memory(_estimated_bytes(model, task, ranked=ranked), purpose=f"checking {task.n_contexts} contexts")

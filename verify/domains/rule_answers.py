@@ -74,6 +74,7 @@ def judge_rule(
     model: Model,
     task: RuleTask,
     *,
+    numbers: Sequence[int] | None = None,
     visits: int = VISITS,
     climbs: int = CLIMBS,
     kept: KeptPieces | None = None,
@@ -91,6 +92,7 @@ def judge_rule(
     Args:
         model: The weights: any model that reads tokens and fits the task.
         task: The rule and its domain.
+        numbers: The only inputs that are judged, one by one, as `RuleTask.contexts_at` numbers them; by default all.
         visits: How many beginnings of inputs, or inputs, may be looked at one by one; the rest is left undecided.
         climbs: How many inputs may climb; the rest is left undecided.
         kept: What earlier runs have proved of the same model and rule, which is not looked at again, and where what
@@ -116,7 +118,9 @@ def judge_rule(
         (6, 3, (1, 0))
     """
     require_at_least(0, visits=visits, climbs=climbs)
-    work = _Work(model, task, Budget(visits), Budget(climbs), kept, progress)
+    if numbers is not None:
+        climbs = max(climbs, len(numbers))
+    work = _Work(model, task, Budget(visits), Budget(climbs), kept, progress, numbers)
     try:
         if workers is not None:
             work.sent_out(workers)
@@ -137,11 +141,13 @@ def judge_rule(
     )
 
 
-def _errand(model: Model, task: RuleTask, visits: int, climbs: int, pieces: Sequence[int]) -> list[tuple[int, Tally]]:
+def _errand(
+    model: Model, task: RuleTask, visits: int, climbs: int, numbers: Sequence[int] | None, pieces: Sequence[int]
+) -> list[tuple[int, Tally]]:
     """Judge some pieces, each with all of the budgets: those of which nothing was left out."""
     blas.probe()
-    tables = AttentionTables.of(model, task.tokens) if is_one_attention(model) else None
-    work, found = _Work(model, task, Budget(visits), Budget(climbs), None, silent), []
+    work, found = _Work(model, task, Budget(visits), Budget(climbs), None, silent, numbers), []
+    tables = AttentionTables.of(model, task.tokens) if work.one_attention else None
     for piece in pieces:
         work.visits, work.climbs = Budget(visits), Budget(climbs)
         tally, whole = work.judged(piece, tables)
@@ -154,17 +160,26 @@ class _Work:
     """The work on one domain, piece by piece; the counts of every piece are true at every moment."""
 
     def __init__(
-        self, model: Model, task: RuleTask, visits: Budget, climbs: Budget, kept: KeptPieces | None, progress: Progress
+        self,
+        model: Model,
+        task: RuleTask,
+        visits: Budget,
+        climbs: Budget,
+        kept: KeptPieces | None,
+        progress: Progress,
+        numbers: Sequence[int] | None,
     ) -> None:
         self.model, self.task, self.progress = model, task, progress
         self.visits, self.climbs, self.kept = visits, climbs, kept
         self.tallies = dict[int, Tally]()
         self.earlier = 0  # inputs whose counts were kept
-        self.one_attention = is_one_attention(model)
-        self.pieces = len(task.tokens[-1]) if self.one_attention else -(-min(task.n_contexts, climbs.left) // _TOGETHER)
+        self.numbers = numbers
+        self.size = task.n_contexts if numbers is None else len(numbers)
+        self.one_attention = is_one_attention(model) and numbers is None
+        self.pieces = len(task.tokens[-1]) if self.one_attention else -(-min(self.size, climbs.left) // _TOGETHER)
         heads = model.attention.n_heads if self.one_attention else 0
         self.method = (
-            "every input by itself, in the ladder of arithmetics"
+            f"{'every' if numbers is None else 'each drawn'} input by itself, in the ladder of arithmetics"
             if not heads
             else "sums of minima over the positions, one head"
             if heads == 1
@@ -195,7 +210,7 @@ class _Work:
         left = [piece for piece in range(self.pieces) if self._known(piece) is None]
         size = -(-len(left) // _ERRANDS) or 1
         errands = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
-        work = partial(_errand, self.model, self.task, self.visits.left, self.climbs.left)
+        work = partial(_errand, self.model, self.task, self.visits.left, self.climbs.left, self.numbers)
         for _, result in completed(work, errands, workers):
             # What died, and what another version of this program counted, maybe of other inputs, is judged here.
             found = [] if isinstance(result, Exception) else result
@@ -221,7 +236,7 @@ class _Work:
         self.climbs.left -= tally.climbed
 
     def _show(self, pieces: int) -> None:
-        size, right, wrong = self.task.n_contexts, self.count("right"), self.count("wrong")
+        size, right, wrong = self.size, self.count("right"), self.count("wrong")
         share = pieces / self.pieces if self.one_attention else min(1.0, pieces * _TOGETHER / size)
         self.progress("domain", share, f"{right} right, {wrong} wrong of {size} inputs")
 
@@ -257,8 +272,9 @@ class _Work:
 
     def _chunk(self, piece: int, tally: Tally) -> bool:
         """Judge some of the inputs of any other model; whether nothing was left out."""
-        rows = np.arange(piece * _TOGETHER, min((piece + 1) * _TOGETHER, self.task.n_contexts))
-        return self._climb(self.task.contexts_at(rows), tally)
+        rows = np.arange(piece * _TOGETHER, min((piece + 1) * _TOGETHER, self.size))
+        numbers = rows if self.numbers is None else np.array(self.numbers, dtype=np.int64)[rows]
+        return self._climb(self.task.contexts_at(numbers), tally)
 
     def _climb(self, contexts: Int64Array, tally: Tally) -> bool:
         """Judge inputs in the ladder, as many as the budget allows; whether these were all."""

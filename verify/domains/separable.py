@@ -214,15 +214,16 @@ class _Cell:
         wrong = (beginnings.wrong + self.least_wrong[layer][state] > 0.0).any(axis=1)
         tally.right += int(self.ends[layer][state[right]].sum())
         tally.wrong += int(self.ends[layer][state[wrong]].sum())
-        for row in np.flatnonzero(wrong)[: max(0, MOST_NAMED - len(tally.examples))]:
-            tally.name(self._first_ends(beginnings[row : row + 1], MOST_NAMED - len(tally.examples)))
+        if (room := MOST_NAMED - len(tally.examples)) > 0 and wrong.any():
+            tally.name(self._first_ends(beginnings[np.flatnonzero(wrong)], room))
         return beginnings[np.flatnonzero(~right & ~wrong)]
 
-    def _first_ends(self, beginning: "_Beginnings", most: int) -> Int64Array:
-        """At most so many of the inputs that begin like that."""
-        for layer in range(beginning.tokens.shape[1], len(self.after)):
-            beginning = self._longer(beginning, layer)[:most]
-        return self._contexts(beginning.tokens)
+    def _first_ends(self, beginnings: "_Beginnings", most: int) -> Int64Array:
+        """At most so many of the inputs that begin like one of these."""
+        beginnings = beginnings[:most]
+        for layer in range(beginnings.tokens.shape[1], len(self.after)):
+            beginnings = self._longer(beginnings, layer)[:most]
+        return self._contexts(beginnings.tokens)
 
     def _contexts(self, places: Int64Array) -> Int64Array:
         return np.stack([tokens[places[:, s]] for s, tokens in enumerate(self.tokens)], axis=1)

@@ -11,7 +11,7 @@ from verify.arithmetic.enclosure import Enclosure
 
 Int64Array = NDArray[np.int64]
 
-MOST_NAMED = 100
+MOST_NAMED = 2**16
 """How many inputs of a kind are named."""
 
 

@@ -19,7 +19,6 @@ import scipy.optimize
 from numpy.typing import ArrayLike, NDArray
 
 from constructions.errors import InputError
-from constructions.products import multiply
 from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure, sqrt
 from verify.arithmetic.rounding import down
@@ -309,7 +308,7 @@ class _Part:
             return 0.0
         _, gains, residual = self.steps_and_gains(roots, _COARSE)
         rows = residual * np.sqrt(self.shares * gains)[:, None]
-        square = multiply(rows.T, rows) if len(rows) >= rows.shape[1] else multiply(rows, rows.T)
+        square = rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
         if not np.isfinite(square).all():
             return 0.0
         return float(np.maximum(np.linalg.eigvalsh(square)[: len(square) - d_model], 0.0).sum())

@@ -16,6 +16,7 @@ from verify.certificates.certificate import (
     ANSWERS,
     FEATURE_RANK,
     MODEL_FILE,
+    SAMPLE,
     SATURATION,
     TASK_FILE,
     TEXT_DIVERGENCE,
@@ -26,8 +27,9 @@ from verify.certificates.certificate import (
     Subject,
     answer,
     held_mask,
+    seed_text,
 )
-from verify.certificates.counts import check_counts
+from verify.certificates.counts import check_counts, check_sample
 from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.ball_divergence import LogSoftmax, at_least_zero
 from verify.independent.ball_ends import ball, outward
@@ -40,6 +42,7 @@ from verify.independent.plain_model import PlainModel
 from verify.independent.plain_rule import PlainRule
 from verify.independent.plain_task import PlainTask, PlainVectorTask, read_task
 from verify.independent.rule_counts import count_rule
+from verify.independent.rule_sample import drawn_numbers, leaves_at_most
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
 from verify.workers import Workers, completed
@@ -59,6 +62,7 @@ def check_independently(
     criterion: Criterion | None = None,
     *,
     full: bool = False,
+    sample_seed: str | None = None,
     workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> CheckReport:
@@ -81,6 +85,7 @@ def check_independently(
         criterion: What is asked; by default what the certificate asks.
         full: Also re-prove the divergence over all contexts of the text when that takes longer than about five
             minutes; without it that statement is then UNDECIDED.
+        sample_seed: Of a sample, a text of whoever checks, with which as many inputs are drawn anew.
         workers: Makes an executor for the contexts of a text that are not memorized, which are then judged in pieces
             that do not depend on it; by default they are judged here. A piece whose worker dies twice is judged here.
         progress: Called with the stage and the finished share of it.
@@ -98,7 +103,10 @@ def check_independently(
     folder = Path(folder)
     certificate = Certificate.load(folder)
     if certificate.subject.is_of_a_rule:
-        return _check_rule(folder, certificate, criterion or certificate.criterion, progress or silent)
+        asked = criterion or certificate.criterion
+        return _check_rule(folder, certificate, asked, sample_seed, progress or silent)
+    if sample_seed is not None:
+        raise InputError(f"sample_seed is {sample_seed!r}, but the certificate is about no sample")
     model, task = PlainModel.read(folder / MODEL_FILE), read_task(folder / TASK_FILE)
     _require_subject(certificate.subject, model, task)
     asked = criterion or certificate.criterion
@@ -107,7 +115,9 @@ def check_independently(
         return CheckReport(certificate, asked, tuple(checker.checks()), _PATH)
 
 
-def _check_rule(folder: Path, certificate: Certificate, asked: Criterion, progress: Progress) -> CheckReport:
+def _check_rule(
+    folder: Path, certificate: Certificate, asked: Criterion, sample_seed: str | None, progress: Progress
+) -> CheckReport:
     """The inputs of a rule's domain, all of them or as many as can be judged; the path says which."""
     model, rule = PlainModel.read(folder / MODEL_FILE), PlainRule.read(folder / TASK_FILE)
     subject = certificate.subject
@@ -122,9 +132,22 @@ def _check_rule(folder: Path, certificate: Certificate, asked: Criterion, progre
         raise FileFormatError(f"{TASK_FILE} has the answer {max(rule.answers)}, the model {model.d_vocab_out} outputs")
     if asked.asked == "at-most":
         raise InputError(f"a mean of at most {asked.bound} is asked for, a domain is judged by its labels alone")
-    found = count_rule(model, rule, progress=progress)
-    check = check_counts(certificate.answers, found.right, found.wrong, found.method)
-    return CheckReport(certificate, asked, (check,), f"{_PATH}: {found.method}")
+    sample = certificate.statement(SAMPLE)
+    if sample is None and sample_seed is not None:
+        raise InputError(f"sample_seed is {sample_seed!r}, but the certificate is about no sample")
+    seed, numbers = sample_seed, None
+    if sample is not None:
+        seed = seed_text(sample.values["seed"]) if seed is None else seed
+        numbers = drawn_numbers([model.sha256, rule.sha256, int(sample.values["drawn"]), seed], rule.size)
+    found = count_rule(model, rule, numbers=numbers, progress=progress)
+    checks = [check_counts(certificate.answers, found.right, found.wrong, found.method)]
+    if sample is not None and numbers is not None:
+        bound = int(sample.values["wrong_upper"])
+        missed = len(numbers) - found.right
+        # What is stated is true of these counts, or else nothing is said: a bound of one's own is not looked for.
+        bound = bound if leaves_at_most(rule.size, len(numbers), missed, bound) else rule.size - found.right
+        checks.append(check_sample(sample, found.right, bound, seed or "", found.method))
+    return CheckReport(certificate, asked, tuple(checks), f"{_PATH}: {found.method}")
 
 
 def _require_hashes(

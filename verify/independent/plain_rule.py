@@ -25,6 +25,7 @@ class PlainRule:
 
     Args:
         rule: The name.
+        reads: The positions that it reads.
         tokens: Of each position.
         steps: Of each position, state and token the next state.
         answers: What follows each last state.
@@ -32,6 +33,7 @@ class PlainRule:
     """
 
     rule: str
+    reads: list[int]
     tokens: list[list[int]]
     steps: list[list[list[int]]]
     answers: list[int]
@@ -66,13 +68,14 @@ class PlainRule:
             _require_automaton(path, tokens, steps, answers)
             if reads != sorted(set(reads) & set(range(length))):
                 raise FileFormatError(f"{path}: reads does not name positions")
-            own = rule == "own" and reads == list(range(length))
-            if not own and _named(rule, tokens, reads) != (steps, answers):
+            if not reads or any(len(here) != 1 for s, here in enumerate(tokens) if s not in reads):
+                raise FileFormatError(f"{path}: positions that are not read hold several tokens")
+            if rule != "own" and _named(rule, tokens, reads) != (steps, answers):
                 raise FileFormatError(f"{path} is called {rule!r}, but its automaton is that of another rule")
             digest = hashlib.sha256(canonical_json(["rule", rule]).encode("ascii"))
             for name in numeric:
                 digest.update(arrays[name].hashed(name))
-            return cls(rule, tokens, steps, answers, digest.hexdigest())
+            return cls(rule, reads, tokens, steps, answers, digest.hexdigest())
 
     @property
     def size(self) -> int:
@@ -82,7 +85,22 @@ class PlainRule:
     @property
     def origin(self) -> str:
         """Where the targets come from, as certificates say it."""
-        return f"rule: {self.rule}"
+        said = f"rule: {self.rule}" if self.rule != "own" else "rule: one's own function"
+        said += f" of {len(self.reads)} token{'s' * (len(self.reads) != 1)}"
+        first = self.tokens[self.reads[0]]
+        if all(self.tokens[s] == first for s in self.reads) and first == list(range(len(first))):
+            said += f" below {len(first)}"
+        others = [s for s in range(len(self.tokens)) if s not in self.reads]
+        start, end = self.reads[0], self.reads[-1]
+        for where, places in (
+            ("before", [s for s in others if s < start]),
+            ("behind", [s for s in others if s > end]),
+            ("between", [s for s in others if start < s < end]),
+        ):
+            if places:
+                shown = [str(self.tokens[s][0]) for s in places]
+                said += f", {where} them {' '.join(shown[:4] + ['...'] * (len(shown) > 4))}"
+        return said
 
     def sizes(self) -> dict[str, int]:
         """The sizes of the task by the names of a certificate."""
@@ -120,7 +138,7 @@ def _named(rule: str, tokens: list[list[int]], reads: list[int]) -> tuple[list[l
             return None
         sums = lambda value, token: (value + token) % modulus  # noqa: E731
     step = {"max": max, "min": min, "first": lambda value, _: value, "last": lambda _, token: token}.get(rule, sums)
-    if step is None or not reads or any(len(here) != 1 for s, here in enumerate(tokens) if s not in reads):
+    if step is None:
         return None
     steps: list[list[list[int]]] = []
     values: list[int] | None = None

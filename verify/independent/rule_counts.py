@@ -18,12 +18,14 @@ from verify.independent.plain_arrays import PlainArray
 from verify.independent.plain_model import PlainModel
 from verify.independent.plain_rule import PlainRule
 from verify.independent.plain_task import PlainTask
+from verify.independent.rule_sample import drawn_numbers
 from verify.progress import Progress
 
 _BITS = 1100  # of the balls that the integers are made of
 _SCALE = 512
 _MOST_BEGINNINGS = 2**20  # beginnings of inputs that are looked at one by one
-_MOST_INPUTS = 4096  # inputs of other models that are looked at one by one
+_MOST_INPUTS = 2**14  # inputs of other models that are looked at one by one
+_DRAWN = 2**12  # inputs of larger domains
 _MOST_BITS = 512
 
 Row = list[int]
@@ -38,12 +40,15 @@ class Counts:
     method: str = ""
 
 
-def count_rule(model: PlainModel, rule: PlainRule, *, progress: Progress) -> Counts:
+def count_rule(model: PlainModel, rule: PlainRule, *, numbers: list[int] | None = None, progress: Progress) -> Counts:
     """Count the inputs that are answered by the rule and those that are not, of all or of as many as can be judged.
+
+    Of a domain with more inputs than can be looked at one by one some are drawn by the hashes of model and rule.
 
     Args:
         model: The weights.
         rule: The rule and its domain.
+        numbers: The only inputs that are judged; by default all, or as many as can be.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -51,10 +56,14 @@ def count_rule(model: PlainModel, rule: PlainRule, *, progress: Progress) -> Cou
 
     Page: docs/rigour/domains.md
     """
-    if _is_one_head(model):
+    if _is_one_head(model) and numbers is None:
         return _OneHead(model, rule, progress).counts()
-    inputs = list(islice(product(*rule.tokens), _MOST_INPUTS))
-    counts = Counts(method=f"the first {len(inputs)} of {rule.size} inputs in balls, and no others")
+    if numbers is None:
+        few = rule.size if rule.size <= _MOST_INPUTS else _DRAWN
+        numbers = drawn_numbers([model.sha256, rule.sha256, few, ""], rule.size)
+    inputs = [_input(rule, number) for number in numbers]
+    others = "" if len(inputs) == rule.size else ", drawn by the hashes of model and rule, and no others"
+    counts = Counts(method=f"{len(inputs)} of {rule.size} inputs in balls{others}")
     _one_by_one(model, rule, inputs, counts, progress)
     return counts
 
@@ -92,6 +101,15 @@ def _one_by_one(
                 else:
                     left.append(example)
         open_ones = left
+
+
+def _input(rule: PlainRule, number: int) -> tuple[int, ...]:
+    """The input of a number; the last position counts fastest."""
+    found = []
+    for here in reversed(rule.tokens):
+        number, place = divmod(number, len(here))
+        found.append(here[place])
+    return tuple(reversed(found))
 
 
 def _label(rule: PlainRule, context: tuple[int, ...]) -> int:

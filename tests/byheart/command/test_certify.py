@@ -3,6 +3,8 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from byheart.command.main import main
 from tests.domains import max_of_four
 from tests.exports import spoiled, task_of, written_for
@@ -42,9 +44,45 @@ def test_a_rule_is_a_bad_task_where_its_options_do_not_fit(tmp_path, capsys):
     assert "--length is given, but no --rule" in capsys.readouterr().err
     out = tmp_path / "out"
     assert main(["certify", path, "--rule", "max", "--length", "2", "--out", str(out)]) == 0
-    for command in (["run", str(out)], ["ask", str(out), "0, 1"], ["export", str(out), "--to", "safetensors"]):
-        assert main(command) == 2
-        assert "holds a rule" in capsys.readouterr().err
+    assert main(["export", str(out), "--to", "safetensors"]) == 2
+    assert "holds a rule" in capsys.readouterr().err
+    assert main(["ask", str(out), "0, 1"]) == 0
+    assert capsys.readouterr().out.startswith("'0, 1': '1', at least")
+    assert main(["explain", str(out), "--fact", "1 0"]) == 0
+    assert capsys.readouterr().out.startswith("HELD, PROVED: 1, 0 -> 1;")
+    for words in ("0, 9", "1", "0 1 2"):
+        assert main(["ask", str(out), words]) == 2
+    assert "expected 2 tokens" in capsys.readouterr().err
+
+
+def test_a_rule_of_a_file_is_judged_and_what_is_wrong_stands_in_a_table(tmp_path, capsys):
+    max_of_four().save(tmp_path / "model.safetensors")
+    (tmp_path / "mine.py").write_text("def least(a, b):\n    return a if a < b else b\n")
+    out = tmp_path / "out"
+    words = ["certify", str(tmp_path / "model.safetensors"), "--rule", f"{tmp_path / 'mine.py'}:least", "--length", "2"]
+    assert main([*words, "--out", str(out)]) == 1
+    shown = capsys.readouterr().out
+    assert "the rule is one's own function of 2 tokens below 8" in shown
+    rows = [tuple(map(int, row.split(","))) for row in (out / "wrong.csv").read_text().splitlines()]
+    assert sorted(rows) == [(a, b, min(a, b)) for a in range(8) for b in range(8) if a != b]
+    assert main(["check", str(out)]) == main(["check", str(out), "--independent"]) == 1
+    assert main([*words, "--sample", "20", "--seed", "mine", "--out", str(tmp_path / "drawn")]) == 1
+    assert "NOT HELD, SAMPLED" in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "drawn"), "--sample-seed", "of my own"]) == 1
+    assert "drawn with the seed 'of my own'" in " ".join(capsys.readouterr().out.split())
+    assert main(["check", str(out), "--sample-seed", "x"]) == 2
+
+
+def test_a_rule_is_run(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("torch", reason="needs torch")
+    max_of_four().save(tmp_path / "model.safetensors")
+    out = str(tmp_path / "out")
+    assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--length", "3", "--out", out]) == 0
+    assert main(["run", out]) == 0
+    assert "512 of 512 contexts right" in capsys.readouterr().out
+    monkeypatch.setattr("byheart.job._INPUTS_RUN", 100)
+    assert main(["run", out]) == 0
+    assert "100 of 100 contexts drawn from 512 right" in capsys.readouterr().out
 
 
 def test_an_interrupt_writes_what_was_proved_and_says_so(tmp_path, capsys, monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.rule import OWN, RuleTask, rule_task
+from verify.independent.plain_rule import PlainRule
 
 PLAIN = {
     "max": lambda *tokens: max(tokens),
@@ -44,11 +45,47 @@ def test_beginnings_with_the_same_ends_become_one_state():
     assert [len(steps) for steps in task.steps] == [1, 4, 5]  # sums above 5 need no telling apart
 
 
+def test_a_function_of_the_tokens_is_called_with_integers_that_do_not_overflow():
+    task = rule_task(lambda a, b: a**50 * b % 7, tokens=6, length=2, before=[6])
+    assert task.reads.tolist() == [1, 2]
+    assert task.labels_of(np.array([[6, 5, 4]])).tolist() == [5**50 * 4 % 7]
+    assert rule_task(lambda *tokens: sum(tokens), tokens=3, length=3).answers.max() == 6
+    with pytest.raises(InputError, match="a function of 3 tokens, expected one of length = 2"):
+        rule_task(lambda a, b, c: a, tokens=2, length=2)
+
+
+@pytest.mark.parametrize(
+    ("given", "origin"),
+    [
+        ({"rule": "sum", "modulus": 5, "after": [4]}, "sum mod 5 of 2 tokens below 4, behind them 4"),
+        ({"rule": "max", "before": [3, 2]}, "max of 2 tokens below 4, before them 3 2"),
+        ({"rule": "first", "length": 1, "tokens": 1}, "first of 1 token below 1"),
+        (
+            {"rule": lambda a, b: a, "before": [5] * 5},
+            "one's own function of 2 tokens below 4, before them 5 5 5 5 ...",
+        ),
+    ],
+)
+def test_the_origin_says_what_is_read_and_both_readers_say_the_same(tmp_path, given, origin):
+    task = rule_task(**{"tokens": 4, "length": 2, **given})
+    task.save(tmp_path / "task.npz")
+    assert task.origin == PlainRule.read(tmp_path / "task.npz").origin == f"rule: {origin}"
+
+
+def test_positions_between_those_that_are_read_and_other_tokens_are_said_too(tmp_path):
+    made = rule_task("max", tokens=3, length=3)
+    tokens = (np.array([1, 2]), np.array([7]), np.array([1, 2]))
+    steps = (made.steps[0][:, 1:] - 1, np.array([[0], [1]]), np.array([[0, 1], [1, 1]]))
+    task = RuleTask("max", tokens, np.array([0, 2]), steps, np.array([1, 2]))
+    task.save(tmp_path / "task.npz")
+    assert task.origin == PlainRule.read(tmp_path / "task.npz").origin == "rule: max of 2 tokens, between them 7"
+
+
 def test_a_task_is_read_as_it_was_written(tmp_path):
     task = rule_task("sum", tokens=4, length=2, after=[4], modulus=5)
     task.save(tmp_path / "task.npz")
     found = RuleTask.load(tmp_path / "task.npz")
-    assert found.sha256() == task.sha256() and found.origin == "rule: sum mod 5" and found.n_contexts == 16
+    assert found.sha256() == task.sha256() and found.origin == task.origin and found.n_contexts == 16
     assert found.labels_of(all_inputs(task)).tolist() == task.labels_of(all_inputs(task)).tolist()
 
 

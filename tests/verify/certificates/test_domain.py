@@ -54,13 +54,13 @@ def test_both_readers_prove_what_is_true_of_every_input(tmp_path, check, seed, h
 def test_the_first_line_says_whole_only_of_the_whole(tmp_path, check):
     task = rule_task("max", tokens=8, length=4)
     whole = written(tmp_path / "whole", max_of_four(), task)
-    assert whole.certificate.headline() == "HELD, PROVED: all 4096 inputs; the rule is max of 4 tokens"
+    assert whole.certificate.headline() == "HELD, PROVED: all 4096 inputs; the rule is max of 4 tokens below 8"
     assert check(tmp_path / "whole").headline() == whole.certificate.headline()
     model = max_of_four(sharpness=0.8)
     part = written(tmp_path / "part", model, task)
     wrong = part.certificate.answers.values["wrong"]
     assert wrong > 0
-    expected = f"at least {4096 - wrong} of 4096 inputs; {wrong} proved wrong; the rule is max of 4 tokens"
+    expected = f"at least {4096 - wrong} of 4096 inputs; {wrong} proved wrong; the rule is max of 4 tokens below 8"
     assert part.certificate.headline() == f"HELD IN PART, PROVED: {expected}"
     for count, words in ((4096 - wrong, "AS ASKED, PROVED"), (4096 - wrong + 1, "NOT AS ASKED")):
         asked = Criterion.at_least(count)
@@ -119,7 +119,7 @@ def test_another_model_or_sizes_are_tampering(tmp_path, check):
         restated(folder, subject=dataclasses.replace(subject, sizes=sizes))
         with pytest.raises(TamperedError):
             check(folder)
-    restated(folder, subject=dataclasses.replace(subject, origin="rule: min"))
+    restated(folder, subject=dataclasses.replace(subject, origin="rule: min of 4 tokens below 8"))
     with pytest.raises(TamperedError):
         check(folder)
     restated(folder, subject=subject)

@@ -144,6 +144,8 @@ def test_workers_find_what_is_found_here(executor, blocks, tmp_path, monkeypatch
 
 
 def test_inputs_are_named_in_order_whichever_worker_is_the_first(monkeypatch):
+    monkeypatch.setattr(rule_answers, "MOST_NAMED", 100)
+    monkeypatch.setattr("verify.domains.tally.MOST_NAMED", 100)
     model, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=8, length=4)
     here, original = judge_rule(model, task, progress=quiet), rule_answers.completed
     monkeypatch.setattr(

@@ -45,9 +45,11 @@ def test_of_other_models_it_says_which_inputs_were_judged(tmp_path, monkeypatch)
     right, wrong = truth(two, task)
     whole = counted(tmp_path, two, task)
     assert (whole.right, whole.wrong) == (len(right), len(wrong))
-    monkeypatch.setattr(rule_counts, "_MOST_INPUTS", 10)
+    monkeypatch.setattr(rule_counts, "_MOST_INPUTS", 63)
+    monkeypatch.setattr(rule_counts, "_DRAWN", 10)
     part = counted(tmp_path, two, task)
-    assert part.right + part.wrong == 10 and part.method == "the first 10 of 64 inputs in balls, and no others"
+    drawn = "10 of 64 inputs in balls, drawn by the hashes of model and rule, and no others"
+    assert part.right + part.wrong == 10 and part.method == drawn
 
 
 def test_where_balls_are_too_wide_for_integers_inputs_are_judged_by_themselves(tmp_path, monkeypatch):

@@ -1,0 +1,27 @@
+"""A rule from a file of one's own."""
+
+import pytest
+
+from byheart.terminal.rule_file import named_rule
+from constructions.errors import InputError
+
+FILE = "def helper(a):\n    return a + 1\n\n\ndef rule(a, b):\n    return helper(a) * b\n"
+
+
+def test_a_function_of_a_file_runs_with_what_the_file_defines(tmp_path):
+    (tmp_path / "mine.py").write_text(FILE)
+    assert named_rule(f"{tmp_path / 'mine.py'}:rule")(2, 3) == 9
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]
+    assert named_rule("median:of") == "median:of"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [(FILE, "other", "no function 'other', expected one of helper, rule"), ("1 / 0", "rule", "ZeroDivisionError"),
+     (None, "rule", "is no file"), ("x = 1", "x", "no function 'x'")],
+)  # fmt: skip
+def test_what_is_no_rule_is_refused(tmp_path, text, name, words):
+    if text is not None:
+        (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(InputError, match=words):
+        named_rule(f"{tmp_path / 'mine.py'}:{name}")

@@ -1,0 +1,124 @@
+"""Draws from a domain: both readers draw alike, the bound is that of exact fractions, and the word is never PROVED."""
+
+import dataclasses
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.errors import InputError
+from constructions.tasks.rule import rule_task
+from tests.domains import max_of_four
+from verify.certificates.certificate import SAMPLE, Certificate
+from verify.certificates.domain import certify_domain
+from verify.certificates.memorization import check_memorization
+from verify.domains.sample import drawn, most_wrong, rejected
+from verify.independent.checker import check_independently
+
+ALPHA = Fraction(1, 2**128)
+
+
+def probability(size, count, missed, wrong):
+    ways = sum(comb(wrong, i) * comb(size - wrong, count - i) for i in range(missed + 1))
+    return Fraction(ways, comb(size, count))
+
+
+@given(st.integers(1, 600), st.data())
+def test_the_bound_is_the_least_that_the_exact_probability_allows(size, data):
+    count = data.draw(st.integers(1, size))
+    missed = data.draw(st.one_of(st.just(0), st.integers(0, count)))
+    most = most_wrong(size, count, missed)
+    assert missed <= most <= size - count + missed
+    assert most == size - count + missed or probability(size, count, missed, most + 1) <= ALPHA
+    assert most == missed or probability(size, count, missed, most) > ALPHA
+    wrong = data.draw(st.integers(missed, size))
+    assert rejected(size, count, missed, wrong) == (probability(size, count, missed, wrong) <= ALPHA)
+
+
+def test_floats_only_say_where_to_look(monkeypatch):
+    expected = most_wrong(500, 100, 3)
+    monkeypatch.setattr("verify.domains.sample._tail", lambda *args: -np.inf)
+    assert most_wrong(500, 100, 3) == expected
+
+
+def test_every_number_is_as_likely_and_other_weights_and_seeds_draw_others():
+    counts = np.zeros(5)
+    for i in range(2000):
+        counts[drawn("a" * 64, "b" * 64, 5, 1, str(i))] += 1
+    assert (np.abs(counts - 400) < 100).all()  # 5 standard deviations and more
+    one = drawn("a" * 64, "b" * 64, 10**6, 20, "")
+    assert not set(one) & set(drawn("c" * 64, "b" * 64, 10**6, 20, ""))
+    assert not set(one) & set(drawn("a" * 64, "b" * 64, 10**6, 20, "mine"))
+    for seed in ("a" * 300, "\0", "\n"):
+        with pytest.raises(InputError, match="seed"):
+            drawn("a" * 64, "b" * 64, 10, 2, seed)
+    with pytest.raises(InputError, match="sample = 0"):
+        drawn("a" * 64, "b" * 64, 10, 0, "")
+
+
+def certified(folder, model, *, sample, seed=""):
+    task = rule_task("max", tokens=8, length=4)
+    folder.mkdir(exist_ok=True)
+    model.save(folder / "model.safetensors")
+    task.save(folder / "task.npz")
+    proved = certify_domain(model, task, sample=sample, seed=seed)
+    proved.save(folder)
+    return proved.certificate
+
+
+def test_a_sample_is_never_a_proof_and_who_checks_draws_anew(tmp_path):
+    certificate = certified(tmp_path, max_of_four(), sample=300, seed="né")
+    most = most_wrong(8**4, 300, 0)
+    assert certificate.verdict.value == "UNDECIDED"
+    assert certificate.headline().startswith(
+        f"SAMPLED: 300 of 300 inputs drawn from 4096 are right; 0 proved wrong; at most {most} of all are wrong ("
+    )
+    assert "seed 'né'" in certificate.statement(SAMPLE).words("labels")
+    for check in (check_memorization, check_independently):
+        for seed in (None, "of the reader"):
+            report = check(tmp_path, sample_seed=seed)
+            assert [each.verdict.value for each in report.checks] == ["PROVED", "PROVED"]
+            assert report.headline().startswith("SAMPLED: 300 of 300")
+            assert repr(seed or "né") in report.checks[1].reason
+    assert certified(tmp_path, max_of_four(), sample=8**4).headline().startswith("HELD, PROVED: all 4096 inputs")
+    for check in (check_memorization, check_independently):
+        with pytest.raises(InputError, match="no sample"):
+            check(tmp_path, sample_seed="x")
+
+
+def test_wrong_inputs_that_were_drawn_are_counted_and_refute(tmp_path):
+    model = max_of_four(np.random.default_rng(0))
+    certificate = certified(tmp_path, model, sample=1000)
+    values = certificate.statement(SAMPLE).values
+    wrong = certificate.answers.values["wrong"]
+    assert 0 < wrong == 1000 - values["right"] and certificate.verdict.value == "REFUTED"
+    assert certificate.headline().startswith(f"NOT HELD, SAMPLED: {1000 - wrong} of 1000 inputs drawn")
+    assert values["wrong_upper"] == most_wrong(8**4, 1000, wrong)
+    whole = certify_domain(model, rule_task("max", tokens=8, length=4)).answers
+    assert whole.wrong <= values["wrong_upper"]
+
+
+@pytest.mark.parametrize("check", [check_memorization, check_independently])
+def test_a_bound_that_the_draw_does_not_bear_out_is_not_proved(tmp_path, check):
+    certificate = certified(tmp_path, max_of_four(), sample=100)
+    for change in ({"wrong_upper": -1}, {"drawn": 99, "right": 99}):
+        sample = certificate.statement(SAMPLE)
+        values = {name: sample.values[name] + by if by < 0 else by for name, by in change.items()}
+        forged = dataclasses.replace(sample, values={**sample.values, **values})
+        dataclasses.replace(certificate, statements=(certificate.answers, forged)).save(tmp_path)
+        verdicts = [each.verdict.value for each in check(tmp_path).checks]
+        assert verdicts[1] == "UNDECIDED" or (verdicts[0] == "UNDECIDED" and "drawn" in change)
+
+
+def test_an_interrupted_draw_says_less(tmp_path):
+    def stop(stage, share, detail):
+        raise KeyboardInterrupt
+
+    task = rule_task("max", tokens=8, length=4)
+    proved = certify_domain(max_of_four(), task, sample=10, progress=stop)
+    values = proved.certificate.statement(SAMPLE).values
+    assert proved.answers.interrupted and values["wrong_upper"] == most_wrong(8**4, 10, 10 - values["right"])
+    assert Certificate.from_json(proved.certificate.to_json()) == proved.certificate
