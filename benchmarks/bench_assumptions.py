@@ -13,13 +13,13 @@ from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from random_transformers import Family, transformer_examples
+from real_contexts import digit_examples, image_crops, patch_examples, text_bytes
 
 from constructions.capacity.promised_ranks import promised_ranks
 from constructions.errors import InputError
 from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.random_heads import random_heads
-from constructions.saturated.random_transformers import Family, transformer_examples
-from constructions.saturated.real_contexts import digit_examples, image_crops, patch_examples, text_bytes
 from constructions.tasks.vectors import VectorTask
 from verify.forward.vector_attention import enclose_mixed_inputs
 from verify.linear_algebra.numerical_rank import NumericalRanks

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import mpmath
 import numpy as np
+from flint import fmpq, fmpq_mat
 from hypothesis import strategies as st
 
+from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.models.vector_attention import mixed_matrix
+from constructions.saturated.mixing_layer import MixingLayer
 from constructions.tasks.vectors import VectorTask
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE
 from verify.certificates.memorization import certify_memorization
@@ -142,3 +145,11 @@ def random_examples(examples=12, tokens=3, width=5, *, seed=0):
     """Standard normal contexts [examples, tokens, width] and queries [examples, width]."""
     rng = np.random.default_rng(seed)
     return rng.standard_normal((examples, tokens, width)), rng.standard_normal((examples, width))
+
+
+def mixed_tokens(layer: MixingLayer, context: np.ndarray) -> fmpq_mat:
+    r"""What it makes of integer tokens `[n, d]`, $x + \bar x \sum_h W_V^h W_O^h$ with their mean $\bar x$, exactly."""
+    through = as_rationals(np.einsum("hdv,hve->de", layer.W_V, layer.W_O))
+    count = len(context)
+    mean = fmpq_mat(count, count, [fmpq(1, count)] * count**2)
+    return as_rationals(context) + mean * as_rationals(context) * through

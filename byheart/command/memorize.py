@@ -3,7 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from byheart.command.capacity import capacity_rows
 from byheart.command.run import torch_row
@@ -16,9 +16,6 @@ from byheart.terminal.options import add_device_option, add_json_option, add_out
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, above, below, number, print_summary
 from constructions.counted import counted
-
-if TYPE_CHECKING:
-    pass
 
 FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
 

@@ -136,7 +136,7 @@ def build_memory(
         >>> bool(np.ptp(found - wanted, axis=1).max() < 1e-12)
         True
     """
-    _check(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
+    _check(d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
     clock = _Clock(progress or silent)
     with clock.stage("targets", f"{task.target} of {counted(task.n_contexts, 'context')}"):
         W_U, targets = _targets(task, d_model, seed, clock.progress)
@@ -565,7 +565,7 @@ def _targets(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[F
     return association_memory.targets(task, d_model, seed=seed)
 
 
-def _check(task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> None:
+def _check(*, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> None:
     require_at_least(1, d_model=d_model, d_head=d_head, n_heads=n_heads)
     if d_head > d_model:
         raise InputError(f"d_head = {d_head}, expected at most d_model = {d_model}")

@@ -6,7 +6,6 @@ Page: docs/claims/context_rank.md
 from dataclasses import dataclass
 
 import numpy as np
-from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from constructions.errors import HypothesisError, InputError
@@ -59,29 +58,6 @@ def mixing_layer(*, width: int, n_heads: int, value_width: int) -> MixingLayer:
     columns = np.eye(width, n_heads * value_width, dtype=np.int64)
     W_V = np.moveaxis(columns.reshape(width, n_heads, value_width), 1, 0)
     return MixingLayer(np.ascontiguousarray(W_V), np.ascontiguousarray(np.moveaxis(W_V, 1, 2)))
-
-
-def mixed_tokens(layer: MixingLayer, context: Int64Array) -> fmpq_mat:
-    r"""What the layer makes of the tokens of a context, $x + \bar x \sum_h W_V^h W_O^h$ with their mean $\bar x$.
-
-    Args:
-        layer: The maps.
-        context: Integer tokens, `[n, d]`; the query is one of them.
-
-    Returns:
-        `[n, d]`, exact.
-
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix G. Page: docs/claims/context_rank.md
-
-    Example:
-        >>> mixed_tokens(mixing_layer(width=2, n_heads=1, value_width=2), np.array([[2, 0], [0, 4]]))
-        [3, 2]
-        [1, 6]
-    """
-    through = as_rationals(np.einsum("hdv,hve->de", layer.W_V, layer.W_O))
-    count = len(context)
-    mean = fmpq_mat(count, count, [fmpq(1, count)] * count**2)
-    return as_rationals(context) + mean * as_rationals(context) * through
 
 
 def equal_queries(*, examples: int, tokens: int, width: int, seed: int = 0) -> Int64Array:

@@ -115,33 +115,10 @@ def root_below(square: Fraction) -> Fraction:
     return exact if exact is not None else Fraction(_floor_of_root(square), 1 << _BITS)
 
 
-def welch_bound(count: int, d_model: int) -> Fraction:
-    r"""Lower bound of the coherence of N unit vectors in d dimensions, $\mu \ge \sqrt{(N - d) / (d (N - 1))}$.
-
-    Args:
-        count: N, at least 2.
-        d_model: d.
-
-    Returns:
-        A rational number at most the bound, within $2^{-128}$ of it; 0 for $N \le d$.
-
-    Raises:
-        InputError: N < 2 or d < 1.
-
-    Source: Welch (1974). Page: docs/claims/unembeddings.md
-
-    Example:
-        >>> welch_bound(3, 2), round(float(welch_bound(1000, 64)), 4)
-        (Fraction(1, 2), 0.121)
-    """
-    _require_sizes(count, d_model)
-    return root_below(Fraction(max(0, count - d_model), d_model * (count - 1)))
-
-
 def levenshtein_bound(count: int, d_model: int) -> Fraction:
     r"""Lower bound of the coherence of N unit vectors, $\mu^2 \ge (3 N - d (d + 2)) / ((d + 2) (N - d))$ for N > d.
 
-    It is above the Welch bound as soon as $N > d (d + 1) / 2$.
+    It is above the bound of Welch, $\mu^2 \ge (N - d) / (d (N - 1))$, as soon as $N > d (d + 1) / 2$.
 
     Args:
         count: N, at least 2.

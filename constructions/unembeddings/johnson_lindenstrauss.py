@@ -9,7 +9,6 @@ from constructions.errors import InputError
 from constructions.unembeddings.coherence import Int8Array, kappa_of_coherence
 
 _BITS = 128
-_STEPS = 24  # of the Gaussian, to a standard deviation: 127 steps are 5.3 deviations
 
 
 def paper_constant(count: int, d_model: int) -> Fraction:
@@ -89,27 +88,6 @@ def random_signs(count: int, d_model: int, *, seed: int = 0) -> Int8Array:
     """
     bits = np.random.default_rng(seed).integers(0, 2, (count, d_model), dtype=np.int8)
     return (2 * bits - 1).astype(np.int8)
-
-
-def random_normals(count: int, d_model: int, *, seed: int = 0) -> Int8Array:
-    r"""Rows of independent Gaussian numbers, in steps of 1/24 of a standard deviation and cut at 127 steps, `[N, d]`.
-
-    Args:
-        count: N.
-        d_model: d.
-        seed: Of the generator.
-
-    Returns:
-        The numbers of steps.
-
-    Page: docs/claims/unembeddings.md
-
-    Example:
-        >>> bool(abs(random_normals(100, 100).std() / 24 - 1) < 0.05)
-        True
-    """
-    normals = np.random.default_rng(seed).standard_normal((count, d_model), dtype=np.float32)
-    return np.clip(np.rint(_STEPS * normals), -127, 127).astype(np.int8)
 
 
 def _root_of_logarithm(factor: int, argument: int, count: int, d_model: int) -> Fraction:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.saturated.mixing_layer import equal_means, equal_queries, mixed_tokens, mixing_layer
+from constructions.saturated.mixing_layer import equal_means, equal_queries, mixing_layer
+from tests.layers import mixed_tokens
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6))

@@ -15,7 +15,6 @@ from constructions.unembeddings.coherence import (
     levenshtein_bound,
     root_above,
     root_below,
-    welch_bound,
 )
 from constructions.unembeddings.unembedding import best
 
@@ -33,12 +32,11 @@ def test_rational_roots_are_exact(root):
 
 
 @given(st.integers(2, 6), st.integers(1, 5), st.integers(0, 2**32 - 1))
-def test_no_unit_vectors_are_below_the_welch_and_levenshtein_bounds(count, d_model, seed):
+def test_no_unit_vectors_are_below_the_bound_of_levenshtein(count, d_model, seed):
     vectors = np.random.default_rng(seed).standard_normal((count + d_model, d_model))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     products = np.abs(vectors @ vectors.T) - np.eye(len(vectors))
-    for bound in (welch_bound, levenshtein_bound):
-        assert products.max() >= bound(len(vectors), d_model) - 1e-12
+    assert products.max() >= levenshtein_bound(len(vectors), d_model) - 1e-12
 
 
 @given(st.integers(1, 4), st.integers(2, 7), st.integers(0, 2**32 - 1))
@@ -54,22 +52,21 @@ def test_no_vectors_and_encoders_are_below_the_bound_of_kappa(d_model, count, se
 
 @pytest.mark.parametrize("d_model", [2, 3, 7, 8])
 def test_the_bounds_are_attained_where_they_are_known_to_be(d_model):
-    assert welch_bound(d_model + 1, d_model) == Fraction(1, d_model)  # the simplex
     assert kappa_bound(d_model + 1, d_model) == 1
     if d_model == 2:  # three lines in the plane
         assert levenshtein_bound(3, 2) == Fraction(1, 2)
     if d_model == 7:  # 28 lines of equal angles
-        assert welch_bound(28, 7) == levenshtein_bound(28, 7) == Fraction(1, 3)
+        assert levenshtein_bound(28, 7) == Fraction(1, 3)
     if d_model == 8:  # 120 lines of the root system E8
-        assert levenshtein_bound(120, 8) == Fraction(1, 2) > welch_bound(120, 8)
+        assert levenshtein_bound(120, 8) == Fraction(1, 2)
 
 
 def test_few_vectors_need_no_coherence():
-    assert welch_bound(5, 5) == levenshtein_bound(5, 5) == levenshtein_bound(5, 6) == 0
+    assert levenshtein_bound(5, 5) == levenshtein_bound(5, 6) == 0
     assert kappa_bound(3, 5) == 1
 
 
-@pytest.mark.parametrize("bound", [welch_bound, levenshtein_bound, kappa_bound])
+@pytest.mark.parametrize("bound", [levenshtein_bound, kappa_bound])
 @pytest.mark.parametrize(("count", "d_model"), [(1, 3), (0, 3), (4, 0)])
 def test_sizes_without_pairs_or_coordinates_are_refused(bound, count, d_model):
     with pytest.raises(InputError, match="expected N >= 2 tokens and d >= 1"):

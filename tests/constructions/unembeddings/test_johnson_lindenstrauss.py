@@ -12,7 +12,6 @@ from constructions.errors import InputError
 from constructions.unembeddings.johnson_lindenstrauss import (
     paper_constant,
     paper_kappa,
-    random_normals,
     random_signs,
     sign_constant,
 )
@@ -48,14 +47,8 @@ def test_random_signs_keep_their_constant():
 
 
 def test_seeds_decide_the_vectors():
-    for draw in (random_signs, random_normals):
-        assert np.array_equal(draw(5, 40, seed=1), draw(5, 40, seed=1))
-        assert not np.array_equal(draw(5, 40, seed=1), draw(5, 40, seed=2))
-
-
-def test_random_normals_have_the_moments_of_the_gaussian():
-    numbers = random_normals(300, 300).astype(np.float64) / 24
-    assert abs(numbers.mean()) < 0.02 and abs((numbers**4).mean() - 3) < 0.1
+    assert np.array_equal(random_signs(5, 40, seed=1), random_signs(5, 40, seed=1))
+    assert not np.array_equal(random_signs(5, 40, seed=1), random_signs(5, 40, seed=2))
 
 
 @pytest.mark.parametrize("constant", [paper_constant, sign_constant])

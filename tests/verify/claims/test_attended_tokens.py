@@ -3,7 +3,8 @@
 import numpy as np
 from flint import fmpq
 
-from constructions.saturated.mixing_layer import equal_queries, mixed_tokens, mixing_layer
+from constructions.saturated.mixing_layer import equal_queries, mixing_layer
+from tests.layers import mixed_tokens
 from verify.claims.attended_tokens import (
     attended_tokens,
     context_ranks,
