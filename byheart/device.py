@@ -1,4 +1,7 @@
-"""Where large products are computed: this machine's BLAS, or a device that torch finds."""
+"""Where large products are computed: this machine's BLAS, or a device that torch finds.
+
+Page: docs/run.md
+"""
 
 import importlib.util
 from collections.abc import Iterator
@@ -13,8 +16,6 @@ def require_device(device: str) -> None:
     Raises:
         InputError: No such kind of device, or torch is not installed.
         DeviceError: A device that is not there.
-
-    Page: docs/run.md
     """
     if device == "cpu":
         return
@@ -33,8 +34,6 @@ def on_device(device: str) -> Iterator[None]:
         InputError: No such kind of device, or torch is not installed.
         DeviceError: A device that is not there, or whose double precision is emulated or coarse.
         BlasError: A product on the device fails a probe.
-
-    Page: docs/run.md
 
     Example:
         >>> with on_device("cpu"):

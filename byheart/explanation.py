@@ -50,8 +50,6 @@ class Explanation:
         token: What follows it.
         fate: Of the fact in the model as it is.
         ablations: What becomes of it without each part.
-
-    Page: docs/commands.md
     """
 
     context: tuple[str, ...]
@@ -120,8 +118,6 @@ def explain(
     Raises:
         InputError: A token that is not in the vocabulary, a context that is none of the facts, or a task that brings
             vectors.
-
-    Page: docs/commands.md
 
     Example:
         >>> from byheart import memorize

@@ -36,8 +36,6 @@ class Given:
         task: The task.
         source: What it was made from, in a few words.
         reading: How it was read, and what was left out, in a sentence.
-
-    Page: docs/library.md
     """
 
     task: Task
@@ -61,8 +59,6 @@ def memorize(facts: Any = None, *, out: Path | str | None = None, overwrite: boo
         InputError: What is given holds no facts, or an option is out of range.
         CapacityError: Too few heads; says how many suffice.
         ResourceError: The work would not fit into memory.
-
-    Page: docs/library.md
 
     Example:
         >>> memory = memorize({("France", "capital"): "Paris", ("France", "river"): "Seine"})
@@ -117,8 +113,6 @@ def read_facts(
 
     Raises:
         InputError: What is given holds no facts; everything that is wrong with it is named at once.
-
-    Page: docs/library.md
 
     Example:
         >>> read_facts([("Peru", "Lima"), ("Chile", "Santiago")]).reading

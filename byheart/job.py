@@ -1,4 +1,7 @@
-"""The main job: a task in, certified weights out, as a folder that can be checked, run and looked at."""
+"""The main job: a task in, certified weights out, as a folder that can be checked, run and looked at.
+
+Pages: docs/memories.md, docs/audit.md, docs/claims/capacity.md, docs/run.md
+"""
 
 import importlib.util
 import math
@@ -119,8 +122,6 @@ def hold(
         InputError: No such memory, or a size that makes no model.
         CapacityError: No memory holds the task, or too few heads; says why, or how many suffice.
         ResourceError: The work would not fit into memory.
-
-    Page: docs/memories.md
 
     Example:
         >>> from constructions.tasks.table import table_task
@@ -288,8 +289,6 @@ def build_claim(
         HypothesisError: Parameters for which a hypothesis of the claim does not hold.
         ResourceError: The work would not fit into memory.
 
-    Page: docs/audit.md
-
     Example:
         >>> import tempfile
         >>> from constructions.claims import claim
@@ -359,8 +358,6 @@ def capacity_summary(
         InputError: A size that makes no model.
         ResourceError: The elimination would not fit into memory.
 
-    Page: docs/claims/capacity.md
-
     Example:
         >>> from constructions.tasks.text import text_task
         >>> summary = capacity_summary(text_task("to be or not to be", context=2, target="labels"))
@@ -413,8 +410,6 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
         TamperedError: The files are not those that the certificate names.
         InputError: torch is not installed, or no threads.
         DeviceError: There is no such device.
-
-    Page: docs/run.md
     """
     if importlib.util.find_spec("torch") is None:
         raise InputError("torch is not installed; `pip install byheart[torch]` to run the weights")

@@ -1,6 +1,6 @@
 """A model that holds facts, with the proof that it does: ask it, look at it, write it.
 
-Page: docs/library.md
+Pages: docs/library.md, docs/commands.md
 """
 
 import re
@@ -53,8 +53,6 @@ class Answer:
         held: Whether the certificate says that this fact is held, and it is proved here again: the right answers, which
             are several where a law has several modes, lead all others.
         read_as: The tokens of the vocabulary that the context was read as, `[S]`: ``<other>`` for what it lacks.
-
-    Page: docs/library.md
     """
 
     token: str | None
@@ -77,8 +75,6 @@ class Memory:
         needed: What the contexts need, where it was found out.
         summary: The figures, as plain JSON data: the fields of docs/commands.md.
         source: What the task was made from, in a few words.
-
-    Page: docs/library.md
 
     Example:
         >>> from byheart import memorize
@@ -181,8 +177,6 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
 
     Raises:
         InputError: A token that is not in the vocabulary, another number of tokens, or a task that brings vectors.
-
-    Page: docs/library.md
     """
     task, tokens, at = typed_context(task, context)
     modes = task.modes(at[:1])[0] if len(at) else np.zeros(task.n_answers, dtype=bool)
@@ -228,8 +222,6 @@ def explain_folder(
         InputError: As `explain`.
         FileFormatError: A file is missing or is not what it should be.
         TamperedError: The files are not those that the certificate names.
-
-    Page: docs/commands.md
     """
     certificate, model, task = _loaded(folder)
     facts, words = _facts(model, task, context)
@@ -245,8 +237,6 @@ def asker(folder: Path | str) -> Callable[[str | Sequence[str]], Answer]:
     Raises:
         FileFormatError: A file is missing or is not what it should be.
         TamperedError: The files are not those that the certificate names.
-
-    Page: docs/library.md
     """
     certificate, model, task = _loaded(folder)
 

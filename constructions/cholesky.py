@@ -27,7 +27,6 @@ def cholesky(lower: Floats) -> Floats:
         numpy.linalg.LinAlgError: A is not positive definite, up to rounding.
 
     Source: Gustavson, Recursion leads to automatic variable blocking for dense linear-algebra algorithms (1997).
-    Page: docs/run.md
 
     Example:
         >>> cholesky(np.array([[4.0, 0.0], [2.0, 5.0]]))

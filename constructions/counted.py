@@ -1,4 +1,7 @@
-"""Counts with their nouns, as messages and headlines say them."""
+"""Counts with their nouns, as messages and headlines say them.
+
+Page: docs/commands.md
+"""
 
 from fractions import Fraction
 
@@ -12,8 +15,6 @@ def counted(count: float | Fraction, noun: str) -> str:
 
     Returns:
         Both, with the noun in the singular for 1 only.
-
-    Page: docs/commands.md
 
     Example:
         >>> counted(1, "head"), counted(2, "pair of heads"), counted(0, "context")

@@ -1,4 +1,7 @@
-"""Files that are either whole or absent: written beside their place, then renamed into it."""
+"""Files that are either whole or absent: written beside their place, then renamed into it.
+
+Page: docs/rigour/certificate.md
+"""
 
 import json
 import os
@@ -27,8 +30,6 @@ def canonical_json(value: Any) -> str:
 
     Raises:
         InputError: The value holds NaN, an infinity, or an object that JSON cannot hold.
-
-    Page: docs/rigour/certificate.md
 
     Example:
         >>> canonical_json({"b": [1, "é"], "a": None})

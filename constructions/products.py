@@ -1,6 +1,6 @@
 """Products of matrices of floats, and where they are computed: by NumPy, or elsewhere, such as on a GPU.
 
-Page: docs/run.md
+Pages: docs/run.md, docs/rigour/arithmetic.md
 """
 
 from collections.abc import Iterator
@@ -69,8 +69,6 @@ def multiply(a: Floats, b: Floats, terms: int | None = None) -> Floats:
 
     Returns:
         Floats [..., m, p], within Lemma A7 (a) of the product of any finite entries.
-
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> multiply(np.ones((1, 3)), np.ones((3, 1)), 2)

@@ -4,7 +4,7 @@ A file is input: whatever it says, a result in it is believed only if this user'
 and with the same program. So each piece is written with a code that nobody can make who does not know a key, and the
 key lies where this user alone can read it. Whatever else the file holds is worked out anew.
 
-Page: docs/rigour/domains.md
+Pages: docs/rigour/domains.md, docs/audit.md
 """
 
 import hashlib
@@ -38,8 +38,6 @@ class KeptPieces:
 
     Raises:
         InputError: The key of this user cannot be written, or others can read it.
-
-    Page: docs/rigour/domains.md
     """
 
     def __init__(self, path: Path, about: Callable[[], object]) -> None:
@@ -135,8 +133,6 @@ def completed_once(
 
     Yields:
         A piece, its result or the exception that it raised, and whether the result was taken over from an earlier run.
-
-    Page: docs/audit.md
     """
     if kept is None and workers is None:
         yield from ((piece, result, False) for piece, result in completed(work, pieces))
@@ -176,10 +172,7 @@ def _signed(
 
 
 def is_kept_file(path: Path) -> bool:
-    """Whether a file may be written over: it is missing, empty, or begins as one that was written here.
-
-    Page: docs/audit.md
-    """
+    """Whether a file may be written over: it is missing, empty, or begins as one that was written here."""
     if not path.exists():
         return not path.is_symlink()
     try:

@@ -19,8 +19,6 @@ def program_sha256() -> str:
     """A hash of all that judges: the files of `byheart`, `constructions` and `verify`, which this process runs.
 
     A process that began before one of them was edited runs another text than theirs; no hash of it is found twice.
-
-    Page: docs/rigour/domains.md
     """
     now = _program_now()
     return now if now == _BEGUN_WITH else secrets.token_hex()
@@ -34,8 +32,6 @@ def files_sha256(*places: Path, names: str = "*") -> str:
     Args:
         places: Files, or folders with all that is below them.
         names: Which names of files in a folder count.
-
-    Page: docs/rigour/domains.md
     """
     found = [_files_of(place, names) or secrets.token_hex() for place in places]
     return hashlib.sha256(canonical_json(found).encode()).hexdigest()

@@ -49,8 +49,6 @@ class Sizes:
         width: Width of the residual stream, d.
         head_width: Width of a head, d_h.
         heads: Number of heads, H; may be 0.
-
-    Page: docs/strategies.md
     """
 
     tokens: int
@@ -86,8 +84,6 @@ def sizes(
 
     Raises:
         InputError: Limits between which there is nothing.
-
-    Page: docs/strategies.md
 
     Example:
         >>> from hypothesis import find
@@ -136,8 +132,6 @@ def contexts(draw: st.DrawFn, *, n_tokens: int, length: int, min_size: int = 1, 
 
     Raises:
         InputError: Limits between which there is nothing.
-
-    Page: docs/strategies.md
 
     Example:
         >>> from hypothesis import find
@@ -194,8 +188,6 @@ def laws(draw: st.DrawFn, *, n_tokens: int, rows: int, smallest: float = 1e-30) 
     Raises:
         InputError: Sizes below 1, or a smallest mass out of range.
 
-    Page: docs/strategies.md
-
     Example:
         >>> from hypothesis import find
         >>> find(laws(n_tokens=2, rows=1), lambda law: law.max() > 0.9999).min() < 1e-4
@@ -226,8 +218,6 @@ def embeddings(
     Raises:
         InputError: Sizes below 1, or `largest` below 0.
 
-    Page: docs/strategies.md
-
     Example:
         >>> from hypothesis import find
         >>> W_E, W_pos = find(embeddings(n_tokens=2, length=1, width=1), lambda pair: (pair[0][0] != pair[0][1]).all())
@@ -254,8 +244,6 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_wi
 
     Raises:
         InputError: Sizes below 1.
-
-    Page: docs/strategies.md
 
     Example:
         >>> from hypothesis import find
@@ -292,8 +280,6 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
 
     Raises:
         InputError: No heads, or sizes below 1.
-
-    Page: docs/strategies.md
 
     Example:
         >>> from hypothesis import find
@@ -345,8 +331,6 @@ def tasks(
     Raises:
         InputError: Sizes below 1, or a smallest mass out of range.
 
-    Page: docs/strategies.md
-
     Example:
         >>> from hypothesis import find
         >>> find(tasks(n_tokens=2, length=1), lambda task: task.n_contexts == 2).contexts.tolist()
@@ -387,8 +371,6 @@ def models(
 
     Raises:
         InputError: Limits below 1.
-
-    Page: docs/strategies.md
 
     Example:
         >>> from hypothesis import find
@@ -432,8 +414,6 @@ def inputs(draw: st.DrawFn, *, model: Model, hostile: bool = False) -> Int64Arra
 
     Returns:
         A strategy for token arrays `[T, S]`, or for `VectorTask`.
-
-    Page: docs/strategies.md
 
     Example:
         >>> from hypothesis import find

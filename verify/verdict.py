@@ -1,4 +1,7 @@
-"""The three answers a judge may give."""
+"""The three answers a judge may give.
+
+Page: docs/rigour/certificate.md
+"""
 
 import enum
 
@@ -8,8 +11,6 @@ class Verdict(enum.Enum):
 
     `PROVED` and `REFUTED` are theorems about the given data; `UNDECIDED` means that the computation was not able to
     tell, and is never success.
-
-    Page: docs/rigour/certificate.md
 
     Example:
         >>> Verdict.all_of([Verdict.PROVED, Verdict.UNDECIDED])
@@ -36,8 +37,6 @@ def proved(condition: bool) -> Verdict:
 
     For conditions whose failure to be established refutes nothing.
 
-    Page: docs/rigour/certificate.md
-
     Example:
         >>> proved(2 > 1), proved(float("nan") > 1)
         (<Verdict.PROVED: 'PROVED'>, <Verdict.UNDECIDED: 'UNDECIDED'>)
@@ -47,8 +46,6 @@ def proved(condition: bool) -> Verdict:
 
 def decided(condition: bool) -> Verdict:
     """PROVED or REFUTED: for conditions that an exact computation decides either way.
-
-    Page: docs/rigour/certificate.md
 
     Example:
         >>> decided(1 + 1 == 3)

@@ -49,8 +49,6 @@ def completed(
         A piece, and what the work returned for it or the exception that it raised: `WorkerError` if its worker died, is
         out of reach or runs another program.
 
-    Page: docs/commands.md
-
     Example:
         >>> from concurrent.futures import ThreadPoolExecutor
         >>> sorted(completed(len, ["a", "bc"], ThreadPoolExecutor))
@@ -123,8 +121,6 @@ def processes(count: int) -> Executor:
 
     Raises:
         InputError: No processes.
-
-    Page: docs/commands.md
     """
     if count < 1:
         raise InputError(f"workers = {count}, expected at least 1")
@@ -166,8 +162,6 @@ def cluster(address: str) -> Iterator[Executor]:
 
     Raises:
         InputError: Dask is not installed, or no scheduler answers there.
-
-    Page: docs/commands.md
     """
     try:
         from distributed import Client

@@ -1,4 +1,7 @@
-"""The `byheart` command: the words that it is called with become one of the commands, and errors one sentence."""
+"""The `byheart` command: the words that it is called with become one of the commands, and errors one sentence.
+
+Page: docs/install.md
+"""
 
 import argparse
 import importlib
@@ -23,8 +26,6 @@ def main(arguments: list[str] | None = None) -> int:
 
     Args:
         arguments: The words after ``byheart``; those of the process by default.
-
-    Page: docs/install.md
 
     Example:
         >>> main(["check", "no-such-folder"])

@@ -1,6 +1,6 @@
 """Prove what a model of somebody else's has memorized: the weights in, a certificate out.
 
-Page: docs/hosts.md
+Pages: docs/hosts.md, docs/commands.md
 """
 
 import csv
@@ -84,8 +84,6 @@ def certify(
         InputError: A model of another kind, or facts that it cannot read.
         FileFormatError: A file is missing or damaged.
         ResourceError: There is too little memory.
-
-    Page: docs/hosts.md
 
     Example:
         >>> from constructions.tasks.table import table_task
@@ -185,8 +183,6 @@ def certify_rule(
     Raises:
         InputError: A model of another kind, or a rule or domain that it cannot read.
         FileFormatError: A file is missing or damaged.
-
-    Page: docs/commands.md
 
     Example:
         >>> echo = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))
@@ -292,8 +288,6 @@ def read_facts(
     Raises:
         FileFormatError: The file is missing or holds something else.
         InputError: A cell that is no token, or a form of a table for arrays.
-
-    Page: docs/hosts.md
     """
     form = {"delimiter": delimiter, "header": header, "weights": weights}
     if path.suffix.lower() != ".npz":

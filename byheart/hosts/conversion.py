@@ -45,8 +45,6 @@ def rounded_model(model: Model, dtype: str) -> Model:
     Raises:
         InputError: An entry beyond the range of the type; names the tensor.
 
-    Page: docs/hosts.md
-
     Example:
         >>> one = np.ones((1, 1))
         >>> rounded_model(Model(blocks=(), W_U=one / 3, W_E=one, W_pos=one), "float16").W_U.item()
@@ -70,8 +68,6 @@ def with_residual_stream(model: Model, *, extra: int = 0) -> Model:
 
     Raises:
         InputError: The model reads vectors; or a normalization would see the other coordinates too.
-
-    Page: docs/hosts.md
 
     Example:
         >>> one = np.ones
@@ -117,8 +113,6 @@ def without_output_shift(model: Model) -> Model:
     Raises:
         InputError: The model has a shift and a normalization, which would see the other coordinate too.
 
-    Page: docs/hosts.md
-
     Example:
         >>> one = np.ones((1, 1))
         >>> without_output_shift(Model(blocks=(), W_U=one, b_U=one[0] * 5, W_E=one, W_pos=one)).W_U.tolist()
@@ -145,8 +139,6 @@ def direction(model: Model) -> Attends:
 
     Raises:
         InputError: Blocks before the last attention that look in different ways, or leave a single row.
-
-    Page: docs/hosts.md
 
     Example:
         >>> one = np.ones((1, 1, 1))
@@ -178,8 +170,6 @@ def in_equal_layers(model: Model, *, head_width: int | None = None) -> Model:
     Raises:
         InputError: Blocks that no such layers hold: of several activations, normalizations of several kinds or only
             here and there, or attention that looks in several ways.
-
-    Page: docs/hosts.md
 
     Example:
         >>> one = np.ones
@@ -234,8 +224,6 @@ def with_score_root(model: Model, root: int) -> Model:
     Returns:
         The model.
 
-    Page: docs/hosts.md
-
     Example:
         >>> one = np.ones((1, 1, 1))
         >>> model = Model(blocks=(Attention(one, one, one, one),), W_U=one[0], W_E=one[0], W_pos=one[0])
@@ -260,8 +248,6 @@ def scales_exactly(model: Model, root: int) -> bool:
     Args:
         model: The model that it is applied to.
         root: The number under the root.
-
-    Page: docs/hosts.md
     """
     scaled = with_score_root(model, root)
     pairs = zip(model.blocks, scaled.blocks, strict=True)
@@ -282,8 +268,6 @@ def exact_head_width(model: Model, least: int) -> int:
 
     Returns:
         The least m 4^k of at least `least`, with the `score_root` m of the first attention.
-
-    Page: docs/hosts.md
 
     Example:
         >>> one = np.ones((1, 1, 1))

@@ -51,8 +51,6 @@ def host_named(name: str) -> Host:
 
     Raises:
         InputError: There is none.
-
-    Page: docs/hosts.md
     """
     if name not in _ROOM:
         raise InputError(f"to = {name!r}, expected one of {', '.join(HOSTS)}")
@@ -93,8 +91,6 @@ def export(
         FileFormatError: A file of the folder is missing or is not what it should be.
         TamperedError: The files are not those that the certificate names.
         ResourceError: The padding that the host needs would be too large.
-
-    Page: docs/hosts.md
 
     Example:
         >>> import tempfile

@@ -68,7 +68,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         InputError: An activation or an option that no block has or that is not known, or a tensor that belongs to none.
         KeyError: A tensor or an option is missing.
 
-    Source: Radford et al. (2019). Page: docs/hosts.md
+    Source: Radford et al. (2019).
     """
     require_known_options(config, read=_READ, unread=_UNREAD, only=_ONLY)
     options = {**_DEFAULTS, **config}
@@ -164,8 +164,6 @@ def is_mask(name: str) -> bool:
 
     Args:
         name: Of the tensor.
-
-    Page: docs/hosts.md
 
     Example:
         >>> is_mask("transformer.h.0.attn.bias"), is_mask("transformer.h.0.attn.c_attn.bias")

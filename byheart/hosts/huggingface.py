@@ -43,8 +43,6 @@ def config_of(model: Model, dtype: str) -> dict[str, Any]:
     Args:
         model: The model.
         dtype: The type of the weights.
-
-    Page: docs/hosts.md
     """
     options = model.options()
     blocks: list[dict[str, Any]] = []
@@ -82,8 +80,6 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     Raises:
         InputError: A configuration that says anything else than that of the model does; names the option.
         KeyError: A tensor or an option is missing.
-
-    Page: docs/hosts.md
     """
     model = assembled({"blocks": [_without_names(block) for block in config["blocks"]]}, dict(tensors))
     expected = {**config_of(model, ""), "num_hidden_layers": len(model.blocks)}

@@ -62,8 +62,6 @@ def require_known_options(
     Raises:
         InputError: Another option, or another value of one in `only`; names it.
 
-    Page: docs/hosts.md
-
     Example:
         >>> require_known_options({"d": 2, "seed": 5}, read={"d"}, unread={"seed"}, only={"capped": (False,)})
         >>> require_known_options({"d": 2, "turbo": 5}, read={"d"}, unread={"seed"}, only={"capped": (False,)})

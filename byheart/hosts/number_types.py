@@ -42,8 +42,6 @@ def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
     Raises:
         InputError: An unknown type, or an entry beyond its range.
 
-    Page: docs/hosts.md
-
     Example:
         >>> rounded_to("W_U", np.array([1.0 + 2.0**-8, 1.0 + 2.0**-8 + 2.0**-40, 1e-40]), "bfloat16").tolist()
         [1.0, 1.0078125, 9.183549615799121e-41]
@@ -70,8 +68,6 @@ def stored_bytes(tensor: Float64Array, dtype: str) -> bytes:
         tensor: What `rounded_to` returned for the same type.
         dtype: One of `DTYPES`.
 
-    Page: docs/hosts.md
-
     Example:
         >>> stored_bytes(np.array([1.0, -2.0]), "bfloat16").hex()
         '803f00c0'
@@ -90,8 +86,6 @@ def write_tensors(path: Path, tensors: Mapping[str, Float64Array], *, dtype: str
         tensors: By name; what `rounded_to` returned for the same type.
         dtype: One of `DTYPES`.
         metadata: Texts by name.
-
-    Page: docs/hosts.md
 
     Example:
         >>> import tempfile
@@ -125,8 +119,6 @@ def read_tensors(
 
     Raises:
         FileFormatError: The file is missing, truncated, or holds a tensor of a type that is not read here; names it.
-
-    Page: docs/hosts.md
     """
     path = Path(path)
     require_regular_file(path)

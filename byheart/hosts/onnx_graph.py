@@ -219,8 +219,6 @@ def run_graph(path: Path, task: Task | VectorTask, dtype: str) -> Float64Array:
 
     Returns:
         Array `[T, d_vocab_out]`.
-
-    Page: docs/hosts.md
     """
     import onnxruntime  # pyright: ignore[reportMissingImports]
 

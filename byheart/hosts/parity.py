@@ -85,8 +85,6 @@ def parity(
     Returns:
         The comparisons, by what ran them.
 
-    Page: docs/hosts.md
-
     Example:
         >>> from constructions.tasks.table import table_task
         >>> task = table_task("a,b\nb,a\n", target="labels")
@@ -155,8 +153,6 @@ def proved_answers(model: Model, task: Task | VectorTask) -> Answered | None:
 
     Returns:
         The numbers; none for a regression, which has no largest logit.
-
-    Page: docs/hosts.md
 
     Example:
         >>> from constructions.tasks.table import table_task

@@ -46,8 +46,6 @@ def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | Non
     Raises:
         FileFormatError: A file is missing, damaged, or holds types of tensors that are not read.
         InputError: No configuration, one of another kind of model, or tensors that it does not name.
-
-    Page: docs/hosts.md
     """
     path = Path(path)
     weights = path / WEIGHTS_FILE if path.is_dir() else path
@@ -72,8 +70,6 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
 
     Raises:
         InputError: A configuration of another kind of model, a tensor that is missing, or one that it does not name.
-
-    Page: docs/hosts.md
 
     Example:
         >>> one = np.ones((1, 1))
@@ -117,8 +113,6 @@ def as_float64(name: str, tensor: Any) -> Float64Array:
 
     Raises:
         InputError: Another type.
-
-    Page: docs/hosts.md
 
     Example:
         >>> as_float64("A", np.float32([0.1])).tolist()

@@ -30,8 +30,6 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
     Returns:
         Plain data for JSON.
 
-    Page: docs/hosts.md
-
     Example:
         >>> from constructions.tasks.table import table_task
         >>> made = tokenizer_json(table_task("New York,is in,USA\n", target="labels"))

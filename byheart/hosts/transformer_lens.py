@@ -97,8 +97,6 @@ def config_of(model: Model, dtype: str) -> dict[str, Any]:
     Args:
         model: What `in_equal_layers` returned.
         dtype: The type of the weights.
-
-    Page: docs/hosts.md
     """
     attentions = [block for block in model.blocks if isinstance(block, Attention)]
     neurons = [block for block in model.blocks if isinstance(block, FeedForward)]
@@ -138,8 +136,6 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     Raises:
         InputError: An option that no block of ours has or that is not known, or a tensor that belongs to no block.
         KeyError: A tensor or an option is missing.
-
-    Page: docs/hosts.md
     """
     require_known_options(config, read=_READ, unread=_UNREAD, only=_ONLY)
     _require_types(config)
@@ -247,8 +243,6 @@ def host_of(
         write: As in `Host`.
         below: As in `Host`.
         at_least: As in `Host`.
-
-    Page: docs/hosts.md
     """
 
     def run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:

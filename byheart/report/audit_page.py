@@ -24,8 +24,6 @@ def write_audit(path: Path, summaries: Sequence[Mapping[str, Any]], *, asked: in
         path: Where the page shall be.
         summaries: The objects of ``byheart audit --json``.
         asked: How many claims were to be audited.
-
-    Page: docs/audit.md
     """
     write_atomically(Path(path), audit_html(summaries, asked=asked).encode("utf-8"))
 
@@ -41,8 +39,6 @@ def audit_html(summaries: Sequence[Mapping[str, Any]], *, asked: int) -> str:
 
     Returns:
         A whole HTML document.
-
-    Page: docs/audit.md
 
     Example:
         >>> from verify.claims.audit import audit_summaries

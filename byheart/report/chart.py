@@ -1,4 +1,7 @@
-"""Small line charts and histograms as inline SVG: text alone, no script, and the same bytes for the same numbers."""
+"""Small line charts and histograms as inline SVG: text alone, no script, and the same bytes for the same numbers.
+
+Page: docs/report.md
+"""
 
 import html
 import math
@@ -47,8 +50,6 @@ def line_chart(lines: Sequence[Line], *, title: str, x_label: str, y_label: str,
     Returns:
         An ``<svg>`` element, after a legend if lines are named.
 
-    Page: docs/report.md
-
     Example:
         >>> svg = line_chart([Line("a", np.arange(3.0), np.array([1.0, 10.0, 100.0]))], title="growth", x_label="n",
         ...                  y_label="size", log=True)
@@ -96,8 +97,6 @@ def histogram(
 
     Returns:
         An ``<svg>`` element, after a legend if groups are named.
-
-    Page: docs/report.md
 
     Example:
         >>> histogram([("", [1e-3, 1e-2, 1e-2], "first")], title="sizes", x_label="size", y_label="how many",

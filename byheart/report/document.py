@@ -13,8 +13,6 @@ def document(title: str, body: str) -> str:
         title: Of the window, as text.
         body: What it shows, as HTML.
 
-    Page: docs/report.md
-
     Example:
         >>> page = document("<A>", "<h1>B</h1>")
         >>> "<title>&lt;A&gt;</title>" in page, "<main>\\n<h1>B</h1></main>" in page
@@ -34,8 +32,6 @@ def section(title: str, body: str) -> str:
     Args:
         title: As HTML.
         body: As HTML.
-
-    Page: docs/report.md
     """
     return f"<section><h2>{title}</h2>{body}</section>\n" if body else ""
 
@@ -46,8 +42,6 @@ def badge(verdict: str, words: str = "") -> str:
     Args:
         verdict: PROVED, REFUTED, or anything else for undecided.
         words: What is shown; the verdict by default.
-
-    Page: docs/report.md
     """
     kind = {"PROVED": "proved", "REFUTED": "refuted"}.get(verdict, "undecided")
     return f'<span class="verdict {kind}">{escaped(words or verdict)}</span>'

@@ -1,4 +1,7 @@
-"""The formulas of the register, which are plain text for a terminal, as a page shows them."""
+"""The formulas of the register, which are plain text for a terminal, as a page shows them.
+
+Page: docs/audit.md
+"""
 
 import re
 
@@ -26,8 +29,6 @@ def with_formulas(text: str) -> str:
 
     Returns:
         HTML, with the words as they were.
-
-    Page: docs/audit.md
 
     Example:
         >>> with_formulas("sqrt(2) pi_t <= N^S")

@@ -1,4 +1,7 @@
-"""The page a person looks at: one HTML file that needs no network, no script and no other file."""
+"""The page a person looks at: one HTML file that needs no network, no script and no other file.
+
+Page: docs/report.md
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,8 +77,6 @@ def write_report(
         network: The weights.
         task: What they memorize.
         details: What the page shows beyond that.
-
-    Page: docs/report.md
     """
     write_atomically(Path(path), report_html(summary, network, task, details).encode("utf-8"))
 
@@ -95,8 +96,6 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
 
     Returns:
         A whole HTML document.
-
-    Page: docs/report.md
 
     Example:
         >>> from constructions.models.shapes import dana_network

@@ -20,8 +20,6 @@ def named_rule(rule: str) -> str | Callable[..., Any]:
     Raises:
         InputError: There is no such file, it does not run, or it has no such function.
 
-    Page: docs/commands.md
-
     Example:
         >>> named_rule("max")
         'max'

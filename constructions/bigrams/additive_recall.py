@@ -46,7 +46,7 @@ def additive_recall_memory(task: Task, *, dtype: Precision = "float64") -> Const
         HypothesisError: Contexts that are no bigrams, a task of laws, or tokens of both positions that share an answer.
         CapacityError: Entries that are no numbers of this precision.
 
-    Source: in fewer dimensions than Nichani, Lee, Bietti (2025), recalled. Page: docs/claims/factual_recall.md
+    Source: in fewer dimensions than Nichani, Lee, Bietti (2025), recalled.
 
     Example:
         >>> from constructions.tasks.table import facts_task

@@ -32,8 +32,6 @@ def block_heads_memory(task: Task, *, size: int | None = None, dtype: Precision 
         HypothesisError: Contexts that are no bigrams, or a task of laws.
         InputError: A size below 1, a precision that is none, or more than 2^12 labels.
 
-    Page: docs/claims/bigram_heads.md
-
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
         >>> block_heads_memory(enumerated_task(50, 2)).summary

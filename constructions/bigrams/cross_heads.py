@@ -47,8 +47,6 @@ def cross_heads_memory(
         HypothesisError: Contexts that are no bigrams, or a task of laws.
         InputError: Sizes that do not divide, a precision that is none, or more than 2^12 labels.
 
-    Page: docs/claims/bigram_heads.md
-
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
         >>> cross_heads_memory(enumerated_task(64, 2)).summary

@@ -38,7 +38,7 @@ def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
     Raises:
         InputError: Contexts that are no bigrams, or a margin that is no positive number.
 
-    Source: beyond Dana, Pydi, Chevaleyre (2024), Corollary 1. Page: docs/claims/corollary_1.md
+    Source: beyond Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

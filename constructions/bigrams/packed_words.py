@@ -53,7 +53,6 @@ def packed_words_memory(
         CapacityError: More than 2^12 labels.
 
     Source: bits taken out of words by ReLU neurons as in Vardi, Yehudai, Shamir (2021), reconstructed.
-    Page: docs/claims/bits.md
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -102,8 +101,6 @@ def entries(tokens: int, labels_per_word: int, bits: int) -> int:
 
     Returns:
         With $G = \lceil N / m \rceil$, $d = 2 G + 1$: $(N + 4) d + 2 d G + (d + 5)(G + 1) + (18 c + 45) m + 5 N$.
-
-    Page: docs/claims/bits.md
 
     Example:
         >>> entries(50, 8, 6)

@@ -41,8 +41,6 @@ class TokenBlocks:
         task: Contexts of two tokens, and labels.
         size: m.
         count: B; the B m tokens are at least those of the vocabulary.
-
-    Page: docs/claims/bigram_heads.md
     """
 
     task: Task

@@ -44,7 +44,7 @@ def bigram_rank(
         InputError: Sizes that fit no model, or contexts that are not distinct rows of tokens.
         ResourceError: The elimination would not fit into memory.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2, for S = 2. Page: docs/claims/closed_forms.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2, for S = 2.
 
     Example:
         Nine loops with three heads of width 3: all differences are one vector.
@@ -85,8 +85,6 @@ def span_bound(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int,
     Raises:
         HypothesisError: Contexts of another length.
 
-    Page: docs/claims/closed_forms.md
-
     Example:
         >>> span_bound(np.array([[0, 0], [1, 1]]), d_model=2, d_head=2, n_heads=3)
         5
@@ -114,8 +112,6 @@ def lift_rank(contexts: Int64Array) -> int:
 
     Raises:
         HypothesisError: Contexts of another length.
-
-    Page: docs/claims/closed_forms.md
 
     Example:
         A tree, an even cycle walked back and forth, and a directed triangle:
@@ -152,8 +148,6 @@ def input_rank(contexts: Int64Array) -> int:
 
     Raises:
         HypothesisError: Contexts of another length.
-
-    Page: docs/claims/closed_forms.md
 
     Example:
         >>> input_rank(np.array([[0, 1], [0, 2]])), input_rank(np.array([[0, 1], [1, 2]]))

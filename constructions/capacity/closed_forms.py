@@ -30,8 +30,6 @@ class ClosedForm:
         hypothesis: What it needs, which holds.
         lower: $R^*$ is at least this: almost all weights reach it.
         upper: $R^*$ is at most this: no weights exceed it.
-
-    Page: docs/claims/closed_forms.md
     """
 
     theorem: str
@@ -74,8 +72,6 @@ def closed_forms(
     Raises:
         InputError: Sizes that fit no model, or contexts that are not distinct rows of tokens.
         ResourceError: The elimination would not fit into memory.
-
-    Page: docs/claims/closed_forms.md
 
     Example:
         >>> bigrams = np.array([[n, c] for n in range(3) for c in range(3)])
@@ -133,7 +129,7 @@ def universal_rank(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: 
         HypothesisError: Contexts of one token, to which heads add nothing.
         InputError: Sizes that fit no model, or contexts that are not distinct rows of tokens.
 
-    Source: what the proof of Dana, Pydi, Chevaleyre (2024), Lemma 2, gives. Page: docs/claims/closed_forms.md
+    Source: what the proof of Dana, Pydi, Chevaleyre (2024), Lemma 2, gives.
 
     Example:
         >>> universal_rank(np.array([[0, 0], [1, 0], [2, 0]]), d_model=4, d_head=1, n_heads=1)
@@ -169,7 +165,7 @@ def long_contexts_rank(contexts: Int64Array, *, d_model: int, d_head: int, n_hea
         HypothesisError: Contexts of $d_h$ tokens or fewer.
         InputError: Sizes that fit no model, or contexts that are not distinct rows of tokens.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/claims/closed_forms.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2.
 
     Example:
         >>> contexts = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 1]])

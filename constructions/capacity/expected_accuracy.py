@@ -1,6 +1,6 @@
 """How many contexts heads are sure to hold, which ones, and the accuracy over random labels that follows.
 
-Page: docs/claims/corollary_2.md
+Pages: docs/claims/corollary_2.md, docs/claims/corollary_1.md
 """
 
 from fractions import Fraction
@@ -31,7 +31,7 @@ def guaranteed_number(contexts: Int64Array, *, d_model: int, n_heads: int) -> in
     Raises:
         InputError: Sizes that fit no model, or contexts that are not distinct rows of tokens.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Corollary 1. Page: docs/claims/corollary_1.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
     Example:
         >>> guaranteed_number(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]), d_model=2, n_heads=1)
@@ -65,7 +65,7 @@ def solvable_contexts(contexts: Int64Array, *, d_model: int, d_head: int, n_head
     Raises:
         InputError: Sizes that fit no model, or contexts that are not distinct rows of tokens.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Corollary 2. Page: docs/claims/corollary_2.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Corollary 2.
 
     Example:
         >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
@@ -95,8 +95,6 @@ def partial_task(contexts: Int64Array, labels: Int64Array, solved: Int64Array, *
 
     Returns:
         The task.
-
-    Page: docs/claims/corollary_2.md
 
     Example:
         >>> task = partial_task(np.array([[0], [1]]), np.array([1, 0]), np.array([1]), n_tokens=2)
@@ -133,7 +131,7 @@ def expected_accuracy(n_tokens: int, solved: Fraction) -> Fraction:
     Raises:
         InputError: No label, or a probability outside [0, 1].
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Corollary 2. Page: docs/claims/corollary_2.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Corollary 2.
 
     Example:
         >>> expected_accuracy(2, Fraction(3, 4))

@@ -38,7 +38,7 @@ def forbidding_multipliers(contexts: Int64Array, labels: Int64Array) -> Int64Arr
     Raises:
         InputError: Contexts that are not distinct rows of tokens, or labels that do not fit.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Corollary 1. Page: docs/claims/corollary_1.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
     Example:
         >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])

@@ -10,8 +10,6 @@ class GainForest:
     Args:
         nodes: How many there are, each a tree of its own at first.
 
-    Page: docs/claims/capacity.md
-
     Example:
         >>> forest = GainForest(3)
         >>> forest.join(0, 1, 1), forest.join(1, 2, 1), forest.join(0, 2, 2), forest.join(2, 0, 1)

@@ -66,7 +66,7 @@ def generic_ranks(
         InputError: Sizes that fit no model, or contexts that are not distinct rows of tokens.
         ResourceError: The matrix would not fit into memory.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/claims/capacity.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2.
 
     Example:
         Four contexts of two tokens each, one last token: one head of any width holds only three (XOR).
@@ -116,8 +116,6 @@ def generic_ranks_of_both(
         InputError: As `generic_ranks`.
         ResourceError: As `generic_ranks`.
 
-    Page: docs/claims/capacity.md
-
     Example:
         >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
         >>> generic_ranks_of_both(xor, d_model=4, d_head=4, n_heads=2)
@@ -140,8 +138,6 @@ def generic_rank(
 
     The last entry of `generic_ranks`, with its arguments.
 
-    Page: docs/claims/capacity.md
-
     Example:
         >>> loops = np.array([[n, n] for n in range(9)])
         >>> generic_rank(loops, d_model=3, d_head=3, n_heads=3, with_skip=False)
@@ -158,8 +154,6 @@ class Relations:
     Args:
         rank: The rank at that point, a lower bound of the generic rank.
         rows: The contexts that take part in a relation: row numbers, increasing.
-
-    Page: docs/claims/capacity.md
     """
 
     rank: int
@@ -190,8 +184,6 @@ def relations(
         InputError: As `generic_ranks`.
         ResourceError: As `generic_ranks`.
 
-    Page: docs/claims/capacity.md
-
     Example:
         >>> xor_and_one_more = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])
         >>> found = relations(xor_and_one_more, d_model=4, d_head=4, n_heads=1)
@@ -217,8 +209,6 @@ def dependent_contexts(
     contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, seed: int = 0
 ) -> Int64Array:
     """The contexts that take part in a linear relation: the rows of `relations`, with its arguments.
-
-    Page: docs/claims/capacity.md
 
     Example:
         >>> xor_and_one_more = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])

@@ -38,8 +38,6 @@ class HeadCount:
         ranks: Certified lower bounds of the rank with 0, 1, ... heads.
         witness: The upper bound below $T$ with `necessary` - 1 heads (with any number of heads if `necessary` is
             `None`); `None` if `necessary` is 0.
-
-    Page: docs/claims/capacity.md
     """
 
     necessary: int | None
@@ -75,8 +73,6 @@ class Capacity:
             ``"peeling"`` (the smallest of all over sub-alphabets), and for $H \ge 1$ ``"U1'"``, which is about
             heads alone.
         seconds: Time taken.
-
-    Page: docs/claims/capacity.md
     """
 
     n_contexts: int
@@ -164,7 +160,7 @@ def capacity(
         InputError: Sizes that fit no model (such as $d_h > d$), or contexts that are not distinct rows of tokens.
         ResourceError: The elimination would not fit into memory.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2 and Theorem 1, corrected. Page: docs/claims/capacity.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2 and Theorem 1, corrected.
 
     Example:
         The paper's count promises four independent contexts with one head of width 4; there are three (XOR).
@@ -268,7 +264,7 @@ def fewest_heads(
         InputError: Sizes that fit no model, or contexts that are not distinct rows of tokens.
         ResourceError: The elimination would not fit into memory.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, corrected. Page: docs/claims/capacity.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, corrected.
 
     Example:
         >>> bigrams = np.array([[n, m] for n in range(4) for m in range(4)])

@@ -24,8 +24,6 @@ class Window:
     Args:
         rows: Row numbers of contexts with pairwise different last tokens.
         positions: A position $s$, from 0 and before the last, for each.
-
-    Page: docs/claims/closed_forms.md
     """
 
     rows: tuple[int, ...]
@@ -44,7 +42,7 @@ class Partition:
         skip: The contexts $U_0$ of the skip connection: row numbers.
         windows: The contexts $U_1, \dots, U_H$ of the heads; of as many heads as there are contexts, if there are more.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/claims/closed_forms.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2.
     """
 
     skip: tuple[int, ...]
@@ -70,8 +68,6 @@ def distribute(last_tokens: Sequence[int], capacities: Sequence[int]) -> tuple[t
 
     Returns:
         The row numbers in each set.
-
-    Page: docs/claims/closed_forms.md
 
     Example:
         >>> distribute([5, 5, 5, 7], [2, 1])
@@ -113,7 +109,7 @@ def partition(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, 
         HypothesisError: Contexts of one token.
         InputError: Sizes that fit no model, or contexts that are not distinct rows of tokens.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/claims/closed_forms.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2.
 
     Example:
         >>> bigrams = np.array([[n, c] for n in range(3) for c in range(3)])

@@ -20,8 +20,6 @@ class PromisedRanks:
             n = 1.
         dana: $\min(T, H d_h + d)$, the count of Dana et al. for the features of width $d_h$ and the last token; it
             applies to contexts of tokens, and is false of some sets of contexts.
-
-    Page: docs/claims/assumptions.md
     """
 
     printed: int
@@ -48,7 +46,6 @@ def promised_ranks(*, n_examples: int, n_tokens: int, d_model: int, n_heads: int
         InputError: A number below 1.
 
     Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 1 and 2; Dana, Pydi, Chevaleyre (2024), Lemma 2.
-    Page: docs/claims/assumptions.md
 
     Example:
         >>> promised_ranks(n_examples=1000, n_tokens=32, d_model=64, n_heads=20, d_head=8)
@@ -77,8 +74,6 @@ def fewest_heads(n_examples: int, size: int) -> int | None:
 
     Raises:
         InputError: A number below 1.
-
-    Page: docs/claims/assumptions.md
 
     Example:
         >>> fewest_heads(621, 32), fewest_heads(622, 32), fewest_heads(2, 1)

@@ -35,8 +35,6 @@ class Dimensions:
         differences: $\ell(U)$, dimensions of the span of the differences $x_s - x_S$, likewise.
         variations: $\kappa(U) = \sum_c \kappa(U_c)$ over the last tokens c that occur, dimensions in which the
             attention outputs of contexts with the same last token can differ.
-
-    Page: docs/claims/capacity.md
     """
 
     contexts: int
@@ -67,7 +65,7 @@ class Dimensions:
         Raises:
             InputError: Sizes that fit no model, or the name of no bound of these features.
 
-        Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/claims/capacity.md
+        Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2.
 
         Example:
             >>> dimensions(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])).rank_bound(
@@ -88,8 +86,6 @@ class Peeling:
         contexts: The contexts, `[T, S]`.
         lifetime: Up to which step each context lives, `[T]`: it belongs to the sub-alphabets 0 .. `lifetime`.
         table: `Dimensions` of the contexts over each sub-alphabet, `[steps, 5]`; the first row is that of all.
-
-    Page: docs/claims/capacity.md
     """
 
     contexts: Int64Array
@@ -156,8 +152,6 @@ class UpperBound:
         n_heads: Number of heads.
         with_skip: Whether the skip connection belongs to the features.
         name: Which bound of $U$ it is: ``"U1"``, ``"U1'"``, ``"U2"``, or ``"least"`` for the smallest of all.
-
-    Page: docs/claims/capacity.md
     """
 
     rank: int
@@ -193,7 +187,7 @@ def dimensions(contexts: Int64Array, *, exact: bool = True) -> Dimensions:
     Returns:
         The dimensions.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/claims/capacity.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2.
 
     Example:
         >>> dimensions(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]))
@@ -240,8 +234,6 @@ def peel(contexts: Int64Array) -> Peeling:
     Raises:
         InputError: Contexts that are not distinct rows of tokens.
 
-    Page: docs/claims/capacity.md
-
     Example:
         >>> peel(np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0]])).table[:, 0]
         array([5, 4, 1])
@@ -284,8 +276,6 @@ def upper_bound(
     Raises:
         InputError: Sizes that fit no model, or the name of no bound of these features.
 
-    Page: docs/claims/capacity.md
-
     Example:
         >>> contexts = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])
         >>> upper_bound(contexts, np.arange(4), d_model=4, d_head=4, n_heads=1).rank
@@ -317,8 +307,6 @@ def verify_upper_bound(contexts: Int64Array, bound: UpperBound) -> bool:
 
     Raises:
         InputError: Contexts that are not distinct rows of tokens.
-
-    Page: docs/claims/capacity.md
 
     Example:
         >>> from dataclasses import replace

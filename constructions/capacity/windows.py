@@ -43,7 +43,7 @@ def all_contexts_rank(
         HypothesisError: Sizes for which the formula is not proved.
         InputError: Sizes that fit no model.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds. Page: docs/claims/closed_forms.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds.
 
     Example:
         >>> all_contexts_rank(3, 4, d_model=3, d_head=2, n_heads=10)
@@ -87,7 +87,7 @@ def all_contexts_windows(
         HypothesisError: A head wider than the vocabulary.
         InputError: Sizes that fit no model.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds. Page: docs/claims/closed_forms.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds.
 
     Example:
         >>> contexts, partition = all_contexts_windows(2, 2, d_model=2, d_head=1, n_heads=2)

@@ -2,6 +2,8 @@
 
 A package brings a claim by an entry point of the group ``byheart.claims``: its name is the id of the claim, its value a
 module with the record ``CLAIM`` and the function ``evidence(*, full)``, as those of the claims here.
+
+Pages: docs/contributing.md, docs/audit.md
 """
 
 import importlib
@@ -100,17 +102,12 @@ def register() -> tuple[str, ...]:
 
     Raises:
         InputError: A package brings a claim under an id that is taken; names it.
-
-    Page: docs/contributing.md
     """
     return (*REGISTER, *_brought())
 
 
 def evidence_module(id: str) -> str:
-    """The name of the module with the evidence for a claim.
-
-    Page: docs/contributing.md
-    """
+    """The name of the module with the evidence for a claim."""
     brought = _brought()
     return brought[id].value if id in brought else "verify.claims." + id.replace(".", "_").replace("-", "_")
 
@@ -154,8 +151,6 @@ def claim(id: str) -> Claim:
     Raises:
         InputError: There is no such claim.
 
-    Page: docs/audit.md
-
     Example:
         >>> claim("dana.lemma-2").judgement
         'false'
@@ -190,8 +185,6 @@ def listing(ids: Iterable[str] | None = None) -> list[dict[str, Any]]:
     Raises:
         InputError: There is no claim with one of the ids.
 
-    Page: docs/audit.md
-
     Example:
         >>> [listed["verdict"] for listed in listing(["dana.lemma-2"])]
         ['false']
@@ -213,8 +206,6 @@ def claims(ids: Iterable[str] | None = None) -> tuple[Claim, ...]:
 
     Raises:
         InputError: There is no claim with one of the ids.
-
-    Page: docs/audit.md
 
     Example:
         >>> [claim.id for claim in claims(["dana.lemma-3", "dana.lemma-2"])]

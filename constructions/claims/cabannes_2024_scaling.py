@@ -26,7 +26,7 @@ def truncated_memory(*, width: int, count: int, outputs: int, stored: int, seed:
     Raises:
         InputError: Sizes out of range.
 
-    Source: Cabannes, Dohmatob, Bietti (2024), recalled. Page: docs/claims/outer_product_memory.md
+    Source: Cabannes, Dohmatob, Bietti (2024), recalled.
 
     Example:
         >>> truncated_memory(width=4, count=8, outputs=2, stored=3).memory.shape

@@ -39,8 +39,6 @@ class Hypothesis:
         statement: The condition, in symbols or words, e.g. ``"S >= 2"``.
         holds: Whether it holds; called with the parameters of the construction by keyword, and to ignore those that it
             does not need it takes ``**_``.
-
-    Page: docs/audit.md
     """
 
     statement: str
@@ -71,8 +69,6 @@ class Claim:
 
     Raises:
         InputError: A judgement that is none, an id that is no source and place, or two formulas of one name.
-
-    Page: docs/audit.md
 
     Example:
         >>> claim = Claim("dana.example", "An example", "Dana (2024)", "d >= 1", "holds", "d >= 1", "docs/audit.md")
@@ -114,10 +110,7 @@ class Claim:
         return self.id.replace(".", "_").replace("-", "_")
 
     def listed(self) -> dict[str, Any]:
-        """What a list of claims says of this one, as plain JSON data: the fields of `byheart claims --json`.
-
-        Page: docs/audit.md
-        """
+        """What a list of claims says of this one, as plain JSON data: the fields of `byheart claims --json`."""
         return {
             "id": self.id,
             "title": self.title,
@@ -139,8 +132,6 @@ class Claim:
 
         Raises:
             HypothesisError: Names the claim, the hypothesis and the values.
-
-        Page: docs/audit.md
 
         Example:
             >>> long = Hypothesis("S >= 2", lambda S, **_: S >= 2)
@@ -168,8 +159,6 @@ class Claim:
         Raises:
             InputError: The claim is about no weights, or a parameter that it does not have.
             HypothesisError: Parameters for which a hypothesis does not hold.
-
-        Page: docs/audit.md
 
         Example:
             >>> Claim("x.y", "", "Lemma 1", "", "holds", "", "docs/audit.md").construct()

@@ -21,7 +21,7 @@ def build(*, tokens: int, gap: int, seed: int) -> Construction[Task]:
     Returns:
         The network of N heads of dimension N.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1. Page: docs/claims/corollary_1.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
     Example:
         >>> build(tokens=3, gap=8, seed=0).summary

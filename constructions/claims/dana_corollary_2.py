@@ -31,7 +31,7 @@ def build(*, tokens: int, length: int, d_model: int, d_head: int, n_heads: int, 
     Returns:
         The network; its task memorizes K contexts and has the others for its tail.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Corollary 2. Page: docs/claims/corollary_2.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Corollary 2.
 
     Example:
         >>> build(tokens=2, length=2, d_model=2, d_head=1, n_heads=1, seed=0).summary
@@ -58,7 +58,7 @@ def best_on_xor() -> Construction[Task]:
     Returns:
         The network, with d = 2, d_h = 1; its task is all of XOR.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Corollary 2. Page: docs/claims/corollary_2.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Corollary 2.
 
     Example:
         >>> best_on_xor().model.W_U.tolist()

@@ -37,8 +37,6 @@ def folded(network: Model) -> Model:
     Returns:
         A network with $d_h = d_{qk} = d$ and the same logits.
 
-    Page: docs/claims/parameters.md
-
     Example:
         >>> from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
         >>> two, wide = as_rationals([[1], [2]]), as_rationals([[1, 2, 3]])

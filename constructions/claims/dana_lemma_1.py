@@ -32,8 +32,6 @@ def laws_with_a_mode(rows: int, tokens: int, *, seed: int = 0) -> Float64Array:
     Returns:
         Positive laws, `[T, N]`.
 
-    Page: docs/claims/sequence_encoder.md
-
     Example:
         >>> laws = laws_with_a_mode(3, 4)
         >>> laws.shape, bool((laws.max(axis=1) > 0.6).all())
@@ -62,7 +60,7 @@ def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -
     Raises:
         InputError: An argument out of range.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 1. Page: docs/claims/sequence_encoder.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 1.
 
     Example:
         >>> build(tokens=4, length=2, width=2, head_width=2, seed=0).summary[:60]

@@ -47,8 +47,6 @@ class Counterexample:
 def loops(n_tokens: int) -> Int64Array:
     """The constant bigrams, whose differences are all one vector: `[n_tokens, 2]`.
 
-    Page: docs/claims/closed_forms.md
-
     Example:
         >>> loops(2).tolist()
         [[0, 0], [1, 1]]
@@ -57,10 +55,7 @@ def loops(n_tokens: int) -> Int64Array:
 
 
 def counterexamples() -> tuple[Counterexample, ...]:
-    """One for each way in which Lemma 2 fails, and larger ones.
-
-    Page: docs/claims/closed_forms.md
-    """
+    """One for each way in which Lemma 2 fails, and larger ones."""
     return (
         Counterexample("XOR", exclusive_or_contexts(), 4, 1),
         Counterexample("XOR, padded and wide", exclusive_or_contexts(6), 16, 1),
@@ -90,8 +85,6 @@ def false_step(*, length: int = 6, width: int = 4, seed: int = 0) -> tuple[Int64
 
     Raises:
         HypothesisError: Contexts too short or too narrow.
-
-    Page: docs/claims/closed_forms.md
 
     Example:
         >>> contexts, front_end = false_step()
@@ -128,7 +121,7 @@ def shared_directions(
     Returns:
         The front end; exact.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, repaired. Page: docs/claims/closed_forms.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, repaired.
 
     Example:
         >>> sizes = dict(d_vocab=2, n_ctx=2, d_model=1, d_head=1, n_heads=3)
@@ -170,8 +163,6 @@ def fewest_heads(*, tokens: int, length: int, width: int, head_width: int) -> in
     Returns:
         H.
 
-    Page: docs/claims/closed_forms.md
-
     Example:
         >>> fewest_heads(tokens=4, length=3, width=4, head_width=4)
         15
@@ -199,7 +190,7 @@ def build(
         HypothesisError: Fewer heads than needed, or another hypothesis fails.
         InputError: An argument out of range.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds. Page: docs/claims/closed_forms.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds.
 
     Example:
         >>> build(tokens=3, length=2, width=3, head_width=2).summary

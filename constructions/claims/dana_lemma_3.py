@@ -48,7 +48,7 @@ def integer_memory(
         InputError: A size out of range, or a negative seed.
         HypothesisError: Heads that do not reach rank $N^S$ without the skip connection with the weights tried.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3 and Theorem 1, made exact. Page: docs/claims/generic_embeddings.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3 and Theorem 1, made exact.
 
     Example:
         >>> task, network = integer_memory(tokens=2, length=2, width=2, head_width=2, heads=3, seed=0)

@@ -21,8 +21,6 @@ class BiasedEncoder:
         bias: $B_j$.
         W: $w_j$, integers.
         stream: $X_t$.
-
-    Page: docs/claims/sequence_encoder.md
     """
 
     laws: tuple[tuple[Fraction, ...], ...]
@@ -31,10 +29,7 @@ class BiasedEncoder:
     stream: tuple[Fraction, ...]
 
     def squares(self) -> tuple[tuple[Fraction, ...], ...]:
-        """The squares of the exponentials of its logits, exactly.
-
-        Page: docs/claims/sequence_encoder.md
-        """
+        """The squares of the exponentials of its logits, exactly."""
         return tuple(tuple(b * x**w for b, w in zip(self.bias, self.W, strict=True)) for x in self.stream)
 
 
@@ -42,8 +37,6 @@ def biased_encoder() -> BiasedEncoder:
     r"""The laws (.6, .3, .1) and (.6, .1, .3), exact with a bias and one dimension.
 
     $b = (\log .6, \frac12 \log .03, \frac12 \log .03)$, $w = (0, 1, -1)$, $x = \pm \frac12 \log 3$.
-
-    Page: docs/claims/sequence_encoder.md
 
     Example:
         >>> found = biased_encoder()
@@ -66,8 +59,6 @@ class CappedEncoder:
     Args:
         W: $w_j$.
         stream: $x_t$.
-
-    Page: docs/claims/sequence_encoder.md
     """
 
     W: tuple[int, ...]
@@ -76,8 +67,6 @@ class CappedEncoder:
 
 def capped_encoder() -> CappedEncoder:
     r"""Two contexts whose capped logits span two dimensions: $w = (0, 1, 2)$, $x = 1, 2$.
-
-    Page: docs/claims/sequence_encoder.md
 
     Example:
         >>> capped_encoder()

@@ -33,7 +33,7 @@ def exact_factors(tokens: int) -> tuple[fmpz_mat, fmpz_mat]:
     Raises:
         InputError: N < 1.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 2. Page: docs/claims/sequence_encoder.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
 
     Example:
         >>> D, W_U = exact_factors(3)
@@ -68,7 +68,7 @@ def gap_laws(tokens: int, rank: int, *, sharpness: int = 2) -> Float64Array:
     Raises:
         HypothesisError: d >= N - 1.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 2. Page: docs/claims/sequence_encoder.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
 
     Example:
         >>> gap_laws(3, 1).tolist()
@@ -96,7 +96,7 @@ def build(*, tokens: int, length: int, head_width: int, seed: int) -> Constructi
     Raises:
         InputError: An argument out of range.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 2. Page: docs/claims/sequence_encoder.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
 
     Example:
         >>> build(tokens=3, length=2, head_width=1, seed=0).model.d_model

@@ -26,7 +26,7 @@ def build(*, tokens: int, length: int, n_heads: int, d_head: int, seed: int) -> 
     Raises:
         CapacityError: Too few heads.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3. Page: docs/claims/lookup_in_two_dimensions.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
     Example:
         >>> build(tokens=3, length=2, n_heads=5, d_head=2, seed=0).summary

@@ -40,8 +40,6 @@ def integer_front_end(
     Returns:
         The front end, with $d_{qk} = 2$.
 
-    Page: docs/claims/skip_connection.md
-
     Example:
         >>> front_end = integer_front_end(tokens=3, length=2, width=3, head_width=2, heads=1)
         >>> front_end.W_Q[0].ncols(), front_end.d_head
@@ -78,7 +76,7 @@ def label_targets(labels: Int64Array, tokens: int) -> tuple[fmpq_mat, fmpq_mat]:
     Returns:
         E, `[T, 2]`, and the unembedding, `[2, N]`.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3. Page: docs/claims/skip_connection.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
     Example:
         >>> E, W_U = label_targets(np.array([2]), 3)

@@ -35,8 +35,6 @@ class ExactMemory:
         model: The rational network.
         contexts: Tokens, `[T, S]`.
         targets: $E W$, `[T, N]`, integers.
-
-    Page: docs/claims/theorem_1.md
     """
 
     model: Model
@@ -66,7 +64,7 @@ def build(
         CapacityError: No draw of the weights did.
         InputError: An argument out of range.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired. Page: docs/claims/theorem_1.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
 
     Example:
         >>> made = build(tokens=4, length=2, width=4, head_width=4)
@@ -108,7 +106,7 @@ def exact_memory(
         CapacityError: No draw of the front end reached the targets.
         InputError: An argument out of range.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired. Page: docs/claims/theorem_1.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
 
     Example:
         >>> from constructions.models.exact_attention import exact_logits

@@ -26,7 +26,7 @@ def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -
         CapacityError: The features are too badly conditioned for float64, in every draw.
         HypothesisError: A hypothesis fails.
 
-    Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/parameters.md
+    Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
         >>> build(tokens=4, length=2, width=4, head_width=2, seed=0).summary

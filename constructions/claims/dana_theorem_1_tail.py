@@ -27,7 +27,7 @@ def build(*, norm: int, occurrences: int, seed: int) -> Construction[Task]:
     Raises:
         HypothesisError: Another hypothesis of the theorem fails.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/theorem_1_tail.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
         >>> build(norm=200, occurrences=33, seed=0).summary

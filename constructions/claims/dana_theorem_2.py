@@ -35,7 +35,7 @@ def build(
     Returns:
         The network, its laws as the task, and the bound (N1) of the mean divergence as what is asked.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2. Page: docs/claims/theorem_2.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2.
 
     Example:
         >>> build(tokens=9, length=2, contexts=10, noise=50, d_model=8, d_head=2, seed=0).summary

@@ -25,7 +25,7 @@ def build(*, largest_range: int, occurrences: int) -> Construction[Task]:
     Returns:
         The weights, and the encoder's laws on the six contexts as the task.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 3. Page: docs/claims/logit_range.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 3.
 
     Example:
         >>> build(largest_range=20, occurrences=50).summary

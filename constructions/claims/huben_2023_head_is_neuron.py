@@ -38,7 +38,7 @@ def neurons_as_heads(embeddings: Array, gates: Array, values: Array, outputs: Ar
     Raises:
         InputError: Arrays that do not fit.
 
-    Source: Huben, Morris (2023), abstract. Page: docs/claims/gated_heads.md
+    Source: Huben, Morris (2023), abstract.
 
     Example:
         >>> one = np.ones((1, 1))
@@ -74,8 +74,6 @@ def silu_neurons(embeddings: Array, gates: Array, outputs: Array) -> Model:
         gates: $w_j$, `[m, d]`.
         outputs: $o_j$, `[m, D]`.
 
-    Page: docs/claims/gated_heads.md
-
     Example:
         >>> silu_neurons(np.ones((3, 2)), np.ones((4, 2)), np.ones((4, 5))).blocks[0].d_mlp
         4
@@ -100,7 +98,7 @@ def masked_neuron(embeddings: list[list[int]], gate: list[int], *, length: int, 
     Returns:
         A rational model of one head for contexts [0, t_1, .., t_S], whose output is the neuron divided by ln 2.
 
-    Source: Huben, Morris (2023), abstract. Page: docs/claims/gated_heads.md
+    Source: Huben, Morris (2023), abstract.
 
     Example:
         >>> masked_neuron([[1], [2]], [1], length=3, mask=10).n_ctx

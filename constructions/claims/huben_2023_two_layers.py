@@ -39,7 +39,7 @@ def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Ta
     Raises:
         HypothesisError: No codes are found.
 
-    Source: Huben, Morris (2023), abstract. Page: docs/claims/gated_heads.md
+    Source: Huben, Morris (2023), abstract.
 
     Example:
         >>> build(tokens=4, length=3, facts=12, seed=0).model.d_model
@@ -61,8 +61,6 @@ def behind_null(contexts: Int64Array, tokens: int) -> Int64Array:
     Args:
         contexts: `[T, S]`.
         tokens: N.
-
-    Page: docs/claims/gated_heads.md
 
     Example:
         >>> behind_null(np.array([[0, 1]]), 2).tolist()
@@ -94,7 +92,7 @@ def two_layers(contexts: Int64Array, labels: Int64Array, *, tokens: int, seed: i
     Raises:
         HypothesisError: Contexts that are not distinct, or that no code of 48 bits tells apart.
 
-    Source: Huben, Morris (2023), abstract. Page: docs/claims/gated_heads.md
+    Source: Huben, Morris (2023), abstract.
 
     Example:
         >>> model = two_layers(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0]), tokens=2)

@@ -31,7 +31,7 @@ def rank_one_head(*, tokens: int, length: int) -> tuple[ExactFrontEnd, Int64Arra
     Raises:
         InputError: Sizes out of range.
 
-    Source: Kajitsuka, Sato (2024), abstract. Page: docs/claims/contextual_mapping.md
+    Source: Kajitsuka, Sato (2024), abstract.
 
     Example:
         >>> rank_one_head(tokens=3, length=2)[1].tolist()

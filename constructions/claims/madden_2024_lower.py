@@ -38,7 +38,7 @@ def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Ta
         CapacityError: Laws that are too steep, or codes that are too long.
         InputError: More facts than contexts.
 
-    Source: Madden, Fox, Thrampoulidis (2024), with other neurons. Page: docs/claims/knots.md
+    Source: Madden, Fox, Thrampoulidis (2024), with other neurons.
 
     Example:
         >>> build(tokens=4, length=3, facts=32, seed=0).task.target
@@ -64,8 +64,6 @@ def positional_attention(contexts: Int64Array, tokens: int, *, width: int, seed:
 
     Raises:
         CapacityError: No code of 52 bits was found.
-
-    Page: docs/claims/knots.md
 
     Example:
         >>> positional_attention(np.array([[0, 1], [1, 0]]), 2, width=1)[3]
@@ -94,7 +92,7 @@ def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], tokens: i
     Raises:
         CapacityError: As `positional_attention`.
 
-    Source: Madden, Fox, Thrampoulidis (2024), with other neurons. Page: docs/claims/knots.md
+    Source: Madden, Fox, Thrampoulidis (2024), with other neurons.
 
     Example:
         >>> exact_laws_model(np.array([[0], [1]]), [[fmpq(1, 2)], [fmpq(3)]], 2).d_vocab_out

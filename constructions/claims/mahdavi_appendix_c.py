@@ -38,7 +38,7 @@ def build(
         InputError: An argument out of range.
         HypothesisError: Mixed inputs that are dependent in floating point.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix C. Page: docs/claims/context_rank.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix C.
 
     Example:
         >>> made = build(heads=4, tokens=4, width=8, head_width=4, outputs=2, shared=1)

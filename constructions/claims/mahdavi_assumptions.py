@@ -32,8 +32,6 @@ def coinciding_means(*, examples: int, tokens: int, width: int, seed: int = 0) -
     Raises:
         HypothesisError: n < 2, T < 2 or d < n.
 
-    Page: docs/claims/assumptions.md
-
     Example:
         >>> contexts, queries = coinciding_means(examples=3, tokens=2, width=3)
         >>> np.unique(queries + contexts.sum(axis=1) / 2, axis=0).shape
@@ -66,8 +64,6 @@ def hidden_relation(*, examples: int, size: int, width: int, seed: int = 0) -> t
     Raises:
         HypothesisError: n < 2 or T < n.
 
-    Page: docs/claims/assumptions.md
-
     Example:
         >>> queries, rows = hidden_relation(examples=6, size=3, width=4)
         >>> queries.shape, len(rows), rows[-1]
@@ -94,8 +90,6 @@ def dominant_direction(*, examples: int, width: int, share: float, seed: int = 0
     Returns:
         Vectors `[T, d]`.
 
-    Page: docs/claims/assumptions.md
-
     Example:
         >>> dominant_direction(examples=3, width=5, share=2**-20).shape
         (3, 5)
@@ -118,8 +112,6 @@ def absorbing_mean(*, examples: int, tokens: int, width: int, seed: int = 0) -> 
 
     Raises:
         HypothesisError: n < 2, d < n or T < n.
-
-    Page: docs/claims/assumptions.md
 
     Example:
         >>> contexts, queries = absorbing_mean(examples=4, tokens=2, width=3)

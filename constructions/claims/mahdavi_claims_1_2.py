@@ -29,8 +29,6 @@ class ExactHead:
         inverses: $(E^{(j)})^+$ of the examples of the block, each `[d, n]`: right inverses.
         W_Q: $Q_B^+$, `[d, b]`: a right inverse of the block of queries.
         freezing: v and w; `None` if there is nothing to freeze.
-
-    Page: docs/claims/saturated_heads.md
     """
 
     inverses: tuple[fmpq_mat, ...]
@@ -58,7 +56,7 @@ def exact_head(contexts: Int64Array, queries: Int64Array, *, fitted: int, seed: 
     Raises:
         HypothesisError: Dependent queries in the block, an earlier one in their span, or contexts of rank below n.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Claims 1 and 2. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Claims 1 and 2.
 
     Example:
         >>> E = np.array([[[1, 0, 0], [0, 1, 0]]] * 2)

@@ -24,8 +24,6 @@ class SaturatingMatrix:
     Args:
         key_direction: v, d entries.
         query_direction: w, d entries.
-
-    Page: docs/claims/saturated_heads.md
     """
 
     key_direction: tuple[int, ...]
@@ -53,7 +51,7 @@ def exact_saturating_matrix(
         InputError: Shapes that do not fit, or `killed` out of range.
         HypothesisError: No draw separates the tokens: the hypotheses do not hold.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Lemma 3. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Lemma 3.
 
     Example:
         >>> E = np.array([[[1, 0, 0], [0, 1, 0]]] * 2)

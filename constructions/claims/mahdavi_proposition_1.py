@@ -26,7 +26,7 @@ def uniform_examples(
     Returns:
         Contexts `[T, n, d]` or `[1, n, d]`, and queries `[T, d]`.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 5.2. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 5.2.
 
     Example:
         >>> contexts, queries = uniform_examples(examples=5, tokens=2, width=3, shared=True, seed=0)

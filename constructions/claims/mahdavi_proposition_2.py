@@ -26,7 +26,7 @@ def build(*, heads: int, tokens: int, width: int, head_width: int, seed: int = 0
         InputError: An argument out of range.
         HypothesisError: Mixed inputs that are dependent in floating point.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 2. Page: docs/claims/context_rank.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 2.
 
     Example:
         >>> build(heads=4, tokens=4, width=8, head_width=4).task.n_examples

@@ -27,7 +27,7 @@ def build(*, width: int, neurons: int, tokens: int, seed: int = 0) -> Constructi
         InputError: An argument out of range.
         HypothesisError: Mixed inputs that are dependent in floating point.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.3. Page: docs/claims/relu_barrier.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.3.
 
     Example:
         >>> build(width=3, neurons=1, tokens=2).summary

@@ -41,8 +41,6 @@ def sinusoidal_positions(count: int, width: int) -> NDArray[np.float64]:
     Raises:
         InputError: A size out of range.
 
-    Page: docs/claims/assumptions.md
-
     Example:
         >>> sinusoidal_positions(2, 2).round(3).tolist()
         [[0.0, 1.0], [0.841, 0.54]]

@@ -43,8 +43,6 @@ def labelled(
     Raises:
         InputError: An argument out of range.
 
-    Page: docs/claims/saturated_heads.md
-
     Example:
         >>> labelled(np.eye(2)[None], np.eye(2), classes=3).labels.sum(axis=1).tolist()
         [1.0, 1.0]
@@ -95,7 +93,7 @@ def build(
         InputError: An argument out of range.
         HypothesisError: Mixed inputs that are dependent in floating point.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Theorem 1, repaired. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Theorem 1, repaired.
 
     Example:
         >>> build(heads=4, tokens=4, width=8, head_width=4, examples=0, shared=1).summary
@@ -147,7 +145,7 @@ def narrow_values() -> VectorTask:
 
     n = 2, d = 3, the context and the queries are unit vectors. With H = 1 and $d_h = 2$, T = 2 = H (r - 1) + 1.
 
-    Source: counterexample to Mahdavi, Liao, Thrampoulidis (2024), Theorem 1. Page: docs/claims/saturated_heads.md
+    Source: counterexample to Mahdavi, Liao, Thrampoulidis (2024), Theorem 1.
 
     Example:
         >>> narrow_values().labels.tolist()

@@ -32,7 +32,7 @@ def build(*, subjects: int, relations: int, answers: int, seed: int) -> Construc
     Raises:
         InputError: Sizes below 1.
 
-    Source: Nichani, Lee, Bietti (2025), recalled. Page: docs/claims/factual_recall.md
+    Source: Nichani, Lee, Bietti (2025), recalled.
 
     Example:
         >>> build(subjects=3, relations=2, answers=2, seed=0).task.n_contexts
@@ -56,8 +56,6 @@ def random_answers(*, subjects: int, relations: int, answers: int, seed: int) ->
         answers: Of each relation; relation r has those from r * answers on.
         seed: Of the draw.
 
-    Page: docs/claims/factual_recall.md
-
     Example:
         >>> random_answers(subjects=2, relations=2, answers=1, seed=0).tolist()
         [[0, 1], [0, 1]]
@@ -77,8 +75,6 @@ def additive_recall(table: Int64Array, answers: int) -> tuple[Task, Any]:
 
     Returns:
         The task of all contexts (s, r), with tokens for subjects, relations and answers in this order; the model.
-
-    Page: docs/claims/factual_recall.md
 
     Example:
         >>> task, model = additive_recall(np.array([[0, 1], [0, 2]]), 3)

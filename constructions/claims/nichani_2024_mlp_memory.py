@@ -41,7 +41,7 @@ def neuron_memory(
     Raises:
         InputError: Sizes or a degree out of range.
 
-    Source: Nichani, Lee, Bietti (2025), recalled. Page: docs/claims/factual_recall.md
+    Source: Nichani, Lee, Bietti (2025), recalled.
 
     Example:
         >>> made, _ = neuron_memory(width=8, neurons=16, count=4, degree=2, activation="relu")

@@ -27,7 +27,7 @@ def build(*, width: int, count: int, seed: int) -> Construction[Task]:
     Raises:
         InputError: Sizes below 1.
 
-    Source: slides of Dana (2024), "Associative memory"; Bietti et al. (2023). Page: docs/claims/outer_product_memory.md
+    Source: slides of Dana (2024), "Associative memory"; Bietti et al. (2023).
 
     Example:
         >>> build(width=64, count=72, seed=0).summary

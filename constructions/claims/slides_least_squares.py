@@ -26,7 +26,7 @@ def build(*, tokens: int, width: int, seed: int) -> Construction[Task]:
     Returns:
         The network, and the laws after single tokens as the task.
 
-    Source: slides of Dana (2024), "Almost rank d". Page: docs/claims/least_squares.md
+    Source: slides of Dana (2024), "Almost rank d".
 
     Example:
         >>> build(tokens=8, width=2, seed=0).summary

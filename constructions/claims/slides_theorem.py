@@ -27,7 +27,7 @@ def build(*, tokens: int, length: int, kept: int, seed: int) -> Construction[Tas
         HypothesisError: The contexts do not have rank T, or another hypothesis fails.
         InputError: Sizes out of range.
 
-    Source: slides of Dana (2024), the theorem on Attention-only Transformers. Page: docs/claims/theorem_1_tail.md
+    Source: slides of Dana (2024), the theorem on Attention-only Transformers.
 
     Example:
         >>> build(tokens=4, length=2, kept=12, seed=0).summary

@@ -37,7 +37,7 @@ def word_network(points: Int64Array, labels: Int64Array, *, items: int | None = 
         InputError: Arrays that do not fit.
         HypothesisError: Two points that are equal.
 
-    Source: Vardi, Yehudai, Shamir (2022). Page: docs/claims/bits.md
+    Source: Vardi, Yehudai, Shamir (2022).
 
     Example:
         >>> word_network(np.array([[0, 1], [2, 2]]), np.array([1, 0])).d_vocab_out

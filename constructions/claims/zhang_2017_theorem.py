@@ -39,7 +39,7 @@ def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Ta
         InputError: More facts than contexts.
         CapacityError: Codes that are too long.
 
-    Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1. Page: docs/claims/knots.md
+    Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1.
 
     Example:
         >>> build(tokens=4, length=3, facts=32, seed=0).task.n_contexts
@@ -63,8 +63,6 @@ def random_facts(*, tokens: int, length: int, facts: int, seed: int) -> Task:
     Raises:
         InputError: Other sizes.
 
-    Page: docs/claims/knots.md
-
     Example:
         >>> random_facts(tokens=3, length=2, facts=9, seed=0).n_contexts
         9
@@ -85,8 +83,6 @@ def random_contexts(*, tokens: int, length: int, facts: int, seed: int) -> Int64
 
     Raises:
         InputError: Other sizes.
-
-    Page: docs/claims/knots.md
 
     Example:
         >>> random_contexts(tokens=2, length=2, facts=4, seed=0).tolist()
@@ -118,7 +114,7 @@ def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool, see
         InputError: Points that are no integers `[n, d]`, or outputs of another number of rows.
         HypothesisError: Two points that are equal.
 
-    Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1. Page: docs/claims/knots.md
+    Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1.
 
     Example:
         >>> model = interpolating_network(np.array([[0, 1], [1, 0], [1, 1]]), [[5], [7], [2]], offset=False)
@@ -149,8 +145,6 @@ def separating_direction(points: Int64Array, *, seed: int) -> tuple[list[int], l
     Raises:
         HypothesisError: None was found.
 
-    Page: docs/claims/knots.md
-
     Example:
         >>> separating_direction(np.array([[3], [5]]), seed=0)
         ([1], [3, 5])
@@ -178,8 +172,6 @@ def exact_knots(
     Returns:
         The places, the jumps of slope there, and the offset, 0 without one.
 
-    Page: docs/claims/knots.md
-
     Example:
         >>> exact_knots([0, 2, 3], [[fmpq(1)], [fmpq(5)], [fmpq(5)]], offset=True)
         ([0, 2], [[2], [-2]], [1])
@@ -206,8 +198,6 @@ def exact(rows: Any) -> NDArray[Any]:
 
     Args:
         rows: A list of integers or `fmpq`, or a list of such lists of one length.
-
-    Page: docs/claims/knots.md
 
     Example:
         >>> exact([[1, 2]]).shape

@@ -25,7 +25,7 @@ class ApproximatingSequence:
         constant: $c$.
         exponent: $\alpha$.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Definition 2. Page: docs/claims/logit_range.md
+    Source: Dana, Pydi, Chevaleyre (2024), Definition 2.
     """  # noqa: E501
 
     laws: tuple[Law, ...]
@@ -47,7 +47,7 @@ def undecided_token() -> ApproximatingSequence:
     Returns:
         The sequence, with $c = 1/4$ and $\alpha = 1$; the range is above $e^{1/\delta}$.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4. Page: docs/claims/logit_range.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4.
 
     Example:
         >>> [round(float(x), 3) for x in undecided_token().logits(Fraction(1, 4))[0]]
@@ -68,7 +68,7 @@ def certain_token() -> ApproximatingSequence:
     Returns:
         The sequence, with $c = 1/4$ and $\alpha = 1$; the range is $e^{1/\delta}$.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4. Page: docs/claims/logit_range.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4.
 
     Example:
         >>> [round(float(x), 3) for x in certain_token().logits(Fraction(1, 4))[0]]
@@ -98,7 +98,7 @@ def bound_to_diverge() -> ApproximatingSequence:
     Returns:
         The sequence for `FIRST` and `SECOND`, with $c = 2/25$ and $\alpha = 1$.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4. Page: docs/claims/logit_range.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4.
 
     Example:
         >>> [[round(float(x), 3) for x in row] for row in bound_to_diverge().logits(Fraction(1, 10))]
@@ -130,7 +130,7 @@ def shortest_range(delta: Fraction) -> tuple[Rows, Rows]:
     Raises:
         InputError: A delta out of range.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 4. Page: docs/claims/logit_range.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 4.
 
     Example:
         >>> weights, _ = shortest_range(Fraction(1, 100))
@@ -157,7 +157,7 @@ def least_likely(exponent: int) -> ApproximatingSequence:
     Raises:
         InputError: An exponent below 1.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 4. Page: docs/claims/logit_range.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 4.
 
     Example:
         >>> [round(float(x), 3) for x in least_likely(2).logits(Fraction(1, 4))[0]]
@@ -186,7 +186,7 @@ def within_range(largest: Fraction) -> tuple[list[Fraction], list[Fraction]]:
     Raises:
         InputError: R below 2.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 3. Page: docs/claims/logit_range.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 3.
 
     Example:
         >>> weights, embeddings = within_range(Fraction(10))
@@ -221,7 +221,7 @@ def scaled_encoder(
     Raises:
         InputError: R or delta not positive.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Definition 2. Page: docs/claims/logit_range.md
+    Source: Dana, Pydi, Chevaleyre (2024), Definition 2.
 
     Example:
         >>> one = [[Fraction(1)], [Fraction(0)]]

@@ -1,4 +1,7 @@
-"""Memorizing one label per context: the residual stream that makes the label win by a margin."""
+"""Memorizing one label per context: the residual stream that makes the label win by a margin.
+
+Page: docs/claims/association_memory.md
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +35,7 @@ def targets(task: Task, d_model: int, *, seed: int = 0) -> tuple[Float64Array, F
         HypothesisError: d = 1 with three or more distinct labels.
         InputError: The target of the task is not ``labels``.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3. Page: docs/claims/association_memory.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
     Example:
         >>> from constructions.tasks.task import Counts, make_task
@@ -65,7 +68,6 @@ def in_general_position(W_U: Float64Array, stream: Float64Array, *, seed: int = 
         The new targets, `[T, r]`.
 
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (the limit at the end of its proof), made exact for labels.
-    Page: docs/claims/association_memory.md
 
     Example:
         >>> W_U, E = np.eye(2), 40 * np.eye(2)[[0, 0, 1]]

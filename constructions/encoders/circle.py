@@ -30,7 +30,7 @@ def circle(count: int) -> Float64Array:
     Raises:
         InputError: N out of range.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3. Page: docs/claims/lookup_in_two_dimensions.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
     Example:
         >>> circle(4).tolist()
@@ -50,8 +50,6 @@ def arc(count: int, points: int) -> Float64Array:
 
     Returns:
         The vectors.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
 
     Example:
         >>> arc(6, 1).tolist()
@@ -97,7 +95,7 @@ def strength(count: int, divergence: float) -> float:
     Raises:
         InputError: N below 1, or a divergence that is not positive.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Proposition 3. Page: docs/claims/lookup_in_two_dimensions.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
     Example:
         >>> round(strength(200, 1e-12), 2)

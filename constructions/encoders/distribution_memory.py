@@ -1,4 +1,7 @@
-"""Memorizing next-token laws: the residual stream whose logits are the logarithms of the laws, or as near as can be."""
+"""Memorizing next-token laws: the residual stream whose logits are the logarithms of the laws, or as near as can be.
+
+Page: docs/claims/distribution_memory.md
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +36,7 @@ def targets(
     Raises:
         InputError: The target of the task is not ``laws``.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 1 and Proposition 2. Page: docs/claims/distribution_memory.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 1 and Proposition 2.
 
     Example:
         >>> from constructions.tasks.task import Counts, make_task

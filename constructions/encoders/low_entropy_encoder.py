@@ -31,8 +31,6 @@ def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:
     Returns:
         Probabilities, `[T]`.
 
-    Page: docs/claims/theorem_2.md
-
     Example:
         >>> missing_mass(np.array([[1.0, 1e-30, 1e-30]]), np.array([0])).tolist()
         [2e-30]
@@ -64,7 +62,7 @@ def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, n_tokens
     Raises:
         InputError: An argument out of range.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2. Page: docs/claims/theorem_2.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2.
 
     Example:
         >>> strength([0.1, 0.9], least=1.0, kappa=1.0, n_tokens=11).round(3).tolist()
@@ -104,7 +102,7 @@ def printed_strength(leads: Float64Array, entropies: Float64Array) -> Float64Arr
     Raises:
         HypothesisError: A lead that is not positive, or an entropy that is not.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (6). Page: docs/claims/theorem_2.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (6).
 
     Example:
         >>> printed_strength(np.array([[0.0, 1.0, 1.0]]), np.array([np.log(2.0)])).round(6).tolist()

@@ -37,8 +37,6 @@ class LowEntropyInstance:
         tokens: g(t), `[T]`.
         laws: Weights that are at least 0, `[T, N]`; the law is the row divided by its exact sum.
         prior: Positive weights of the contexts, `[T]`.
-
-    Page: docs/claims/theorem_2.md
     """
 
     vectors: NDArray[Any]
@@ -64,8 +62,6 @@ def random_laws(generator: np.random.Generator, tokens: Int64Array, leads: Float
 
     Returns:
         Positive weights, `[T, N]`.
-
-    Page: docs/claims/theorem_2.md
 
     Example:
         >>> laws = random_laws(np.random.default_rng(0), np.array([0, 1, 2]), np.zeros((3, 4)))
@@ -106,8 +102,6 @@ def with_random_laws(found: Unembedding, n_contexts: int, generator: np.random.G
     Returns:
         The instance, of scale 1.
 
-    Page: docs/claims/theorem_2.md
-
     Example:
         >>> with_random_laws(best(6, 4), 3, np.random.default_rng(0)).laws.shape
         (3, 6)
@@ -124,8 +118,6 @@ def random_instance(seed: int) -> LowEntropyInstance:
 
     Returns:
         N from 2 to 24 tokens, d from 1 to 16, and 6 contexts.
-
-    Page: docs/claims/theorem_2.md
 
     Example:
         >>> leads = random_instance(1).float_leads()
@@ -157,8 +149,6 @@ def near_orthonormal_instance(seed: int) -> LowEntropyInstance:
 
     Returns:
         Axis vectors with noise, or a family of signs over $\sqrt d$, exact or with noise; 6 contexts.
-
-    Page: docs/claims/theorem_2.md
 
     Example:
         >>> instance = near_orthonormal_instance(1)
@@ -199,8 +189,6 @@ def uniform_noise(found: Unembedding, tokens: Int64Array, missing: float) -> Low
     Raises:
         InputError: $\varepsilon$ out of range.
 
-    Page: docs/claims/theorem_2.md
-
     Example:
         >>> uniform_noise(best(3, 2), np.array([2]), 0.5).laws.tolist()
         [[0.25, 0.25, 0.5]]
@@ -213,10 +201,7 @@ def uniform_noise(found: Unembedding, tokens: Int64Array, missing: float) -> Low
 
 
 def two_laws() -> LowEntropyInstance:
-    r"""The laws (1/2, 1/2, 0) and (3/5, 1/5, 1/5) with probabilities 2/5 and 3/5, and W = I: g is the mode.
-
-    Page: docs/claims/theorem_2.md
-    """
+    r"""The laws (1/2, 1/2, 0) and (3/5, 1/5, 1/5) with probabilities 2/5 and 3/5, and W = I: g is the mode."""
     found = best(3, 3)
     laws = np.array([[1.0, 1.0, 0.0], [3.0, 1.0, 1.0]])
     return LowEntropyInstance(found.vectors, found.encoders[[0, 0]], 1.0, np.array([0, 0]), laws, np.array([2.0, 3.0]))
@@ -230,8 +215,6 @@ def mistaken_token(n_tokens: int) -> LowEntropyInstance:
 
     Args:
         n_tokens: N, at least 3.
-
-    Page: docs/claims/theorem_2.md
     """
     found = best(n_tokens, n_tokens)
     laws = np.zeros((2, n_tokens))

@@ -21,8 +21,6 @@ class GridCode(NamedTuple):
         points: The point $c_k$ of each label, `[K, D]`.
         columns: Its unembedding, $c_k$, `[D, K]`.
         shifts: Its shift, $-|c_k|^2 / 2$, `[K]`.
-
-    Page: docs/claims/knots.md
     """
 
     points: Float64Array
@@ -48,7 +46,7 @@ def mixed_radix_code(count: int, digits: int) -> GridCode:
     Raises:
         InputError: K or D out of range.
 
-    Source: generalizes Dana, Pydi, Chevaleyre (2024), Proposition 3. Page: docs/claims/knots.md
+    Source: generalizes Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
     Example:
         >>> code = mixed_radix_code(4, 2)

@@ -19,8 +19,6 @@ class Line:
     Args:
         positions: One integer per token, w_j.
         slopes: One rational per label, e_g.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
     """
 
     positions: tuple[int, ...]
@@ -52,7 +50,7 @@ def multi_scale_line(masses: Sequence[Fraction | int], *, sharpness: int = 40, r
     Raises:
         InputError: No masses, or parameters out of range.
 
-    Source: complements Dana, Pydi, Chevaleyre (2024), Proposition 3. Page: docs/claims/lookup_in_two_dimensions.md
+    Source: complements Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
     Example:
         >>> line = multi_scale_line([4, 3, 2, 1], ratio=10)

@@ -29,7 +29,7 @@ def parabola(count: int) -> Float64Array:
     Raises:
         InputError: N out of range.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3, in integers. Page: docs/claims/lookup_in_two_dimensions.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3, in integers.
 
     Example:
         >>> parabola(3).tolist()
@@ -58,8 +58,6 @@ def stream(labels: Int64Array, *, power: int) -> Float64Array:
     Raises:
         InputError: p out of range.
 
-    Page: docs/claims/lookup_in_two_dimensions.md
-
     Example:
         >>> stream(np.array([3]), power=5).tolist()
         [[96.0, 32.0]]
@@ -82,8 +80,6 @@ def power_for(divergence: float) -> int:
 
     Raises:
         InputError: A divergence that is not positive.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
 
     Example:
         >>> power_for(1e-12), power_for(1.0)

@@ -29,8 +29,6 @@ class PositionalCode(NamedTuple):
         weights: $A_s \ge 1$, `[S]`.
         values: $e(n) \ge 0$ of each token, 0 for those that are never read, `[N]`.
         codes: z of each context, at least 0, `[T]`.
-
-    Page: docs/claims/knots.md
     """
 
     weights: Int64Array
@@ -66,8 +64,6 @@ def positional_code(contexts: Int64Array, tokens: int, *, binary: bool = False, 
     Raises:
         InputError: Contexts that are not distinct tokens.
         CapacityError: No code of 52 bits was found.
-
-    Page: docs/claims/knots.md
 
     Example:
         >>> positional_code(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), 2).codes.tolist()

@@ -35,8 +35,6 @@ class LabelCode(NamedTuple):
     Args:
         points: The point of each label, $c_k = k - (K - 1) / 2$, `[K]`.
         columns: The unembedding of each label at the coordinates (1, y) of the stream, $(-c_k^2 / 2, c_k)$, `[2, K]`.
-
-    Page: docs/claims/newton_memory.md
     """
 
     points: Float64Array
@@ -55,8 +53,6 @@ class LabelCode(NamedTuple):
 
         Returns:
             The misses m, `[T]`.
-
-        Page: docs/claims/newton_memory.md
 
         Example:
             >>> scalar_label_code(3).miss(np.array([0, 1, 2, 2]), np.array([-5.0, 0.25, 5.0, 0.5]))
@@ -83,7 +79,7 @@ def scalar_label_code(count: int) -> LabelCode:
     Raises:
         InputError: K out of range.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Proposition 3. Page: docs/claims/newton_memory.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
     Example:
         >>> code = scalar_label_code(3)

@@ -1,4 +1,7 @@
-"""The best sequence encoder of a rank: logits of rank d that lose as little as possible against given laws."""
+"""The best sequence encoder of a rank: logits of rank d that lose as little as possible against given laws.
+
+Page: docs/claims/sequence_encoder.md
+"""
 
 import math
 from collections.abc import Callable, Iterator
@@ -35,8 +38,6 @@ class SequenceEncoder:
         E: The encoded contexts, `[T, d]`.
         divergence: $\sum_t \rho_t \mathrm{KL}(\pi_t \| \mathrm{softmax} F_t)$ in nats, in floating point.
         starts: How many starts were searched from; 0 where the logits are exact but for rounding.
-
-    Page: docs/claims/sequence_encoder.md
     """
 
     W: Float64Array
@@ -89,7 +90,7 @@ def best_encoder(
     Raises:
         InputError: Arrays of wrong shapes or ranges; names the argument.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Definition 1, Lemma 1, Proposition 2. Page: docs/claims/sequence_encoder.md
+    Source: Dana, Pydi, Chevaleyre (2024), Definition 1, Lemma 1, Proposition 2.
 
     Example:
         >>> laws = np.array([[0.6, 0.3, 0.1], [0.6, 0.1, 0.3]])

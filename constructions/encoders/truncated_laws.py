@@ -21,8 +21,6 @@ class TruncatedLaws:
     Args:
         E: The encoded contexts, `[T, d]`.
         W: The unembedding vectors of the tokens, `[N, d]`, with orthonormal columns.
-
-    Page: docs/claims/least_squares.md
     """
 
     E: Float64Array
@@ -50,7 +48,7 @@ def truncated_laws(
         HypothesisError: A law with a zero.
         InputError: A rank out of range, laws that are not finite, or a prior that is none.
 
-    Source: slides of Dana (2024), "Almost rank d"; Eckart and Young (1936). Page: docs/claims/least_squares.md
+    Source: slides of Dana (2024), "Almost rank d"; Eckart and Young (1936).
 
     Example:
         >>> laws = np.array([[4.0, 1.0, 2.0], [1.0, 4.0, 2.0]])
@@ -94,8 +92,6 @@ def hadamard_laws(tokens: int, size: float) -> Float64Array:
     Raises:
         InputError: No power of two.
 
-    Page: docs/claims/least_squares.md
-
     Example:
         >>> hadamard_laws(2, np.log(2.0)).round(12).tolist()
         [[2.0, 0.5]]
@@ -122,8 +118,6 @@ def token_pair_laws(pairs: int, *, size: float, depth: float) -> Float64Array:
 
     Raises:
         InputError: Fewer than two pairs.
-
-    Page: docs/claims/least_squares.md
 
     Example:
         >>> token_pair_laws(2, size=0.0, depth=700.0).round(3).tolist()[0]
@@ -153,8 +147,6 @@ def sharp_laws(size: float, *, depth: float = 12.0, other_depth: float = 700.0, 
     Returns:
         Weights `[1 + copies, 3]`.
 
-    Page: docs/claims/least_squares.md
-
     Example:
         >>> sharp_laws(0.01).shape
         (2, 3)
@@ -174,8 +166,6 @@ def rank_one_laws(tokens: int, contexts: int) -> Float64Array:
 
     Raises:
         InputError: Sizes too small, or so large that the powers overflow.
-
-    Page: docs/claims/least_squares.md
 
     Example:
         >>> rank_one_laws(3, 3).tolist()
@@ -200,8 +190,6 @@ def random_laws(contexts: int, tokens: int, *, spread: float, rank: int, noise: 
     Returns:
         Weights `[T, N]`, the largest of each row being 1.
 
-    Page: docs/claims/least_squares.md
-
     Example:
         >>> random_laws(2, 3, spread=1.0, rank=1, noise=0.1, seed=0).max(axis=1).tolist()
         [1.0, 1.0]
@@ -222,8 +210,6 @@ def nearly_planar_laws(tokens: int, *, noise: float, seed: int) -> Float64Array:
 
     Returns:
         Laws `[N, N]`.
-
-    Page: docs/claims/least_squares.md
 
     Example:
         >>> nearly_planar_laws(4, noise=0.01, seed=0).argmax(axis=1).tolist()

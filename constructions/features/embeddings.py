@@ -40,7 +40,7 @@ class PrimeRoots:
         W_V: Primes of the values, `[H, d, d_h]`.
         multiples: Primes of the $\lambda_h$, `[H]`.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made explicit. Page: docs/claims/generic_embeddings.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made explicit.
     """
 
     order: int
@@ -50,10 +50,7 @@ class PrimeRoots:
     multiples: Int64Array
 
     def rounded(self) -> FrontEnd:
-        """The front end in float64, each root rounded: of the kind ``"shared-rank-one"``, and badly conditioned.
-
-        Page: docs/claims/generic_embeddings.md
-        """
+        """The front end in float64, each root rounded: of the kind ``"shared-rank-one"``, and badly conditioned."""
         heads, width = len(self.multiples), self.W_E.shape[1]
         W_Q, W_K = np.zeros((heads, width, 1)), np.zeros((heads, width, 1))
         W_Q[:, 0, 0], W_K[:, 1, 0] = self._roots(self.multiples), 1.0
@@ -91,7 +88,7 @@ def prime_root_front_end(
         InputError: A size out of range; names it.
         HypothesisError: `d_model` = 1, where the exponents are linearly dependent.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made explicit. Page: docs/claims/generic_embeddings.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made explicit.
 
     Example:
         >>> weights = prime_root_front_end(d_vocab=2, n_ctx=1, d_model=2, n_heads=1, d_head=1)
@@ -120,8 +117,6 @@ def first_primes(count: int) -> Int64Array:
 
     Raises:
         InputError: A negative count.
-
-    Page: docs/claims/generic_embeddings.md
 
     Example:
         >>> first_primes(6)
@@ -167,7 +162,7 @@ def integer_front_end(
     Raises:
         InputError: An unknown kind, or a size or a seed out of range; names it.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made rational. Page: docs/claims/generic_embeddings.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made rational.
 
     Example:
         >>> front_end = integer_front_end("rank-one", d_vocab=2, n_ctx=1, d_model=2, n_heads=1, d_head=2, seed=0)
@@ -216,8 +211,6 @@ def drawn_until(
     Raises:
         HypothesisError: None did.
 
-    Page: docs/claims/generic_embeddings.md
-
     Example:
         >>> sizes = dict(d_vocab=2, n_ctx=2, d_model=2, n_heads=1, d_head=2)
         >>> draw = lambda seed: integer_front_end("full", seed=seed, **sizes)
@@ -264,7 +257,6 @@ def kronecker_front_end(
         HypothesisError: `d_model` = 1, where there are no two coordinates.
 
     Source: Kronecker's substitution; makes Dana, Pydi, Chevaleyre (2024), Lemma 3, rational.
-    Page: docs/claims/generic_embeddings.md
 
     Example:
         >>> weights = kronecker_front_end(d_vocab=2, n_ctx=1, d_model=2, n_heads=1, d_head=1, n_contexts=2)

@@ -37,7 +37,7 @@ class BasisCondition:
         with_targets: $\mathrm{rank}\,[E \mid Y]$.
         with_both: $\mathrm{rank}\,[X \mid E \mid Y]$.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof). Page: docs/claims/skip_connection.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof).
 
     Example:
         >>> BasisCondition(contexts=6, width=2, targets=2, with_skip=6, with_targets=5, with_both=6).holds
@@ -76,8 +76,6 @@ class ExactSkipConnection:
         determinant: Of M.
         stream: $[E \mid F]$, `[T, d]`: k columns that span those of $E W_U$, and d - k free ones.
         condition: The ranks that made it possible.
-
-    Page: docs/claims/skip_connection.md
     """
 
     model: Model
@@ -118,7 +116,7 @@ def exact_change_of_basis(
         InputError: Targets or an unembedding that do not fit the contexts, or contexts that are no tokens.
         HypothesisError: There is no such M; names the condition that fails, and the ranks.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof), repaired. Page: docs/claims/skip_connection.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof), repaired.
 
     Example:
         >>> from constructions.models.exact_network import as_rationals
@@ -180,7 +178,7 @@ def basis_condition(front_end: ExactFrontEnd, contexts: Int64Array, targets: fmp
         InputError: Targets or an unembedding that do not fit the contexts, or contexts that are no tokens.
         HypothesisError: A score that is no integer multiple of ln 2.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof). Page: docs/claims/skip_connection.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof).
 
     Example:
         >>> from constructions.models.exact_network import as_rationals
@@ -203,8 +201,6 @@ def without_shifts(W_U: fmpq_mat) -> fmpq_mat:
 
     Returns:
         `[r, N]`.
-
-    Page: docs/claims/skip_connection.md
 
     Example:
         >>> without_shifts(fmpq_mat(1, 2, [1, 0]))

@@ -1,4 +1,7 @@
-"""Attention whose features have the largest possible rank: the heads of the repaired Lemma 2, well conditioned."""
+"""Attention whose features have the largest possible rank: the heads of the repaired Lemma 2, well conditioned.
+
+Page: docs/claims/full_rank_attention.md
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -74,7 +77,7 @@ def front_end(
         InputError: An unknown kind, a dimension below 1, `d_head > d_model`, or a scale that is not positive.
         HypothesisError: ``table`` with `d_model < d_vocab + n_ctx`.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, as repaired by Theorem G. Page: docs/claims/full_rank_attention.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, as repaired by Theorem G.
 
     Example:
         >>> weights = front_end("table", d_vocab=2, n_ctx=1, d_model=3, n_heads=1, d_head=1, seed=0)
@@ -226,8 +229,6 @@ def _orthonormal_values(shape: _Shape, generator: np.random.Generator) -> Float6
 
 def bfloat16_rounded(values: Float64Array) -> Float64Array:
     """The nearest numbers of as many significant bits as bfloat16 has.
-
-    Page: docs/claims/full_rank_attention.md
 
     Example:
         >>> bfloat16_rounded(np.array([0.1, 3.0])).tolist()

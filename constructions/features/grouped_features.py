@@ -27,8 +27,6 @@ class GroupedFeatures:
     Raises:
         InputError: As `attention`.
 
-    Page: docs/tail.md
-
     Example:
         >>> from constructions.features.full_rank_attention import front_end
         >>> from constructions.models.attention import features

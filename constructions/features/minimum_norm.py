@@ -1,4 +1,7 @@
-"""Minimum-norm solutions of Y W = B for a wide matrix Y, to rounding level."""
+"""Minimum-norm solutions of Y W = B for a wide matrix Y, to rounding level.
+
+Page: docs/claims/full_rank_attention.md
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +37,7 @@ class RightInverse:
         apply: One application of the factors: $Y^+ B$ to the accuracy of the factorization, `[T, r]` to `[P, r]`.
 
     Source: Golub, Van Loan, Matrix Computations, Section 5.6; Higham, Accuracy and Stability of Numerical Algorithms,
-    Chapters 12 and 21. Page: docs/claims/full_rank_attention.md
+    Chapters 12 and 21.
 
     Example:
         >>> inverse = right_inverse(np.array([[3.0, 4.0]]))
@@ -109,7 +112,7 @@ def right_inverse(matrix: Float64Array) -> RightInverse:
         InputError: The matrix is not wide, or has a NaN or an infinity.
         HypothesisError: Its rows are dependent, up to rounding.
 
-    Source: Higham, Accuracy and Stability of Numerical Algorithms, Chapter 21. Page: docs/claims/full_rank_attention.md
+    Source: Higham, Accuracy and Stability of Numerical Algorithms, Chapter 21.
 
     Example:
         >>> right_inverse(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1e-9]])).method

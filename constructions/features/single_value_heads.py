@@ -35,8 +35,6 @@ def add_products(onto: Float64Array, rows: Float64Array) -> Float64Array:
     Returns:
         The sum; what stands above the diagonal means nothing.
 
-    Page: docs/claims/newton_memory.md
-
     Example:
         >>> add_products(np.zeros((2, 2), order="F"), np.array([[1.0, 2.0], [0.0, 1.0]])).tolist()
         [[5.0, 0.0], [2.0, 1.0]]
@@ -60,8 +58,6 @@ class SingleValueHeads:
         width: `d_model`.
         query_width: `d_qk`.
         heads: Number of heads.
-
-    Page: docs/claims/newton_memory.md
     """
 
     contexts: Int64Array
@@ -145,8 +141,6 @@ class Run:
         value: $v \cdot x_s$, `[T, S, H]`.
         written: $\varphi$, `[T, H]`.
         stream: $E = x_S + \sum_h \varphi_h W_O^h$, `[T, d]`.
-
-    Page: docs/claims/newton_memory.md
     """
 
     shape: SingleValueHeads

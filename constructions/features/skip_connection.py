@@ -1,4 +1,7 @@
-"""Memorizing with the help of the skip connection: the exact change of basis, for fewer heads than contexts need."""
+"""Memorizing with the help of the skip connection: the exact change of basis, for fewer heads than contexts need.
+
+Page: docs/claims/full_rank_attention.md
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -72,8 +75,7 @@ def memorize_with_skip_connection(
         The network's parts, or `None` if in no attempt $[X_S, Y]$ has rank T, or if
         $\mathrm{rank} [E, Y] < T - (d - \mathrm{rank} E)$: no M and B do it then.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof), repaired: Theorem 1'. Page:
-    docs/claims/full_rank_attention.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof), repaired: Theorem 1'.
 
     Example:
         >>> from constructions.features.full_rank_attention import front_end

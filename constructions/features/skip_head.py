@@ -21,8 +21,6 @@ class SkipHead:
         W_pos: Embeddings of the positions, `[S, d]`.
         W_Q: Queries, `[d, d_qk]`.
         W_K: Keys, `[d, d_qk]`.
-
-    Page: docs/claims/skip_connection.md
     """
 
     W_E: fmpq_mat
@@ -51,7 +49,7 @@ def identity_skip_head(W_E: fmpq_mat, W_pos: fmpq_mat) -> SkipHead:
     Raises:
         InputError: Embeddings of different widths.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Section 4.1 and Appendix A.2. Page: docs/claims/skip_connection.md
+    Source: Dana, Pydi, Chevaleyre (2024), Section 4.1 and Appendix A.2.
 
     Example:
         >>> identity_skip_head(fmpq_mat(1, 2, [1, 0]), fmpq_mat(1, 2, [0, 1])).form
@@ -86,7 +84,7 @@ def long_last_position(W_E: fmpq_mat, W_pos: fmpq_mat, *, direction: fmpq_mat) -
         InputError: Embeddings or a direction of different widths.
         HypothesisError: The direction is 0.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Section 4.1. Page: docs/claims/skip_connection.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Section 4.1.
 
     Example:
         >>> head = long_last_position(fmpq_mat(2, 1, [1, 2]), fmpq_mat(2, 1, [3, 0]), direction=fmpq_mat(1, 1, [1]))
@@ -128,7 +126,7 @@ def rank_one_skip_head(W_E: fmpq_mat, W_pos: fmpq_mat, *, direction: fmpq_mat) -
         InputError: Embeddings or a direction of different widths.
         HypothesisError: The direction is 0.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Section 4.1. Page: docs/claims/skip_connection.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Section 4.1.
 
     Example:
         >>> head = rank_one_skip_head(fmpq_mat(2, 1, [1, 2]), fmpq_mat(2, 1, [3, 0]), direction=fmpq_mat(1, 1, [1]))

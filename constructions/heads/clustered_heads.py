@@ -109,8 +109,6 @@ def clustered_heads_memory(
         HypothesisError: A task of laws, or contexts of one token.
         CapacityError: No draw has derivatives of full rank and a step that leaves a margin of 0.1.
 
-    Page: docs/claims/clustered_heads.md
-
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
         >>> clustered_heads_memory(enumerated_task(10, 2), dtype="float32").summary
@@ -141,8 +139,6 @@ def _tried(task: Task, shapes: Iterable[Shape], dtype: Precision, seed: int) -> 
 def fewest_parameters_by_clusters(task: Task) -> int:
     """Entries of the smallest network that `clustered_heads_memory` tries for labels of contexts of two tokens or more.
 
-    Page: docs/claims/clustered_heads.md
-
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
         >>> fewest_parameters_by_clusters(enumerated_task(10, 2))
@@ -169,8 +165,6 @@ def rank_bound(task: Task, shape: Shape) -> int:
 
     Returns:
         The least of these bounds over the contexts with the j most frequent last tokens, for all j.
-
-    Page: docs/claims/clustered_heads.md
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

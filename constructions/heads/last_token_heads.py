@@ -92,7 +92,7 @@ def last_token_heads_memory(
         HypothesisError: Contexts of one token.
         CapacityError: No draw has features of full rank for some last token.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/last_token_heads.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -164,8 +164,6 @@ def fewest_parameters_by_last_tokens(task: Task) -> int:
 
     Returns:
         $(N + K + S) d + 2 d (1 + d_h) H$ with the least H.
-
-    Page: docs/claims/last_token_heads.md
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -332,8 +330,6 @@ def centred_features(
 
     Returns:
         Array `[T, H * d_h]`.
-
-    Page: docs/claims/last_token_heads.md
 
     Example:
         >>> keys, values = np.array([[0.0, np.log(3.0), 0.0, 0.0]]), (np.eye(2), np.zeros((2, 2)))

@@ -56,7 +56,7 @@ def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> 
         CapacityError: The codes are too long for the precision, or there are more than 2^12 labels.
 
     Source: attention in place of the neurons of Zhang et al. (2017); that heads replace neurons is due to Huben, Morris
-    (2023). Page: docs/claims/steps.md
+    (2023).
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

@@ -1,4 +1,7 @@
-"""A network on single tokens whose logits are a product of given matrices, through one head of width d."""
+"""A network on single tokens whose logits are a product of given matrices, through one head of width d.
+
+Page: docs/claims/outer_product_memory.md
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +30,6 @@ def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64A
 
     Raises:
         InputError: Shapes that do not fit.
-
-    Page: docs/claims/outer_product_memory.md
 
     Example:
         >>> from constructions.models.attention import logits

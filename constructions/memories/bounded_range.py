@@ -34,7 +34,7 @@ def bounded_transformer(largest: Fraction, *, occurrences: int) -> LeftOut:
     Raises:
         InputError: R below 2, or fewer than one occurrence.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 3. Page: docs/claims/logit_range.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 3.
 
     Example:
         >>> held = bounded_transformer(Fraction(10), occurrences=50)
@@ -65,8 +65,6 @@ def bounded_transformer(largest: Fraction, *, occurrences: int) -> LeftOut:
 def laws_of_contexts() -> list[Law]:
     """The law after each of the nine contexts, in the order of `ordered_contexts`.
 
-    Page: docs/claims/logit_range.md
-
     Example:
         >>> laws_of_contexts()[-1] == FIRST
         True
@@ -76,8 +74,6 @@ def laws_of_contexts() -> list[Law]:
 
 def ordered_contexts() -> np.ndarray:
     """The nine contexts of two of three tokens, equal tokens last, `[9, 2]`.
-
-    Page: docs/claims/logit_range.md
 
     Example:
         >>> ordered_contexts()[:2].tolist()

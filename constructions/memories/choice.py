@@ -1,6 +1,6 @@
 r"""Which memories could hold a task, and the smallest that does.
 
-Page: docs/memories.md
+Pages: docs/memories.md, docs/claims/knots.md
 """
 
 import math
@@ -88,8 +88,6 @@ class Limits(NamedTuple):
         layers: Blocks of attention or neurons, at most.
         d_model: Dimensions of the stream, at most, wherever it is widest.
         d_head: Dimensions of a head, at most.
-
-    Page: docs/memories.md
     """
 
     attention_only: bool = False
@@ -130,8 +128,6 @@ class Offer(NamedTuple):
         error: What it raised, if it did.
         seconds: Time to build it.
         run: What `offers` was told of a run of the weights; none where nothing ran.
-
-    Page: docs/memories.md
     """
 
     kind: Kind
@@ -190,8 +186,6 @@ def offers(
     Raises:
         InputError: No such memory or precision, or a limit below 1.
 
-    Page: docs/memories.md
-
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
         >>> found = offers(enumerated_task(50, 2), names=("knots", "one-head", "cross-heads"))
@@ -225,8 +219,6 @@ def smallest_of(found: tuple[Offer, ...]) -> Offer:
     Raises:
         ByheartError: What the only one raised.
         CapacityError: All refuse; says why.
-
-    Page: docs/memories.md
     """
     if found[0].built is None:
         if len(found) == 1 and found[0].error is not None:
@@ -247,8 +239,6 @@ def information_limit(task: Task, bits: int) -> int:
 
     Returns:
         The least P with $P b \ge T \log_2 K$.
-
-    Page: docs/claims/knots.md
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

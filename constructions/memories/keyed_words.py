@@ -54,7 +54,7 @@ def keyed_words_memory(task: Task, *, labels_per_word: int | None = None, seed: 
         CapacityError: No code of 52 bits was found.
 
     Source: codes, words and bit extraction as in Vardi, Yehudai, Shamir (2021), Kim, Kim, Mozafari (2023) and
-    Kajitsuka, Sato (2025), reconstructed. Page: docs/claims/bits.md
+    Kajitsuka, Sato (2025), reconstructed.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -90,8 +90,6 @@ def fewest_entries(count: int, bits: int) -> int:
     Returns:
         m, about $\sqrt{6 T / (8 (r + c) + 21)}$.
 
-    Page: docs/claims/bits.md
-
     Example:
         >>> fewest_entries(256, 19)
         3
@@ -115,8 +113,6 @@ def word_blocks(codes: Sequence[int], labels: Sequence[int], *, items: int) -> t
     Raises:
         InputError: Numbers that do not fit.
         HypothesisError: Two codes that are equal.
-
-    Page: docs/claims/bits.md
 
     Example:
         >>> len(word_blocks([0, 3, 5, 6], [1, 0, 1, 1], items=2))
@@ -154,8 +150,6 @@ def rounded_integers(model: Model, significand: int) -> Model:
 
     Raises:
         InputError: A model of other tensors, or no such significand.
-
-    Page: docs/claims/bits.md
 
     Example:
         >>> one = np.array([[1]], dtype=object)

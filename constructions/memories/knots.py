@@ -72,7 +72,7 @@ def knots_memory(
         CapacityError: The codes are too long for the precision.
 
     Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1, reconstructed; Madden, Fox, Thrampoulidis (2024) for
-    laws. Page: docs/claims/knots.md
+    laws.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -111,8 +111,6 @@ def knots_parameters(*, tokens: int, length: int, answers: int, digits: int, neu
     Returns:
         $2 N + (1 + D) K + 2 S + 7 + D + (2 + D) M$.
 
-    Page: docs/claims/knots.md
-
     Example:
         >>> knots_parameters(tokens=2, length=2, answers=2, digits=1, neurons=2)
         26
@@ -135,8 +133,6 @@ def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) 
 
     Raises:
         CapacityError: The codes are too long for the precision.
-
-    Page: docs/claims/knots.md
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

@@ -49,8 +49,6 @@ class LeftOut:
         occurrences: How often each context occurs: its probability times a common factor, `[M]`.
         laws: Laws of the next token after the contexts that are left out, `[M - T, N]`, each divided by its exact sum;
             `None` for those that the encoder itself predicts, so that it is optimal.
-
-    Page: docs/claims/theorem_1_tail.md
     """
 
     model: Model
@@ -91,7 +89,7 @@ def hold(
     Raises:
         HypothesisError: The features of the kept contexts are dependent, or M is singular.
 
-    Source: Dana, Pydi, Chevaleyre (2024), proof of Theorem 1. Page: docs/claims/theorem_1_tail.md
+    Source: Dana, Pydi, Chevaleyre (2024), proof of Theorem 1.
     """
     outputs = np.hstack([last(front_end, contexts[:kept]), features(front_end, contexts[:kept])])
     if np.linalg.matrix_rank(outputs) < kept:
@@ -133,7 +131,7 @@ def hold_exactly(
     Raises:
         HypothesisError: The features of the kept contexts are dependent, or M is singular.
 
-    Source: Dana, Pydi, Chevaleyre (2024), proof of Theorem 1. Page: docs/claims/theorem_1_tail.md
+    Source: Dana, Pydi, Chevaleyre (2024), proof of Theorem 1.
     """
     outputs = _outputs(front_end, contexts[:kept])
     width = stream.ncols()
@@ -160,8 +158,6 @@ def violating_front_end() -> FrontEnd:
 
     Returns:
         Embeddings and heads: N = S = 2, d = d_h = 1, H = 2.
-
-    Page: docs/claims/theorem_1_tail.md
 
     Example:
         >>> violating_front_end().W_Q.ravel().tolist()
@@ -197,7 +193,7 @@ def sharp_instance(front_end: FrontEnd, *, norm: float, occurrences: int) -> Lef
         InputError: An embedding dimension other than 1, or another number of contexts than there are columns and one.
         HypothesisError: The features of the kept contexts are dependent, or M is singular.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/theorem_1_tail.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
         >>> instance = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
@@ -245,7 +241,7 @@ def loop_instance(ratio: int, *, size: int, occurrences: int) -> LeftOut:
     Raises:
         InputError: k below 2 or w below 1.
 
-    Source: refutes the last line of Dana, Pydi, Chevaleyre (2024), equation (15). Page: docs/claims/theorem_1_tail.md
+    Source: refutes the last line of Dana, Pydi, Chevaleyre (2024), equation (15).
 
     Example:
         >>> loop_instance(2, size=50, occurrences=33).contexts.tolist()
@@ -279,8 +275,6 @@ def random_front_end(generator: np.random.Generator) -> FrontEnd:
 
     Returns:
         Gaussian embeddings and scores: N = S = 2, d = d_h = 1, H = 2.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     return FrontEnd(
         "rank-one",
@@ -301,8 +295,6 @@ def nearly_dependent_front_end(generator: np.random.Generator, gap: float) -> Fr
 
     Returns:
         A front end of the shape of `random_front_end`.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     drawn = random_front_end(generator)
     scores = np.repeat(drawn.W_Q[:1], 2, axis=0) * np.array([1.0, 1.0 + gap]).reshape(2, 1, 1)
@@ -329,7 +321,7 @@ def modules_instance(*, tokens: int, length: int, width: int, kept: int, seed: i
         InputError: Sizes out of range.
         HypothesisError: The features of the kept contexts are dependent, or M is singular, in every draw.
 
-    Source: slides of Dana (2024), the theorem on Attention-only Transformers. Page: docs/claims/theorem_1_tail.md
+    Source: slides of Dana (2024), the theorem on Attention-only Transformers.
 
     Example:
         >>> instance = modules_instance(tokens=3, length=2, width=3, kept=6, seed=0)
@@ -376,8 +368,6 @@ def nearest_held(
 
     Returns:
         The nearest, or none if all miss by a thousandth of a nat or more.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     best, smallest = None, _LOOSE
     for number in range(FLOAT_DRAWS):
@@ -404,8 +394,6 @@ def random_instance(seed: int, *, modules: bool = False) -> LeftOut:
 
     Returns:
         A rational transformer beside the encoder.
-
-    Page: docs/claims/theorem_1_tail.md
 
     Example:
         >>> instance = random_instance(0)
@@ -439,8 +427,6 @@ def text_instance(task: Task, *, d_model: int, d_head: int, seed: int = 0) -> Le
     Raises:
         InputError: T - d is no positive multiple of d_h, or the task has no laws or no tail.
         CapacityError: No front end that was drawn reaches rank T.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     n_heads, rest = divmod(task.n_contexts - d_model, d_head)
     if rest or n_heads < 1 or not len(task.tail_contexts):
@@ -477,8 +463,6 @@ def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
 
     Raises:
         InputError: A rational network, or kept contexts that are not the most frequent ones.
-
-    Page: docs/claims/theorem_1_tail.md
 
     Example:
         >>> task = as_construction(sharp_instance(violating_front_end(), norm=200.0, occurrences=33), "3 of 4").task

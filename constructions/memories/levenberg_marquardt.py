@@ -121,7 +121,7 @@ def levenberg_marquardt(
         The last point, which is the best.
 
     Source: Levenberg (1944), Marquardt (1963); the damping rule is Nielsen's (1999), the bend that of Transtrum and
-    Sethna, arXiv:1201.5885. Page: docs/claims/newton_memory.md
+    Sethna, arXiv:1201.5885.
     """
     variables, point = start, at(start)
     damping, growth = _FIRST_DAMPING, 2.0

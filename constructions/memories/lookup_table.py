@@ -48,7 +48,7 @@ def lookup_front_end(n_tokens: int, *, gap: int, position: Sequence[fmpq | float
         InputError: No token, or a position of another length.
         HypothesisError: $\sigma = 0$, for which no such scores exist.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1. Page: docs/claims/corollary_1.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
     Example:
         >>> front_end = lookup_front_end(3, gap=8)
@@ -97,7 +97,7 @@ def lookup_output(wanted: Array, attention: Any, position: Sequence[Any]) -> Arr
     Raises:
         HypothesisError: $a = \frac12$, or one of the denominators is 0: the features are singular.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1. Page: docs/claims/corollary_1.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
     Example:
         >>> wanted = np.arange(8.0).reshape(2, 2, 2)
@@ -144,7 +144,7 @@ def exact_lookup_table(
         InputError: Shapes that do not fit.
         HypothesisError: The features are singular.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1. Page: docs/claims/corollary_1.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
     Example:
         >>> from constructions.models.exact_attention import exact_logits
@@ -186,7 +186,7 @@ def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Model:
         InputError: Contexts that are no bigrams, or a gap or total that is no finite number.
         HypothesisError: The features are singular, or nearly so.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1. Page: docs/claims/corollary_1.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

@@ -39,7 +39,7 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
         InputError: A task without laws, or another number of tokens.
         HypothesisError: Contexts whose features stay dependent.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorems 1 and 2. Page: docs/claims/theorem_2.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorems 1 and 2.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

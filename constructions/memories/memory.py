@@ -1,4 +1,7 @@
-"""From a task to weights that hold it: the targets, the attention, the output, and the tail."""
+"""From a task to weights that hold it: the targets, the attention, the output, and the tail.
+
+Pages: docs/claims/full_rank_attention.md, docs/claims/theorem_1.md, docs/commands.md
+"""
 
 import math
 import time
@@ -120,7 +123,7 @@ def build_memory(
         CapacityError: The heads are too few for the contexts, or too few to leave room for the tail.
         HypothesisError: d = 1 with three or more labels, or a front end that does not fit the dimensions.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired as Theorem 1'. Page: docs/claims/full_rank_attention.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired as Theorem 1'.
 
     Example:
         >>> from constructions.models.attention import logits
@@ -222,7 +225,7 @@ def theorem_1_memory(
         CapacityError: Too few heads; says how many suffice.
         ResourceError: The work would not fit into memory.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired. Page: docs/claims/theorem_1.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -286,8 +289,6 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
     Raises:
         InputError: A dimension below 1, or a head wider than the model.
 
-    Page: docs/commands.md
-
     Example:
         >>> from constructions.tasks.text import text_task
         >>> dimensions(text_task("to be or not to be", context=2), d_model=None, d_head=None)
@@ -318,8 +319,6 @@ def fewest_parameters(task: Task) -> int:
 
     Returns:
         $(N + K + S) d + 2 d (1 + d_h) H$ with the least such H; without heads where the embeddings alone may hold it.
-
-    Page: docs/claims/theorem_1.md
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -380,8 +379,6 @@ def default_heads(heads_alone: int | None, n_contexts: int, d_head: int, tail: s
     Returns:
         The number of heads, at least 1.
 
-    Page: docs/claims/full_rank_attention.md
-
     Example:
         >>> default_heads(64, 1024, 16, "none"), default_heads(64, 1024, 16, "fit"), default_heads(None, 9, 2, "none")
         (81, 256, 1)
@@ -410,8 +407,6 @@ def estimate_bytes(
 
     Returns:
         Bytes.
-
-    Page: docs/claims/full_rank_attention.md
 
     Example:
         >>> from constructions.tasks.task import Counts, make_task

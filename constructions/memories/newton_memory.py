@@ -97,8 +97,6 @@ class NewtonMemory:
         seed: The seed that led to the network.
         complete: Whether the search came to its end; otherwise it was interrupted or had no steps left, and this is
             the best so far.
-
-    Page: docs/claims/newton_memory.md
     """
 
     network: Model
@@ -152,8 +150,6 @@ def newton_memory(
             that are tried.
         ResourceError: More facts than a matrix of their products has room for.
 
-    Page: docs/claims/newton_memory.md
-
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
         >>> task = enumerated_task(4, 2, seed=1)
@@ -206,8 +202,6 @@ class Table:
         answers: The tokens that are labels, increasing.
         contexts: The contexts in numbers of `read`, `[T, S]`.
         labels: The labels in numbers of `answers`, `[T]`.
-
-    Page: docs/claims/newton_memory.md
     """
 
     task: Task
@@ -294,8 +288,6 @@ def freedom(shape: Shape, *, tokens: int, length: int) -> int:
     Returns:
         D, at least 0.
 
-    Page: docs/claims/newton_memory.md
-
     Example:
         >>> freedom(Shape(9, 2, 54), tokens=50, length=2), freedom(Shape(12, 1, 1), tokens=5, length=2)
         (2551, 19)
@@ -319,8 +311,6 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
 
     Returns:
         The shape; `None` where not even two coordinates without a head fit.
-
-    Page: docs/claims/newton_memory.md
     """
     tokens, length = len(table.read), table.contexts.shape[1]
     narrowest = _NARROWEST[table.has_two_stages] if narrowest is None else narrowest
@@ -349,8 +339,6 @@ def safe_shape(table: Table, per_fact: float) -> Shape:
 
     Returns:
         The shape.
-
-    Page: docs/claims/newton_memory.md
     """
     needed = math.ceil(per_fact * len(table.labels))
     if table.contexts.shape[1] == 1:
@@ -548,8 +536,6 @@ def solve(
 
     Returns:
         The weights of `Table.heads`, or `None` where the steps did not get there; and the number of steps.
-
-    Page: docs/claims/newton_memory.md
     """
     heads = table.heads(shape)
     code = scalar_label_code(len(table.answers))

@@ -32,8 +32,6 @@ def exclusive_or_contexts(length: int = 3) -> Int64Array:
     Raises:
         InputError: `length` below 3.
 
-    Page: docs/claims/theorem_1.md
-
     Example:
         >>> exclusive_or_contexts().tolist()
         [[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]
@@ -66,7 +64,7 @@ def exclusive_or_optimum(logit: float, *, size: float = 2.0**24) -> Model:
     Raises:
         InputError: `size` not above 1, or not finite.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/theorem_1.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
         >>> from constructions.models.attention import logits
@@ -98,8 +96,6 @@ def line_contexts() -> Int64Array:
     Returns:
         ``[[0, 0], [1, 0], [2, 0]]``.
 
-    Page: docs/claims/theorem_1.md
-
     Example:
         >>> line_contexts().tolist()
         [[0, 0], [1, 0], [2, 0]]
@@ -123,7 +119,7 @@ def line_optimum(laws: ArrayLike) -> Model:
     Raises:
         InputError: Laws of another shape, or not positive.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/theorem_1.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
         >>> from constructions.models.attention import logits

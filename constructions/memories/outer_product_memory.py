@@ -28,8 +28,6 @@ class Associations:
         inputs: The vectors $e_i$ of the inputs, `[N, d]`.
         labels: $g(i)$, `[N]`.
         memory: $W$, `[d, d]`.
-
-    Page: docs/claims/outer_product_memory.md
     """
 
     outputs: Int64Array
@@ -52,7 +50,7 @@ def outer_products(outputs: Int64Array, inputs: Int64Array, labels: Int64Array) 
     Raises:
         InputError: Shapes that do not fit, entries that are no integers, or labels out of range.
 
-    Source: Bietti et al. (2023), arXiv 2306.00802, Section 2. Page: docs/claims/outer_product_memory.md
+    Source: Bietti et al. (2023), arXiv 2306.00802, Section 2.
 
     Example:
         >>> outer_products(np.array([[1, 1], [1, -1]]), np.array([[1, 1], [1, -1]]), np.array([1, 0])).memory.tolist()
@@ -86,7 +84,7 @@ def random_associations(width: int, count: int, *, outputs: int | None = None, s
     Raises:
         InputError: Sizes below 1.
 
-    Source: Bietti et al. (2023), arXiv 2306.00802, Section 2. Page: docs/claims/outer_product_memory.md
+    Source: Bietti et al. (2023), arXiv 2306.00802, Section 2.
 
     Example:
         >>> made = random_associations(4, 3, outputs=2)
@@ -119,8 +117,6 @@ def tight_associations(bases: int, width: int, *, seed: int = 0) -> Associations
     Raises:
         InputError: No basis, or a width that is no power of two.
 
-    Page: docs/claims/outer_product_memory.md
-
     Example:
         >>> made = tight_associations(3, 4)
         >>> (made.outputs.T @ made.outputs == 12 * np.eye(4)).all()
@@ -149,8 +145,6 @@ def solved_associations(outputs: Int64Array, inputs: Int64Array, labels: Int64Ar
     Raises:
         HypothesisError: The inputs are dependent.
         InputError: Labels out of range.
-
-    Page: docs/claims/outer_product_memory.md
 
     Example:
         >>> signs = np.array([[1, 1], [1, -1]])
@@ -183,8 +177,6 @@ def parabola(labels: Int64Array) -> Associations:
 
     Raises:
         InputError: Labels out of range.
-
-    Page: docs/claims/outer_product_memory.md
 
     Example:
         >>> made = parabola(np.array([2, 0]))

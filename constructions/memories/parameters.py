@@ -39,7 +39,7 @@ def parameter_count(
     Returns:
         The number.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/parameters.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
         >>> parameter_count(tokens=4, length=2, width=4, heads=6, head_width=2)
@@ -64,7 +64,7 @@ def printed_count(*, tokens: int, length: int, width: int, facts: int) -> int:
     Returns:
         The number.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Remarks 1. Page: docs/claims/parameters.md
+    Source: Dana, Pydi, Chevaleyre (2024), Remarks 1.
 
     Example:
         >>> printed_count(tokens=4, length=2, width=4, facts=16), printed_count(tokens=4, length=2, width=4, facts=15)
@@ -88,7 +88,7 @@ def shared_count(*, tokens: int, length: int, width: int, heads: int, head_width
     Returns:
         The number.
 
-    Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/parameters.md
+    Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
         >>> shared_count(tokens=4, length=2, width=4, heads=6, head_width=2)
@@ -112,8 +112,6 @@ def matched_front_ends(
 
     Returns:
         The front end with $d_{qk} = d_h$, and the one with $W_Q^h = u^\top$, $W_K^h = \lambda_h v^\top$.
-
-    Page: docs/claims/parameters.md
 
     Example:
         >>> generic, shared = matched_front_ends(tokens=2, length=2, width=2, heads=3, head_width=2, seed=0)
@@ -169,8 +167,6 @@ def _telling_apart(generator: np.random.Generator, rows: NDArray[np.object_]) ->
 def paper_heads(facts: int, width: int, head_width: int) -> int:
     r"""The paper's number of heads, $\lceil (T - d) / d_h \rceil$, at least 1: the smallest H with $T \le d + H d_h$.
 
-    Page: docs/claims/parameters.md
-
     Example:
         >>> paper_heads(16, 4, 2), paper_heads(15, 4, 2)
         (6, 6)
@@ -199,8 +195,6 @@ def matched_memories(*, tokens: int, length: int, width: int, head_width: int, s
     Raises:
         CapacityError: No draw reached the laws in floating point.
         InputError: Sizes out of range.
-
-    Page: docs/claims/parameters.md
 
     Example:
         >>> task, generic, shared = matched_memories(tokens=3, length=2, width=3, head_width=2, seed=0)

@@ -60,7 +60,7 @@ def rank_one_heads_memory(
         HypothesisError: A task of laws, or contexts of one token.
         CapacityError: Features of full rank were not found, or are too nearly dependent.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 1. Page: docs/claims/rank_one_heads.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

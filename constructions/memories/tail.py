@@ -1,4 +1,7 @@
-"""The contexts that are not memorized: fitted as well as the memorized ones leave room for."""
+"""The contexts that are not memorized: fitted as well as the memorized ones leave room for.
+
+Page: docs/tail.md
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -97,7 +100,7 @@ def fit_tail(
     Raises:
         InputError: The task has no tail, or `regularization` is not positive.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (epsilon > 0), made constructive. Page: docs/tail.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (epsilon > 0), made constructive.
 
     Example:
         >>> from constructions.features.full_rank_attention import front_end

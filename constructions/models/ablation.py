@@ -1,4 +1,7 @@
-"""The parts of a model that can be taken out of it: heads, neurons and single entries, and the model without one."""
+"""The parts of a model that can be taken out of it: heads, neurons and single entries, and the model without one.
+
+Page: docs/commands.md
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,8 +23,6 @@ class Part:
         kind: Which of these.
         tensor: The tensor whose entries are set to 0: the output map of a head or a neuron.
         place: Where in it: the head, the neuron, or all indices of the entry.
-
-    Page: docs/commands.md
 
     Example:
         >>> str(Part("head", "blocks.0.attn.W_O", (3,))), str(Part("entry", "unembed.W_U", (0, 2)))
@@ -47,8 +48,6 @@ def parts(model: Model, *, entries: bool = False) -> Iterator[Part]:
 
     Returns:
         Iterator of the parts, block by block.
-
-    Page: docs/commands.md
 
     Example:
         >>> one = np.ones
@@ -76,8 +75,6 @@ def without(model: Model, part: Part) -> Model:
 
     Raises:
         InputError: The model has no such part.
-
-    Page: docs/commands.md
 
     Example:
         >>> one = np.ones((1, 1))

@@ -1,4 +1,7 @@
-"""The forward pass in float64: fast, and never a proof."""
+"""The forward pass in float64: fast, and never a proof.
+
+Pages: docs/claims/full_rank_attention.md, docs/conventions.md
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +35,7 @@ def last(weights: AttentionWeights, contexts: Int64Array) -> Float64Array:
     Raises:
         InputError: Contexts of another length than the positional embeddings, or tokens out of range.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/claims/full_rank_attention.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (1).
 
     Example:
         >>> from constructions.features.full_rank_attention import front_end
@@ -58,7 +61,7 @@ def attention(weights: AttentionWeights, contexts: Int64Array, head: int) -> Flo
     Raises:
         InputError: As `last`, or no such head.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/claims/full_rank_attention.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (1).
 
     Example:
         >>> from constructions.features.full_rank_attention import front_end
@@ -93,7 +96,7 @@ def features(
     Raises:
         InputError: As `last`.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2). Page: docs/claims/full_rank_attention.md
+    Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2).
 
     Example:
         >>> from constructions.features.full_rank_attention import front_end
@@ -133,7 +136,7 @@ def logits(network: Model, contexts: Int64Array, *, rows: int = 4096) -> Float64
     Raises:
         InputError: As `last`.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (2). Page: docs/conventions.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (2).
 
     Example:
         >>> from constructions.models.shapes import dana_network

@@ -46,8 +46,6 @@ class Normalization:
     Raises:
         InputError: A tensor of a wrong shape or type, or an option that is none; names it.
 
-    Page: docs/conventions.md
-
     Example:
         >>> Normalization("layer", w=np.ones(4), b=None, epsilon=1e-5).width
         4
@@ -110,7 +108,6 @@ class Attention:
         InputError: A tensor of a wrong shape or type, or an option that is none; names it.
 
     Source: Vaswani et al. (2017); Dana et al. (2024), equation (1); Mahdavi et al. (2024), Section 3.
-    Page: docs/conventions.md
 
     Example:
         >>> one = np.ones
@@ -226,7 +223,7 @@ class FeedForward:
     Raises:
         InputError: A tensor of a wrong shape or type, or an option that is none; names it.
 
-    Source: Vaswani et al. (2017); Hendrycks, Gimpel (2016). Page: docs/conventions.md
+    Source: Vaswani et al. (2017); Hendrycks, Gimpel (2016).
 
     Example:
         >>> FeedForward(np.ones((2, 8)), np.ones((8, 2)), activation="relu").d_mlp

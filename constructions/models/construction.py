@@ -1,4 +1,7 @@
-"""Weights that are built to hold a task."""
+"""Weights that are built to hold a task.
+
+Page: docs/audit.md
+"""
 
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -25,8 +28,6 @@ class Construction(Generic[TaskT]):
 
     Raises:
         InputError: The model does not read or does not answer the contexts of the task.
-
-    Page: docs/audit.md
     """
 
     task: TaskT

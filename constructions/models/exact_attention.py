@@ -29,8 +29,6 @@ def exact_last(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
     Raises:
         InputError: Contexts that are not tokens of this front end.
 
-    Page: docs/claims/generic_embeddings.md
-
     Example:
         >>> one = fmpq_mat(1, 1, [1])
         >>> front = ExactFrontEnd(fmpq_mat(2, 1, [0, 1]), fmpq_mat(2, 1, [0, 5]), (one,), (one,), (one,))
@@ -59,7 +57,7 @@ def exact_features(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
         HypothesisError: A score that is no integer multiple of ln 2.
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
 
-    Source: Dana, Pydi, Chevaleyre (2024), section 2. Page: docs/claims/generic_embeddings.md
+    Source: Dana, Pydi, Chevaleyre (2024), section 2.
 
     Example:
         >>> one = fmpq_mat(1, 1, [1])
@@ -92,8 +90,6 @@ def exact_logits(network: Model, contexts: Int64Array) -> fmpq_mat:
         InputError: Contexts that are not tokens of this network, or a model of another shape.
         HypothesisError: A score that is no integer multiple of ln 2.
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
-
-    Page: docs/claims/generic_embeddings.md
 
     Example:
         >>> one = fmpq_mat(1, 1, [1])

@@ -39,7 +39,7 @@ class ExactFrontEnd:
     Raises:
         InputError: Shapes that do not fit together; names the matrix.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made exact. Page: docs/claims/generic_embeddings.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made exact.
 
     Example:
         >>> one = fmpq_mat(1, 1, [1])
@@ -111,8 +111,6 @@ def exact_network(front_end: ExactFrontEnd, W_O: Sequence[fmpq_mat], W_U: fmpq_m
     Raises:
         InputError: Shapes that do not fit together; names the matrix.
 
-    Page: docs/claims/generic_embeddings.md
-
     Example:
         >>> one = fmpq_mat(1, 1, [1])
         >>> front = ExactFrontEnd(fmpq_mat(2, 1, [0, 1]), fmpq_mat(1, 1, [0]), (one,), (one,), (one,))
@@ -148,8 +146,6 @@ def exact_front_end(model: Model) -> ExactFrontEnd:
     Raises:
         InputError: A model of another shape, or of float64 tensors.
 
-    Page: docs/claims/generic_embeddings.md
-
     Example:
         >>> one = fmpq_mat(1, 1, [1])
         >>> front = ExactFrontEnd(fmpq_mat(2, 1, [0, 1]), fmpq_mat(1, 1, [0]), (one,), (one,), (one,))
@@ -176,8 +172,6 @@ def rounded(model: Model) -> Model:
 
     Raises:
         InputError: A model of float64 tensors, or an entry beyond the range of float64.
-
-    Page: docs/claims/generic_embeddings.md
 
     Example:
         >>> third = np.array([[[fmpq(1, 3)]]])
@@ -212,8 +206,6 @@ def as_floats(matrix: fmpq_mat) -> Float64Array:
     Raises:
         InputError: An entry beyond the range of float64.
 
-    Page: docs/claims/generic_embeddings.md
-
     Example:
         >>> as_floats(fmpq_mat(1, 2, [fmpq(1, 3), 2]))
         array([[0.33333333, 2.        ]])
@@ -243,8 +235,6 @@ def as_rationals(values: Any) -> fmpq_mat:
 
     Raises:
         InputError: Not two-dimensional, rows of different lengths, or an entry that is no finite number.
-
-    Page: docs/claims/generic_embeddings.md
 
     Example:
         >>> as_rationals([[1, 0.5], [Fraction(1, 3), fmpq(2, 7)]])

@@ -44,8 +44,6 @@ class Model:
     Raises:
         InputError: A tensor of a wrong shape or type, or with a NaN or an infinity; names it.
 
-    Page: docs/conventions.md
-
     Example:
         >>> import numpy as np
         >>> one = np.ones
@@ -212,10 +210,7 @@ class Model:
             yield "unembed.b_U", self.b_U
 
     def with_each(self, change: Callable[[str, Tensor], Tensor]) -> "Model":
-        """The model of what `change` makes of each tensor, called with its name and the tensor.
-
-        Page: docs/conventions.md
-        """
+        """The model of what `change` makes of each tensor, called with its name and the tensor."""
         return assembled(self.options(), {name: change(name, tensor) for name, tensor in self.tensors().items()})
 
     def sha256(self) -> str:
@@ -283,8 +278,6 @@ def block_names(options: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
     Returns:
         The prefixes of the blocks, and those of their norms.
 
-    Page: docs/conventions.md
-
     Example:
         >>> block_names([{"kind": "attention"}, {"kind": "feed-forward"}, {"kind": "layer"}])[0]
         ['blocks.0.attn', 'blocks.0.mlp', 'ln_final']
@@ -318,8 +311,6 @@ def assembled(options: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
     Raises:
         InputError: Tensors or options that make no model.
         KeyError: A tensor or an option is missing.
-
-    Page: docs/conventions.md
 
     Example:
         >>> import numpy as np

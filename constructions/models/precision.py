@@ -39,8 +39,6 @@ def rounded(values: Float64Array, name: str) -> Float64Array:
     Raises:
         InputError: No such format.
 
-    Page: docs/conventions.md
-
     Example:
         >>> rounded(np.array([0.7071067811865476]), "bfloat16").tolist()
         [0.70703125]
@@ -64,8 +62,6 @@ def rounded_model(model: Model, dtype: Precision) -> Model:
 
     Raises:
         InputError: A precision that is none, or an entry beyond its range.
-
-    Page: docs/conventions.md
 
     Example:
         >>> one = np.full((1, 1), 0.1)

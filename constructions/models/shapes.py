@@ -1,6 +1,6 @@
 r"""The two shapes that the papers speak about: a network of one attention, and a layer that reads vectors.
 
-Page: docs/conventions.md
+Pages: docs/conventions.md, docs/layer.md
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def dana_network(W_E: Tensor, W_pos: Tensor, W_Q: Tensor, W_K: Tensor, W_V: Tens
     Raises:
         InputError: A tensor of a wrong shape or type, or with a NaN or an infinity; names it.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equations (1) and (2). Page: docs/conventions.md
+    Source: Dana, Pydi, Chevaleyre (2024), equations (1) and (2).
 
     Example:
         >>> one = np.ones
@@ -57,8 +57,6 @@ def dana_tensors(network: Model) -> dict[str, Tensor]:
 
     Raises:
         InputError: The model is of another shape.
-
-    Page: docs/conventions.md
     """
     if not is_dana_network(network):
         raise InputError(f"the model has the options {network.options()}, expected those of a network of one attention")
@@ -81,10 +79,7 @@ def require_dana_network(model: Model) -> None:
 
 
 def is_dana_network(model: Model) -> bool:
-    """Whether the model reads tokens and is one attention from the last position, with a skip connection and no shifts.
-
-    Page: docs/conventions.md
-    """
+    """Whether it reads tokens and is one attention from the last position, with a skip connection and no shifts."""
     return model.reads_tokens and model.b_U is None and [b.options() for b in model.blocks] == [_DANA] and _plain(model)
 
 
@@ -111,7 +106,7 @@ def mahdavi_layer(W_Q: Tensor, W_K: Tensor, W_V: Tensor, W_O: Tensor, W_D: Tenso
     Raises:
         InputError: A tensor of a wrong shape or type, or with a NaN or an infinity; names it.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/layer.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3.
 
     Example:
         >>> one = np.ones
@@ -135,8 +130,6 @@ def mahdavi_tensors(layer: Model) -> dict[str, Tensor]:
 
     Raises:
         InputError: The model is of another shape.
-
-    Page: docs/layer.md
     """
     if not is_mahdavi_layer(layer):
         raise InputError(f"the model has the options {layer.options()}, expected those of a layer that reads vectors")
@@ -151,10 +144,7 @@ def require_mahdavi_layer(model: Model) -> None:
 
 
 def is_mahdavi_layer(model: Model) -> bool:
-    """Whether the model reads vectors and is one attention with queries of the task, without shifts.
-
-    Page: docs/layer.md
-    """
+    """Whether the model reads vectors and is one attention with queries of the task, without shifts."""
     return (
         not model.reads_tokens
         and model.b_U is None

@@ -1,4 +1,7 @@
-"""Tensors in a file that has one meaning: float64 safetensors with a plain header."""
+"""Tensors in a file that has one meaning: float64 safetensors with a plain header.
+
+Page: docs/rigour/certificate.md
+"""
 
 import json
 from collections.abc import Mapping
@@ -26,8 +29,6 @@ def save_tensors(path: Path, tensors: Mapping[str, Float64Array], *, metadata: o
         path: Where the file shall be.
         tensors: The tensors by name, float64.
         metadata: What the file says about itself, plain JSON data.
-
-    Page: docs/rigour/certificate.md
     """
     data = safetensors.numpy.save(dict(tensors), metadata={_METADATA_KEY: canonical_json(metadata)})
     write_atomically(Path(path), data)
@@ -47,8 +48,6 @@ def load_tensors(path: Path) -> tuple[Any, dict[str, Float64Array]]:
 
     Raises:
         FileFormatError: The file is missing, truncated, of another dtype, or its metadata are not one canonical text.
-
-    Page: docs/rigour/certificate.md
 
     Example:
         >>> import tempfile

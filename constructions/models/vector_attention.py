@@ -1,4 +1,7 @@
-"""The forward pass of a layer in float64: fast, and never a proof."""
+"""The forward pass of a layer in float64: fast, and never a proof.
+
+Page: docs/layer.md
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +33,7 @@ def theta(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K:
     Raises:
         InputError: Shapes that do not fit each other.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/layer.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3.
 
     Example:
         >>> theta(np.eye(2)[None], np.zeros((1, 2)), np.ones((1, 2, 1)), np.ones((1, 2, 1))).tolist()
@@ -60,7 +63,7 @@ def mixed_inputs(contexts: Float64Array, queries: Float64Array, W_Q: Float64Arra
     Raises:
         InputError: Shapes that do not fit each other.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/layer.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3.
 
     Example:
         >>> mixed_inputs(np.eye(2)[None], np.zeros((1, 2)), np.ones((1, 2, 1)), np.ones((1, 2, 1))).tolist()
@@ -85,7 +88,7 @@ def mixed_matrix(contexts: Float64Array, queries: Float64Array, W_Q: Float64Arra
     Raises:
         InputError: Shapes that do not fit each other.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4. Page: docs/layer.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.
 
     Example:
         >>> mixed_matrix(np.eye(2)[None], np.zeros((3, 2)), np.ones((2, 2, 1)), np.ones((2, 2, 1))).shape
@@ -107,7 +110,7 @@ def outputs(layer: Model, task: VectorTask) -> Float64Array:
     Raises:
         InputError: The layer does not fit the task.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/layer.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3.
 
     Example:
         >>> from constructions.models.shapes import mahdavi_layer

@@ -31,7 +31,7 @@ def constant_sum_layer(
     Raises:
         InputError: A number out of range.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 5. Page: docs/claims/context_rank.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 5.
 
     Example:
         >>> layer = constant_sum_layer(examples=7, tokens=3, width=4, n_heads=2, total=5)

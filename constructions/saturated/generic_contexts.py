@@ -25,8 +25,6 @@ class IntegerLayer:
         queries: `[T, d]`.
         W_Q: Query maps, `[H, d, d_h]`.
         W_K: Key maps, `[H, d, d_h]`, in units of log 2.
-
-    Page: docs/claims/context_rank.md
     """
 
     contexts: Int64Array
@@ -51,8 +49,6 @@ def integer_heads(*, n_heads: int, width: int, head_width: int = 1, seed: int = 
 
     Raises:
         InputError: A number below 1, or a negative number of heads.
-
-    Page: docs/claims/context_rank.md
 
     Example:
         >>> W_Q, W_K = integer_heads(n_heads=2, width=3)
@@ -86,7 +82,7 @@ def generic_layer(
     Raises:
         InputError: A number below 1.
 
-    Source: answers Mahdavi, Liao, Thrampoulidis (2024), Appendix I. Page: docs/claims/context_rank.md
+    Source: answers Mahdavi, Liao, Thrampoulidis (2024), Appendix I.
 
     Example:
         >>> layer = generic_layer(examples=12, tokens=2, width=3, n_heads=4)

@@ -33,8 +33,6 @@ class Code:
     Args:
         targets: $Y'$, `[T, k]`.
         decoder: `[k, d_out]`; the outputs are $Y'$ times it.
-
-    Page: docs/claims/saturated_heads.md
     """
 
     targets: Float64Array
@@ -53,7 +51,7 @@ def label_code(task: VectorTask) -> Code:
     Returns:
         The code.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3, for the circle. Page: docs/claims/saturated_heads.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3, for the circle.
 
     Example:
         >>> labels = np.eye(4)[[0, 2]]
@@ -79,8 +77,6 @@ def read_out(mixed: Float64Array, targets: Float64Array) -> Float64Array:
 
     Raises:
         HypothesisError: $Z$ has a rank below T.
-
-    Page: docs/claims/saturated_heads.md
 
     Example:
         >>> read_out(np.array([[1.0, 0.0, 1.0]]), np.array([[4.0]])).round(12).tolist()
@@ -125,7 +121,7 @@ def layer_with_read_out(
         InputError: No such format.
         HypothesisError: k > min(d_v, d_o), or mixed inputs of rank below T.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), proof of Theorem 1. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), proof of Theorem 1.
 
     Example:
         >>> from constructions.models.vector_attention import outputs
@@ -175,8 +171,6 @@ def mixed_matrix_in(
     Raises:
         InputError: No such format.
 
-    Page: docs/claims/saturated_heads.md
-
     Example:
         >>> one = np.ones((1, 1, 1))
         >>> mixed_matrix_in("bfloat16", np.array([[[0.1]]]), np.ones((1, 1)), one, one).tolist()
@@ -211,8 +205,6 @@ def outputs_in(number_format: Format, layer: Model, task: VectorTask) -> Float64
 
     Raises:
         InputError: No such format.
-
-    Page: docs/claims/saturated_heads.md
 
     Example:
         >>> one = np.ones((1, 1, 1))

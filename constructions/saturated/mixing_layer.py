@@ -21,8 +21,6 @@ class MixingLayer:
     Args:
         W_V: Value maps, `[H, d, d_v]`.
         W_O: Output maps, `[H, d_v, d]`; $\sum_h W_V^h W_O^h = I$.
-
-    Page: docs/claims/context_rank.md
     """
 
     W_V: Int64Array
@@ -44,7 +42,7 @@ def mixing_layer(*, width: int, n_heads: int, value_width: int) -> MixingLayer:
         InputError: A number below 1.
         HypothesisError: H d_v < d: the sum has rank H d_v at most.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 4, repaired. Page: docs/claims/context_rank.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 4, repaired.
 
     Example:
         >>> layer = mixing_layer(width=3, n_heads=2, value_width=2)
@@ -75,8 +73,6 @@ def equal_queries(*, examples: int, tokens: int, width: int, seed: int = 0) -> I
     Raises:
         InputError: A number out of range.
 
-    Page: docs/claims/context_rank.md
-
     Example:
         >>> equal_queries(examples=3, tokens=2, width=2)[:, 0].tolist()
         [[1, 1], [1, 1], [1, 1]]
@@ -98,8 +94,6 @@ def equal_means() -> Int64Array:
 
     Returns:
         `[2, 2, 3]`; the first token of each is the query.
-
-    Page: docs/claims/context_rank.md
 
     Example:
         >>> contexts = equal_means()

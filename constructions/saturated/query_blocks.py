@@ -34,7 +34,7 @@ def query_blocks(n_examples: int, n_heads: int, size: int) -> tuple[range, ...]:
         InputError: A number below 1.
         CapacityError: T > H (b - 1) + 1; names the fewest heads that are enough.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), proof of Proposition 1. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), proof of Proposition 1.
 
     Example:
         >>> query_blocks(6, 4, 3)
@@ -72,7 +72,7 @@ def block_violation(queries: Float64Array, blocks: Sequence[range]) -> str | Non
     Raises:
         InputError: Queries that are no finite `[T, d]` numbers.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Assumption 1. Page: docs/claims/saturated_heads.md
+    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Assumption 1.
 
     Example:
         >>> line = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
@@ -109,8 +109,6 @@ def require_examples(contexts: Float64Array, queries: Float64Array) -> None:
     Raises:
         InputError: Names the argument and what is expected.
 
-    Page: docs/claims/saturated_heads.md
-
     Example:
         >>> require_examples(np.ones((2, 3, 4)), np.ones((5, 4)))
         Traceback (most recent call last):
@@ -137,8 +135,6 @@ def require_blocks(claim: str, queries: Float64Array, blocks: Sequence[range]) -
 
     Raises:
         HypothesisError: Names the claim and the first violation.
-
-    Page: docs/claims/saturated_heads.md
 
     Example:
         >>> require_blocks("Theorem Z1", np.zeros((1, 2)), query_blocks(1, 1, 1))

@@ -43,7 +43,7 @@ def random_heads(
     Raises:
         InputError: An argument out of range.
 
-    Source: the practical form of Mahdavi, Liao, Thrampoulidis (2024), Theorem 1. Page: docs/claims/saturated_heads.md
+    Source: the practical form of Mahdavi, Liao, Thrampoulidis (2024), Theorem 1.
 
     Example:
         >>> rng = np.random.default_rng(0)

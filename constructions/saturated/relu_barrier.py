@@ -26,7 +26,7 @@ def fewest_examples(*, width: int, neurons: int, outputs: int = 1) -> int:
     Raises:
         InputError: A number out of range.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 3. Page: docs/claims/relu_barrier.md
+    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 3.
 
     Example:
         >>> fewest_examples(width=3, neurons=1), fewest_examples(width=3, neurons=1, outputs=2)
@@ -49,8 +49,6 @@ def moment_curve(count: int, width: int) -> Int64Array:
 
     Raises:
         InputError: A number below 1, or powers of 2^63 and more.
-
-    Page: docs/claims/relu_barrier.md
 
     Example:
         >>> moment_curve(3, 2).tolist()
@@ -79,7 +77,7 @@ def barrier_task(*, width: int, neurons: int, tokens: int = 2, seed: int = 0) ->
     Raises:
         InputError: A number out of range.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 3. Page: docs/claims/relu_barrier.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 3.
 
     Example:
         >>> task = barrier_task(width=3, neurons=1)

@@ -38,8 +38,6 @@ class SaturatedHeads:
         strengths: $\kappa$ of each head, `[H]`; 0 for a head that freezes nothing.
         separations: $\sigma_{\min}$ of what a head adds beyond the earlier heads, for $\kappa \to \infty$, `[H]`;
             infinite for a head without examples. Floating-point estimates.
-
-    Page: docs/claims/saturated_heads.md
     """
 
     W_Q: Float64Array
@@ -58,8 +56,6 @@ class Freezing:
         query_direction: $w$, `[d]`: orthogonal to the queries of the block, not to the earlier ones.
         winners: The token that takes all attention of each earlier example for $\kappa \to \infty$, `[T_0]`.
         gaps: How far its score $(E v)_i \langle w, e \rangle$ is above the second, `[T_0]`.
-
-    Page: docs/claims/saturated_heads.md
     """
 
     key_direction: Float64Array
@@ -76,8 +72,6 @@ class Fit:
         W_Q: `[d, columns]`.
         W_K: `[d, columns]`.
         rows: The mixed inputs of the block, less those of the earlier examples combined, `[b, d]`.
-
-    Page: docs/claims/saturated_heads.md
     """
 
     W_Q: Float64Array
@@ -130,7 +124,7 @@ def saturated_heads(
         CapacityError: T > H (r - 1) + 1.
         HypothesisError: Contexts of rank below n, or queries that violate the block condition.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 1. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 1.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -207,7 +201,7 @@ def grow_heads(
         InputError: An argument out of range.
         HypothesisError: Contexts of rank below n, or queries that violate the block condition.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix B. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix B.
     """
     if not 0 < margin < 1 or not largest_strength >= 0:
         raise InputError(f"margin = {margin}, largest_strength = {largest_strength}, expected 0 < margin < 1 and >= 0")
@@ -280,7 +274,7 @@ def freeze(
     Raises:
         HypothesisError: No draw tells the two largest scores of every earlier example apart.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Lemma 3. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Lemma 3.
 
     Example:
         >>> E, e = np.eye(3)[None], np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -346,7 +340,7 @@ def sufficient_strength(
     Raises:
         HypothesisError: A gap or the separation is not positive.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), equation (19), made explicit. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), equation (19), made explicit.
 
     Example:
         >>> sufficient_strength(np.array([2.0]), np.array([1.0]), n_tokens=2, largest_token=1.0, combination=1.0,
@@ -380,7 +374,7 @@ def combinations(earlier: Float64Array, rows: Float64Array, *, gram: Float64Arra
     Returns:
         `[b, T_0]`.
 
-    Source: Higham, Accuracy and Stability of Numerical Algorithms, chapter 21. Page: docs/claims/saturated_heads.md
+    Source: Higham, Accuracy and Stability of Numerical Algorithms, chapter 21.
 
     Example:
         >>> combinations(np.array([[2.0, 0.0]]), np.array([[1.0, 7.0]])).round(12).tolist()
@@ -410,8 +404,6 @@ def near_one_hot_targets(keys: Float64Array, combined: Float64Array, *, rho: flo
     Returns:
         `[b, n]`: the row $\theta_t E^{(t)} - c_t$ has the largest distance from the span of those before.
 
-    Page: docs/claims/saturated_heads.md
-
     Example:
         >>> near_one_hot_targets(np.eye(2)[None], np.array([[1.0, 0.0]]), rho=0.5).tolist()
         [[0.25, 0.75]]
@@ -429,8 +421,6 @@ def farthest(candidates: Float64Array) -> Int64Array:
 
     Returns:
         `[b]`.
-
-    Page: docs/claims/saturated_heads.md
 
     Example:
         >>> farthest(np.array([[[1.0, 0.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 2.0]]])).tolist()

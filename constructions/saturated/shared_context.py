@@ -28,7 +28,7 @@ def positive_direction(queries: Int64Array, *, seed: int = 0) -> Int64Array:
         InputError: No integers `[T, d]`.
         HypothesisError: None of them will do; there may be none, as with the queries e and -e.
 
-    Source: Theorem Q2. Page: docs/claims/context_rank.md
+    Source: Theorem Q2.
 
     Example:
         >>> positive_direction(np.array([[1, 5], [2, 5], [3, 5]])).tolist()
@@ -69,7 +69,7 @@ def one_direction_layer(context: Int64Array, queries: Int64Array, *, n_heads: in
         InputError: No integers of such shapes, or no head.
         HypothesisError: No direction in which all queries are positive and distinct.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Remark 1. Page: docs/claims/context_rank.md
+    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Remark 1.
 
     Example:
         >>> layer = one_direction_layer(np.eye(3, dtype=np.int64), np.array([[1, 0, 0], [2, 0, 0]]), n_heads=4)
@@ -95,8 +95,6 @@ def line_queries(count: int, width: int) -> Int64Array:
     Returns:
         `[T, d]`.
 
-    Page: docs/claims/context_rank.md
-
     Example:
         >>> line_queries(3, 2).tolist()
         [[1, 1], [2, 2], [3, 3]]
@@ -119,8 +117,6 @@ def confined_queries(count: int, width: int, kruskal: int) -> Int64Array:
 
     Raises:
         InputError: A number out of range, or powers of 2^63 and more.
-
-    Page: docs/claims/context_rank.md
 
     Example:
         >>> confined_queries(3, 4, 2).tolist()

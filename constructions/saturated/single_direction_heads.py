@@ -59,7 +59,6 @@ def single_direction_heads(
         HypothesisError: Contexts of rank below n, or queries that violate the block condition.
 
     Source: Theorem Z1; sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 1.
-    Page: docs/claims/saturated_heads.md
 
     Example:
         >>> from constructions.models.vector_attention import mixed_inputs
@@ -114,8 +113,6 @@ def separating_direction(contexts: Float64Array, *, rng: np.random.Generator) ->
 
     Raises:
         HypothesisError: No draw separates all tokens: some context has two equal ones.
-
-    Page: docs/claims/saturated_heads.md
 
     Example:
         >>> separating_direction(np.eye(3)[None], rng=np.random.default_rng(0)).round(12).tolist()

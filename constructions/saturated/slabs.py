@@ -48,7 +48,7 @@ def slab_network(points: Int64Array, labels: Int64Array, *, seed: int = 0) -> Fe
         HypothesisError: Points that are not distinct.
 
     Source: the lower half of Mahdavi, Liao, Thrampoulidis (2024), Proposition 3; half the neurons of Bubeck, Eldan,
-    Lee, Mikulincer (2020), reconstructed. Page: docs/claims/relu_barrier.md
+    Lee, Mikulincer (2020), reconstructed.
 
     Example:
         >>> square = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])

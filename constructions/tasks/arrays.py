@@ -39,8 +39,6 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
         FileFormatError: The file is missing, truncated, no such archive, or holds arrays of other names.
         InputError: The counts are no sparse matrix.
 
-    Page: docs/task.md
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -129,7 +127,7 @@ def array_task(
         InputError: Arrays of wrong types, shapes or ranges, laws that are no probabilities, contexts that occur twice.
         HypothesisError: A law without full support for the target ``laws``; names the row.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Section 2. Page: docs/task.md
+    Source: Dana, Pydi, Chevaleyre (2024), Section 2.
 
     Example:
         >>> task = array_task(np.array([[0], [1]]), laws=np.array([[0.25, 0.75], [0.5, 0.5]]))
@@ -218,7 +216,7 @@ def enumerated_task(
         HypothesisError: A law without full support.
         ResourceError: More than 2**22 contexts.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Section 4. Page: docs/task.md
+    Source: Dana, Pydi, Chevaleyre (2024), Section 4.
 
     Example:
         >>> task = enumerated_task(2, 2, labels=np.array([0, 1, 1, 0]))

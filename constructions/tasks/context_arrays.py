@@ -29,8 +29,6 @@ def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
         FileFormatError: The file is missing, truncated, no such archive, or holds arrays of other names.
         InputError: Arrays of wrong types or shapes, or a number that is not finite; names it.
 
-    Page: docs/claims/assumptions.md
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -41,8 +41,6 @@ class Criterion:
     Raises:
         InputError: A number that is missing, superfluous or out of range; names it.
 
-    Page: docs/rigour/certificate.md
-
     Example:
         >>> Criterion().describe("laws")
         'every argmax is right and every divergence is at most 0.001 nats'

@@ -1,4 +1,7 @@
-r"""Tasks that a rule and a domain make instead of a list: the maximum of 4 tokens, on all inputs."""
+r"""Tasks that a rule and a domain make instead of a list: the maximum of 4 tokens, on all inputs.
+
+Page: docs/task.md
+"""
 
 import inspect
 import math
@@ -51,8 +54,6 @@ class RuleTask(Stored):
     Raises:
         InputError: Arrays that are no such automaton, a state that no input reaches, more than $2^{63}$ inputs, or a
             name that is not that of the rule; names it.
-
-    Page: docs/task.md
 
     Example:
         >>> task = rule_task("max", tokens=64, length=4)
@@ -257,8 +258,6 @@ def rule_task(
 
     Raises:
         InputError: An unknown rule, a size below 1, a domain that is too large, or answers that are no tokens.
-
-    Page: docs/task.md
 
     Example:
         >>> even = rule_task(lambda inputs: inputs.sum(axis=1) % 2, tokens=10, length=3)

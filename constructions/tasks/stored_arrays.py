@@ -1,4 +1,7 @@
-"""Arrays by name in a file that has one meaning to every reader, and their hash."""
+"""Arrays by name in a file that has one meaning to every reader, and their hash.
+
+Page: docs/rigour/certificate.md
+"""
 
 import hashlib
 import io
@@ -26,8 +29,6 @@ def arrays_sha256(head: Any, arrays: Mapping[str, NDArray]) -> str:
 
     First the canonical JSON of `head`; then for each array, in order, the ASCII text ``name:d1,d2,..;`` and its
     little-endian entries.
-
-    Page: docs/rigour/certificate.md
     """
     digest = hashlib.sha256(canonical_json(head).encode("ascii"))
     for name, array in arrays.items():
@@ -37,10 +38,7 @@ def arrays_sha256(head: Any, arrays: Mapping[str, NDArray]) -> str:
 
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray]) -> None:
-    """Write arrays to `path` as an uncompressed ``.npz``, atomically; equal arrays give equal bytes.
-
-    Page: docs/rigour/certificate.md
-    """
+    """Write arrays to `path` as an uncompressed ``.npz``, atomically; equal arrays give equal bytes."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     write_atomically(Path(path), buffer.getvalue())
@@ -86,8 +84,6 @@ def read_stored_arrays(path: Path) -> dict[str, NDArray]:
 
     Raises:
         FileFormatError: The file is missing, truncated, or of another form.
-
-    Page: docs/rigour/certificate.md
     """
     path = Path(path)
     try:

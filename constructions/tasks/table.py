@@ -41,8 +41,6 @@ def read_table(path: str | Path) -> str:
     Raises:
         InputError: The file is missing, a folder, unreadable, empty, or not UTF-8.
 
-    Page: docs/task.md
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -61,8 +59,6 @@ class TableForm:
     Args:
         delimiter: What separates the cells.
         header: Whether the first row holds names.
-
-    Page: docs/task.md
     """
 
     delimiter: str
@@ -82,8 +78,6 @@ def sniff_table(table: str) -> TableForm:
 
     Returns:
         What was found; a comma where no delimiter fits, so that the errors of `table_task` say what is wrong.
-
-    Page: docs/task.md
 
     Example:
         >>> sniff_table("subject;relation;answer\\nFrance;capital;Paris\\n")
@@ -126,8 +120,6 @@ def sniffed_task(
 
     Raises:
         InputError: As `table_task`.
-
-    Page: docs/task.md
 
     Example:
         >>> task, form = sniffed_task("subject;answer\nFrance;Paris\n")
@@ -191,8 +183,6 @@ def table_task(
             a first row that ends in ``weight`` while neither `header` nor `weights` says what it is. Each names the
             line.
 
-    Page: docs/task.md
-
     Example:
         >>> task = table_task("France,capital,Paris\\nFrance,river,Seine\\nPeru,capital,Lima\\n")
         >>> task.vocabulary, [task.answers[label] for label in task.labels]
@@ -239,8 +229,6 @@ def facts_task(
 
     Raises:
         InputError: No facts, and as `table_task`; names the rows, the first being 1.
-
-    Page: docs/task.md
 
     Example:
         >>> task = facts_task([("France", "capital", "Paris")])

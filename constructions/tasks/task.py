@@ -1,4 +1,7 @@
-"""What is to be memorized: contexts, what follows them, and the target that the model must reach."""
+"""What is to be memorized: contexts, what follows them, and the target that the model must reach.
+
+Pages: docs/task.md, docs/rigour/certificate.md
+"""
 
 import math
 import sys
@@ -40,8 +43,6 @@ class Counts:
 
     Raises:
         InputError: The arrays are not such a matrix, or a row is empty.
-
-    Page: docs/task.md
 
     Example:
         >>> counts = Counts.from_rows([{0: 2, 3: 1}, {1: 5}])
@@ -167,7 +168,7 @@ class Task(Stored):
             `origin` says; names it.
         HypothesisError: A law without full support.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Section 2. Page: docs/task.md
+    Source: Dana, Pydi, Chevaleyre (2024), Section 2.
 
     Example:
         >>> counts = Counts.from_rows([{0: 3, 1: 1}, {1: 2}, {0: 1}])
@@ -364,8 +365,6 @@ class Task(Stored):
         Raises:
             InputError: Laws that are no smoothed counts: they give the tokens that are only read no mass.
 
-        Page: docs/task.md
-
         Example:
             >>> from constructions.tasks.table import table_task
             >>> task = table_task("Lima,in,Peru\\nPeru,in,America\\n")
@@ -454,8 +453,6 @@ def smoothed_laws(counts: Counts, n_answers: int) -> Float64Array:
         InputError: The counts are too large for the numerators to be exact.
         ResourceError: The dense laws would have more than 2**28 entries.
 
-    Page: docs/task.md
-
     Example:
         >>> smoothed_laws(Counts.from_rows([{0: 1}]), 2).tolist()
         [[0.8333333333333334, 0.16666666666666666]]
@@ -485,8 +482,6 @@ def require_sums_of_one(laws: Float64Array) -> None:
 
     Args:
         laws: Numbers of at least 0, `[rows, N]`.
-
-    Page: docs/rigour/certificate.md
 
     Example:
         >>> require_sums_of_one(np.array([[0.25, 0.75]]))
@@ -551,7 +546,7 @@ def make_task(
     Raises:
         InputError: Both `facts` and `mass`, one of them out of range, or bad arrays.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Section 4 (definition of T_epsilon). Page: docs/task.md
+    Source: Dana, Pydi, Chevaleyre (2024), Section 4 (definition of T_epsilon).
 
     Example:
         >>> counts = Counts.from_rows([{0: 1}, {1: 3}])

@@ -42,8 +42,6 @@ def read_text(path: str | Path, unit: Unit = "char") -> str | bytes:
     Raises:
         InputError: The file is missing, a folder, unreadable, empty, or (for ``char`` and ``word``) not UTF-8.
 
-    Page: docs/task.md
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -101,8 +99,6 @@ def default_text() -> str:
     Returns:
         About half a million characters.
 
-    Page: docs/task.md
-
     Example:
         >>> default_text().startswith('The "assert" statement')
         True
@@ -147,7 +143,7 @@ def text_task(
     Raises:
         InputError: The text has no window, a parameter is out of range, or the text does not fit the unit.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Section 2. Page: docs/task.md
+    Source: Dana, Pydi, Chevaleyre (2024), Section 2.
 
     Example:
         >>> task = text_task("abracadabra", context=1, target="labels")
@@ -170,8 +166,6 @@ def text_task(
 
 def units(text: str | bytes, unit: Unit) -> list[str]:
     """The tokens of a text, in order, by name, before any vocabulary.
-
-    Page: docs/task.md
 
     Example:
         >>> units("the cat's", "word")
@@ -224,10 +218,7 @@ def _numbered(codes: NDArray[np.integer], texts: list[str] | None, size: int) ->
 
 
 def byte_name(value: int) -> str:
-    r"""The name of the token of a byte: its ASCII character, or like ``\x0a``.
-
-    Page: docs/task.md
-    """
+    r"""The name of the token of a byte: its ASCII character, or like ``\x0a``."""
     return chr(value) if 32 <= value < 127 and value != ord("\\") else f"\\x{value:02x}"
 
 

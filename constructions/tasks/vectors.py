@@ -1,4 +1,7 @@
-"""What a layer that reads vectors is to memorize."""
+"""What a layer that reads vectors is to memorize.
+
+Pages: docs/layer.md, docs/task.md
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +37,7 @@ class VectorTask(Stored):
         InputError: Arrays of wrong types or shapes, a number that is not finite, an unknown kind, or a class that is
             not unique.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/layer.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3.
 
     Example:
         >>> task = VectorTask(contexts=np.ones((1, 3, 4)), queries=np.ones((5, 4)), labels=np.ones((5, 1)))
@@ -164,8 +167,6 @@ def load_task(path: Path) -> Task | VectorTask:
 
     Raises:
         FileFormatError: The file is missing, truncated, or not such a task.
-
-    Page: docs/task.md
     """
     path = Path(path)
     arrays = read_stored_arrays(path)

@@ -26,8 +26,6 @@ class Cut:
             where every token is what the unit ``word`` cuts; else ``"cell"``.
         separator: The first of ``, ; |``, tab and newline that no token holds; words and cells may be typed with it
             between them. Empty where there is none, and for bytes and characters.
-
-    Page: docs/task.md
     """
 
     unit: Literal["byte", "char", "word", "cell"]
@@ -43,8 +41,6 @@ def cut_of(vocabulary: tuple[str, ...], *, cells: bool = False) -> Cut:
 
     Returns:
         The cut.
-
-    Page: docs/task.md
 
     Example:
         >>> cut_of(("New York", "is in", "USA"))
@@ -75,8 +71,6 @@ def tokens_of(text: str, task: Task) -> list[int]:
     Raises:
         InputError: Too few tokens, too many cells, or a token that is not in the vocabulary; names the nearest one.
 
-    Page: docs/task.md
-
     Example:
         >>> from constructions.tasks.table import table_task
         >>> tokens_of("New York, is in", table_task("New York,is in,USA\\n", target="labels"))
@@ -101,8 +95,6 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
 
     Raises:
         InputError: Another number of tokens than a context has, or one that is not in the vocabulary.
-
-    Page: docs/task.md
     """
     if len(words) != task.context_length:
         raise InputError(
@@ -130,8 +122,6 @@ def typed(task: Task, context: int) -> str | None:
 
     Returns:
         The text; none where there is none, as for a part of a character's bytes, or for ``<other>``.
-
-    Page: docs/task.md
 
     Example:
         >>> from constructions.tasks.table import table_task

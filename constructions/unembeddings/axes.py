@@ -1,4 +1,7 @@
-"""Unembeddings along the axes: the basis, the simplex, and the basis with its opposites."""
+"""Unembeddings along the axes: the basis, the simplex, and the basis with its opposites.
+
+Page: docs/claims/unembeddings.md
+"""
 
 from fractions import Fraction
 
@@ -20,8 +23,6 @@ def basis(count: int, d_model: int) -> Unembedding:
 
     Raises:
         CapacityError: N > d.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> basis(2, 3).vectors.tolist()
@@ -49,8 +50,6 @@ def simplex(count: int, d_model: int) -> Unembedding:
     Raises:
         CapacityError: N > d + 1.
 
-    Page: docs/claims/unembeddings.md
-
     Example:
         >>> triangle = simplex(3, 2)
         >>> (triangle.encoders @ triangle.vectors.T).tolist()
@@ -76,8 +75,6 @@ def cross_polytope(count: int, d_model: int) -> Unembedding:
 
     Raises:
         CapacityError: N > 2d.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> cross_polytope(3, 2).vectors.tolist()

@@ -1,4 +1,7 @@
-"""Integer unembeddings whose margins are known exactly, and what no unembedding can do."""
+"""Integer unembeddings whose margins are known exactly, and what no unembedding can do.
+
+Page: docs/claims/unembeddings.md
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,8 +37,6 @@ class Unembedding:
 
     Raises:
         InputError: Arrays that do not fit, or bounds in the wrong order.
-
-    Page: docs/claims/unembeddings.md
     """
 
     family: str
@@ -80,7 +81,6 @@ def kappa_of_coherence(coherence: Fraction) -> Fraction | None:
     r"""$(1 + \mu) / (1 - \mu)$, or `None` (nothing is promised) for $\mu \ge 1$.
 
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 2, with the constant of unit vectors.
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> kappa_of_coherence(Fraction(1, 8)), kappa_of_coherence(Fraction(3, 2))
@@ -92,8 +92,6 @@ def kappa_of_coherence(coherence: Fraction) -> Fraction | None:
 def root_above(square: Fraction) -> Fraction:
     r"""$\sqrt{x}$ for a rational $x \ge 0$: exact if it is rational, otherwise rounded up by less than $2^{-128}$.
 
-    Page: docs/claims/unembeddings.md
-
     Example:
         >>> root_above(Fraction(9, 4)), float(root_above(Fraction(2)))
         (Fraction(3, 2), 1.4142135623730951)
@@ -104,8 +102,6 @@ def root_above(square: Fraction) -> Fraction:
 
 def root_below(square: Fraction) -> Fraction:
     r"""$\sqrt{x}$ for a rational $x \ge 0$: exact if it is rational, otherwise rounded down by less than $2^{-128}$.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> root_below(Fraction(1, 4)), root_below(Fraction(2)) < root_above(Fraction(2))
@@ -130,7 +126,7 @@ def levenshtein_bound(count: int, d_model: int) -> Fraction:
     Raises:
         InputError: N < 2 or d < 1.
 
-    Source: Levenshtein (1982); Delsarte, Goethals, Seidel (1977). Page: docs/claims/unembeddings.md
+    Source: Levenshtein (1982); Delsarte, Goethals, Seidel (1977).
 
     Example:
         >>> [round(float(levenshtein_bound(N, 64)), 4) for N in (1000, 10_000, 50_257)]
@@ -157,8 +153,6 @@ def kappa_bound(count: int, d_model: int) -> Fraction:
 
     Raises:
         InputError: N < 2 or d < 1.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> kappa_bound(65, 64), round(float(kappa_bound(50_257, 1024)), 4)

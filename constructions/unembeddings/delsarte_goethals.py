@@ -1,4 +1,7 @@
-"""Kerdock sets and the families of Delsarte and Goethals: quadratic forms that differ by forms of high rank."""
+"""Kerdock sets and the families of Delsarte and Goethals: quadratic forms that differ by forms of high rank.
+
+Page: docs/claims/unembeddings.md
+"""
 
 from itertools import product
 
@@ -30,7 +33,6 @@ def delsarte_goethals_forms(m: int, r: int) -> Forms:
         InputError: m is not even and positive, or r is out of range.
 
     Source: Kerdock (1972); Delsarte, Goethals (1975); Hammons, Kumar, Calderbank, Sloane, Solé (1994).
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> [form.tolist() for form in delsarte_goethals_forms(2, 0)]

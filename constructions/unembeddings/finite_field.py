@@ -1,4 +1,7 @@
-"""Finite fields: their elements as integers, added, multiplied and traced in arrays."""
+"""Finite fields: their elements as integers, added, multiplied and traced in arrays.
+
+Page: docs/claims/unembeddings.md
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,8 +30,6 @@ class FiniteField:
         characteristic: p.
         degree: e.
         powers: $x^0, \dots, x^{q-2}$ for a primitive element x, `[q - 1]`.
-
-    Page: docs/claims/unembeddings.md
     """
 
     size: int
@@ -85,7 +86,7 @@ def finite_field(size: int) -> FiniteField:
     Raises:
         InputError: `size` is no prime power, or above `LARGEST`.
 
-    Source: Lidl, Niederreiter, Finite Fields, section 2.1. Page: docs/claims/unembeddings.md
+    Source: Lidl, Niederreiter, Finite Fields, section 2.1.
 
     Example:
         >>> field = finite_field(8)
@@ -107,8 +108,6 @@ def finite_field(size: int) -> FiniteField:
 
 def prime_power(size: int) -> tuple[int, int] | None:
     """The prime and the exponent of a prime power; `None` for every other integer.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> prime_power(27), prime_power(12), prime_power(1)

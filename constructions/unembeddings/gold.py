@@ -1,4 +1,7 @@
-r"""Linear spaces of quadratic forms $\mathrm{Tr}(a x^3 + \dots)$, for any number of variables."""
+r"""Linear spaces of quadratic forms $\mathrm{Tr}(a x^3 + \dots)$, for any number of variables.
+
+Page: docs/claims/unembeddings.md
+"""
 
 from itertools import product
 
@@ -11,8 +14,6 @@ from constructions.unembeddings.quadratic_forms import Forms
 
 def gold_rank(m: int, r: int) -> int:
     r"""The least rank of a nonzero form of `gold_forms`: m - 2r for even m, and m + 1 - 2r for odd m.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> gold_rank(9, 1), gold_rank(8, 1), gold_rank(7, 2)
@@ -36,7 +37,7 @@ def gold_forms(m: int, r: int) -> Forms:
     Raises:
         InputError: m or r is out of range.
 
-    Source: Gold (1968). Page: docs/claims/unembeddings.md
+    Source: Gold (1968).
 
     Example:
         >>> [bool(form.any()) for form in gold_forms(3, 1)].count(True)

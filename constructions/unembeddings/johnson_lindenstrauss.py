@@ -1,4 +1,7 @@
-"""Random unembeddings in the manner of Johnson and Lindenstrauss, and what is promised of them."""
+"""Random unembeddings in the manner of Johnson and Lindenstrauss, and what is promised of them.
+
+Page: docs/claims/unembeddings.md
+"""
 
 from fractions import Fraction
 
@@ -24,7 +27,7 @@ def paper_constant(count: int, d_model: int) -> Fraction:
     Raises:
         InputError: N < 2 or d < 1.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 2. Page: docs/claims/unembeddings.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 2.
 
     Example:
         >>> round(float(paper_constant(50_257, 4096)), 4)
@@ -38,7 +41,7 @@ def paper_kappa(count: int, d_model: int) -> Fraction | None:
 
     The norms are only near 1 there, so the leads lie between $1 - 2C$ and $1 + 2C$.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 2. Page: docs/claims/unembeddings.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 2.
 
     Example:
         >>> paper_kappa(50_257, 1024) is None, round(float(paper_kappa(50_257, 4096)), 3)
@@ -60,7 +63,7 @@ def sign_constant(count: int, d_model: int) -> Fraction:
     Raises:
         InputError: N < 2 or d < 1.
 
-    Source: Hoeffding (1963), with a union over pairs. Page: docs/claims/unembeddings.md
+    Source: Hoeffding (1963), with a union over pairs.
 
     Example:
         >>> round(float(sign_constant(50_257, 1024)), 4)
@@ -79,8 +82,6 @@ def random_signs(count: int, d_model: int, *, seed: int = 0) -> Int8Array:
 
     Returns:
         Entries -1 and 1, each with probability 1/2.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> np.unique(random_signs(3, 5)).tolist()

@@ -1,4 +1,7 @@
-r"""Unembeddings out of quadratic forms: the characters of $\mathrm{GF}(2)^m$, twisted by forms that differ much."""
+r"""Unembeddings out of quadratic forms: the characters of $\mathrm{GF}(2)^m$, twisted by forms that differ much.
+
+Page: docs/claims/unembeddings.md
+"""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -38,8 +41,6 @@ def vectors_of_forms(
     Returns:
         The vectors and the margins that the bound promises.
 
-    Page: docs/claims/unembeddings.md
-
     Example:
         >>> plane = vectors_of_forms("characters", iter([np.zeros(2, dtype=np.int64)]), dimension=2, product=0,
         ...                          count=2, d_model=3, of_forms=2)
@@ -76,8 +77,6 @@ def scales(dimension: int, product: int, *, crossed: bool) -> tuple[int, int]:
     Raises:
         InputError: No integers below 128 leave positive margins.
 
-    Page: docs/claims/unembeddings.md
-
     Example:
         >>> scales(1024, 32, crossed=True), scales(128, 16, crossed=True)
         ((1, 32), (2, 23))
@@ -98,8 +97,6 @@ def scales(dimension: int, product: int, *, crossed: bool) -> tuple[int, int]:
 
 def margins(dimension: int, product: int, s: int, c: int, *, crossed: bool) -> tuple[int, int]:
     r"""The bounds of all leads: rows of forms over each other, and, if crossed, over axis vectors and back.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> margins(16, 4, 1, 4, crossed=True)

@@ -1,4 +1,7 @@
-"""Unembeddings out of polynomials: the graphs of those of low degree meet in few points."""
+"""Unembeddings out of polynomials: the graphs of those of low degree meet in few points.
+
+Page: docs/claims/unembeddings.md
+"""
 
 from fractions import Fraction
 
@@ -30,7 +33,7 @@ def reed_solomon(size: int, points: int, degree: int, *, count: int, d_model: in
     Raises:
         InputError: The sizes do not fit.
 
-    Source: DeVore (2007); Reed, Solomon (1960). Page: docs/claims/unembeddings.md
+    Source: DeVore (2007); Reed, Solomon (1960).
 
     Example:
         >>> lines = reed_solomon(2, 3, 1, count=4, d_model=6)

@@ -1,4 +1,7 @@
-"""Unembeddings: which logits a residual stream of d coordinates can reach, and the rows that reach them."""
+"""Unembeddings: which logits a residual stream of d coordinates can reach, and the rows that reach them.
+
+Pages: docs/claims/distribution_memory.md, docs/claims/association_memory.md, docs/claims/unembeddings.md
+"""
 
 from dataclasses import dataclass
 
@@ -51,7 +54,7 @@ def law_unembedding(d_model: int, vocabulary_size: int) -> Float64Array:
     Raises:
         CapacityError: d < N - 1. The infimum over rank-d encoders is then positive for some laws.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 2. Page: docs/claims/distribution_memory.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
 
     Example:
         >>> law_unembedding(2, 3).tolist()
@@ -93,7 +96,7 @@ def label_unembedding(d_model: int, vocabulary_size: int, labels: Int64Array, *,
         HypothesisError: d = 1 with three or more distinct labels.
         InputError: A label outside the vocabulary, or no label.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3 and Theorem 2. Page: docs/claims/association_memory.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3 and Theorem 2.
 
     Example:
         >>> found = label_unembedding(2, 5, np.array([1, 3, 1]))
@@ -131,7 +134,7 @@ def best(count: int, d_model: int) -> Unembedding:
         CapacityError: No family holds N tokens in d dimensions.
         InputError: N < 2 or d < 1.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 2. Page: docs/claims/unembeddings.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 2.
 
     Example:
         >>> found = best(144, 16)

@@ -1,4 +1,7 @@
-"""The families of unembeddings with proved margins that hold N tokens in d dimensions, the best first."""
+"""The families of unembeddings with proved margins that hold N tokens in d dimensions, the best first.
+
+Page: docs/claims/unembeddings.md
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,8 +29,6 @@ class Family:
         kappa: The $\kappa$ that it promises.
         coordinates: How many of the d coordinates it uses.
         build: Builds the vectors, $N d$ bytes.
-
-    Page: docs/claims/unembeddings.md
     """
 
     name: str
@@ -52,7 +53,7 @@ def families(count: int, d_model: int) -> list[Family]:
     Raises:
         InputError: N < 2 or d < 1.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 2, where any such vectors serve. Page: docs/claims/unembeddings.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 2, where any such vectors serve.
 
     Example:
         >>> [(family.name, str(family.kappa)) for family in families(1000, 512)[:2]]
@@ -77,8 +78,6 @@ def best_family(count: int, d_model: int) -> Family:
     Raises:
         CapacityError: No family holds N tokens in d dimensions.
         InputError: N < 2 or d < 1.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> best_family(50_257, 1024).name, str(best_family(50_257, 1024).kappa)

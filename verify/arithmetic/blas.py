@@ -1,4 +1,7 @@
-"""What the proofs demand of the machine's arithmetic, and the probes that refuse a machine that does not keep it."""
+"""What the proofs demand of the machine's arithmetic, and the probes that refuse a machine that does not keep it.
+
+Page: docs/rigour/arithmetic.md
+"""
 
 import functools
 import importlib
@@ -63,7 +66,6 @@ def require_ieee() -> None:
         BlasError: Subnormals are flushed, or rounding is not to nearest, or it happens twice (extended precision).
 
     Source: IEEE 754-2019, sections 4.3.1 and 7.5.
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> require_ieee()
@@ -108,7 +110,6 @@ def probe(matmul: Matmul | None = None, *, name: str = "matrix product", large: 
         BlasError: A probe failed; the message names it.
 
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1, 23.2.2.
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> "graded integers" in probe().probes
@@ -119,8 +120,6 @@ def probe(matmul: Matmul | None = None, *, name: str = "matrix product", large: 
 
 def description() -> dict[str, Any]:
     """The report of this process's probe, as JSON-ready data for certificates.
-
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> description()["numpy"] == np.__version__

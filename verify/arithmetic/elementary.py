@@ -85,7 +85,6 @@ def exp(x: Enclosure | ArrayLike) -> Enclosure:
         Enclosure of the shape of `x`.
 
     Source: Cody and Waite, Software Manual for the Elementary Functions, 1980, for the reduction.
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> y = exp([0.0, 1.0])
@@ -194,8 +193,6 @@ def log(x: Enclosure | ArrayLike) -> Enclosure:
     Returns:
         Enclosure of the shape of `x`.
 
-    Page: docs/rigour/arithmetic.md
-
     Example:
         >>> y = log([1.0, 2.0, 0.0])
         >>> bool(y.lower()[1] < 0.6931471805599453 < y.upper()[1]), float(y.radius[2])
@@ -236,8 +233,6 @@ def log1p(x: Enclosure | ArrayLike) -> Enclosure:
 
     Returns:
         Enclosure of the shape of `x`; no information where $x$ may be -1 or below.
-
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> y = log1p(1e-30)

@@ -43,8 +43,6 @@ class Enclosure:
             broadcast.
         BlasError: The thread's arithmetic is not IEEE 754's default.
 
-    Page: docs/rigour/arithmetic.md
-
     Example:
         >>> x = Enclosure([1.0, 2.0], 0.5)
         >>> y = x * x - 3.0
@@ -83,8 +81,6 @@ class Enclosure:
     def of_finite(cls, midpoint: Floats, radius: Floats) -> "Enclosure":
         """The set of midpoints that are known to be finite and radii of the same shape, none negative or NaN: no check.
 
-        Page: docs/rigour/arithmetic.md
-
         Example:
             >>> Enclosure.of_finite(np.array([1.0]), np.array([np.inf])).upper()
             array([inf])
@@ -97,8 +93,6 @@ class Enclosure:
     @classmethod
     def exact(cls, x: ArrayLike) -> "Enclosure":
         """The set that holds `x` alone.
-
-        Page: docs/rigour/arithmetic.md
 
         Example:
             >>> Enclosure.exact([1, 2]).radius
@@ -115,8 +109,6 @@ class Enclosure:
 
         Raises:
             InputError: Some entry of `lower` is above that of `upper`.
-
-        Page: docs/rigour/arithmetic.md
 
         Example:
             >>> x = Enclosure.between(1.0, 3.0)
@@ -233,8 +225,6 @@ class Enclosure:
 def enclosure(x: Enclosure | ArrayLike) -> Enclosure:
     """`x` itself if it is an enclosure, and the exact enclosure of an array otherwise.
 
-    Page: docs/rigour/arithmetic.md
-
     Example:
         >>> enclosure(2.0).is_exact()
         True
@@ -284,8 +274,6 @@ def sqrt(x: Enclosure | ArrayLike) -> Enclosure:
     Why it is rigorous: IEEE 754 rounds the root correctly, and
     $|\sqrt x - \sqrt m| \le r / (\sqrt m + \sqrt{m - r})$ (Lemma A5).
 
-    Page: docs/rigour/arithmetic.md
-
     Example:
         >>> bool(abs(sqrt(4.0).midpoint - 2.0) == 0.0)
         True
@@ -312,8 +300,6 @@ def rsqrt(x: Enclosure | ArrayLike) -> Enclosure:
     Returns:
         Enclosure of the shape of `x`.
 
-    Page: docs/rigour/arithmetic.md
-
     Example:
         >>> y = rsqrt([4.0, 0.0])
         >>> float(y.midpoint[0]), bool(y.radius[0] < 2e-16), float(y.radius[1])
@@ -337,8 +323,6 @@ def maximum(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike) -> Enclosure:
     Why it is rigorous: the maximum moves by at most the larger of the moves of its arguments, and taking it rounds
     nothing.
 
-    Page: docs/rigour/arithmetic.md
-
     Example:
         >>> maximum([1.0, 5.0], 3.0).midpoint
         array([3., 5.])
@@ -349,8 +333,6 @@ def maximum(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike) -> Enclosure:
 
 def largest(x: Enclosure | ArrayLike, axis: int) -> Enclosure:
     """Enclosure of the largest entry along an axis, as `maximum`.
-
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> largest([[1.0, 5.0], [4.0, 3.0]], axis=1).midpoint
@@ -388,7 +370,6 @@ def matmul(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike, *, tight: bool = 
         BlasError: The BLAS of this process fails a probe.
 
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.5.
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> x = matmul([[1.0, 2.0]], [[3.0], [4.0]])

@@ -31,8 +31,6 @@ def coefficients(end: int, degree: int) -> tuple[Floats, Floats]:
     Returns:
         The numbers next to the coefficients, and next to what they leave, `[degree + 1, 16 end + 1]`.
 
-    Page: docs/rigour/depth.md
-
     Example:
         >>> float(coefficients(1, 1)[0][0, 8])
         0.5
@@ -66,8 +64,6 @@ def pieces(x: Floats, end: int) -> tuple[np.ndarray, Floats]:
 
 def normal_distribution(x: Floats) -> Floats:
     r"""Within $4u$ of $\Phi(x)$, absolutely; NaN where x is.
-
-    Page: docs/rigour/depth.md
 
     Example:
         >>> normal_distribution(np.array([0.0, 40.0])).tolist()

@@ -26,8 +26,6 @@ def encode_number(value: Number) -> int | str:
     Args:
         value: The number, finite.
 
-    Page: docs/rigour/certificate.md
-
     Example:
         >>> encode_number(3), encode_number(0.5), encode_number(Fraction(1, 3))
         (3, '0x1.0000000000000p-1', '1/3')
@@ -46,8 +44,6 @@ def decode_number(name: str, value: object) -> Number:
 
     Raises:
         FileFormatError: It is no such text.
-
-    Page: docs/rigour/certificate.md
 
     Example:
         >>> decode_number("bound", "0x1.8p+0")
@@ -74,8 +70,6 @@ def parse_object(name: str, text: str) -> dict[str, Any]:
 
     Raises:
         FileFormatError: It is not JSON, not an object, or holds such a number.
-
-    Page: docs/rigour/certificate.md
 
     Example:
         >>> parse_object("the certificate", '{"a": 1}')

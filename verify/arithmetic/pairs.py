@@ -37,8 +37,6 @@ class Pairs:
         high: The numbers rounded to float64.
         low: What is left.
 
-    Page: docs/rigour/depth.md
-
     Example:
         >>> third = divided(Pairs.exact(np.ones(1)), Pairs.exact(np.full(1, 3.0)))
         >>> from fractions import Fraction
@@ -186,8 +184,6 @@ def exponential(x: Pairs) -> Pairs:
     With $x = k \ln 2 + 512 y$, $e^{x} = 2^k (1 + p)^{512}$, $p = e^y - 1$ from its Taylor polynomial; nine steps
     $p \leftarrow 2p + p^2$ keep $p$, whose relative errors only add.
 
-    Page: docs/rigour/depth.md
-
     Example:
         >>> float(exponential(Pairs.exact(np.ones(1))).high[0])
         2.718281828459045
@@ -226,8 +222,6 @@ def inner_error(terms: int, slices: int = SLICES) -> float:
     Raises:
         InputError: More than 2^20 terms.
 
-    Page: docs/rigour/depth.md
-
     Example:
         >>> inner_error(768) < 2.0**-99
         True
@@ -248,8 +242,6 @@ def product(x: Pairs, y: Pairs, *, slices: int = SLICES) -> Pairs:
 
     Returns:
         [..., m, p].
-
-    Page: docs/rigour/depth.md
 
     Example:
         >>> signs = Pairs(np.array([[1.0], [-1.0]]), np.full((2, 1), 2.0**-60))

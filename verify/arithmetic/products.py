@@ -29,8 +29,6 @@ def multiplying(multiplier: Multiplier) -> Iterator[None]:
 
     Raises:
         BlasError: Its products fail a probe.
-
-    Page: docs/rigour/arithmetic.md
     """
     _probe(multiplier)
     with multiplied_by(multiplier):
@@ -56,8 +54,6 @@ def upper_product(a: ArrayLike, b: ArrayLike) -> Floats:
 
     Returns:
         Floats [..., m, p]; infinity where an entry is not finite.
-
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> bool(upper_product([[1.0, -2.0]], [[3.0], [4.0]])[0, 0] >= 11.0)

@@ -42,7 +42,6 @@ def residual(a: Enclosure | ArrayLike, x: ArrayLike, b: Enclosure | ArrayLike, *
 
     Source: Rump, Ogita and Oishi, Accurate floating-point summation I (2008), Algorithm 3.2 for the slices; Ozaki,
         Ogita, Oishi and Rump, Error-free transformations of matrix multiplication (2012) for their products.
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> third = 1.0 / 3.0

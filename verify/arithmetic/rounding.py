@@ -29,7 +29,6 @@ def up(x: ArrayLike) -> Floats:
     Why it is rigorous: Lemma A3. Three operations take a tenth of the time of ``numpy.nextafter``.
 
     Source: Rump, Zimmermann, Boldo and Melquiond, Computing predecessor and successor in rounding to nearest (2009).
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> bool(up(1.0) == 1.0 + 2.0**-52)
@@ -42,8 +41,6 @@ def up(x: ArrayLike) -> Floats:
 @quiet
 def down(x: ArrayLike) -> Floats:
     """Floats below every real number that rounds to the entries of `x`: minus `up` of minus `x`.
-
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> bool(down(1.0) == 1.0 - 2.0**-53)
@@ -75,7 +72,6 @@ def gamma(n: int) -> float:
         InputError: `n` is out of range.
 
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., Lemma 3.1.
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> gamma(0), gamma(1) > 2.0**-53

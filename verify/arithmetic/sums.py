@@ -48,7 +48,6 @@ def total(x: Enclosure | ArrayLike, axis: int | None = None) -> Enclosure:
         Enclosure of the shape of `x` without that axis.
 
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2.
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> x = total([[1.0, 2.0], [3.0, 4.0]], axis=1)
@@ -71,8 +70,6 @@ def total(x: Enclosure | ArrayLike, axis: int | None = None) -> Enclosure:
 def upper_sum(x: ArrayLike, axis: int | None = None) -> Floats:
     """Floats above the exact sums of the entries of `x` along an axis, or of all; infinity if an entry is not finite.
 
-    Page: docs/rigour/arithmetic.md
-
     Example:
         >>> bool(upper_sum([0.1] * 10) > 1.0)
         True
@@ -82,8 +79,6 @@ def upper_sum(x: ArrayLike, axis: int | None = None) -> Floats:
 
 def lower_sum(x: ArrayLike, axis: int | None = None) -> Floats:
     """Floats below the exact sums of the entries of `x` along an axis, or of all; -infinity if one is not finite.
-
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> bool(lower_sum([0.1] * 10) < 1.0)

@@ -30,7 +30,7 @@ def counting_matrix(*, length: int, width: int, largest: int) -> fmpz_mat:
     Raises:
         InputError: A size out of range.
 
-    Source: Dana, Pydi, Chevaleyre (2024), appendix A.1. Page: docs/claims/closed_forms.md
+    Source: Dana, Pydi, Chevaleyre (2024), appendix A.1.
 
     Example:
         >>> counting_matrix(length=3, width=2, largest=1)
@@ -61,8 +61,6 @@ def counted_sequences(n: int, *, length: int, largest: int, first: int) -> int:
     Returns:
         The number of sequences.
 
-    Page: docs/claims/closed_forms.md
-
     Example:
         >>> counted_sequences(2, length=2, largest=2, first=1), counted_sequences(2, length=2, largest=2, first=2)
         (1, 1)
@@ -73,8 +71,6 @@ def counted_sequences(n: int, *, length: int, largest: int, first: int) -> int:
 
 def counting_rank(*, length: int, width: int, largest: int) -> int:
     r"""What the rank of $\mathcal{N} X(t)$ is at most, whatever the embeddings are: the rank of $\mathcal{N}$.
-
-    Page: docs/claims/closed_forms.md
 
     Example:
         >>> counting_rank(length=2, width=3, largest=1)

@@ -45,8 +45,6 @@ class DivergenceFloor:
         verdict: PROVED if the bound is positive, else UNDECIDED.
         relation: The coefficients of the relation between the contexts, or empty.
         certificates: How many dual certificates the bound is the least of.
-
-    Page: docs/claims/theorem_1.md
     """
 
     lower: float
@@ -92,7 +90,7 @@ def one_head_divergence_floor(
     Raises:
         InputError: Arguments of wrong shapes or ranges, or integers k that are no relation between these contexts.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon = 0. Page: docs/claims/theorem_1.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon = 0.
 
     Example:
         >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
@@ -146,7 +144,7 @@ def collinear_divergence_floor(
     Raises:
         InputError: Arguments of wrong shapes or ranges, or contexts whose last tokens differ.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon = 0. Page: docs/claims/theorem_1.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon = 0.
 
     Example:
         >>> floor = collinear_divergence_floor(

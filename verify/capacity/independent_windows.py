@@ -42,7 +42,7 @@ def partition_holds(
     Raises:
         InputError: Contexts that are not distinct rows of tokens, or sizes that fit no model.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/claims/closed_forms.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2.
 
     Example:
         >>> bigrams = np.array([[0, 1], [1, 1], [0, 0]])

@@ -25,7 +25,7 @@ def most_interpolated_laws(model: Model) -> int:
         InputError: What is no model.
         HypothesisError: One output: there is one law.
 
-    Source: Madden, Fox, Thrampoulidis (2024), by another proof. Page: docs/claims/knots.md
+    Source: Madden, Fox, Thrampoulidis (2024), by another proof.
 
     Example:
         >>> import numpy as np

@@ -25,7 +25,7 @@ def likeliest_contexts(weights: Iterable[int], epsilon: Fraction | int, *, stric
     Raises:
         InputError: Weights that are no probabilities, or an epsilon out of range.
 
-    Source: Dana, Pydi, Chevaleyre (2024), section 4. Page: docs/claims/theorem_1_tail.md
+    Source: Dana, Pydi, Chevaleyre (2024), section 4.
 
     Example:
         >>> quarter = Fraction(1, 4)

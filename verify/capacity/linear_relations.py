@@ -1,6 +1,6 @@
 r"""Upper bounds of the rank of attention features that hold for all weights, judged from the contexts alone.
 
-Page: docs/claims/closed_forms.md
+Pages: docs/claims/closed_forms.md, docs/claims/capacity.md
 """
 
 from collections.abc import Sequence
@@ -27,8 +27,6 @@ class RankCeiling:
         inputs: $q$, the rank of $e_{t_s} + f_s$ over the subset.
         relations: Linear relations between the indicators of the subset, class by class:
             $\sum_c |U_c| - \rho_c$.
-
-    Page: docs/claims/closed_forms.md
     """
 
     rank: int
@@ -75,7 +73,7 @@ def rank_upper_bound_for_all_weights(
     Raises:
         InputError: Contexts that are not distinct rows of tokens, a subset that is none, or sizes that fit no model.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/claims/closed_forms.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 2.
 
     Example:
         >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
@@ -134,8 +132,6 @@ def indicator_relation(contexts: Int64Array) -> list[int] | None:
     Raises:
         InputError: Contexts that are not distinct rows of tokens, or have different last tokens.
 
-    Page: docs/claims/closed_forms.md
-
     Example:
         >>> indicator_relation(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]))
         [1, 1, -1, -1]
@@ -162,8 +158,6 @@ def indicator_vectors(rows: Sequence[Sequence[int]]) -> list[list[int]]:
 
     Returns:
         `[T, pairs that occur]`.
-
-    Page: docs/claims/closed_forms.md
 
     Example:
         >>> indicator_vectors([[0, 5], [1, 5]])
@@ -213,8 +207,6 @@ def distinct_contexts(contexts: Int64Array) -> list[tuple[int, ...]]:
 
     Raises:
         InputError: They are no rows of tokens `[T, S]`, or two are equal.
-
-    Page: docs/claims/capacity.md
     """
     array = np.asarray(contexts)
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape or array.min() < 0:

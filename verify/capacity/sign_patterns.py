@@ -32,7 +32,7 @@ def heads_for_every_labelling(n_tokens: int, length: int) -> int:
     Raises:
         InputError: Sizes below 1.
 
-    Source: Warren (1968), Theorem 3. Page: docs/claims/corollary_1.md
+    Source: Warren (1968), Theorem 3.
 
     Example:
         >>> [heads_for_every_labelling(2, length) for length in (4, 8, 12, 16, 20)]

@@ -39,7 +39,7 @@ def forbids_one_head(contexts: Int64Array, labels: Int64Array, multipliers: Int6
     Returns:
         PROVED, or UNDECIDED if these multipliers prove nothing. Never REFUTED.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Corollary 1. Page: docs/claims/corollary_1.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
     Example:
         >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])

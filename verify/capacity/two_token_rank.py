@@ -22,8 +22,6 @@ class TwoTokenRank:
         examples: T.
         limit: rank G: no number of heads gives more.
         relations: A basis of the vectors c with $c^\top G = 0$, as integers: $c^\top Z = 0$ for all weights.
-
-    Page: docs/claims/context_rank.md
     """
 
     examples: int
@@ -53,7 +51,7 @@ def two_token_rank(context: NDArray, queries: NDArray) -> TwoTokenRank:
         InputError: No finite numbers, or queries of another dimension than the tokens.
         HypothesisError: Not two independent tokens.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 2, for n = 2. Page: docs/claims/context_rank.md
+    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 2, for n = 2.
 
     Example:
         >>> found = two_token_rank(np.eye(2), np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]))
@@ -93,8 +91,6 @@ def two_token_ceiling(context: NDArray, queries: NDArray, *, n_heads: int) -> in
     Raises:
         InputError: As for `two_token_rank`.
         HypothesisError: Likewise.
-
-    Page: docs/claims/context_rank.md
 
     Example:
         >>> two_token_ceiling(np.eye(2), np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]), n_heads=5)

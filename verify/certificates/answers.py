@@ -113,8 +113,6 @@ def judge_answers(
 
     Returns:
         The bounds.
-
-    Page: docs/rigour/certificate.md
     """
     size = task.n_contexts
     margins, losses, empirical = (np.zeros((2, size)) for _ in range(3))
@@ -188,8 +186,6 @@ def margin_upper(outputs: Enclosure, modes: BoolArray) -> Float64Array:
 
     Returns:
         The bounds, `[T]`.
-
-    Page: docs/rigour/certificate.md
     """
     least_mode = np.where(modes, outputs.upper(), np.inf).min(axis=1)
     largest_other = np.where(modes, -np.inf, outputs.lower()).max(axis=1)
@@ -210,8 +206,6 @@ def guess_divergence(task: Task | VectorTask) -> Enclosure:
 
     Returns:
         Enclosure of a number.
-
-    Page: docs/rigour/certificate.md
 
     Example:
         >>> from constructions.tasks.table import table_task

@@ -1,4 +1,7 @@
-"""Certificates: statements about a model and a task, and the question that they answer, as data to be proved again."""
+"""Certificates: statements about a model and a task, and the question that they answer, as data to be proved again.
+
+Page: docs/rigour/certificate.md
+"""
 
 import hashlib
 import math
@@ -71,8 +74,6 @@ class Subject:
 
     Raises:
         InputError: A hash that is none, an unknown target, a missing, unknown or negative size.
-
-    Page: docs/rigour/certificate.md
     """
 
     model: str
@@ -131,8 +132,6 @@ class Statement:
 
     Raises:
         InputError: An unknown kind, or a missing, unknown or impossible number.
-
-    Page: docs/rigour/certificate.md
 
     Example:
         >>> print(Statement(ANSWERS, "", {"contexts": 3, "held": 3, "wrong": 0, "margin_lower": 0.5}).words("labels"))
@@ -200,8 +199,6 @@ class Certificate:
 
     Raises:
         InputError: Statements that do not fit the subject or each other.
-
-    Page: docs/rigour/certificate.md
     """
 
     subject: Subject
@@ -437,8 +434,6 @@ def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
     Returns:
         PROVED for yes, REFUTED for no, UNDECIDED where the numbers decide neither.
 
-    Page: docs/rigour/certificate.md
-
     Example:
         >>> answer(Criterion(), {"contexts": 3, "held": 2, "wrong": 0}).value
         'UNDECIDED'
@@ -458,8 +453,6 @@ def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
 
 def headline(subject: Subject, criterion: Criterion, verdict: Verdict, values: Mapping[str, Number]) -> str:
     """The answer to a question in one line, with the figures.
-
-    Page: docs/rigour/certificate.md
 
     Example:
         >>> subject = Subject("0" * 64, "0" * 64, "labels", "table", dict.fromkeys(SIZES, 3))
@@ -583,8 +576,6 @@ def require_own_files(folder: Path, *, witness: bool) -> None:
 
     Raises:
         FileFormatError: Names the file.
-
-    Page: docs/rigour/certificate.md
     """
     own = {CERTIFICATE_FILE, MODEL_FILE, TASK_FILE, REPORT_FILE, SUMMARY_FILE, WRONG_FILE}
     own |= {WITNESS_FILE} if witness else set()

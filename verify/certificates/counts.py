@@ -1,4 +1,7 @@
-"""What counts of right and wrong inputs, proved by whoever checks, say about a statement on a whole domain."""
+"""What counts of right and wrong inputs, proved by whoever checks, say about a statement on a whole domain.
+
+Page: docs/rigour/domains.md
+"""
 
 from verify.certificates.certificate import DOMAIN, SAMPLE, Statement, StatementCheck, seed_number
 from verify.verdict import Verdict
@@ -12,8 +15,6 @@ def check_counts(statement: Statement, right: int, wrong: int, method: str) -> S
         right: Inputs that are proved to be right.
         wrong: Inputs that are proved to be wrong.
         method: How, in a few words.
-
-    Page: docs/rigour/domains.md
 
     Example:
         >>> stated = Statement(DOMAIN, "", {"contexts": 9, "held": 7, "wrong": 1})
@@ -42,8 +43,6 @@ def check_sample(statement: Statement, right: int, most_wrong: int, seed: str, m
         most_wrong: What that says of all inputs (`verify/domains/sample.py:most_wrong`).
         seed: With which was drawn.
         method: How, in a few words.
-
-    Page: docs/rigour/domains.md
     """
     stored = statement.values
     values = {name: int(stored[name]) for name in ("contexts", "drawn")}

@@ -1,4 +1,7 @@
-"""Certify what a model answers on the whole domain of a rule, and prove it again."""
+"""Certify what a model answers on the whole domain of a rule, and prove it again.
+
+Pages: docs/rigour/domains.md, docs/rigour/certificate.md
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,8 +89,6 @@ def certify_domain(
         InputError: The model cannot read the inputs or has no output for an answer, or a mean is asked for.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
-    Page: docs/rigour/domains.md
-
     Example:
         >>> import numpy as np
         >>> from constructions.tasks.rule import rule_task
@@ -133,8 +134,6 @@ def kept_domain(path: Path, model: Model, task: RuleTask) -> KeptPieces:
 
     Raises:
         InputError: The key of this user cannot be written, or others can read it.
-
-    Page: docs/rigour/domains.md
     """
     return KeptPieces(path, lambda: [model.sha256(), task.sha256(), all_that_judges()])
 
@@ -169,8 +168,6 @@ def check_domain(
         TamperedError: A hash differs.
         InputError: A mean is asked for, or a seed is given where nothing was drawn.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
-
-    Page: docs/rigour/domains.md
     """
     asked = _checked(criterion or certificate.criterion)
     model, task = load_rule(folder, certificate)
@@ -198,8 +195,6 @@ def sampled_seed(certificate: Certificate, given: str | None) -> str:
 
     Raises:
         InputError: One is given, but nothing was drawn.
-
-    Page: docs/rigour/domains.md
     """
     sample = certificate.statement(SAMPLE)
     if given is not None and sample is None:
@@ -208,10 +203,7 @@ def sampled_seed(certificate: Certificate, given: str | None) -> str:
 
 
 def subject_of_rule(model: Model, task: RuleTask) -> Subject:
-    """What a certificate about this model and this rule is about.
-
-    Page: docs/rigour/certificate.md
-    """
+    """What a certificate about this model and this rule is about."""
     sizes = {
         "contexts": task.n_contexts,
         "context_length": task.context_length,
@@ -229,8 +221,6 @@ def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two
             do not fit each other.
         TamperedError: A hash or a size differs.
-
-    Page: docs/rigour/certificate.md
     """
     return load_certified(Path(folder), certificate, read=RuleTask.load, subject_of=subject_of_rule, kind="rule")
 

@@ -3,7 +3,7 @@ r"""Whether the features of the contexts are linearly independent, proved and pr
 The matrix has a row for each context: for tokens the features $Y$ of the heads, or $[X_S, Y]$ with the embedded last
 token beside them; for vectors the mixed inputs $Z$ of the heads.
 
-Page: docs/rigour/certificate.md
+Pages: docs/rigour/certificate.md, docs/rigour/layer.md
 """
 
 import math
@@ -37,10 +37,7 @@ _MOST_BITS = 2048  # of these balls
 
 
 def largest_rank(model: Model, task: Task | VectorTask, columns: int) -> int:
-    r"""What the rank of the features cannot exceed: the columns; with vectors and one shared context also Lemma Y6.
-
-    Page: docs/rigour/layer.md
-    """
+    r"""What the rank of the features cannot exceed: the columns; with vectors and one shared context also Lemma Y6."""
     if isinstance(task, VectorTask) and task.shared:
         return min(columns, model.n_heads * (task.n_tokens - 1) + 1)
     return columns
@@ -60,8 +57,6 @@ def prove_feature_rank(
 
     Returns:
         The statement, or none; the arrays, or none.
-
-    Page: docs/rigour/certificate.md
     """
     size, columns = features.shape
     widths = (columns,) if isinstance(task, VectorTask) else (columns, columns + model.d_model)
@@ -85,10 +80,7 @@ def prove_feature_rank(
 def check_feature_rank(
     statement: Statement, model: Model, task: Task | VectorTask, features: Enclosure, *, progress: Progress
 ) -> StatementCheck:
-    """Prove the statement again, with the bounds as they are stored.
-
-    Page: docs/rigour/certificate.md
-    """
+    """Prove the statement again, with the bounds as they are stored."""
     size, columns = len(features), int(statement.values["columns"])
     widths = (
         {features.shape[1]} if isinstance(task, VectorTask) else {features.shape[1], features.shape[1] + model.d_model}

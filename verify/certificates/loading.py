@@ -1,4 +1,7 @@
-"""The files of a folder, if they are those that its certificate is about."""
+"""The files of a folder, if they are those that its certificate is about.
+
+Page: docs/rigour/certificate.md
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -36,8 +39,6 @@ def load_certified(
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two
             do not fit each other.
         TamperedError: A hash or a size differs.
-
-    Page: docs/rigour/certificate.md
     """
     try:
         model, task = Model.load(folder / MODEL_FILE), read(folder / TASK_FILE)

@@ -1,4 +1,7 @@
-"""Certify what a model does with a task, and prove it again."""
+"""Certify what a model does with a task, and prove it again.
+
+Page: docs/rigour/certificate.md
+"""
 
 import io
 import math
@@ -126,8 +129,6 @@ def certify_memorization(
         ResourceError: There is too little memory.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
-    Page: docs/rigour/certificate.md
-
     Example:
         >>> from constructions.models.shapes import dana_network
         >>> from constructions.tasks.table import table_task
@@ -202,8 +203,6 @@ def check_memorization(
         TamperedError: A hash or a digest differs.
         ResourceError: There is too little memory.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
-
-    Page: docs/rigour/certificate.md
     """
     folder = Path(folder)
     certificate = Certificate.load(folder)
@@ -237,10 +236,7 @@ def check_memorization(
 
 
 def subject_of(model: Model, task: Task | VectorTask) -> Subject:
-    """What a certificate about this model and this task is about.
-
-    Page: docs/rigour/certificate.md
-    """
+    """What a certificate about this model and this task is about."""
     vectors = isinstance(task, VectorTask)
     sizes = {
         "contexts": task.n_contexts,
@@ -260,8 +256,6 @@ def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Task | 
             do not fit each other.
         TamperedError: A hash or a size differs.
         InputError: The certificate is about a rule on a whole domain, which has no list of contexts.
-
-    Page: docs/rigour/certificate.md
     """
     folder = Path(folder)
     if certificate.subject.is_of_a_rule:

@@ -1,4 +1,7 @@
-"""How much memory there is, asked before the work starts."""
+"""How much memory there is, asked before the work starts.
+
+Page: docs/measurements.md
+"""
 
 import os
 import resource
@@ -12,8 +15,6 @@ def available_bytes() -> int:
 
     The least of what the kernel calls available, of the control group's limit, and of the address-space limit set for
     the process; an upper estimate where the system tells none of them.
-
-    Page: docs/measurements.md
 
     Example:
         >>> available_bytes() > 0

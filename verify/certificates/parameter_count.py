@@ -32,8 +32,6 @@ def stored_parameters(path: Path) -> int:
     Raises:
         FileFormatError: The file is no such file, or its data are not as many numbers.
 
-    Page: docs/claims/parameters.md
-
     Example:
         >>> import tempfile
         >>> from constructions.memories.left_out import sharp_instance, violating_front_end
@@ -72,8 +70,6 @@ def shared_attention_parameters(network: Model) -> int:
 
     Raises:
         HypothesisError: The attention is not of this form.
-
-    Page: docs/claims/parameters.md
 
     Example:
         >>> from constructions.memories.parameters import matched_memories

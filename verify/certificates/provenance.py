@@ -1,4 +1,7 @@
-"""Which software and which arithmetic made a certificate: information only, nothing is concluded from it."""
+"""Which software and which arithmetic made a certificate: information only, nothing is concluded from it.
+
+Pages: docs/rigour/certificate.md, docs/audit.md
+"""
 
 import platform
 from functools import cache
@@ -14,8 +17,6 @@ from verify.program_text import program_sha256
 
 def provenance() -> dict[str, str]:
     """Names and versions, as texts.
-
-    Page: docs/rigour/certificate.md
 
     Example:
         >>> "python" in provenance()
@@ -41,8 +42,6 @@ def provenance() -> dict[str, str]:
 
 def all_that_judges() -> dict[str, Any]:
     """What a result depends on beside what it is about: the text of the program, as it is now, and all that it runs on.
-
-    Page: docs/audit.md
 
     Example:
         >>> all_that_judges()["provenance"].items() < provenance().items(), "numpy" in all_that_judges()["installed"]

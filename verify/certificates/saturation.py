@@ -23,8 +23,6 @@ def prove_saturation(found: AttendedVectors, delta: Fraction) -> Statement:
     Args:
         found: The largest attention weight of each context and head, enclosed.
         delta: In (0, 1).
-
-    Page: docs/rigour/layer.md
     """
     surely, _ = _saturated(found, delta * (1 - _SLACK))
     values: dict[str, Number] = {"pairs": found.top.size, "delta": delta, "saturated_lower": surely}
@@ -32,10 +30,7 @@ def prove_saturation(found: AttendedVectors, delta: Fraction) -> Statement:
 
 
 def check_saturation(statement: Statement, found: AttendedVectors | None) -> StatementCheck:
-    """Prove the statement again.
-
-    Page: docs/rigour/layer.md
-    """
+    """Prove the statement again."""
     stored = statement.values
     if found is None or stored["pairs"] != found.top.size:
         return StatementCheck(SATURATION, Verdict.REFUTED, "the model has another number of pairs", {})

@@ -21,8 +21,6 @@ def attended_tokens(context: Int64Array, scores: Int64Array, W_V: Int64Array, W_
         scores: $W_Q W_K^\top$ of each head in units of log 2, `[H, d, d]`.
         W_V: Value maps, `[H, d, d_v]`.
         W_O: Output maps, `[H, d_v, d]`.
-
-    Page: docs/claims/context_rank.md
     """
     identity = np.broadcast_to(np.eye(context.shape[1], dtype=np.int64), scores.shape)
     mixed = exact_mixed_inputs(context[None], context, scores, identity)
@@ -37,8 +35,6 @@ def queries_and_ranks(
     Args:
         contexts: Integer tokens, `[T, n, d]`.
         scores: As of `attended_tokens`, and so are the other maps.
-
-    Page: docs/claims/context_rank.md
     """
     outputs = [attended_tokens(context, scores, W_V, W_O) for context in contexts]
     queries, _ = as_rationals([tokens.tolist()[0] for tokens in outputs]).numer_denom()
@@ -46,24 +42,15 @@ def queries_and_ranks(
 
 
 def context_ranks(contexts: Int64Array) -> set[int]:
-    """Which ranks the contexts have.
-
-    Page: docs/claims/context_rank.md
-    """
+    """Which ranks the contexts have."""
     return {as_rationals(context).rank() for context in contexts}
 
 
 def queries_plus_means(contexts: Int64Array) -> Int64Array:
-    """What Assumption 3 is about, times n: the first tokens plus the mean tokens.
-
-    Page: docs/claims/context_rank.md
-    """
+    """What Assumption 3 is about, times n: the first tokens plus the mean tokens."""
     return contexts.shape[1] * contexts[:, 0] + contexts.sum(axis=1)
 
 
 def queries_are_equal(contexts: Int64Array) -> bool:
-    """Whether all contexts begin with the same token.
-
-    Page: docs/claims/context_rank.md
-    """
+    """Whether all contexts begin with the same token."""
     return bool((contexts[:, 0] == contexts[0, 0]).all())

@@ -59,8 +59,6 @@ class Audit:
         claim: The claim, with the recorded judgement.
         evidence: Every piece of evidence, in order.
         seconds: Time taken.
-
-    Page: docs/audit.md
     """
 
     claim: Claim
@@ -140,8 +138,6 @@ def audit_claims(
     Raises:
         InputError: There is no such claim.
 
-    Page: docs/audit.md
-
     Example:
         >>> [audit] = audit_claims(["dana.lemma-2"])
         >>> audit.claim.judgement, audit.confirmed
@@ -187,8 +183,6 @@ def audit_summaries(
 
     Raises:
         InputError: There is no such claim.
-
-    Page: docs/audit.md
     """
     report = progress or silent
     found = {claim.id: claim for claim in claims(ids)}

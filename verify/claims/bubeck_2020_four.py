@@ -37,8 +37,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/four_neurons.md
     """
     for count, width in _CURVES + (_CURVES_FULL if full else ()):
         points = moment_curve(count, width)

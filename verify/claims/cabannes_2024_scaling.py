@@ -31,8 +31,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/outer_product_memory.md
     """
     for power in (Fraction(3, 2), Fraction(2), Fraction(3)):
         yield _tail(power)
@@ -66,8 +64,6 @@ def missed_mass(made: Associations) -> Fraction:
 
     Args:
         made: The associations, in the order of their frequency.
-
-    Page: docs/claims/outer_product_memory.md
     """
     logits = exact_product(made.inputs, exact_product(made.memory.T, made.outputs.T))
     at = np.arange(len(logits)), made.labels
@@ -86,8 +82,6 @@ def least_error(width: int, *, outputs: int, seed: int) -> Fraction:
         width: d.
         outputs: M.
         seed: Of the draw.
-
-    Page: docs/claims/outer_product_memory.md
     """
     found = []
     for stored in (4, 8, 16, 32, 64, 128):

@@ -40,8 +40,6 @@ class Comparison:
     Raises:
         InputError: A relation that is none, or a side that is no number.
 
-    Page: docs/audit.md
-
     Example:
         >>> Comparison(3, "<", Fraction(7, 2)).verdict, Comparison(0.029887, "begins with", Fraction("0.0298")).verdict
         (<Verdict.PROVED: 'PROVED'>, <Verdict.PROVED: 'PROVED'>)

@@ -32,8 +32,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/corollary_2.md
     """
     for sizes in (_PAPER, *(_OTHERS if full else ())):
         yield _ceiling(**sizes)

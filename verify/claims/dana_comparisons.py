@@ -33,8 +33,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/conclusions.md
     """
     yield _exclusive_or()
     for tokens in (3, 10, 50, *((200,) if full else ())):

@@ -28,8 +28,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     for score in _SCORES + ((64, 256) if full else ()):
         yield _large(score)

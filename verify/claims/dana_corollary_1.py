@@ -46,8 +46,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence, as soon as it is certified.
-
-    Page: docs/claims/corollary_1.md
     """
     yield _xor()
     for length in (4, 5) if full else (4,):
@@ -125,8 +123,6 @@ def too_few_heads(length: int, promised: str = "", *, role: Role = "counterexamp
         length: Tokens in a context.
         promised: What is said instead; by default what Theorem 1 says.
         role: Of the evidence.
-
-    Page: docs/claims/corollary_1.md
     """
     least = HEADS_FOR_EVERY_LABELLING.at(n_tokens=2, length=length)
     return Evidence(

@@ -27,8 +27,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/corollary_1.md
     """
     for tokens, contexts in _SIZES + (_SIZES_FULL if full else ()):
         yield _small_enough(tokens, contexts)

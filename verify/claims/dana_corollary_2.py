@@ -37,8 +37,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence, as soon as it is certified.
-
-    Page: docs/claims/corollary_2.md
     """
     xor = best_on_xor()
     yield _bounded(xor.task)

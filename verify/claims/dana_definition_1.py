@@ -29,8 +29,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/sequence_encoder.md
     """
     generator = np.random.default_rng(31)
     for tokens, contexts, width in _SIZES + (_SIZES_FULL if full else ()):

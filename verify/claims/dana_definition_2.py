@@ -33,8 +33,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/logit_range.md
     """
     for tokens, width, contexts in _SIZES + ((12, 5, 30),) * full:
         yield _in_general_position(tokens, width, contexts, encoders=20 if full else 4, depth=3 * _DEPTH)
@@ -180,8 +178,6 @@ def logits_of(weights: Rows, embeddings: Rows) -> Rows:
 
     Returns:
         `[T, N]`.
-
-    Page: docs/claims/logit_range.md
     """
     return [[sum((a * b for a, b in zip(e, w, strict=True)), Fraction(0)) for w in weights] for e in embeddings]
 

@@ -30,8 +30,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/parameters.md
     """
     for tokens, length, width, head_width, heads in _SIZES + (_SIZES_FULL if full else ()):
         wide = _network(tokens=tokens, length=length, width=width, head_width=head_width, heads=heads)

@@ -40,8 +40,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/sequence_encoder.md
     """
     sizes = _SIZES + (_SIZES_FULL if full else ())
     yield _attained(sizes)
@@ -64,8 +62,6 @@ def logit_radius(laws: Float64Array, level: float) -> float:
 
     Returns:
         The bound, rounded up; infinite where a law has a zero.
-
-    Page: docs/claims/sequence_encoder.md
 
     Example:
         >>> 2.7 < logit_radius(np.array([[1.0, 1.0]]), 0.6931472) < 2.8

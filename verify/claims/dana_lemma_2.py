@@ -62,8 +62,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence, as soon as it is certified.
-
-    Page: docs/claims/closed_forms.md
     """
     for example in counterexamples():
         yield _counterexample(example)

@@ -31,8 +31,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/closed_forms.md
     """
     yield _counts(3 if full else 2)
     for length, width in _VANISHING:

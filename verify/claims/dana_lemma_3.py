@@ -83,8 +83,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     Yields:
         The printed lemma for exponentials of roots; roots of primes by balls; Kronecker's integers and small random
         ones over a prime field; random float64 weights by an enclosure; a network of rational weights.
-
-    Page: docs/claims/generic_embeddings.md
     """
     yield _exponentials_of_roots()
     yield _roots_are_algebraic()
@@ -106,10 +104,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def root_weights(front_end: PrimeRoots) -> tuple[arb_mat, arb_mat, list[tuple[arb_mat, arb_mat, arb_mat]]]:
-    """The roots of the primes as balls at the precision of the context: W_E, W_pos, and W_Q, W_K, W_V of each head.
-
-    Page: docs/claims/generic_embeddings.md
-    """
+    """The roots of the primes as balls at the precision of the context: W_E, W_pos, and W_Q, W_K, W_V of each head."""
 
     def roots(primes: Int64Array) -> arb_mat:
         return arb_mat([[arb(prime).root(front_end.order) for prime in row] for row in primes.tolist()])
@@ -226,10 +221,7 @@ def _distinct_primes(front_end: PrimeRoots) -> bool:
 
 
 def kroneckers_integers(front_end: ExactFrontEnd, contexts: int) -> bool:
-    """Whether (1) and (2) of the page hold, for so many contexts.
-
-    Page: docs/claims/generic_embeddings.md
-    """
+    """Whether (1) and (2) of the page hold, for so many contexts."""
     tokens, length, heads = front_end.d_vocab, front_end.n_ctx, front_end.n_heads
     matrices = (front_end.W_E, front_end.W_pos, *front_end.W_V)
     if front_end.d_model < 2 or any(entry.q != 1 for matrix in matrices for entry in matrix.entries()):

@@ -37,8 +37,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/logit_range.md
     """
     few = [Fraction(1, 2**n) for n in range(2, 10)]
     yield exponential(undecided_token(), few, "law (1/2, 1/2, 0), logits (delta/2, -delta/2, -exp(1/delta))")
@@ -60,8 +58,6 @@ def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: s
 
     Returns:
         The counterexample.
-
-    Page: docs/claims/logit_range.md
     """
     verdicts, compared = [approximates(sequence, delta) for delta in deltas], []
     with ctx.workprec(BITS):
@@ -89,8 +85,6 @@ def least_log_probability(sequence: ApproximatingSequence, delta: Fraction) -> a
     Args:
         sequence: The encoders.
         delta: Which one.
-
-    Page: docs/claims/logit_range.md
     """
     least = arb("inf")
     for row in sequence.logits(delta):
@@ -114,8 +108,6 @@ def approximates(sequence: ApproximatingSequence, delta: Fraction) -> Verdict:
 
     Returns:
         The verdict.
-
-    Page: docs/claims/logit_range.md
     """
     with ctx.workprec(BITS):
         weights, embeddings = sequence.encoder(delta)

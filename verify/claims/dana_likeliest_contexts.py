@@ -27,8 +27,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     yield _printed(2, 2, Fraction(1, 4))
     yield _at_zero()

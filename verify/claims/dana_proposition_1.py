@@ -40,8 +40,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/sequence_encoder.md
     """
     yield _with_bias(biased_encoder())
     yield _with_cap(capped_encoder())

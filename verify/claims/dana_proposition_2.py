@@ -40,8 +40,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/sequence_encoder.md
     """
     yield _exact_for_all_laws(256 if full else 64)
     yield _exact_in_floats((2, 3, 8, 64, 256) if full else (2, 3, 8, 64))

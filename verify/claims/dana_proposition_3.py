@@ -41,8 +41,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
     """  # noqa: E501
     sizes = _SIZES + _SIZES_FULL * full
     yield _two_sided(sizes)

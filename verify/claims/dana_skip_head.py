@@ -42,8 +42,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Pieces of evidence.
-
-    Page: docs/claims/skip_connection.md
     """
     yield _wrong_position((1, 10, 100, 1000) if full else (1, 10, 100))
     yield _too_few_last_tokens()

@@ -57,8 +57,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/theorem_1.md
     """
     yield from _exclusive_or(Fraction(99, 100), length=3)
     yield from _line(Fraction(9, 10), pieces=192 if full else 96)

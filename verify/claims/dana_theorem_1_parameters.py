@@ -40,8 +40,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/parameters.md
     """
     yield _first_form(200 if full else 30)
     for tokens, length, width, head_width in _SIZES + (_SIZES_FULL if full else ()):

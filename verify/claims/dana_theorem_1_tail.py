@@ -52,8 +52,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     instance = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
     bound = judged(instance)
@@ -99,8 +97,6 @@ def judged(instance: LeftOut, *, witnesses: int | None = None, precision: int | 
 
     Returns:
         The enclosures.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     return left_out_bound(
         instance.model,
@@ -127,8 +123,6 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
 
     Returns:
         The counterexample.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     occurrences = [int(count) for count in instance.occurrences]
     everything, held = sum(occurrences), sum(occurrences[: instance.kept])
@@ -176,8 +170,6 @@ def never_exceeded(kind: str, bounds: Iterable[LeftOutBound], claim: Claim = CLA
 
     Returns:
         The evidence, with the instance that comes closest.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     found = list(bounds)
     within = sum(bound.corrected_holds() for bound in found)
@@ -202,8 +194,6 @@ def corrected(claim: Claim, name: str, bound: LeftOutBound) -> Stated:
         claim: The claim.
         name: Which of its formulas, in P, Z and n.
         bound: The instance.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     return stated(claim, name, P=bound.probability, Z=bound.row, n=bound.norm)
 
@@ -216,8 +206,6 @@ def reached(claim: Claim, name: str) -> Evidence:
     Args:
         claim: The claim.
         name: Which of its formulas.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     ratio, size = 64, 2**20
     instance = loop_instance(ratio, size=size, occurrences=33)
@@ -248,8 +236,6 @@ def holds_encoder(instance: LeftOut, encoder: fmpq_mat) -> bool:
     Args:
         instance: The transformer, and what is said to be the encoder beside it.
         encoder: The encoder's logits on all contexts.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     network, stream = instance.model, instance.stream
     if not network.is_rational or isinstance(stream, np.ndarray):
@@ -268,8 +254,6 @@ def sharp_bounds(count: int) -> list[LeftOutBound]:
 
     Returns:
         The enclosures.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     generator = np.random.default_rng(13)
     bounds = []

@@ -106,8 +106,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/theorem_2.md
     """
     yield negative_bound(CLAIM, paper_factor, "(1 + 2C + C d_TV)/(1 - 2C), d_TV = 0", "the infimum")
     yield printed_holds(
@@ -135,8 +133,6 @@ def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown
 
     Returns:
         The counterexample.
-
-    Page: docs/claims/theorem_2.md
     """
     laws = lookup_laws([[9.0, 1.0]], np.array([0]))
     constant = printed_constant(2, 1)
@@ -173,8 +169,6 @@ def printed_holds(
 
     Returns:
         The evidence, with the instance that comes closest.
-
-    Page: docs/claims/theorem_2.md
     """
     count = held = above = 0
     closest, largest = 0.0, 0.0
@@ -213,8 +207,6 @@ def rows_exist(claim: Claim, sizes: Iterable[tuple[int, int]]) -> Evidence:
 
     Returns:
         The evidence.
-
-    Page: docs/claims/theorem_2.md
     """
     compared, shown = [], []
     for count, d_model in sizes:
@@ -256,8 +248,6 @@ def by_context(found: Iterable[Judged]) -> Evidence:
 
     Returns:
         The evidence.
-
-    Page: docs/claims/theorem_2.md
     """
     count, first, second = 0, 0, 0
     closest = 0.0
@@ -288,8 +278,6 @@ def by_mean(found: Iterable[Judged]) -> Evidence:
 
     Returns:
         The evidence.
-
-    Page: docs/claims/theorem_2.md
     """
     count, held = 0, 0
     for judged in found:
@@ -320,8 +308,6 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
 
     Yields:
         The evidence for each mass.
-
-    Page: docs/claims/theorem_2.md
     """
     family = best(_TOKENS, d_model)
     tokens = np.linspace(0, _TOKENS - 1, contexts).astype(np.int64)
@@ -354,8 +340,6 @@ def spreads_evenly(judged: Judged, share: Fraction) -> bool:
 
     Returns:
         The same.
-
-    Page: docs/claims/theorem_2.md
     """
     missing, laws = judged.laws.missing, judged.instance.laws
     near = (missing.lower() > float(share) * (1 - 2.0**-30)) & (missing.upper() < float(share) * (1 + 2.0**-30))
@@ -374,8 +358,6 @@ def side_by_side(judged: Judged, constant: Enclosure) -> tuple[Verdict, dict[str
     Returns:
         Whether the encoder of (N1) is proved to be within (N1), that within (N2), and the printed bounds to be larger
         for C < 1/2 and negative beyond; and the enclosures by name.
-
-    Page: docs/claims/theorem_2.md
     """
     laws, kappa = judged.laws, kappa_of_leads(judged.laws, judged.leads)
     bounds = {
@@ -404,8 +386,6 @@ def limit(sizes: Iterable[tuple[int, int]]) -> Evidence:
 
     Returns:
         The evidence.
-
-    Page: docs/claims/theorem_2.md
     """
     rows, verdicts = [], []
     for count, d_model in sizes:
@@ -434,8 +414,6 @@ def held(built: Construction[Task]) -> Evidence:
 
     Returns:
         The evidence.
-
-    Page: docs/claims/theorem_2.md
     """
     task, network = built.task, built.model
     if task.laws is None:
@@ -469,8 +447,6 @@ def share_reached(laws: LookupLaws, cost: Enclosure, bound: Enclosure) -> float:
 
     Returns:
         The largest ratio, of the contexts whose bound is above 10^-6 of their entropy.
-
-    Page: docs/claims/theorem_2.md
     """
     entropy = laws.entropy.midpoint
     room = bound.midpoint - entropy

@@ -45,8 +45,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/theorem_2.md
     """
     yield negative_bound(CLAIM, slides_factor, "(1 + 4C)/(1 - 2C)", "the infimum")
     small, large = Judged.of(two_laws()), Judged.of(mistaken_token(_LARGE))
@@ -73,8 +71,6 @@ def with_constant(instance: LowEntropyInstance) -> tuple[Judged, Enclosure]:
 
     Returns:
         Both.
-
-    Page: docs/claims/theorem_2.md
     """
     return Judged.of(instance), largest_deviation(instance.vectors, scale=instance.scale)
 
@@ -87,8 +83,6 @@ def is_identity(instance: LowEntropyInstance) -> bool:
 
     Returns:
         The same.
-
-    Page: docs/claims/theorem_2.md
     """
     vectors = instance.vectors
     same = instance.scale == 1.0 and np.array_equal(vectors, np.eye(len(vectors), dtype=np.int8))
@@ -105,8 +99,6 @@ def encoder_is_beyond(judged: Judged, constant: Enclosure, shown: str) -> Eviden
 
     Returns:
         The counterexample to the derivation.
-
-    Page: docs/claims/theorem_2.md
     """
     laws = judged.laws
     cost = laws.mean(judged.printed_cost())
@@ -134,8 +126,6 @@ def one_strength(kind: str, found: Iterable[tuple[Judged, Enclosure]]) -> Eviden
 
     Returns:
         The evidence.
-
-    Page: docs/claims/theorem_2.md
     """
     count = held = 0
     compared = [

@@ -36,8 +36,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/logit_range.md
     """
     yield exclusive_or()
     yield printed_maximum()
@@ -52,8 +50,6 @@ def exclusive_or() -> Evidence:
 
     Returns:
         The counterexample to the statement in the reading in which d, d_h and H are given.
-
-    Page: docs/claims/logit_range.md
     """
     odds = Fraction(99, 100)
     contexts, laws = exclusive_or_laws(odds)
@@ -82,8 +78,6 @@ def printed_maximum() -> Evidence:
 
     Returns:
         The counterexample to a step of the proof.
-
-    Page: docs/claims/logit_range.md
     """
     rows, x = fmpq_mat([[1, 0], [1, 0]]), fmpq_mat([[1, 1]])
     of_sum = max((x * rows).entries()) - min((x * rows).entries())
@@ -109,8 +103,6 @@ def cost_of_a_range(ranges: list[Fraction]) -> Evidence:
 
     Returns:
         The counterexample to a rate of log(1 / epsilon).
-
-    Page: docs/claims/logit_range.md
     """
     verdicts, compared, seen = [], [], []
     for largest in ranges:
@@ -149,8 +141,6 @@ def best_rate(prices: list[Fraction]) -> Evidence:
 
     Returns:
         The counterexample to the rate of the argument.
-
-    Page: docs/claims/logit_range.md
     """
     compared, shares = [], []
     for price in prices:
@@ -199,8 +189,6 @@ def theorem_e_on_random_transformers(seeds: range) -> Evidence:
 
     Returns:
         The evidence.
-
-    Page: docs/claims/logit_range.md
     """
     bounds = [judged(random_instance(seed)) for seed in seeds]
     compared = [
@@ -231,8 +219,6 @@ def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
 
     Returns:
         The evidence.
-
-    Page: docs/claims/logit_range.md
     """
     verdicts, lines = [], []
     laws = laws_of_contexts()
@@ -277,8 +263,6 @@ def judged(instance: LeftOut, laws: list[tuple[Fraction, ...]] | None = None) ->
 
     Returns:
         Both sides of the bound.
-
-    Page: docs/claims/logit_range.md
     """
     network, stream = instance.model, instance.stream
     if not network.is_rational or isinstance(stream, np.ndarray):

@@ -36,8 +36,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/closed_forms.md
     """
     for width, heads in ((2, 1), (3, 1), (4, 1)):
         yield _lost(width=width, heads=heads)

@@ -29,8 +29,6 @@ def bracketed(role: Role) -> Evidence:
     Returns:
         Of each instance: the bound is no larger than what an encoder has, and at least nine tenths of it. A bound that
         is too large by a ninth, or a search that misses, confirms nothing.
-
-    Page: docs/claims/sequence_encoder.md
     """
     compared, shown = [], []
     for tokens, rows, rank in _SIZES:

@@ -47,10 +47,7 @@ open question. ``error``: the evidence could not be computed.
 
 
 class Means(enum.Enum):
-    """What a certificate rests on.
-
-    Page: docs/audit.md
-    """
+    """What a certificate rests on."""
 
     EXACT = "exact integers and rationals"
     MODULAR = "a prime field"
@@ -65,8 +62,6 @@ class Method:
     Args:
         words: In words, e.g. ``"rank over GF(2^62 - 57)"``.
         means: What the certificate rests on.
-
-    Page: docs/audit.md
     """
 
     words: str
@@ -107,8 +102,6 @@ class Evidence:
     Raises:
         InputError: A role that is none; no means; a piece for all weights or encoders without a theorem about all of
             them; or a text that says of how much the piece speaks.
-
-    Page: docs/audit.md
 
     Example:
         >>> counting = Method("counting", Means.EXACT)

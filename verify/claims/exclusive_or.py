@@ -31,17 +31,12 @@ def exclusive_or_laws(p: Fraction, *, length: int = 3) -> tuple[Any, list[list[F
 
     Returns:
         Contexts `[4, length]`, and the laws.
-
-    Page: docs/claims/theorem_1.md
     """
     return exclusive_or_contexts(length), [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
 
 
 def exclusive_or_floor(p: Fraction, *, length: int = 3) -> Applied:
-    """What the divergence of one head is at least, for all weights.
-
-    Page: docs/claims/theorem_1.md
-    """
+    """What the divergence of one head is at least, for all weights."""
     contexts, laws = exclusive_or_laws(p, length=length)
     return ONE_HEAD_DIVERGENCE.at("lower", contexts=contexts, laws=laws)
 
@@ -54,8 +49,6 @@ def exclusive_or_is_met(p: Fraction) -> tuple[Comparison, Comparison]:
 
     Returns:
         The bound is no larger than their divergence, and smaller by less than `CLOSE`.
-
-    Page: docs/claims/theorem_1.md
     """
     contexts, laws = exclusive_or_laws(p)
     network = exclusive_or_optimum(math.log(float(p / (1 - p))), size=2.0**40)
@@ -70,8 +63,6 @@ def is_met(floor: Applied, network: Model, contexts: Any, laws: list[list[Fracti
         network: One layer.
         contexts: Token ids, `[T, S]`.
         laws: What each context is followed by, `[T, N]`.
-
-    Page: docs/claims/theorem_1.md
     """
     denominator = int(np.lcm.reduce([entry.denominator for law in laws for entry in law]))
     weights = np.array([[float(entry * denominator) for entry in law] for law in laws])

@@ -41,8 +41,6 @@ class Stated:
     Raises:
         InputError: The claim has no such formula, or it cannot be evaluated at these values.
 
-    Page: docs/audit.md
-
     Example:
         >>> claim = Claim("x.y", "", "Lemma 1", "rank [[rank: min(T, H d)]]", "holds", "", "docs/audit.md")
         >>> claim.printed, Stated(claim, "rank", {"T": 4, "H": 1, "d": 3}).value
@@ -69,8 +67,6 @@ class Stated:
 
         Raises:
             InputError: It is none.
-
-        Page: docs/audit.md
         """
         if not isinstance(self.value, Fraction) or self.value.denominator != 1:
             raise InputError(f"{self} is no whole number")
@@ -88,8 +84,6 @@ def stated(claim: Claim, name: str, /, **at: Number) -> Stated:
         claim: The claim.
         name: Which of its formulas.
         at: The values of the symbols.
-
-    Page: docs/audit.md
     """
     return Stated(claim, name, at)
 
@@ -110,8 +104,6 @@ def evaluated(text: str, /, **at: Number) -> Fraction | arb:
     Raises:
         InputError: A symbol without a value, or a formula that is none.
 
-    Page: docs/audit.md
-
     Example:
         >>> evaluated("min(T_0, H d_h + 2)", T_0=9, H=3, d_h=2)
         Fraction(8, 1)
@@ -126,8 +118,6 @@ def evaluated(text: str, /, **at: Number) -> Fraction | arb:
 
 def shown_number(value: Number) -> str:
     """A number for a reader: exact if it is short, else as a float64 near it.
-
-    Page: docs/audit.md
 
     Example:
         >>> shown_number(Fraction(3, 4)), shown_number(7), shown_number(0.1)

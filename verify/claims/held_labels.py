@@ -25,8 +25,6 @@ class HeldLabels(NamedTuple):
         held: Whether every label is held and Z has rank T.
         certified: How near the labels are, or how far in front.
         method: How that was certified.
-
-    Page: docs/claims/context_rank.md
     """
 
     held: bool
@@ -44,8 +42,6 @@ def held_labels(
         task: Contexts, queries and labels: numbers, which are held to 1e-6, or classes, whose outputs must be in front.
         added: What is added to the outputs, `[T, d_out]`.
         labels: The numbers, where they are not those of the task, `[T, d_out]`.
-
-    Page: docs/claims/context_rank.md
     """
     forward = enclose_layer(layer, task)
     outputs = enclose_outputs(layer, task, mixed=forward.mixed)

@@ -34,8 +34,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/gated_heads.md
     """
     for same in (True, False):
         for count, width, units in ((1, 1, 1), (12, 3, 6), *(((60, 8, 32),) if full else ())):

@@ -36,8 +36,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/gated_heads.md
     """
     for name, (tokens, length, labels) in _TASKS.items():
         contexts, wanted = all_contexts(tokens, length), np.array(labels)

@@ -34,8 +34,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/contextual_mapping.md
     """
     for tokens, length in _SIZES + (_SIZES_FULL if full else ()):
         yield _distinct(tokens, length)

@@ -29,8 +29,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/bits.md
     """
     yield _lengths(48, (4, 8, 16))
     yield _few(144, more=False)

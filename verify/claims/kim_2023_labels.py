@@ -32,8 +32,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/bits.md
     """
     for tokens, length, facts, kinds in _SIZES + (_SIZES_FULL if full else ()):
         yield _held(tokens, length, facts, kinds)

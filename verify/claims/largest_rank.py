@@ -26,8 +26,6 @@ def largest_rank(
         layer: The layer.
         largest: The rank that is stated.
         as_said: Whether the layer is what the statement says.
-
-    Page: docs/claims/context_rank.md
     """
     ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=len(layer.W_Q), n_examples=len(layer.queries))
     rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)

@@ -38,8 +38,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/knots.md
     """
     for tokens, length, facts in _SIZES + (_SIZES_FULL if full else ()):
         contexts = random_contexts(tokens=tokens, length=length, facts=facts, seed=0)

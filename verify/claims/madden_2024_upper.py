@@ -34,8 +34,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/knots.md
     """
     for tokens, length, facts in _SHAPES:
         yield _count(LOWER.construct(tokens=tokens, length=length, facts=facts).model, facts)

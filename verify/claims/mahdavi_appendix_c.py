@@ -32,8 +32,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/context_rank.md
     """
     for parameters in _SMALL + (_LARGE if full else ()):
         made = CLAIM.construct(**parameters)

@@ -26,8 +26,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/saturated_heads.md
     """
     for heads, tokens, width in _SIZES + (_SIZES_FULL if full else ()):
         built = build(heads=heads, tokens=tokens, width=width, head_width=tokens, examples=0, shared=1)

@@ -34,8 +34,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/context_rank.md
     """
     for tokens, width, heads in _SIZES + (_SIZES_LARGE if full else ()):
         for same_query in (True, False):

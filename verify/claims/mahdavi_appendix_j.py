@@ -29,8 +29,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/context_rank.md
     """
     yield _promises()
     for tokens, width, heads, head_width, kruskal in _SMALL + (((10, 12, 6, 4, 7),) if full else ()):

@@ -45,8 +45,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/assumptions.md
     """
     yield _one_and_two_without_three(
         np.array([[[1.0, 0, 0], [-3, 0, 1]], [[0, 1, 0], [0, -3, 1]]]), np.eye(2, 3), "the smallest instance"

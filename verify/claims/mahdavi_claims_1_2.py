@@ -29,8 +29,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/saturated_heads.md
     """
     rng = np.random.default_rng(1)
     count = 40 if full else 12

@@ -32,8 +32,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/saturated_heads.md
     """
     count = 200 if full else 40
     yield _block_rank(np.random.default_rng(1), count)

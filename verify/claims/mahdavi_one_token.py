@@ -24,8 +24,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/context_rank.md
     """
     for examples, width, heads in _SIZES + (((40, 16, 12),) if full else ()):
         layer = generic_layer(examples=examples, tokens=1, width=width, n_heads=heads, same_query=False)

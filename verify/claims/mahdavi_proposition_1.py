@@ -105,8 +105,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/saturated_heads.md
     """
     printed = partial(saturated_heads, targets="printed", margin=_MARGIN)
     near = partial(saturated_heads, margin=_MARGIN)

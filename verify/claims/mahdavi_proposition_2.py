@@ -46,8 +46,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/context_rank.md
     """
     for tokens, width, heads in _EXACT + (_EXACT_LARGE if full else ()):
         context = np.random.default_rng([tokens, width]).integers(-5, 6, (tokens, width))

@@ -38,8 +38,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/relu_barrier.md
     """
     for width, neurons, tokens in _SIZES + (_SIZES_LARGE if full else ()):
         task = barrier_task(width=width, neurons=neurons, tokens=tokens)

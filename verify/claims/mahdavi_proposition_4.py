@@ -33,8 +33,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/context_rank.md
     """
     for examples, tokens, width, heads, value_width in _NARROW:
         contexts = equal_queries(examples=examples, tokens=tokens, width=width)

@@ -26,8 +26,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/context_rank.md
     """
     for tokens, width, heads in _SIZES + (_SIZES_LARGE if full else ()):
         for total in (5, 0):

@@ -32,8 +32,6 @@ class RandomLayer:
         scores: $W_Q W_K^T$ of each head, `[H, d, d]`.
         W_V: Value maps, `[H, d, d_v]`.
         W_O: Output maps, `[H, d_v, d]`.
-
-    Page: docs/claims/context_rank.md
     """
 
     scores: Int64Array
@@ -49,8 +47,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/context_rank.md
     """
     for examples, tokens, width, heads, value_width in _LAYERS:
         yield _same_examples(
@@ -77,8 +73,6 @@ def random_layer(*, width: int, heads: int, value_width: int, seed: int = 0) -> 
 
     Returns:
         The layer.
-
-    Page: docs/claims/context_rank.md
     """
     generator = np.random.default_rng([seed, width, heads, value_width])
     return RandomLayer(

@@ -52,8 +52,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/context_rank.md
     """
     for tokens, width, heads, kruskal in _CONFINED + (_CONFINED_LARGE if full else ()):
         for shared in (True, False):

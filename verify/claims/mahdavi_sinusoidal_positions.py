@@ -37,8 +37,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/assumptions.md
     """
     for count, width in _LOST:
         yield _exchanged(count, width)

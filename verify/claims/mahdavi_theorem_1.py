@@ -47,8 +47,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         The evidence.
-
-    Page: docs/claims/saturated_heads.md
     """
     yield _too_narrow(narrow_values(), heads=1, d_value=1, d_inner=2)
     yield _too_narrow(narrow_values(), heads=7, d_value=2, d_inner=1)

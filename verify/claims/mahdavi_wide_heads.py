@@ -27,8 +27,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/context_rank.md
     """
     for tokens, width, heads in _SHARED + (((8, 8, 8),) if full else ()):
         context = np.random.default_rng([tokens, width]).integers(-5, 6, (tokens, width))

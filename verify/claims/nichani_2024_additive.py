@@ -30,8 +30,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/factual_recall.md
     """
     for subjects, relations, answers in _SIZES + (_SIZES_FULL if full else ()):
         table = random_answers(subjects=subjects, relations=relations, answers=answers, seed=0)

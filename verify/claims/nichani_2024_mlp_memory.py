@@ -27,8 +27,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/factual_recall.md
     """
     draws = 5 if full else 2
     yield _neurons("quadratic", neurons=128, degree=2, activation="polynomial", draws=draws, all_stored=True)
@@ -48,8 +46,6 @@ def is_layer(made: Associations, g: np.ndarray, *, neurons: int, degree: int, ac
         neurons: m.
         degree: k.
         activation: Of the neurons.
-
-    Page: docs/claims/factual_recall.md
     """
     count, width = made.outputs.shape
     wanted = (g, g**2 - width, g**3 - (3 * width - 2) * g)[degree - 1]

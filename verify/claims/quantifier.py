@@ -7,10 +7,7 @@ import enum
 
 
 class Quantifier(enum.Enum):
-    """Of how much a piece of evidence speaks.
-
-    Page: docs/audit.md
-    """
+    """Of how much a piece of evidence speaks."""
 
     THESE = "these weights"
     """The very instances that are named: weights, laws, vectors or numbers."""

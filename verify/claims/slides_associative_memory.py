@@ -44,8 +44,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/outer_product_memory.md
     """
     for width, count, draws in _DRAWS + (_DRAWS_FULL if full else ()):
         yield _random_signs(width, count, draws)
@@ -76,8 +74,6 @@ def is_as_stated(made: Associations, width: int, count: int, *, outputs: int | N
 
     Returns:
         Whether shapes, entries, labels and matrix are as stated.
-
-    Page: docs/claims/outer_product_memory.md
     """
     fits = made.inputs.shape == (count, width) and made.outputs.shape == (outputs or count, width)
     signs = bool((np.abs(made.inputs) == 1).all() and (np.abs(made.outputs) == 1).all())
@@ -99,8 +95,6 @@ def certified_capacity(width: int, *, outputs: int | None, seed: int = 0) -> tup
 
     Returns:
         N that is stored, and N + 1 that is not.
-
-    Page: docs/claims/outer_product_memory.md
 
     Example:
         >>> stored, missed = certified_capacity(8, outputs=None)

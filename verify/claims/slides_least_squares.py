@@ -58,8 +58,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/least_squares.md
     """
     yield _joint_reading_fails()
     yield _prior_reading_fails()
@@ -81,8 +79,6 @@ class Judged:
         divergence: Of each law from the truncation, nats, `[T]`.
         moments: Its bounds by moments.
         singular_values: Of $L P_1$.
-
-    Page: docs/claims/least_squares.md
     """
 
     laws: Float64Array
@@ -129,8 +125,6 @@ def judged(laws: Float64Array, rank: int) -> Judged:
     Args:
         laws: Weights, `[T, N]`.
         rank: d.
-
-    Page: docs/claims/least_squares.md
     """
     logits = truncation(laws, rank)
     return Judged(
@@ -161,8 +155,6 @@ def norm(laws: Float64Array, prior: Float64Array | None, reading: str) -> Enclos
         laws: Weights, `[T, N]`.
         prior: Weights of the contexts, `[T]`; equal ones by default.
         reading: ``"conditional"``, ``"joint"`` or ``"prior"``.
-
-    Page: docs/claims/least_squares.md
     """
     return largest(_flat(laws, prior, reading), 0)
 

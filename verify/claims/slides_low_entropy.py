@@ -19,8 +19,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/theorem_2.md
     """
     yield negative_bound(CLAIM, slides_factor, "(1 + 4C)/(1 - 2C)", "the encoder")
     seeds = range(1000, 1900) if full else range(1000, 1045)

@@ -25,8 +25,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/conclusions.md
     """
     for length in (12, *((16, 20) if full else ())):
         yield too_few_heads(length, "held: no limit of quantity")

@@ -31,8 +31,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/conclusions.md
     """
     for tokens in (5, 12, *((40,) if full else ())):
         yield _labels(tokens)

@@ -51,8 +51,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/theorem_1_tail.md
     """
     instance = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
     exceeded = printed_is_exceeded(instance, judged(instance))

@@ -41,8 +41,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/least_squares.md
     """
     yield _singular_value_is_not_enough()
     yield _elementwise_joint_reading_fails()
@@ -117,8 +115,6 @@ def weighted_cost(laws: Float64Array, rank: int, prior: Float64Array) -> tuple[E
         laws: Weights, `[T, N]`.
         rank: d.
         prior: Weights of the contexts, `[T]`.
-
-    Page: docs/claims/least_squares.md
     """
     cost = mean_over(prior, sharp_divergence(truncation(laws, rank, prior=prior), laws))
     return cost, tail_sum_bound(log_law_singular_values(laws, prior=prior), rank)

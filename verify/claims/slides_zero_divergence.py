@@ -31,8 +31,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/distribution_memory.md
     """
     for tokens in _TOKENS + ((17,) if full else ()):
         yield _rank(_logarithms(tokens))

@@ -30,8 +30,6 @@ class Theorem:
     Raises:
         InputError: A judge that is no named function of `verify`, so that a builder would judge itself.
 
-    Page: docs/audit.md
-
     Example:
         >>> from verify.capacity.sign_patterns import heads_for_every_labelling
         >>> count = Theorem(
@@ -65,8 +63,6 @@ class Theorem:
         Args:
             read: The attribute of the judge's result that is meant; by default the result itself.
             given: The arguments of the judge.
-
-        Page: docs/audit.md
         """
         return Applied(self, given, read)
 
@@ -82,8 +78,6 @@ class Applied:
 
     Attributes:
         value: What the judge found.
-
-    Page: docs/audit.md
     """
 
     theorem: Theorem

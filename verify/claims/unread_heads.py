@@ -17,35 +17,23 @@ Float64Array = NDArray[np.float64]
 
 
 def heads_as_layer(heads: SaturatedHeads) -> Model:
-    """The heads with a read-out of zeros.
-
-    Page: docs/claims/saturated_heads.md
-    """
+    """The heads with a read-out of zeros."""
     count, width, _ = heads.W_Q.shape
     return mahdavi_layer(heads.W_Q, heads.W_K, np.zeros((count, width, 1)), np.zeros((count, 1)), np.zeros((1, 1)))
 
 
 def unlabelled(contexts: Float64Array, queries: Float64Array) -> VectorTask:
-    """The examples with a label of zero each.
-
-    Page: docs/claims/saturated_heads.md
-    """
+    """The examples with a label of zero each."""
     return VectorTask(contexts, queries, np.zeros((len(queries), 1)))
 
 
 def mixed_inputs_are_independent(
     heads: SaturatedHeads, contexts: Float64Array, queries: Float64Array
 ) -> RankCertificate:
-    """Certify that what the heads mix of the examples is linearly independent.
-
-    Page: docs/claims/saturated_heads.md
-    """
+    """Certify that what the heads mix of the examples is linearly independent."""
     return certify_full_row_rank(enclose_mixed_inputs(heads_as_layer(heads), unlabelled(contexts, queries)))
 
 
 def of_size_one(queries: NDArray[np.int64]) -> Float64Array:
-    """Queries with entries up to 1: powers of two keep a query what it is, up to its length.
-
-    Page: docs/claims/saturated_heads.md
-    """
+    """Queries with entries up to 1: powers of two keep a query what it is, up to its length."""
     return queries / 2.0 ** np.ceil(np.log2(abs(queries).max(axis=1, keepdims=True)))

@@ -31,8 +31,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/bits.md
     """
     for count, width, kinds, items in _SIZES + (_SIZES_FULL if full else ()):
         yield _held(count, width, kinds, items)

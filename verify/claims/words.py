@@ -26,8 +26,6 @@ class Words:
         longest: Bits of the longest integer among the entries.
         code_bits: Bits of the largest number of the first register behind the first block.
         label_bits: Bits of the largest label.
-
-    Page: docs/claims/bits.md
     """
 
     held: int
@@ -55,8 +53,6 @@ def judge_words(model: Model, contexts: np.ndarray, labels: np.ndarray) -> Words
 
     Returns:
         The counts; none are held where the model has another shape.
-
-    Page: docs/claims/bits.md
 
     Example:
         >>> from constructions.claims.vardi_2022_sqrt import word_network

@@ -31,8 +31,6 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
     Yields:
         Evidence.
-
-    Page: docs/claims/knots.md
     """
     for count, width, outputs in _SIZES + (_SIZES_FULL if full else ()):
         points, values = drawn(count=count, width=width, outputs=outputs)

@@ -25,8 +25,6 @@ def argmax_hits(logits: Float64Array, task: Task | VectorTask, rows: slice) -> N
     Returns:
         `[rows]`.
 
-    Page: docs/run.md
-
     Example:
         >>> from constructions.tasks.table import table_task
         >>> task = table_task("a,b\nb,a\n", target="labels")
@@ -46,8 +44,6 @@ def computed_margins(logits: Float64Array, task: Task | VectorTask, rows: slice)
 
     Returns:
         `[rows]`; infinite where every token is a mode, minus infinity where a logit is NaN.
-
-    Page: docs/run.md
 
     Example:
         >>> from constructions.tasks.table import table_task
@@ -75,8 +71,6 @@ def computed_losses(logits: Float64Array, task: Task | VectorTask, rows: slice) 
 
     Returns:
         `[rows]`.
-
-    Page: docs/run.md
 
     Example:
         >>> from constructions.tasks.table import table_task

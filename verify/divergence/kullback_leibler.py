@@ -64,7 +64,6 @@ def quadratic_divergence_bound(logits: Enclosure, laws: Float64Array) -> Float64
         InputError: Other shapes, or weights that are negative or not finite.
 
     Source: Hoeffding (1963), Probability inequalities for sums of bounded random variables, inequality (4.16).
-    Page: docs/rigour/divergence.md
 
     Example:
         >>> bound = quadratic_divergence_bound(Enclosure(np.log([[0.25, 0.75]]) + 5.0, 1e-9), np.array([[1.0, 3.0]]))
@@ -112,8 +111,6 @@ def label_divergence(logits: Enclosure, labels: Int64Array) -> Enclosure:
     Raises:
         InputError: Other shapes, or labels out of range.
 
-    Page: docs/rigour/divergence.md
-
     Example:
         >>> loss = label_divergence(Enclosure([[0.0, -50.0]], 1e-12), np.array([0]))
         >>> bool(loss.radius[0] < 1e-11 * loss.midpoint[0])
@@ -159,8 +156,6 @@ def argmax_margin(logits: Enclosure, modes: BoolArray) -> Float64Array:
     Raises:
         InputError: Other shapes, or a row without a mode.
 
-    Page: docs/rigour/divergence.md
-
     Example:
         >>> margin = argmax_margin(Enclosure([[3.0, 1.0, 2.0]], 0.25), np.array([[True, False, False]]))
         >>> bool(0.49 < margin[0] <= 0.5)
@@ -202,8 +197,6 @@ def divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
 
     Raises:
         InputError: Other shapes, weights that are negative or not finite, or a row of zeros.
-
-    Page: docs/rigour/divergence.md
 
     Example:
         >>> enclosure = divergence(Enclosure([[0.0, 0.0]]), np.array([[1.0, 0.0]]))
@@ -247,8 +240,6 @@ def empirical_divergence(logits: Enclosure, counts: Counts) -> Enclosure:
     Raises:
         InputError: Another number of rows, or a token that has no logit.
 
-    Page: docs/rigour/divergence.md
-
     Example:
         >>> enclosure = empirical_divergence(Enclosure([[0.0, 0.0]]), Counts.from_rows([{1: 5}]))
         >>> bool(enclosure.lower()[0] < np.log(2.0) < enclosure.upper()[0])
@@ -289,8 +280,6 @@ def mean_upper_bound(bounds: Float64Array) -> float:
     Raises:
         InputError: No bounds.
 
-    Page: docs/rigour/divergence.md
-
     Example:
         >>> bool(0.1 <= mean_upper_bound(np.full(10, 0.1)) < 0.1 + 1e-15)
         True
@@ -315,8 +304,6 @@ def entropy(laws: Float64Array | Counts) -> Enclosure:
 
     Raises:
         InputError: Weights of another shape, negative or not finite, or a row of zeros.
-
-    Page: docs/rigour/divergence.md
 
     Example:
         >>> value = entropy(Counts.from_rows([{0: 7, 5: 7}]))

@@ -38,8 +38,6 @@ class AttentionTables:
         keys: Of each head the keys, likewise, as balls.
         model: The weights.
         tokens: The tokens of each position.
-
-    Page: docs/rigour/domains.md
     """
 
     values: list[Enclosure]
@@ -100,10 +98,7 @@ class AttentionTables:
 
 
 def is_one_attention(model: Model) -> bool:
-    """Whether a model reads tokens and is one attention with at least one head, without a norm, in float64.
-
-    Page: docs/rigour/domains.md
-    """
+    """Whether a model reads tokens and is one attention with at least one head, without a norm, in float64."""
     kinds = [block.options()["kind"] for block in model.blocks]
     plain = model.reads_tokens and not model.is_rational and kinds == ["attention"]
     return plain and model.attention.norm is None and model.attention.n_heads > 0

@@ -108,8 +108,6 @@ def judge_rule(
         InputError: `visits` or `climbs` below 0.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
-    Page: docs/rigour/domains.md
-
     Example:
         >>> from constructions.tasks.rule import rule_task
         >>> echo = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))

@@ -35,8 +35,6 @@ def drawn(model: str, rule: str, size: int, count: int, seed: str) -> list[int]:
     Raises:
         InputError: A count below 1 or above $2^{20}$, or a seed that is too long; names it.
 
-    Page: docs/rigour/domains.md
-
     Example:
         >>> len(drawn("a" * 64, "b" * 64, 10**12, 5, "")), drawn("a" * 64, "b" * 64, 3, 5, "")
         (5, [0, 1, 2])
@@ -72,8 +70,6 @@ def most_wrong(size: int, count: int, missed: int) -> int:
         count: N, at most M.
         missed: k: those drawn that are not proved to be right.
 
-    Page: docs/rigour/domains.md
-
     Example:
         >>> most_wrong(10**6, 10_000, 0), most_wrong(100, 100, 7)
         (8788, 7)
@@ -89,10 +85,7 @@ def most_wrong(size: int, count: int, missed: int) -> int:
 
 
 def rejected(size: int, count: int, missed: int, wrong: int) -> bool:
-    """Whether so many wrong inputs would leave at most `missed` among those drawn with probability at most 2^-128.
-
-    Page: docs/rigour/domains.md
-    """
+    """Whether so many wrong inputs would leave at most `missed` among those drawn with probability at most 2^-128."""
     right = size - wrong
     first = max(0, count - right)
     if first > missed:

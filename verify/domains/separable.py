@@ -38,8 +38,6 @@ def summands(tables: AttentionTables, last: int) -> Enclosure:
 
     Returns:
         Enclosure `[tokens of all positions, d_vocab_out]`.
-
-    Page: docs/rigour/domains.md
     """
     [values], [powers] = tables.values, tables.powers(last)
     found = powers.reshape(-1, 1) * (values + tables.direct(last))
@@ -63,8 +61,6 @@ def leads(summands: Enclosure, label: int, length: int, *, of_rivals: bool = Fal
 
     Returns:
         `[tokens, d_vocab_out - 1]`.
-
-    Page: docs/rigour/domains.md
     """
     rivals = np.delete(np.arange(summands.shape[1]), label)
     lead = summands[:, [label]] - summands[:, rivals]
@@ -94,8 +90,6 @@ def judge_last_token(
 
     Returns:
         Iterator of arrays of inputs `[T, S]` that float64 leaves open.
-
-    Page: docs/rigour/domains.md
     """
     found = summands(tables, int(task.tokens[-1][place]))
     steps = [*task.steps[:-1], task.steps[-1][:, [place]]]

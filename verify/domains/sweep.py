@@ -31,8 +31,6 @@ def sweep_last_token(tables: AttentionTables, task: RuleTask, place: int, tally:
 
     Returns:
         Iterator of arrays of inputs `[T, S]` that float64 leaves open.
-
-    Page: docs/rigour/domains.md
     """
     last = int(task.tokens[-1][place])
     direct = tables.direct(last)

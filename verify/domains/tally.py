@@ -1,4 +1,7 @@
-"""What was found out about the inputs of a part of a domain."""
+"""What was found out about the inputs of a part of a domain.
+
+Page: docs/rigour/domains.md
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -54,8 +57,6 @@ class Tally:
 
         Returns:
             The places of those that are open.
-
-        Page: docs/rigour/domains.md
         """
         lower, upper = np.array(logits.lower()), np.array(logits.upper())
         rows = np.arange(len(labels))

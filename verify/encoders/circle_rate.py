@@ -27,8 +27,6 @@ class Rate:
         lower: Ball around the lower bound.
         upper: Ball around the upper bound.
         verdict: PROVED if the divergence lies between the bounds, REFUTED if it is proved not to.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
     """
 
     count: int
@@ -57,7 +55,7 @@ def circle_rate(count: int, strength: float | Fraction) -> Rate:
     Raises:
         InputError: N below 1, or a strength that is not positive.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Proposition 3. Page: docs/claims/lookup_in_two_dimensions.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
     Example:
         >>> circle_rate(200, 57401.5).verdict.value, bool(circle_rate(200, 57401.5).upper < 1e-12)
@@ -99,7 +97,7 @@ def parabola_rate(count: int, strength: float | Fraction) -> Rate:
     Raises:
         InputError: N below 2, or a strength that is not positive.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3, in integers. Page: docs/claims/lookup_in_two_dimensions.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3, in integers.
 
     Example:
         >>> parabola_rate(50257, 32).verdict.value

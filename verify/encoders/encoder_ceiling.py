@@ -42,8 +42,6 @@ def mean_divergence(logits: Enclosure, laws: ArrayLike, *, prior: ArrayLike | No
     Raises:
         InputError: Arguments of wrong shapes or ranges.
 
-    Page: docs/claims/sequence_encoder.md
-
     Example:
         >>> mean_divergence(Enclosure([[0.0, 0.0], [0.0, 0.0]]), [[1, 0], [1, 1]], prior=[3, 1])
         (0.51986038541995..., 0.51986038541996...)
@@ -74,7 +72,7 @@ def network_divergence(
     Raises:
         InputError: The target of the task is not ``laws``, or the network cannot read it.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 1. Page: docs/claims/sequence_encoder.md
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 1.
 
     Example:
         >>> from constructions.models.shapes import dana_network
@@ -139,8 +137,6 @@ def encoder_divergence(
     Raises:
         InputError: Arguments of wrong shapes or ranges.
 
-    Page: docs/claims/sequence_encoder.md
-
     Example:
         >>> encoder_divergence([[2.0]], [[1.0], [1.0]], [[1, 1]])[1] < 1e-30
         True
@@ -174,8 +170,6 @@ def truncation_ceiling(laws: ArrayLike, d_model: int, *, prior: ArrayLike | None
     Raises:
         InputError: Arguments of wrong shapes or ranges.
 
-    Page: docs/claims/sequence_encoder.md
-
     Example:
         >>> 0.0523 < truncation_ceiling([[6, 3, 1], [6, 1, 3]], 1) < 0.16
         True
@@ -205,8 +199,6 @@ def checked_laws(laws: ArrayLike, prior: ArrayLike | None, d_model: int) -> tupl
 
     Raises:
         InputError: Wrong shapes, a law or a prior that cannot be normalized, or a negative rank; names the argument.
-
-    Page: docs/claims/sequence_encoder.md
 
     Example:
         >>> checked_laws([[1, 3]], None, 0)

@@ -49,8 +49,6 @@ class Block:
         tokens: Which tokens, `[n]`.
         weights: $\gamma_j > 0$, the roots of the weights of the tokens, `[n]`.
         steps: $s_t \ge 0$, the step widths of the contexts, `[m]`.
-
-    Page: docs/claims/sequence_encoder.md
     """
 
     contexts: Int64Array
@@ -67,8 +65,6 @@ class EncoderFloor:
         lower: The bound for all encoders of the rank, nats; 0 where nothing was proved.
         verdict: PROVED if the bound is positive, else UNDECIDED.
         blocks: What it is a sum over.
-
-    Page: docs/claims/sequence_encoder.md
     """
 
     lower: float
@@ -118,7 +114,6 @@ def encoder_floor(
         InputError: Arguments of wrong shapes or ranges, or blocks that overlap.
 
     Source: sharpens the converse of Dana, Pydi, Chevaleyre (2024), Proposition 2.
-    Page: docs/claims/sequence_encoder.md
 
     Example:
         >>> floor = encoder_floor([[6, 3, 1], [6, 1, 3]], 1)
@@ -180,8 +175,6 @@ def reach_above(residual: Enclosure, squares: Enclosure) -> Float64Array:
     Returns:
         The bounds, `[T, N]`; not finite where nothing is known.
 
-    Page: docs/claims/sequence_encoder.md
-
     Example:
         >>> reach_above(Enclosure([[1.0, -1.0]]), Enclosure([1.0, 1.0])).round(9).tolist()
         [[1.0, 0.0]]
@@ -205,8 +198,6 @@ def psi_above(theta: Float64Array) -> Float64Array:
 
     Returns:
         The bounds, of that shape.
-
-    Page: docs/claims/sequence_encoder.md
 
     Example:
         >>> bounds = psi_above(np.array([0.0, 1.0, 2.0]))

@@ -31,7 +31,7 @@ def line_infimum(masses: Sequence[Fraction | int]) -> arb:
     Raises:
         InputError: Masses that are no weights.
 
-    Source: complements Dana, Pydi, Chevaleyre (2024), Proposition 3. Page: docs/claims/lookup_in_two_dimensions.md
+    Source: complements Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
     Example:
         >>> round(float(line_infimum([4, 3, 2, 1])), 5)
@@ -57,8 +57,6 @@ def arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
     Raises:
         InputError: Masses that are no weights.
 
-    Page: docs/claims/lookup_in_two_dimensions.md
-
     Example:
         >>> round(float(arrangement_floor([4, 2, 1, 3])), 5)
         0.20794
@@ -80,8 +78,6 @@ def least_arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
 
     Raises:
         InputError: Masses that are no weights, or more than 8.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
 
     Example:
         >>> round(float(least_arrangement_floor([4, 3, 2, 1])), 5)
@@ -114,8 +110,6 @@ def line_divergence(
 
     Raises:
         InputError: Numbers of tokens that differ, or masses that are no weights.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
 
     Example:
         >>> line_divergence([0, 1], [0, 0], [1, 1]).overlaps(arb(2).log())

@@ -31,8 +31,6 @@ def log_ratios(logits: Sequence[Number], law: Sequence[Fraction]) -> list[arb]:
     Returns:
         A ball for each token of the support.
 
-    Page: docs/claims/logit_range.md
-
     Example:
         >>> [float(x) for x in log_ratios([0, 0], [Fraction(1, 2), Fraction(1, 2)])]
         [0.0, 0.0]
@@ -62,7 +60,7 @@ def judge_approximation(
     Raises:
         InputError: A constant, exponent or $\delta$ out of range, or other numbers of contexts.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (16). Page: docs/claims/logit_range.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (16).
 
     Example:
         >>> half = Fraction(1, 2)
@@ -95,8 +93,6 @@ def logit_range(logits: Rows) -> arb:
     Returns:
         A ball around it.
 
-    Page: docs/claims/logit_range.md
-
     Example:
         >>> float(logit_range([[1, 3], [5, 0]]))
         5.0
@@ -124,7 +120,7 @@ def scaling_constants(logits: Rows) -> tuple[arb, arb]:
     Returns:
         Balls around g and R.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Definition 2. Page: docs/claims/logit_range.md
+    Source: Dana, Pydi, Chevaleyre (2024), Definition 2.
 
     Example:
         >>> [float(x) for x in scaling_constants([[0, 0]])]
@@ -154,8 +150,6 @@ def mean_divergence(logits: Rows, laws: Laws, prior: Sequence[Fraction | int]) -
 
     Returns:
         A ball around it.
-
-    Page: docs/claims/logit_range.md
 
     Example:
         >>> mean_divergence([[0, 0]], [[Fraction(1), Fraction(0)]], [1]).overlaps(arb(2).log())
@@ -188,7 +182,7 @@ def admissible_range_floor(first: Sequence[Fraction], second: Sequence[Fraction]
     Raises:
         InputError: Laws of another form.
 
-    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4. Page: docs/claims/logit_range.md
+    Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4.
 
     Example:
         >>> first, second = [Fraction(3), Fraction(1), Fraction(0)], [Fraction(2), Fraction(2), Fraction(1)]
@@ -232,7 +226,7 @@ def divergence_floor_at_range(
     Raises:
         InputError: Laws of another form, or R not positive.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 3. Page: docs/claims/logit_range.md
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 3.
 
     Example:
         >>> first, second = [Fraction(3), Fraction(1), Fraction(0)], [Fraction(2), Fraction(2), Fraction(1)]
@@ -292,8 +286,6 @@ def best_trade_off(
     Raises:
         InputError: A price that is not positive.
 
-    Page: docs/claims/logit_range.md
-
     Example:
         >>> first, second = [Fraction(3), Fraction(1), Fraction(0)], [Fraction(2), Fraction(2), Fraction(1)]
         >>> bool(best_trade_off(first, second, [1, 1], Fraction(1, 10**6)) > 5e-5)
@@ -313,8 +305,6 @@ def best_trade_off(
 
 def ball(value: Number) -> arb:
     """A ball around an exact number, of the working precision; a ball itself as it is.
-
-    Page: docs/claims/logit_range.md
 
     Example:
         >>> float(ball(Fraction(1, 2)))

@@ -85,8 +85,6 @@ def lookup_laws(laws: ArrayLike, tokens: Int64Array, prior: ArrayLike | None = N
     Raises:
         InputError: Arrays of other shapes or ranges.
 
-    Page: docs/claims/theorem_2.md
-
     Example:
         >>> found = lookup_laws([[1.0, 1e-30, 1e-30]], np.array([0]))
         >>> bool(abs(found.missing.midpoint[0] / 2e-30 - 1) < 1e-12), bool(found.entropy.radius[0] < 1e-40)
@@ -129,8 +127,6 @@ def enclose_leads(vectors: NDArray, encoders: NDArray, tokens: Int64Array) -> En
     Raises:
         InputError: Arrays of shapes that do not fit, masked arrays, or tokens out of range.
         BlasError: The BLAS fails its probe.
-
-    Page: docs/claims/theorem_2.md
 
     Example:
         >>> W = np.array([[1, 1], [1, -1], [1, 0]])
@@ -176,8 +172,6 @@ def largest_deviation(vectors: NDArray, *, scale: float = 1.0) -> Enclosure:
     Raises:
         InputError: No matrix, or a scale that is not positive.
 
-    Page: docs/claims/theorem_2.md
-
     Example:
         >>> float(largest_deviation(np.array([[1, 1], [1, 0]]), scale=2.0).midpoint)
         0.5
@@ -206,8 +200,6 @@ def cross_entropy(laws: LookupLaws, leads: Enclosure, strengths: Enclosure | Arr
     Raises:
         InputError: Leads of another shape, or strengths that float64 does not hold.
 
-    Page: docs/claims/theorem_2.md
-
     Example:
         >>> laws = lookup_laws([[0.5, 0.25, 0.25]], np.array([0]))
         >>> value = cross_entropy(laws, Enclosure([[0.0, 1.0, 1.0]]), [np.log(2.0)])
@@ -220,10 +212,7 @@ def cross_entropy(laws: LookupLaws, leads: Enclosure, strengths: Enclosure | Arr
 
 
 def partition(laws: LookupLaws, leads: Enclosure, strengths: Enclosure) -> Enclosure:
-    r"""Enclose $A_t(\lambda_t)$, `[T]`: the logarithm of the softmax's sum, with the token's own power divided out.
-
-    Page: docs/claims/theorem_2.md
-    """
+    r"""Enclose $A_t(\lambda_t)$, `[T]`: the logarithm of the softmax's sum, with the token's own power divided out."""
     powers = exp(-(leads * strengths.reshape(len(leads), 1)))
     return log1p(total(_where(laws.others, powers, 0.0), 1))
 
@@ -246,7 +235,7 @@ def enclose_printed_strength(laws: LookupLaws, leads: Enclosure, guess: Float64A
     Raises:
         InputError: Leads of another shape.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (6). Page: docs/claims/theorem_2.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (6).
 
     Example:
         >>> laws = lookup_laws([[0.5, 0.5, 0.0]], np.array([0]))
@@ -278,7 +267,7 @@ def printed_cross_entropy(laws: LookupLaws, leads: Enclosure, strengths: Enclosu
     Returns:
         Enclosure `[T]`, nats.
 
-    Source: Dana, Pydi, Chevaleyre (2024), appendix A.3. Page: docs/claims/theorem_2.md
+    Source: Dana, Pydi, Chevaleyre (2024), appendix A.3.
 
     Example:
         >>> laws = lookup_laws([[0.5, 0.5, 0.0]], np.array([0]))
@@ -303,8 +292,6 @@ def least_cross_entropy(share: Enclosure, n_tokens: int) -> Enclosure:
     Returns:
         Enclosure of the same shape, of small relative radius.
 
-    Page: docs/claims/theorem_2.md
-
     Example:
         >>> value = least_cross_entropy(Enclosure([0.5, 3.0]), 3)
         >>> np.exp(value.midpoint).round(6).tolist()  # 2 sqrt(2), and N
@@ -327,8 +314,6 @@ def lead_of_entropy(entropy: Enclosure, n_tokens: int) -> Enclosure:
     Returns:
         Enclosure of the same shape; no information where H may be 0.
 
-    Page: docs/claims/theorem_2.md
-
     Example:
         >>> bool(abs(lead_of_entropy(Enclosure(np.log(2.0)), 11).midpoint - np.log(10.0)) < 1e-14)
         True
@@ -339,8 +324,6 @@ def lead_of_entropy(entropy: Enclosure, n_tokens: int) -> Enclosure:
 def printed_constant(n_tokens: int, d_model: int) -> Enclosure:
     r"""Enclose the paper's $C = \sqrt{32 \log(N + 1) / d}$.
 
-    Page: docs/claims/theorem_2.md
-
     Example:
         >>> bool(abs(printed_constant(2, 1).midpoint - 5.929) < 1e-3)
         True
@@ -349,18 +332,12 @@ def printed_constant(n_tokens: int, d_model: int) -> Enclosure:
 
 
 def paper_factor(constant: Enclosure) -> Enclosure:
-    r"""$(1 + 2C) / (1 - 2C)$: the paper's factor without the total variation, which it does not need.
-
-    Page: docs/claims/theorem_2.md
-    """
+    r"""$(1 + 2C) / (1 - 2C)$: the paper's factor without the total variation, which it does not need."""
     return (1.0 + 2.0 * constant) / (1.0 - 2.0 * constant)
 
 
 def slides_factor(constant: Enclosure) -> Enclosure:
-    r"""$(1 + 4C) / (1 - 2C)$: the factor of the slides and of the paper's simpler bound.
-
-    Page: docs/claims/theorem_2.md
-    """
+    r"""$(1 + 4C) / (1 - 2C)$: the factor of the slides and of the paper's simpler bound."""
     return (1.0 + 4.0 * constant) / (1.0 - 2.0 * constant)
 
 
@@ -369,8 +346,6 @@ def kappa_of_leads(laws: LookupLaws, leads: Enclosure, *, common: bool = False) 
 
     Returns:
         Enclosure `[T]`; no information where a lead may not be positive.
-
-    Page: docs/claims/theorem_2.md
 
     Example:
         >>> laws = lookup_laws(np.ones((2, 3)), np.array([0, 0]))
@@ -393,44 +368,30 @@ def kappa_of_leads(laws: LookupLaws, leads: Enclosure, *, common: bool = False) 
 
 
 def bound_by_missing(laws: LookupLaws, kappa: Enclosure) -> Enclosure:
-    r"""(A1): $C_t \le \Phi(\kappa_t \varepsilon_t)$, `[T]`, see `least_cross_entropy`.
-
-    Page: docs/claims/theorem_2.md
-    """
+    r"""(A1): $C_t \le \Phi(\kappa_t \varepsilon_t)$, `[T]`, see `least_cross_entropy`."""
     return least_cross_entropy(kappa * laws.missing, laws.n_tokens)
 
 
 def bound_by_entropy(laws: LookupLaws, factor: Enclosure) -> Enclosure:
-    r"""(A2), and with another factor the printed bounds: $C_t \le H_t + \kappa_t \varepsilon_t \varphi(H_t)$, `[T]`.
-
-    Page: docs/claims/theorem_2.md
-    """
+    r"""(A2), and with another factor the printed bounds: $C_t \le H_t + \kappa_t \varepsilon_t \varphi(H_t)$, `[T]`."""
     certain = laws.missing.upper() == 0.0  # 0 times infinity is 0
     phi = lead_of_entropy(_where(~certain, laws.entropy, 1.0), laws.n_tokens)
     return laws.entropy + factor * laws.missing * phi
 
 
 def mean_bound_by_missing(laws: LookupLaws, kappa: Enclosure) -> Enclosure:
-    r"""(A3): $\sum_t \rho_t C_t \le \Phi(\kappa \sum_t \rho_t \varepsilon_t)$, a scalar.
-
-    Page: docs/claims/theorem_2.md
-    """
+    r"""(A3): $\sum_t \rho_t C_t \le \Phi(\kappa \sum_t \rho_t \varepsilon_t)$, a scalar."""
     return least_cross_entropy(kappa * laws.mean(laws.missing), laws.n_tokens)
 
 
 def mean_bound_by_entropy(laws: LookupLaws, factor: Enclosure) -> Enclosure:
-    r"""The simple bound: $\sum_t \rho_t C_t \le \bar H + \kappa \bar\varepsilon \varphi(\bar H)$, a scalar.
-
-    Page: docs/claims/theorem_2.md
-    """
+    r"""The simple bound: $\sum_t \rho_t C_t \le \bar H + \kappa \bar\varepsilon \varphi(\bar H)$, a scalar."""
     entropy = laws.mean(laws.entropy)
     return entropy + factor * laws.mean(laws.missing) * lead_of_entropy(entropy, laws.n_tokens)
 
 
 def within(cost: Enclosure, bound: Enclosure) -> NDArray[np.bool_]:
     r"""Whether costs are proved to be at most $(1 + 2^{-32})$ times their bounds, up to $2^{-900}$, entry by entry.
-
-    Page: docs/claims/theorem_2.md
 
     Example:
         >>> bool(within(Enclosure(1.0), Enclosure(1.0))), bool(within(Enclosure(1.001), Enclosure(1.0)))
@@ -441,8 +402,6 @@ def within(cost: Enclosure, bound: Enclosure) -> NDArray[np.bool_]:
 
 def beyond(cost: Enclosure, bound: Enclosure) -> NDArray[np.bool_]:
     """Whether costs are proved to be above their bounds, entry by entry.
-
-    Page: docs/claims/theorem_2.md
 
     Example:
         >>> bool(beyond(Enclosure(1.001), Enclosure(1.0))), bool(beyond(Enclosure(1.0), Enclosure(1.0, 0.1)))
@@ -460,8 +419,6 @@ def reaches_limit(kappa: Fraction, n_tokens: int, d_model: int) -> bool:
 
     Raises:
         InputError: $\kappa < 1$, which no leads have, fewer than two tokens, or d < 0.
-
-    Page: docs/claims/theorem_2.md
 
     Example:
         >>> reaches_limit(Fraction(33, 31), 50257, 1024), reaches_limit(Fraction(17, 16), 50257, 1024)

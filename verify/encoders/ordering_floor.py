@@ -42,7 +42,7 @@ def ordering_floor(laws: Any, *, prior: Sequence[Any] | None = None) -> float:
     Raises:
         InputError: Arguments of wrong shapes or ranges, or more than 8 tokens.
 
-    Source: Ayer, Brunk, Ewing, Reid and Silverman (1955), for the pools. Page: docs/claims/sequence_encoder.md
+    Source: Ayer, Brunk, Ewing, Reid and Silverman (1955), for the pools.
 
     Example:
         >>> 0.02616 < ordering_floor([[6, 3, 1], [6, 1, 3]]) < 0.02617  # half of .3 log 1.5 + .1 log .5

@@ -34,8 +34,6 @@ class RangeBound:
         factor: $C_1 = \max_{t \in S_2} (1 + \lVert z_t \rVert_1)$.
         largest_range: R, the largest range of the logits of f over all contexts.
         linear: Whether the logits are $z_t F_1$ on all contexts that are left out, exactly.
-
-    Page: docs/claims/logit_range.md
     """  # noqa: E501
 
     transformer: arb
@@ -92,7 +90,7 @@ def range_bound(
         InputError: Arguments that do not fit together.
         HypothesisError: The features of the kept contexts are dependent.
 
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 3. Page: docs/claims/logit_range.md
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 3.
     """
     total = len(contexts)
     if is_masked([contexts, occurrences]):

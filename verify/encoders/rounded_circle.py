@@ -40,8 +40,6 @@ class Winners:
         distance: Upper bound of the distance of the vectors from the circle, $\max |v_j - u_j|$.
         reach: Pairs whose tokens differ by less, modulo N, were looked at one by one; the others win by the distance.
         pairs: How many were looked at.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
     """
 
     verdict: Verdict
@@ -70,8 +68,6 @@ def winners(vectors: Float64Array) -> Winners:
 
     Raises:
         InputError: Vectors of another shape, or not finite.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
 
     Example:
         >>> winners(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])).verdict.value
@@ -104,8 +100,6 @@ def first_loser(vectors: Float64Array, step: int) -> tuple[int, int] | None:
     Returns:
         The token and the one it loses to, or ties with.
 
-    Page: docs/claims/lookup_in_two_dimensions.md
-
     Example:
         >>> first_loser(np.array([[1.0, 0.0], [1.0, 0.5], [0.0, 1.0]]), 1)
         (0, 1)
@@ -130,8 +124,6 @@ def circle_distance(vectors: Float64Array) -> float:
     Returns:
         The bound.
 
-    Page: docs/claims/lookup_in_two_dimensions.md
-
     Example:
         >>> 0.25 <= circle_distance(np.array([[1.0, 0.0], [-1.25, 0.0]])) < 0.25 + 1e-12
         True
@@ -155,8 +147,6 @@ def is_rounded_circle(vectors: Float64Array, bits: int, *, count: int | None = N
 
     Returns:
         Whether this is proved.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
 
     Example:
         >>> is_rounded_circle(np.array([[1.0, 0.0], [-0.5, 0.8671875], [-0.5, -0.8671875]]), 8)
@@ -193,8 +183,6 @@ def always_enough(bits: int) -> int:
     Raises:
         InputError: p out of range.
 
-    Page: docs/claims/lookup_in_two_dimensions.md
-
     Example:
         >>> [always_enough(bits) for bits in (8, 11, 24, 53)]
         [58, 167, 15301, 354570218]
@@ -220,8 +208,6 @@ def never_enough(bits: int) -> int:
     Raises:
         InputError: p out of range.
 
-    Page: docs/claims/lookup_in_two_dimensions.md
-
     Example:
         >>> [never_enough(bits) for bits in (8, 11, 24, 53)]
         [101, 285, 25736, 596313654]
@@ -244,8 +230,6 @@ def losing_pair(count: int, vectors: Float64Array, bits: int) -> tuple[int, int]
 
     Returns:
         Neighbours (g, j) of which g does not win, both proved to be rounded correctly; `None` if none is found.
-
-    Page: docs/claims/lookup_in_two_dimensions.md
 
     Example:
         >>> losing_pair(1000, np.array([[1.0, 0.0], [1.0, 0.00628662109375]]), 8)

@@ -48,8 +48,6 @@ def sharp_divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
         HypothesisError: A law with a zero.
         InputError: Other shapes.
 
-    Page: docs/claims/least_squares.md
-
     Example:
         >>> value = sharp_divergence(Enclosure([[1e-6, -1e-6]]), np.array([[1.0, 1.0]]))
         >>> bool(abs(value.midpoint[0] / 5e-13 - 1.0) < 1e-9), bool(value.radius[0] < 1e-8 * value.midpoint[0])
@@ -75,8 +73,6 @@ class MomentBounds:
         upper: $\log(1 + V \varphi(M))$, at least the one before.
         by_range: $(M + m)^2 / 8$, at least the divergence.
         by_norm: $\lVert z - \mathrm{mean}\, z \rVert^2 / 4$, at least the one before.
-
-    Page: docs/claims/least_squares.md
     """
 
     lower: Enclosure
@@ -101,7 +97,6 @@ def moment_bounds(logits: Enclosure, laws: Float64Array) -> MomentBounds:
         InputError: Other shapes.
 
     Source: Hoeffding (1963), inequality (4.16); Bennett (1962) for the two-point bound.
-    Page: docs/claims/least_squares.md
 
     Example:
         >>> bounds = moment_bounds(Enclosure([[0.25, -0.25]]), np.array([[1.0, 1.0]]))
@@ -135,8 +130,6 @@ def phi(x: Enclosure) -> Enclosure:
 
     Returns:
         Enclosure of the shape of `x`.
-
-    Page: docs/claims/least_squares.md
 
     Example:
         >>> phi(Enclosure([0.0, 1.0])).midpoint.round(12).tolist()  # 1/2, e - 2
@@ -177,8 +170,6 @@ def log_laws(laws: Float64Array) -> Enclosure:
         HypothesisError: A law with a zero.
         InputError: No matrix of finite weights that are at least 0.
 
-    Page: docs/claims/least_squares.md
-
     Example:
         >>> bool((log_laws(np.array([[1.0, 1.0]])).midpoint == -np.log(2.0)).all())
         True
@@ -195,8 +186,6 @@ def centred(x: Enclosure) -> Enclosure:
 
     Returns:
         Enclosure `[T, N]`.
-
-    Page: docs/claims/least_squares.md
 
     Example:
         >>> centred(Enclosure([[1.0, 3.0]])).midpoint.tolist()
@@ -222,8 +211,6 @@ def log_law_singular_values(
     Raises:
         HypothesisError: A law with a zero.
         InputError: Other shapes or ranges.
-
-    Page: docs/claims/least_squares.md
 
     Example:
         >>> values = log_law_singular_values(np.array([[4.0, 1.0], [1.0, 4.0]]))
@@ -251,8 +238,6 @@ def probabilities(prior: Float64Array, rows: int) -> Enclosure:
     Raises:
         InputError: Other shapes or ranges.
 
-    Page: docs/claims/least_squares.md
-
     Example:
         >>> probabilities(np.array([1.0, 3.0]), 2).midpoint.tolist()
         [0.25, 0.75]
@@ -270,8 +255,6 @@ def mean_over(prior: Float64Array, values: Enclosure) -> Enclosure:
     Args:
         prior: Weights as in `probabilities`, `[T]`.
         values: `[T]`.
-
-    Page: docs/claims/least_squares.md
 
     Example:
         >>> float(mean_over(np.array([1.0, 3.0]), Enclosure([4.0, 8.0])).midpoint)
@@ -292,8 +275,6 @@ def least_squares_bound(singular_values: Enclosure, rank: int) -> Enclosure:
 
     Raises:
         InputError: A rank below 0.
-
-    Page: docs/claims/least_squares.md
 
     Example:
         >>> float(least_squares_bound(Enclosure([3.0, 2.0]), 1).midpoint)
@@ -316,8 +297,6 @@ def tail_sum_bound(singular_values: Enclosure, rank: int) -> Enclosure:
     Raises:
         InputError: A rank below 0.
 
-    Page: docs/claims/least_squares.md
-
     Example:
         >>> float(tail_sum_bound(Enclosure([3.0, 2.0, 2.0]), 1).midpoint)
         2.0
@@ -338,8 +317,6 @@ def tail_value(singular_values: Enclosure, rank: int) -> Enclosure:
 
     Raises:
         InputError: A rank below 0.
-
-    Page: docs/claims/least_squares.md
 
     Example:
         >>> float(tail_value(Enclosure([3.0, 2.0]), 2).midpoint)

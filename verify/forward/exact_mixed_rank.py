@@ -37,7 +37,7 @@ def exact_mixed_inputs(contexts: Int64Array, queries: Int64Array, W_Q: Int64Arra
         InputError: Arrays that are no integers, or shapes that do not fit.
         ResourceError: Scores of one example that differ by more than 2^20 log 2.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/claims/context_rank.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3.
 
     Example:
         >>> one = np.ones((1, 1, 1), dtype=np.int64)
@@ -80,7 +80,7 @@ def exact_mixed_rank(
         InputError: Arrays that are no integers, shapes that do not fit, or a modulus that is no prime.
         HypothesisError: The prime divides a denominator.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4. Page: docs/claims/context_rank.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.
 
     Example:
         >>> one = np.ones((1, 1, 1), dtype=np.int64)

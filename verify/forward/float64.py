@@ -76,7 +76,7 @@ def enclose_last(network: Model, contexts: Int64Array, *, precision: int | None 
     Raises:
         InputError: Contexts of a wrong shape or type, tokens out of range, or no such precision.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (1).
 
     Example:
         >>> from constructions.models.shapes import dana_network
@@ -113,7 +113,7 @@ def enclose_attention(network: Model, contexts: Int64Array, head: int, *, precis
     Raises:
         InputError: As `enclose_last`, or no such head.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/divergence.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (1).
 
     Example:
         >>> from constructions.models.shapes import dana_network
@@ -153,7 +153,7 @@ def enclose_features(network: Model, contexts: Int64Array, *, precision: int | N
     Raises:
         InputError: As `enclose_last`.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2). Page: docs/rigour/divergence.md
+    Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2).
 
     Example:
         >>> from constructions.models.shapes import dana_network
@@ -192,7 +192,7 @@ def enclose_logits(
     Raises:
         InputError: As `enclose_last`, or features of another shape.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (2). Page: docs/rigour/divergence.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (2).
 
     Example:
         >>> from constructions.models.shapes import dana_network
@@ -232,8 +232,6 @@ def logit_chunks(
     Raises:
         InputError: As `enclose_logits`, or `rows` below 1.
 
-    Page: docs/rigour/divergence.md
-
     Example:
         >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
@@ -270,8 +268,6 @@ def enclose_softmax(logits: Enclosure, *, axis: int = -1) -> Enclosure:
 
     Raises:
         InputError: Nothing to sum over.
-
-    Page: docs/rigour/divergence.md
 
     Example:
         >>> softmax = enclose_softmax(Enclosure([[0.0, -1000.0]], 1e-3))

@@ -19,8 +19,6 @@ def idle_heads(entries: BoolArray, W_Q: NDArray[np.float64]) -> BoolArray:
         entries: Which entries of the rows may differ from 0, `[rows, d]`.
         W_Q: The query maps, `[H, d, d_qk]`.
 
-    Page: docs/rigour/divergence.md
-
     Example:
         >>> idle_heads(np.array([[True, False]]), np.array([[[1.0], [0.0]], [[0.0], [1.0]]])).tolist()
         [[False, True]]

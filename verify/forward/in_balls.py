@@ -59,7 +59,7 @@ def last_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: int)
     Raises:
         InputError: Inputs that the model cannot read, or no such precision.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (1). Page: docs/rigour/forward.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (1).
 
     Example:
         >>> from constructions.models.shapes import dana_network
@@ -95,7 +95,7 @@ def attention_in_balls(model: Model, inputs: Int64Array | VectorTask, head: int,
     Raises:
         InputError: As `last_in_balls`; a model with other blocks, or no such head.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (1); Mahdavi et al. (2024), Section 3. Page: docs/rigour/forward.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (1); Mahdavi et al. (2024), Section 3.
 
     Example:
         >>> from constructions.models.shapes import dana_network
@@ -133,7 +133,7 @@ def mixed_inputs_in_balls(model: Model, inputs: Int64Array | VectorTask, precisi
     Raises:
         InputError: As `last_in_balls`, or a model with other blocks.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4. Page: docs/rigour/forward.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.
 
     Example:
         >>> from constructions.models.shapes import mahdavi_layer
@@ -167,7 +167,7 @@ def features_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: 
     Raises:
         InputError: As `last_in_balls`, or a model with other blocks.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2). Page: docs/rigour/forward.md
+    Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2).
 
     Example:
         >>> from constructions.models.shapes import dana_network
@@ -203,7 +203,7 @@ def logits_in_balls(
     Raises:
         InputError: As `last_in_balls`; features of another shape, or of a model with other blocks.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equation (2). Page: docs/rigour/forward.md
+    Source: Dana, Pydi, Chevaleyre (2024), equation (2).
 
     Example:
         >>> from constructions.models.shapes import dana_network
@@ -238,8 +238,6 @@ def rounded_outwards(balls: arb_mat) -> Enclosure:
 
     Returns:
         Enclosure `[rows, columns]`, with an infinite radius where a ball is not bounded or beyond float64.
-
-    Page: docs/rigour/divergence.md
 
     Example:
         >>> third = rounded_outwards(arb_mat([[arb(1) / 3, 0.5]]))

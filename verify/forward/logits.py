@@ -49,8 +49,6 @@ class DecidedArgmax:
         place: The place of the largest logit in exact real arithmetic, `[T]`; -1 where it is not decided.
         rung: What decided it, `[T]`: ``"float64"``, ``"pairs"``, ``"balls"``, or ``""``.
         bits: Precision of the balls that were used last; 0 without.
-
-    Page: docs/rigour/depth.md
     """
 
     place: Int64Array
@@ -94,8 +92,6 @@ def enclose_logits(
     Raises:
         InputError: Inputs that do not fit the model, features of another shape or model, or no such precision.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
-
-    Page: docs/rigour/depth.md
 
     Example:
         >>> from constructions.models.shapes import dana_network
@@ -142,8 +138,6 @@ def logit_chunks(
     Raises:
         InputError: As `enclose_logits`, or `rows` below 1.
 
-    Page: docs/rigour/depth.md
-
     Example:
         >>> from constructions.models.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
@@ -183,8 +177,6 @@ def bits_needed(
 
     Raises:
         InputError: Inputs that do not fit the model, or no such radius.
-
-    Page: docs/rigour/depth.md
 
     Example:
         >>> one = np.ones((1, 1))
@@ -247,8 +239,6 @@ def climb(
     Raises:
         InputError: Inputs that do not fit the model, a rational model, or an unknown rung.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
-
-    Page: docs/rigour/depth.md
     """
     if unknown := [name for name in rungs if name not in get_args(Rung)]:
         raise InputError(f"rungs names {unknown[0]!r}, expected some of {', '.join(map(repr, get_args(Rung)))}")
@@ -325,8 +315,6 @@ def decide_argmax(
     Raises:
         InputError: Inputs that do not fit the model, a rational model, or an unknown rung.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
-
-    Page: docs/rigour/depth.md
 
     Example:
         >>> tokens = np.array([[1.0, 0.0], [1.0, 2.0**-80], [1.0, 1.0]])

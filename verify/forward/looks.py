@@ -29,8 +29,6 @@ class Looks:
         queries: Of each look, which row asks; with queries of the task, which example's.
         groups: The looks by the rows that they read.
         cells: Which look each context has at each position that is computed.
-
-    Page: docs/rigour/forward.md
     """
 
     queries: list[int]
@@ -48,8 +46,6 @@ def looks_of(block: Attention, cells: Cells, *, only_last: bool) -> Looks:
 
     Returns:
         The looks, in the order in which contexts and positions first have them.
-
-    Page: docs/rigour/forward.md
 
     Example:
         >>> one = np.ones((1, 1, 1))
@@ -80,8 +76,6 @@ def looks_of(block: Attention, cells: Cells, *, only_last: bool) -> Looks:
 def only_last_is_read(blocks: Sequence[object], place: int) -> bool:
     """Whether no attention comes after the block at `place`, so that of its stream only the last row counts.
 
-    Page: docs/rigour/forward.md
-
     Example:
         >>> one = np.ones((1, 1, 1))
         >>> twice = [Attention(one, one, one, one, attends="all")] * 2
@@ -99,8 +93,6 @@ def distinct_pairs(contexts: Int64Array) -> tuple[Int64Array, Int64Array, Cells]
 
     Returns:
         Positions and tokens of the pairs, `[P]` each, and the cells.
-
-    Page: docs/rigour/forward.md
 
     Example:
         >>> distinct_pairs(np.array([[7, 7], [7, 8]]))

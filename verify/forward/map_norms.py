@@ -37,8 +37,6 @@ class MapNorms:
         slipped: Of diag(w) W; of W without a normalization.
         plain: Of W.
         frobenius: The Frobenius norm of W.
-
-    Page: docs/rigour/depth.md
     """
 
     moved: Floats
@@ -55,8 +53,6 @@ class Norms:
 
     Raises:
         InputError: The model is rational.
-
-    Page: docs/rigour/depth.md
 
     Example:
         >>> from constructions.models.blocks import FeedForward

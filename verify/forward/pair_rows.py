@@ -24,8 +24,6 @@ _END, _DEGREE = 12, 18
 class InPairs:
     """Pairs of float64, with the unit 2^-100.
 
-    Page: docs/rigour/depth.md
-
     Example:
         >>> rows = InPairs()
         >>> y = rows.mapped(rows.exact(np.full((1, 2), 2.0**-80)), np.ones((2, 1)), np.ones(1))

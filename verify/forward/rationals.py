@@ -34,8 +34,6 @@ class ExactRank:
         lower: The rank over GF(prime); the rational matrix has this rank or more.
         rows: Number of rows.
         prime: The prime.
-
-    Page: docs/rigour/exact.md
     """
 
     lower: int
@@ -65,8 +63,6 @@ def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
         InputError: Contexts that are not tokens of this front end.
         HypothesisError: A score that is no integer multiple of ln 2.
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
-
-    Page: docs/rigour/exact.md
 
     Example:
         >>> from constructions.models.exact_network import as_rationals
@@ -104,8 +100,6 @@ def exact_network_logits(model: Model, inputs: Int64Array | VectorTask) -> fmpq_
         InputError: Inputs that the model cannot read, or a model of float64 tensors.
         HypothesisError: A score that is no integer multiple of ln 2, or a block whose values are not rational.
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
-
-    Page: docs/rigour/exact.md
 
     Example:
         >>> from constructions.models.exact_network import as_rationals, exact_network
@@ -163,7 +157,7 @@ def exact_rank(
         InputError: Contexts that are not tokens of this front end, or a modulus that is no prime.
         HypothesisError: A score that is no integer multiple of ln 2, or a denominator that the prime divides.
 
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2. Page: docs/rigour/exact.md
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2.
 
     Example:
         >>> from constructions.models.exact_network import as_rationals
@@ -211,8 +205,6 @@ def order_of_two(prime: int) -> int:
 
     Raises:
         InputError: No odd prime below $2^{63}$.
-
-    Page: docs/rigour/exact.md
 
     Example:
         >>> order_of_two(PRIME) == (PRIME - 1) // 2, order_of_two(2**61 - 1)

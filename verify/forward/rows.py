@@ -5,7 +5,7 @@ relative error of a sum, product, quotient or root, and a few multiples of it: f
 and for each activation. So one recursion bounds the errors of all arithmetics: `InFloat64` here, `InPairs` of
 `verify/forward/pair_rows.py`.
 
-Page: docs/rigour/depth.md
+Pages: docs/rigour/depth.md, docs/rigour/runs.md
 """
 
 import math
@@ -37,8 +37,6 @@ class Elsewhere:
         floor: What underflow adds to a row at one step, and to the size of a map.
         square: What underflow adds to a mean of squares, for each entry.
         largest: Numbers up to this never overflow, nor do their sums of eight.
-
-    Page: docs/rigour/runs.md
     """
 
     conversion: float
@@ -51,8 +49,6 @@ class Rows(Protocol):
     """An arithmetic: what it does to rows, and how large its errors are.
 
     Where `elsewhere` is given, the values stand for those of another evaluation, which are within the radii as well.
-
-    Page: docs/rigour/depth.md
     """
 
     unit: float
@@ -122,8 +118,6 @@ class Rows(Protocol):
 
 class InFloat64:
     r"""Float64, with the unit $2^{-53}$; a smaller unit predicts what a longer format would leave (no proof).
-
-    Page: docs/rigour/depth.md
 
     Example:
         >>> rows = InFloat64()
@@ -202,8 +196,6 @@ class InFloat64:
 
 def growth(unit: float, count: float) -> float:
     r"""Above $\gamma = k\epsilon/(1 - k\epsilon)$ for $k$ = `count` errors of `unit`; infinite from $\frac14$ on.
-
-    Page: docs/rigour/depth.md
 
     Example:
         >>> growth(2.0**-53, 4) >= 2.0**-51

@@ -51,8 +51,6 @@ class Stream:
         norm: The normalization that they come from, or none.
         moved: `[T, S]`, or none.
         slipped: `[T, S]`, or none.
-
-    Page: docs/rigour/depth.md
     """
 
     value: Values
@@ -104,8 +102,6 @@ def logit_balls(
     Raises:
         InputError: Inputs that do not fit the model, a rational model, or norms of another model.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
-
-    Page: docs/rigour/depth.md
 
     Example:
         >>> from constructions.models.blocks import Normalization

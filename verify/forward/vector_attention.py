@@ -67,7 +67,7 @@ def enclose_theta(layer: Model, task: VectorTask, *, precision: int | None = Non
         InputError: The layer does not fit the task, or no such precision.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/rigour/layer.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3.
 
     Example:
         >>> from constructions.models.shapes import mahdavi_layer
@@ -108,7 +108,7 @@ def enclose_mixed_inputs(layer: Model, task: VectorTask, *, precision: int | Non
         InputError: The layer does not fit the task, or no such precision.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4. Page: docs/rigour/layer.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.
 
     Example:
         >>> from constructions.models.shapes import mahdavi_layer
@@ -136,8 +136,6 @@ def enclose_layer(layer: Model, task: VectorTask, *, progress: Progress | None =
     Raises:
         InputError: The layer does not fit the task.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
-
-    Page: docs/rigour/layer.md
 
     Example:
         >>> from constructions.models.shapes import mahdavi_layer
@@ -182,7 +180,7 @@ def enclose_outputs(
         InputError: The layer does not fit the task, mixed inputs of another shape, or no such precision.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3. Page: docs/rigour/layer.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3.
 
     Example:
         >>> from constructions.models.shapes import mahdavi_layer

@@ -78,8 +78,6 @@ class BallForward:
 
     Raises:
         NoInformationError: The rows are wider than the file has numbers (blocks without neurons and heads).
-
-    Page: docs/rigour/certificate.md
     """
 
     def __init__(

@@ -1,4 +1,7 @@
-"""Answers the question of a stored certificate with integers and balls alone, sharing no code with the prover."""
+"""Answers the question of a stored certificate with integers and balls alone, sharing no code with the prover.
+
+Page: docs/rigour/certificate.md
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -98,7 +101,7 @@ def check_independently(
         FileFormatError: A file is missing or is not what it should be, or is named by no certificate.
         TamperedError: A hash or a digest differs.
 
-    Source: the statement about $L$ is Weyl's inequality with $L L^T \succeq 0$. Page: docs/rigour/certificate.md
+    Source: the statement about $L$ is Weyl's inequality with $L L^T \succeq 0$.
     """
     folder = Path(folder)
     certificate = Certificate.load(folder)

@@ -159,7 +159,7 @@ def recheck_nonsingular(
     Raises:
         InputError: Arguments that are not square matrices of one size.
 
-    Source: Rump (2010), Verification methods, Section 10. Page: docs/rigour/certificate.md
+    Source: Rump (2010), Verification methods, Section 10.
 
     Example:
         >>> recheck_nonsingular([[2.0, 1.0], [1.0, 1.0]], 0.125, [[1.0, -1.0], [-1.0, 2.0]]).verdict

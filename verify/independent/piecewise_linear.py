@@ -33,8 +33,6 @@ class PiecewiseLinear:
         block: A feed-forward block that `fits`.
         readout: $W_U$, what follows it.
         shift: $b_U$, if there is one.
-
-    Page: docs/rigour/certificate.md
     """
 
     def __init__(self, block: PlainBlock, readout: PlainArray, shift: PlainArray | None) -> None:

@@ -82,8 +82,6 @@ class PlainModel:
 
         Raises:
             FileFormatError: The file is missing or is not such a file.
-
-        Page: docs/rigour/certificate.md
         """
         with reading(path, "model"):
             metadata, tensors = read_safetensors(path)

@@ -45,8 +45,6 @@ class PlainRule:
 
         Raises:
             FileFormatError: The file is missing or is not such a file; or the automaton is not that of its name.
-
-        Page: docs/rigour/domains.md
         """
         with reading(path, "rule"):
             arrays = read_npz(path)

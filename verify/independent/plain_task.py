@@ -1,6 +1,6 @@
 """A task file, read and hashed by the standard library alone: tokens and what follows them, or vectors and labels.
 
-Page: docs/rigour/certificate.md
+Pages: docs/rigour/certificate.md, docs/rigour/layer.md
 """
 
 import hashlib
@@ -55,8 +55,6 @@ class PlainTask:
 
         Raises:
             FileFormatError: The file is missing or is not such a file.
-
-        Page: docs/rigour/certificate.md
         """
         with reading(path, "task"):
             return cls.from_arrays(path, read_npz(path))
@@ -126,8 +124,6 @@ class PlainVectorTask:
 
         Raises:
             FileFormatError: The file is missing or is not such a file.
-
-        Page: docs/rigour/layer.md
         """
         with reading(path, "task of vectors"):
             return cls.from_arrays(path, read_npz(path))
@@ -189,8 +185,6 @@ def read_task(path: Path) -> PlainTask | PlainVectorTask:
 
     Raises:
         FileFormatError: The file is missing or is no task.
-
-    Page: docs/rigour/certificate.md
     """
     arrays = read_npz(path)
     return (PlainVectorTask if "kind" in arrays else PlainTask).from_arrays(path, arrays)

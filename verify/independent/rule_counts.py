@@ -53,8 +53,6 @@ def count_rule(model: PlainModel, rule: PlainRule, *, numbers: list[int] | None 
 
     Returns:
         The counts, and how much of the domain was judged.
-
-    Page: docs/rigour/domains.md
     """
     if _is_one_head(model) and numbers is None:
         return _OneHead(model, rule, progress).counts()

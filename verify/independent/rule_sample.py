@@ -15,8 +15,6 @@ def drawn_numbers(key: list[str | int], size: int) -> list[int]:
     Args:
         key: The hashes of model and rule, how many are drawn, and the seed.
         size: How many inputs there are.
-
-    Page: docs/rigour/domains.md
     """
     wanted = min(int(key[2]), size)
     text = json.dumps(["sample", *key], separators=(",", ":"), ensure_ascii=True)
@@ -35,8 +33,6 @@ def leaves_at_most(size: int, drawn: int, missed: int, wrong: int) -> bool:
     r"""Whether more than `wrong` of all inputs would leave at most `missed` of those drawn with probability <= 2^-128.
 
     $\sum_{i \le k} \binom{W}{i} \binom{M - W}{N - i} 2^{128} \le \binom MN$ for $W$ = `wrong` + 1, in integers.
-
-    Page: docs/rigour/domains.md
     """
     if wrong >= size - drawn + missed:
         return True  # the others are right

@@ -29,8 +29,6 @@ class BallRank:
         bits: The precision of the balls.
         rows: Rows of the pivots, in the order of elimination.
         columns: Their columns: the minor of these rows and columns is not zero.
-
-    Page: docs/rigour/exact.md
     """
 
     lower: int
@@ -64,8 +62,6 @@ def ball_rank(matrix: Callable[[], arb_mat], *, target: int, fewest_bits: int = 
 
     Raises:
         InputError: A target below 0, or precisions out of order or above 2^20.
-
-    Page: docs/rigour/exact.md
 
     Example:
         >>> two = lambda: arb_mat(2, 2, [arb(2).sqrt(), 1, 2, arb(2).sqrt()])  # of rank 1
@@ -110,7 +106,7 @@ def ball_outputs(
     Raises:
         InputError: Contexts that are not tokens of these embeddings.
 
-    Source: Dana, Pydi, Chevaleyre (2024), section 2. Page: docs/rigour/exact.md
+    Source: Dana, Pydi, Chevaleyre (2024), section 2.
 
     Example:
         >>> one, line = arb_mat([[1]]), arb_mat([[0], [1]])

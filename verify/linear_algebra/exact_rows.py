@@ -32,8 +32,6 @@ class Relation:
     Args:
         rows: $r_i$, distinct and increasing.
         coefficients: $c_i$, as many.
-
-    Page: docs/claims/assumptions.md
     """
 
     rows: tuple[int, ...]
@@ -74,8 +72,6 @@ class Independence:
     Args:
         verdict: PROVED: independent; REFUTED: `relation` holds; UNDECIDED: five primes were all unlucky.
         relation: A relation between the rows, by their numbers in the whole list.
-
-    Page: docs/claims/assumptions.md
     """
 
     verdict: Verdict
@@ -96,8 +92,6 @@ def integer_rows(vectors: fmpz_mat | ArrayLike, *, name: str = "vectors") -> fmp
 
     Raises:
         InputError: Not a matrix of finite real numbers.
-
-    Page: docs/claims/assumptions.md
 
     Example:
         >>> integer_rows([[0.5, 3.0], [0.25, 0.0]]).tolist()
@@ -129,8 +123,6 @@ def decide_independence(vectors: fmpz_mat | ArrayLike, rows: Sequence[int] | Non
 
     Raises:
         InputError: Not a matrix of finite real numbers.
-
-    Page: docs/claims/assumptions.md
 
     Example:
         >>> decide_independence([[1, 2], [2, 4], [0, 1]]).relation

@@ -1,4 +1,7 @@
-"""Enclosures of the solutions of linear systems: square, least-squares and minimum-norm."""
+"""Enclosures of the solutions of linear systems: square, least-squares and minimum-norm.
+
+Page: docs/rigour/linear_algebra.md
+"""
 
 from fractions import Fraction
 from typing import Any
@@ -57,7 +60,6 @@ def enclose_solution(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike) -> Encl
         BlasError: The BLAS of this machine fails its probes.
 
     Source: Krawczyk (1969); Rump (2010), Verification methods, Section 10.5; Bjorck (1967) for the augmented systems.
-    Page: docs/rigour/linear_algebra.md
 
     Example:
         >>> x = enclose_solution([[2.0, 1.0], [1.0, 1.0]], [1.0, 0.0])

@@ -1,4 +1,7 @@
-"""Proofs that every matrix of a set is nonsingular, or that an exactly given one is singular."""
+"""Proofs that every matrix of a set is nonsingular, or that an exactly given one is singular.
+
+Page: docs/rigour/linear_algebra.md
+"""
 
 from dataclasses import dataclass
 
@@ -85,7 +88,7 @@ def certify_nonsingular(
         InputError: Not a square matrix of finite real numbers, or a radius that is negative, NaN or infinite.
         BlasError: The BLAS of this machine fails its probes.
 
-    Source: Rump (2010), Verification methods, Section 10. Page: docs/rigour/linear_algebra.md
+    Source: Rump (2010), Verification methods, Section 10.
 
     Example:
         >>> proof = certify_nonsingular([[2.0, 1.0], [1.0, 1.0]], 0.125)

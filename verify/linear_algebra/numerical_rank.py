@@ -27,8 +27,6 @@ class NumericalRanks:
         float64: Singular values above $\max(m, n)\, 2^{-52} \sigma_1$, as NumPy counts them; proves nothing.
         float32: The same for the numbers rounded to float32, with $2^{-23}$; proves nothing.
         spread: $\sigma_{\min} / \sigma_1$, measured in float64.
-
-    Page: docs/claims/assumptions.md
     """
 
     rows: int
@@ -57,7 +55,7 @@ def numerical_ranks(matrix: Float64Array) -> NumericalRanks:
     Raises:
         InputError: Not such a matrix.
 
-    Source: Golub, Van Loan, Matrix Computations, Section 5.4. Page: docs/claims/assumptions.md
+    Source: Golub, Van Loan, Matrix Computations, Section 5.4.
 
     Example:
         >>> ranks = numerical_ranks(np.array([[1.0, 1.0], [1.0, 1.0 + 2**-30]]))

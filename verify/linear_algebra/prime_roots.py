@@ -23,7 +23,7 @@ def independent_exponentials(primes: Sequence[int]) -> Verdict:
     Returns:
         PROVED for distinct primes; UNDECIDED for other numbers.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3. Page: docs/claims/generic_embeddings.md
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3.
 
     Example:
         >>> independent_exponentials([2, 3]).value, independent_exponentials([2, 2]).value

@@ -1,4 +1,7 @@
-"""Ranks from both sides, each with a witness that proves it."""
+"""Ranks from both sides, each with a witness that proves it.
+
+Page: docs/rigour/linear_algebra.md
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -117,7 +120,7 @@ def rank_bracket(matrix: Enclosure | ArrayLike) -> RankBracket:
         BlasError: The BLAS of this machine fails its probes (sets only).
 
     Source: the ranks of minors are textbook; the compression is Rump (2010), Verification methods, Section 10, applied
-    to a product. Page: docs/rigour/linear_algebra.md
+    to a product.
 
     Example:
         >>> bracket = rank_bracket([[1, 2, 3], [2, 4, 6], [1, 0, 1]])

@@ -1,4 +1,7 @@
-"""Proofs that every matrix of a set has full row rank, fast enough for the features of thousands of contexts."""
+"""Proofs that every matrix of a set has full row rank, fast enough for the features of thousands of contexts.
+
+Page: docs/rigour/linear_algebra.md
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -107,7 +110,7 @@ def certify_full_row_rank(a: Enclosure | ArrayLike, *, witness: bool = False) ->
             verdict is UNDECIDED.
         BlasError: The BLAS of this machine fails its probes.
 
-    Source: Weyl's inequality; Rump (2010), Verification methods, Section 10. Page: docs/rigour/linear_algebra.md
+    Source: Weyl's inequality; Rump (2010), Verification methods, Section 10.
 
     Example:
         >>> proof = certify_full_row_rank(Enclosure([[1.0, 2.0, 0.0], [2.0, 1.0, 1.0]], 2.0**-20))

@@ -1,4 +1,7 @@
-"""Enclosures of singular values, spectral norms and condition numbers."""
+"""Enclosures of singular values, spectral norms and condition numbers.
+
+Page: docs/rigour/linear_algebra.md
+"""
 
 import numpy as np
 import scipy.linalg
@@ -48,7 +51,7 @@ def enclose_singular_values(a: Enclosure | ArrayLike) -> Enclosure:
         BlasError: The BLAS of this machine fails its probes.
 
     Source: Ostrowski (1959) for the products, Weyl's inequality for the sum; Rump (2011), Verified bounds for singular
-    values. Page: docs/rigour/linear_algebra.md
+    values.
 
     Example:
         >>> values = enclose_singular_values([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]])
@@ -97,7 +100,7 @@ def enclose_spectral_norm(a: Enclosure | ArrayLike) -> Enclosure:
         InputError: Not a matrix of finite real numbers.
         BlasError: The BLAS of this machine fails its probes.
 
-    Source: Weyl's inequality. Page: docs/rigour/linear_algebra.md
+    Source: Weyl's inequality.
 
     Example:
         >>> norm = enclose_spectral_norm([[3.0, 4.0]])
@@ -147,7 +150,7 @@ def enclose_condition(a: Enclosure | ArrayLike) -> Enclosure:
         InputError: Not a matrix of finite real numbers.
         BlasError: The BLAS of this machine fails its probes.
 
-    Source: as the two functions named. Page: docs/rigour/linear_algebra.md
+    Source: as the two functions named.
 
     Example:
         >>> condition = enclose_condition([[3.0, 0.0], [0.0, 4.0]])

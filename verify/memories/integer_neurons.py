@@ -38,8 +38,6 @@ def integer_margins(model: Model, task: Task) -> Integers:
     Raises:
         InputError: A model of another shape, one that is not of integers, or a task of laws or of a single token.
 
-    Page: docs/claims/bits.md
-
     Example:
         >>> from constructions.memories.keyed_words import keyed_words_memory
         >>> from constructions.tasks.arrays import enumerated_task

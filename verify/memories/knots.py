@@ -35,8 +35,6 @@ class KnotsProof:
     Args:
         margin_lower: By how much every largest logit of the target is above every other, at least, `[T]`, nats.
         divergence_upper: For laws, how far the predicted law is from it, at most, `[T]`, nats; none for labels.
-
-    Page: docs/claims/knots.md
     """
 
     margin_lower: Float64Array
@@ -60,8 +58,6 @@ def prove_knots(model: Model, task: Task) -> KnotsProof:
 
     Raises:
         InputError: The model is of another shape or does not fit the task.
-
-    Page: docs/claims/knots.md
 
     Example:
         >>> from constructions.memories.knots import knots_memory
@@ -105,8 +101,6 @@ def stream_of_knots(model: Model, contexts: Int64Array) -> Enclosure:
 
     Raises:
         InputError: A model of another shape.
-
-    Page: docs/claims/knots.md
 
     Example:
         >>> from constructions.memories.knots import knots_memory

@@ -47,8 +47,6 @@ class LeftOutBound:
         excess: Upper bound of the $\gamma$ of the theorem, in nats: 0 for as many columns as kept contexts; infinite if
             not all $z_t$ were looked at.
         complete: Whether all $z_t$ were looked at. If not, `row` and `inverse` are bounded from below only.
-
-    Page: docs/claims/theorem_1_tail.md
     """
 
     kept: int
@@ -155,7 +153,7 @@ def left_out_bound(
         InputError: Shapes that do not fit, occurrences or laws that are none, or no witnesses.
         HypothesisError: A rational network with scores that are no integer multiples of ln 2.
 
-    Source: Dana, Pydi, Chevaleyre (2024), equations (14) and (15), corrected. Page: docs/claims/theorem_1_tail.md
+    Source: Dana, Pydi, Chevaleyre (2024), equations (14) and (15), corrected.
 
     Example:
         >>> from constructions.memories.left_out import sharp_instance, violating_front_end

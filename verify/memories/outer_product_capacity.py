@@ -34,8 +34,6 @@ class StoredAssociations:
         stored: How many i have $u_{g(i)}^\top W e_i > u_j^\top W e_i$ for all $j \ne g(i)$.
         count: N, how many there are.
         least_margin: The least difference of these logits, an exact integer; `None` with a single output token.
-
-    Page: docs/claims/outer_product_memory.md
     """
 
     stored: int
@@ -64,8 +62,6 @@ def stored_associations(outputs: Array, inputs: Array, labels: Array, memory: Ar
 
     Raises:
         InputError: Shapes that do not fit, arrays that are no integers, or labels out of range.
-
-    Page: docs/claims/outer_product_memory.md
 
     Example:
         >>> eye = np.eye(3, dtype=np.int64)
@@ -103,8 +99,6 @@ def is_sum_of_outer_products(outputs: Array, inputs: Array, labels: Array, memor
     Raises:
         InputError: Arrays that are no integers, or labels out of range.
 
-    Page: docs/claims/outer_product_memory.md
-
     Example:
         >>> eye = np.eye(2, dtype=np.int64)
         >>> is_sum_of_outer_products(eye, eye, np.array([1, 0]), eye[::-1])
@@ -132,8 +126,6 @@ def exact_product(a: Array, b: Array) -> Array:
     Raises:
         InputError: The shapes do not fit.
         BlasError: The BLAS of this machine fails its probes.
-
-    Page: docs/claims/outer_product_memory.md
 
     Example:
         >>> exact_product(np.array([[2**40, 1]]), np.array([[2**40], [1]]))[0, 0] == 2**80 + 1
@@ -178,7 +170,7 @@ def failure_bound(outputs: Array, labels: Array, *, width: int) -> float:
     Raises:
         InputError: Labels out of range, a width below 1, or integers that are too large for float64.
 
-    Source: Hoeffding (1963), Theorem 2. Page: docs/claims/outer_product_memory.md
+    Source: Hoeffding (1963), Theorem 2.
 
     Example:
         >>> failure_bound(64 * np.eye(2, dtype=np.int64), np.array([0, 1]), width=64) < 1e-12
@@ -216,8 +208,6 @@ class UnstorableLabels:
     Args:
         relation: Integers $c_i$ with $\sum_i c_i e_i = 0$.
         labels: 0 where $c_i > 0$, 1 where $c_i \le 0$.
-
-    Page: docs/claims/outer_product_memory.md
     """
 
     relation: tuple[int, ...]
@@ -240,8 +230,6 @@ def unstorable_labels(inputs: Array) -> UnstorableLabels | None:
 
     Raises:
         InputError: No integers.
-
-    Page: docs/claims/outer_product_memory.md
 
     Example:
         >>> unstorable_labels(np.array([[1, 1], [1, -1], [1, 0]])).labels
@@ -273,8 +261,6 @@ def some_labels_are_not_stored(inputs: Array) -> Verdict:
 
     Raises:
         InputError: No integers.
-
-    Page: docs/claims/outer_product_memory.md
 
     Example:
         >>> some_labels_are_not_stored(np.array([[1, 1], [1, -1], [1, 0]])).value

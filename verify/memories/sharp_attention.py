@@ -30,8 +30,6 @@ class SharpAttention:
         distance_to_limit: Of A to L, T balls.
         bound: $\sum_s e^{-\lambda (g_s - \min g)} |x_s - L|$ over the positions beyond the smallest gap, T balls: no
             less than the distance to the limit.
-
-    Page: docs/claims/skip_connection.md
     """
 
     gaps: fmpq_mat
@@ -78,8 +76,7 @@ def enclose_sharp_attention(
     Raises:
         InputError: Shapes that do not fit, no such tokens, or $\lambda \le 0$.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Section 4.1, the limit that is claimed there. Page:
-    docs/claims/skip_connection.md
+    Source: Dana, Pydi, Chevaleyre (2024), Section 4.1, the limit that is claimed there.
 
     Example:
         >>> found = enclose_sharp_attention(fmpq_mat(1, 1, [1]), fmpq_mat(2, 1, [1, 0]), fmpq_mat(1, 1, [1]),

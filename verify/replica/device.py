@@ -1,4 +1,7 @@
-"""The device a replica runs on, and the probes that refuse one whose arithmetic does not obey the rounding bound."""
+"""The device a replica runs on, and the probes that refuse one whose arithmetic does not obey the rounding bound.
+
+Pages: docs/run.md, docs/rigour/runs.md
+"""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -34,8 +37,6 @@ def select_device(name: str) -> torch.device:
         InputError: No such kind of device.
         DeviceError: A CUDA device that is not there.
 
-    Page: docs/run.md
-
     Example:
         >>> select_device("cpu")
         device(type='cpu')
@@ -67,8 +68,6 @@ def on_threads(count: int | None) -> Iterator[None]:
 
     Raises:
         InputError: A number below 1.
-
-    Page: docs/run.md
     """
     if count is not None and count < 1:
         raise InputError(f"threads = {count}, expected at least 1")
@@ -103,8 +102,6 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
 
     Raises:
         DeviceError: A product, an exponential, an error function or a root is further off than the bound allows.
-
-    Page: docs/rigour/runs.md
 
     Example:
         >>> from verify.arithmetic.formats import FLOAT32

@@ -32,7 +32,6 @@ class DeviceProducts:
     """Products of float64 matrices on a device, each number of the result a sum of products in float64.
 
     Source: the blocks are those of any textbook (Golub, Van Loan, Matrix Computations, Section 1.3).
-    Page: docs/rigour/arithmetic.md
 
     Args:
         device: Where.
@@ -106,8 +105,6 @@ def products_on(name: str, *, memory: int | None = None, least: int = _LEAST, si
         InputError: No such kind of device.
         DeviceError: No such device, or one whose double precision is emulated or coarse.
         BlasError: A product on the device fails a probe.
-
-    Page: docs/rigour/arithmetic.md
 
     Example:
         >>> from verify.arithmetic.enclosure import matmul

@@ -20,8 +20,6 @@ class InFormat(InFloat64):
         number_format: The format, of a unit roundoff from $2^{-53}$ to $2^{-11}$.
         exp_ulps: Assumed accuracy of the exponential, in units in the last place.
 
-    Page: docs/rigour/runs.md
-
     Example:
         >>> from verify.arithmetic.formats import FLOAT32
         >>> InFormat(FLOAT32, 4.0).unit == 2.0**-24 + 2.0**-53

@@ -1,4 +1,7 @@
-"""Any model as a torch module, written out in the operations that the rounding bounds speak about."""
+"""Any model as a torch module, written out in the operations that the rounding bounds speak about.
+
+Page: docs/run.md
+"""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +38,7 @@ class Replica(nn.Module):
         tensors: The tensors by name, of one floating-point type, on one device.
 
     Source: Dana, Pydi, Chevaleyre (2024), equations (1) and (2); Mahdavi, Liao, Thrampoulidis (2024), Section 3;
-    Vaswani et al. (2017). Page: docs/run.md
+    Vaswani et al. (2017).
 
     Example:
         >>> from constructions.models.shapes import dana_network

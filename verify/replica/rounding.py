@@ -1,4 +1,7 @@
-"""How far a forward pass in a floating-point format can be from the exact outputs, known before it is run."""
+"""How far a forward pass in a floating-point format can be from the exact outputs, known before it is run.
+
+Page: docs/rigour/runs.md
+"""
 
 import math
 
@@ -64,7 +67,7 @@ def rounding_bound(
         InputError: Inputs that the model cannot read, an accuracy that is not positive, or too fine a format.
         BlasError: The arithmetic of this machine does not keep what the bound rests on.
 
-    Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, 3.1 and 3.5. Page: docs/rigour/runs.md
+    Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, 3.1 and 3.5.
 
     Example:
         >>> from constructions.models.shapes import dana_network

@@ -1,4 +1,7 @@
-"""A replica on a device and in a floating-point type, judged against the certified enclosure of its outputs."""
+"""A replica on a device and in a floating-point type, judged against the certified enclosure of its outputs.
+
+Page: docs/run.md
+"""
 
 import math
 import time
@@ -122,8 +125,6 @@ def run(
     Raises:
         InputError: An unknown device or type, a task that the model cannot read, or enclosures of other contexts.
         DeviceError: No such device, or one whose arithmetic no rounding bound holds for.
-
-    Page: docs/run.md
 
     Example:
         >>> from constructions.models.shapes import dana_network

@@ -39,7 +39,7 @@ def single_attention_bound(
     Returns:
         Upper bounds, `[T]`; infinite where nothing is claimed.
 
-    Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, 3.1 and 3.5. Page: docs/rigour/runs.md
+    Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, 3.1 and 3.5.
     """
     count, length = (inputs.n_examples, inputs.n_tokens) if isinstance(inputs, VectorTask) else inputs.shape
     bound = np.full(count, math.inf)

@@ -29,8 +29,6 @@ class ReluBarrier:
         combinations: Number of multisets of m patterns: subspaces that were looked at.
         largest_dimension: The largest dimension of one of them.
         outside: Whether the labels are in none: no weights put them out.
-
-    Page: docs/claims/relu_barrier.md
     """
 
     patterns: int
@@ -58,7 +56,7 @@ def affine_dichotomies(points: Int64Array) -> frozenset[frozenset[int]]:
         InputError: No integers `[T, d]` with T > d >= 1.
         HypothesisError: Some d + 1 points are affinely dependent.
 
-    Source: Cover (1965) for their number. Page: docs/claims/relu_barrier.md
+    Source: Cover (1965) for their number.
 
     Example:
         >>> sorted(sorted(chosen) for chosen in affine_dichotomies(np.array([[0], [1], [5]])))
@@ -103,7 +101,7 @@ def relu_barrier(points: Int64Array, labels: Int64Array, *, neurons: int) -> Rel
         HypothesisError: Points that are not in general position.
         ResourceError: More than 2^20 subspaces.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 3. Page: docs/claims/relu_barrier.md
+    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 3.
 
     Example:
         >>> line = np.arange(1, 6)[:, None]

@@ -22,8 +22,6 @@ class TokenHull:
         tokens: n, the number of tokens of a context.
         dimension: a, the dimension of $A$.
         span: The dimension of the linear span of $A$: a if 0 is in $A$, else a + 1.
-
-    Page: docs/claims/context_rank.md
     """
 
     tokens: int
@@ -52,7 +50,7 @@ class TokenHull:
         Raises:
             InputError: A negative number.
 
-        Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5. Page: docs/claims/context_rank.md
+        Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5.
 
         Example:
             >>> TokenHull(tokens=3, dimension=2, span=3).ceiling(4, 100)
@@ -80,7 +78,7 @@ def token_hull(contexts: NDArray) -> TokenHull:
     Raises:
         InputError: Another number of dimensions, an empty or a masked array, or an entry that is no finite number.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5. Page: docs/claims/context_rank.md
+    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5.
 
     Example:
         >>> hull = token_hull(np.array([[[1, 0, 0], [0, 1, 0]], [[0, 0, 1], [1, 0, 0]]]))  # tokens sum to 1
@@ -116,7 +114,7 @@ def mixed_rank_ceiling(contexts: NDArray, *, n_heads: int, n_examples: int) -> i
     Raises:
         InputError: As for `token_hull`, or a negative number.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5. Page: docs/claims/context_rank.md
+    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5.
 
     Example:
         >>> mixed_rank_ceiling(np.eye(3)[None], n_heads=4, n_examples=100)

@@ -31,8 +31,6 @@ class SubsetTest:
     Args:
         certificate: What is proved.
         sample: What random subsets say; `None` where the certificate decides.
-
-    Page: docs/claims/assumptions.md
     """
 
     certificate: SubsetCertificate
@@ -77,8 +75,6 @@ class Assumptions:
         n_heads: H of the blocks.
         query_ranks: The ranks of the first $\min(T, d)$ queries, to tell what tolerances see.
         shifted_ranks: The same for the shifted queries, rounded to float64.
-
-    Page: docs/claims/assumptions.md
     """
 
     n_examples: int
@@ -157,7 +153,7 @@ def assess_assumptions(
     Raises:
         InputError: Arrays that do not fit each other, numbers that are not finite, or an argument out of range.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Assumptions 1 to 3. Page: docs/claims/assumptions.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Assumptions 1 to 3.
 
     Example:
         >>> found = assess_assumptions(np.eye(2, 3)[None], np.array([[1.0, 0, 0], [0, 1, 0], [1, 1, 0]]))

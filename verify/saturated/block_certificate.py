@@ -31,8 +31,6 @@ class BlockCertificate:
         method: How it was decided, in words.
         relation: An exact relation between the queries of a block and at most one earlier query.
         any_order: Of a refutation: whether no order of the queries satisfies the condition.
-
-    Page: docs/claims/assumptions.md
     """
 
     verdict: Verdict
@@ -63,7 +61,7 @@ def certify_blocks(
     Raises:
         InputError: Not a matrix of finite numbers, or blocks that are no partition.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Assumption 1. Page: docs/claims/assumptions.md
+    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Assumption 1.
 
     Example:
         >>> queries = [[1, 0], [0, 1], [0, 2]]
@@ -124,7 +122,7 @@ def find_blocks(
         InputError: Not a matrix of finite numbers, or a number below 1.
         CapacityError: T > H (r - 1) + 1.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Assumption 1. Page: docs/claims/assumptions.md
+    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Assumption 1.
 
     Example:
         >>> queries = [[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 1, 0], [1, 2, 3]]
@@ -173,8 +171,6 @@ def consecutive_blocks(count: int, size: int) -> Blocks:
 
     Returns:
         The blocks.
-
-    Page: docs/claims/assumptions.md
 
     Example:
         >>> consecutive_blocks(6, 3)

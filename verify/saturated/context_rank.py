@@ -26,8 +26,6 @@ class ContextRanks:
         verdict: PROVED: all contexts have rank n; REFUTED: some have not; UNDECIDED otherwise.
         full: How many are proved to have rank n.
         relations: For each context that is proved to have a smaller rank, a relation between its tokens.
-
-    Page: docs/claims/assumptions.md
     """
 
     n_contexts: int
@@ -49,7 +47,7 @@ def certify_context_ranks(contexts: Float64Array) -> ContextRanks:
     Raises:
         InputError: Not a three-dimensional array of finite numbers with at least one context.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Assumption 2. Page: docs/claims/assumptions.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Assumption 2.
 
     Example:
         >>> found = certify_context_ranks(np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0], [0.5, 1.0]]]))

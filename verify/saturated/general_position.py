@@ -31,7 +31,7 @@ def shifted_queries(contexts: Float64Array, queries: Float64Array) -> fmpz_mat:
     Raises:
         InputError: Arrays that do not fit each other, or numbers that are not finite.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Assumption 3. Page: docs/claims/assumptions.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Assumption 3.
 
     Example:
         >>> shifted_queries(np.array([[[1.0, 0.0], [0.0, 0.5]]]), np.array([[1.0, 1.0], [0.0, 0.0]])).tolist()
@@ -76,7 +76,7 @@ def certify_shifted(
     Raises:
         InputError: Arrays that do not fit, or a size out of range.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Assumption 3. Page: docs/claims/assumptions.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Assumption 3.
 
     Example:
         >>> contexts = np.array([[[1.0, 0, 0], [-3, 0, 1]], [[0, 1, 0], [0, -3, 1]]])

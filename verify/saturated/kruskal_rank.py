@@ -40,8 +40,6 @@ class SubsetCertificate:
         verdict: PROVED: all of them; REFUTED: `relation` holds between at most `size`; UNDECIDED: neither is proved.
         method: How it was decided, in words.
         relation: An exact relation between at most `size` vectors.
-
-    Page: docs/claims/assumptions.md
     """
 
     size: int
@@ -58,8 +56,6 @@ class KruskalRank:
         lower: Every `lower` of the vectors are linearly independent.
         upper: Some `upper` + 1 are not, or there are no more; proved.
         relation: An exact relation between `upper` + 1 vectors or fewer, if there is one.
-
-    Page: docs/claims/assumptions.md
     """
 
     lower: int
@@ -95,7 +91,7 @@ def certify_subsets(
     Raises:
         InputError: Not a matrix of finite numbers, or a size out of range.
 
-    Source: tests Mahdavi, Liao, Thrampoulidis (2024), Definition 1 and Assumption 1. Page: docs/claims/assumptions.md
+    Source: tests Mahdavi, Liao, Thrampoulidis (2024), Definition 1 and Assumption 1.
 
     Example:
         >>> certify_subsets([[1, 0], [0, 1], [1, 1]], 2).verdict
@@ -153,7 +149,7 @@ def kruskal_rank(vectors: fmpz_mat | ArrayLike, *, most_prefixes: int = MOST_PRE
     Raises:
         InputError: Not a matrix of finite numbers.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Definition 1. Page: docs/claims/assumptions.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Definition 1.
 
     Example:
         >>> kruskal_rank([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
@@ -192,8 +188,6 @@ def parallel_pair(vectors: fmpz_mat | ArrayLike, *, seed: int = 0) -> Relation |
 
     Raises:
         InputError: Not a matrix of finite numbers.
-
-    Page: docs/claims/assumptions.md
 
     Example:
         >>> parallel_pair([[1.0, 2.0], [0.0, 1.0], [-0.5, -1.0]])
@@ -237,7 +231,6 @@ def coherence_bound(vectors: fmpz_mat | ArrayLike) -> int:
         BlasError: The BLAS of this machine fails its probes.
 
     Source: Donoho, Elad (2003), Optimally sparse representation in general dictionaries via l1 minimization, Theorem 7.
-    Page: docs/claims/assumptions.md
 
     Example:
         >>> coherence_bound([[1.0, 0.0], [0.0, 1.0], [1.0, 3.0]])
@@ -290,8 +283,6 @@ def projected(matrix: fmpz_mat, width: int, prime: int, rng: np.random.Generator
 
     Returns:
         Residues.
-
-    Page: docs/claims/assumptions.md
     """
     draws = rng.integers(0, prime, (matrix.ncols(), width)).ravel().tolist()
     product = nmod_mat(matrix, prime) * nmod_mat(matrix.ncols(), width, draws, prime)
@@ -308,8 +299,6 @@ def eliminate(residues: Int64Array, row: int, prime: int) -> Int64Array:
 
     Returns:
         The residues, `[rows, columns - 1]`; the eliminated row is 0, as are the rows that it is parallel to.
-
-    Page: docs/claims/assumptions.md
 
     Example:
         >>> eliminate(np.array([[2, 4], [1, 2], [1, 1]]), 0, 7).tolist()

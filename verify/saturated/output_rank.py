@@ -22,7 +22,7 @@ def output_rank_ceiling(*, n_heads: int, d_value: int, d_inner: int) -> int:
     Raises:
         InputError: A size below 1.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Theorem 1. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Theorem 1.
 
     Example:
         >>> output_rank_ceiling(n_heads=1, d_value=1, d_inner=2)

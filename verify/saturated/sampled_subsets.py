@@ -35,8 +35,6 @@ class SubsetSample:
         verdict: REFUTED: a dependent subset was found; UNDECIDED otherwise, whatever the number of samples: one
             dependent subset is enough to lower the Kruskal rank.
         relation: The first relation found.
-
-    Page: docs/claims/assumptions.md
     """
 
     size: int
@@ -77,7 +75,6 @@ def sample_subsets(
         InputError: Not a matrix of finite numbers, or an argument out of range.
 
     Source: Clopper, Pearson (1934); the test of Mahdavi, Liao, Thrampoulidis (2024), Section 5.1.
-    Page: docs/claims/assumptions.md
 
     Example:
         >>> seen = sample_subsets(np.vander(np.arange(1, 41), 3), 3, samples=300)
@@ -122,7 +119,7 @@ def share_bounds(seen: int, draws: int, confidence: float) -> tuple[float, float
     Returns:
         Lower and upper bound.
 
-    Source: Clopper, Pearson (1934). Page: docs/claims/assumptions.md
+    Source: Clopper, Pearson (1934).
 
     Example:
         >>> [round(bound, 6) for bound in share_bounds(0, 5000, 0.95)], share_bounds(3, 3, 0.95)[1]

@@ -27,8 +27,6 @@ class Saturation:
         threshold: The attention weight that some token has to reach.
         saturated: Whether the largest weight is proved to be at least that, `[T, H]`.
         unsaturated: Whether it is proved to be below, `[T, H]`; what is neither is undecided.
-
-    Page: docs/claims/saturated_heads.md
     """
 
     threshold: float
@@ -43,8 +41,6 @@ class OneHotDistance:
     Args:
         winners: The token i of each example, `[T]`.
         distances: Upper bounds of $\lVert \theta_t - 1_i \rVert_1 = 2 (1 - \theta_{t,i})$, `[T]`; at most 2.
-
-    Page: docs/claims/saturated_heads.md
     """
 
     winners: Int64Array
@@ -66,7 +62,7 @@ def certify_saturation(top: Enclosure, *, threshold: float) -> Saturation:
     Raises:
         InputError: A threshold out of range.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix H. Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix H.
 
     Example:
         >>> found = certify_saturation(Enclosure([[0.999, 0.5, 0.99]], 1e-3), threshold=0.99)
@@ -99,8 +95,7 @@ def one_hot_bound(steep: Enclosure, base: Enclosure) -> OneHotDistance:
     Raises:
         InputError: Scores of different shapes, or no tokens.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Lemma 4 and equation (19), made explicit. Page:
-    docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Lemma 4 and equation (19), made explicit.
 
     Example:
         >>> bound = one_hot_bound(Enclosure([[20.0, 0.0]]), Enclosure([[0.0, 1.0]]))
@@ -136,8 +131,6 @@ def one_hot_distance(theta: Enclosure, winners: Int64Array) -> Enclosure:
     Returns:
         The distances.
 
-    Page: docs/claims/saturated_heads.md
-
     Example:
         >>> distance = one_hot_distance(Enclosure([[0.75, 0.25]]), np.array([0]))
         >>> float(distance.midpoint[0])
@@ -158,8 +151,6 @@ def largest_norm(contexts: ArrayLike) -> float:
 
     Returns:
         A float that is not below M.
-
-    Page: docs/claims/saturated_heads.md
 
     Example:
         >>> 5.0 <= largest_norm([[[3.0, 4.0], [0.0, 1.0]]]) < 5.0 + 1e-12
@@ -184,8 +175,6 @@ def separation(rows: Enclosure, combination: Float64Array, frozen: Enclosure) ->
     Returns:
         A float that is at most $\sigma_{\min}$, 0 if none is proved to be positive.
 
-    Page: docs/claims/saturated_heads.md
-
     Example:
         >>> round(separation(Enclosure([[3.0, 0.0]]), np.array([[1.0]]), Enclosure([[1.0, 0.0]])), 9)
         2.0
@@ -201,8 +190,6 @@ def smallest(matrix: Enclosure) -> float:
 
     Returns:
         A float; positive only if every matrix of the set has rank b.
-
-    Page: docs/claims/saturated_heads.md
 
     Example:
         >>> round(smallest(Enclosure([[3.0, 0.0], [0.0, 4.0]])), 9), smallest(Enclosure([[1.0], [2.0]]))
@@ -237,7 +224,7 @@ def perturbed_separation(
     Raises:
         InputError: Another number of distances than columns of C, or a negative one or a negative M: no bounds.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), equation (19). Page: docs/claims/saturated_heads.md
+    Source: Mahdavi, Liao, Thrampoulidis (2024), equation (19).
 
     Example:
         >>> limit = Enclosure([[2.0, 0.0]])

@@ -29,8 +29,6 @@ def enclosed_positions(count: int, width: int) -> Enclosure:
     Raises:
         InputError: A size out of range.
 
-    Page: docs/claims/assumptions.md
-
     Example:
         >>> enclosed_positions(1, 2).midpoint.tolist()
         [[0.0, 1.0]]
@@ -63,8 +61,6 @@ def room_for_tokens(*, count: int, width: int) -> float:
 
     Returns:
         A lower bound of r; 0 if the positions are not proved to be independent.
-
-    Page: docs/claims/assumptions.md
 
     Example:
         >>> 0.8 < room_for_tokens(count=1, width=2) <= 1.0

@@ -1,4 +1,7 @@
-"""Margins of words, written as indicators: in how many places two words agree at most, by counting."""
+"""Margins of words, written as indicators: in how many places two words agree at most, by counting.
+
+Page: docs/claims/unembeddings.md
+"""
 
 from fractions import Fraction
 from itertools import combinations
@@ -31,8 +34,6 @@ def agreement_margins(vectors: IntegerArray, *, progress: Progress | None = None
 
     Raises:
         InputError: Not an integer matrix with N >= 2, or entries too large.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> found = agreement_margins(np.array([[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0]]))

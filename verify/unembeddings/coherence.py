@@ -1,4 +1,7 @@
-"""The judge of unembeddings: exact margins, by the cheapest certificate that fits the rows."""
+"""The judge of unembeddings: exact margins, by the cheapest certificate that fits the rows.
+
+Page: docs/claims/unembeddings.md
+"""
 
 import numpy as np
 
@@ -29,8 +32,6 @@ def certify_margins(
     Raises:
         InputError: Not integer matrices of one shape with N >= 2, or entries too large.
         BlasError: The BLAS fails its probe, where it is used.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> found = certify_margins(np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, 1, 1, -1]], dtype=np.int8))

@@ -1,4 +1,7 @@
-"""Margins of rows of signs, certified by Walsh transforms: one for every two classes of rows."""
+"""Margins of rows of signs, certified by Walsh transforms: one for every two classes of rows.
+
+Page: docs/claims/unembeddings.md
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,8 +24,6 @@ def walsh_transform(columns: NDArray[np.int16]) -> NDArray[np.int16]:
 
     Returns:
         Their transforms, `[2^m, n]`; none is above $2^m$ in absolute value, so int16 holds them all.
-
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> walsh_transform(np.array([[1], [1], [1], [-1]], dtype=np.int16)).ravel().tolist()
@@ -63,7 +64,6 @@ def coset_margins(
         InputError: Not an integer matrix with N >= 2, or entries too large.
 
     Source: MacWilliams, Sloane, The Theory of Error-Correcting Codes, chapters 14 and 15.
-    Page: docs/claims/unembeddings.md
 
     Example:
         >>> found = coset_margins(np.array([[1, 1, 1, 1], [1, 1, 1, -1], [2, 0, 0, 0]]))

@@ -1,4 +1,7 @@
-"""Margins of integer unembeddings: the record, and the certificate that reads every inner product."""
+"""Margins of integer unembeddings: the record, and the certificate that reads every inner product.
+
+Pages: docs/claims/unembeddings.md, docs/rigour/arithmetic.md
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,8 +37,6 @@ class Margins:
             is zero, or where the encoders are not the vectors.
         attained: Whether `least` and `largest` are leads that occur, so that they are the exact minimum and maximum.
         method: How they were certified.
-
-    Page: docs/claims/unembeddings.md
     """
 
     rows: int
@@ -54,8 +55,6 @@ class Margins:
 
     def verdict(self, kappa: Fraction) -> Verdict:
         r"""Whether all leads are positive, and none is more than `kappa` times another.
-
-        Page: docs/claims/unembeddings.md
 
         Example:
             >>> found = gram_margins(np.array([[1, 1], [1, -1], [1, 0]]))
@@ -89,8 +88,7 @@ def gram_margins(
         InputError: Not two integer matrices of one shape with N >= 2, or entries too large to be multiplied exactly.
         BlasError: The BLAS fails its probe.
 
-    Source: Higham, Accuracy and Stability of Numerical Algorithms, section 3.1. Pages: docs/claims/unembeddings.md,
-    docs/rigour/arithmetic.md
+    Source: Higham, Accuracy and Stability of Numerical Algorithms, section 3.1.
 
     Example:
         >>> found = gram_margins(np.array([[1, 1], [1, -1], [-1, 1]]))
@@ -156,10 +154,7 @@ class _Extremes:
 
 
 def require_exact(vectors: IntegerArray, encoders: IntegerArray) -> None:
-    """Refuse what is not two integer matrices `[N, d]`, N >= 2, with all sums of products below 2^52.
-
-    Page: docs/claims/unembeddings.md
-    """
+    """Refuse what is not two integer matrices `[N, d]`, N >= 2, with all sums of products below 2^52."""
     for name, array in (("vectors", vectors), ("encoders", encoders)):
         if array.ndim != 2 or len(array) < 2 or array.shape[1] < 1 or not np.issubdtype(array.dtype, np.integer):
             raise InputError(
