@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from random_transformers import Family, transformer_examples
 from real_contexts import digit_examples, image_crops, patch_examples, text_bytes
 
+from constructions.arrays import Float64Array
 from constructions.capacity.promised_ranks import promised_ranks
 from constructions.errors import InputError
 from constructions.models.shapes import mahdavi_layer
@@ -26,7 +26,7 @@ from verify.linear_algebra.numerical_rank import NumericalRanks
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.assumptions import Assumptions, SubsetTest, assess_assumptions
 
-Examples = tuple[NDArray[np.float64], NDArray[np.float64]]
+Examples = tuple[Float64Array, Float64Array]
 
 
 def main() -> None:

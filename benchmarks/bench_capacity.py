@@ -12,8 +12,8 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before numpy is imported
 
 import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
 
+from constructions.arrays import Int64Array  # noqa: E402
 from constructions.capacity.head_counts import capacity  # noqa: E402
 from constructions.tasks.text import Unit, default_text, read_text, text_task  # noqa: E402
 
@@ -36,7 +36,7 @@ LARGE_TASKS: list[tuple[Unit, int, int, int, int, int]] = [
     ("char", 64, 4, 4096, 64, 16),
     ("char", 64, 4, 4096, 64, 64),
 ]
-LARGE_TABLES: dict[str, Callable[[np.random.Generator], NDArray[np.int64]]] = {
+LARGE_TABLES: dict[str, Callable[[np.random.Generator], Int64Array]] = {
     "10,000 rows, one key column": lambda rng: rng.permutation(10_000)[:, None],
     "10,000 rows, a key and one relation": lambda rng: np.stack([rng.permutation(10_000), np.full(10_000, 10_000)], 1),
     "5000 subjects, 2 relations": lambda rng: np.stack([np.arange(10_000) // 2, 10_000 + np.arange(10_000) % 2], 1),

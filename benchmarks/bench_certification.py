@@ -16,8 +16,8 @@ import flint
 import mpmath
 import numpy as np
 from flint import arb_mat, fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.linear_algebra.linear_systems import enclose_solution
@@ -25,8 +25,6 @@ from verify.linear_algebra.nonsingularity import certify_nonsingular
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.linear_algebra.singular_values import enclose_condition, enclose_singular_values, enclose_spectral_norm
-
-Floats = NDArray[np.float64]
 
 
 def medians(rivals: dict[str, Callable[[], object]], repetitions: int) -> dict[str, float]:
@@ -40,14 +38,14 @@ def medians(rivals: dict[str, Callable[[], object]], repetitions: int) -> dict[s
     return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
-def conditioned(size: int, condition: float) -> Floats:
+def conditioned(size: int, condition: float) -> Float64Array:
     """A random matrix with geometrically spaced singular values."""
     rng = np.random.default_rng([size, int(np.log10(condition))])
     left, right = (np.linalg.qr(rng.standard_normal((size, size)))[0] for _ in range(2))
     return left * np.logspace(0.0, -np.log10(condition), size) @ right
 
 
-def balls(a: Floats) -> arb_mat:
+def balls(a: Float64Array) -> arb_mat:
     return arb_mat(a.tolist())
 
 

@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.capacity.head_counts import fewest_heads
 from constructions.encoders.distribution_memory import targets
 from constructions.features.full_rank_attention import front_end
@@ -43,7 +43,7 @@ def characters(facts: int, *, context: int = 4) -> Task:
     return text_task(default_text(), context=context, facts=facts)
 
 
-def deviation(found: NDArray[np.float64], task: Task) -> float:
+def deviation(found: Float64Array, task: Task) -> float:
     """Largest range of logits - log law over a row: what a softmax can see of the error."""
     assert task.laws is not None
     return float(np.ptp(found - np.log(task.laws), axis=1).max())
@@ -130,7 +130,7 @@ def gaussian(weights: FrontEnd, seed: int) -> FrontEnd:
     )
 
 
-def conditions(drawn: list[FrontEnd], contexts: NDArray[np.int64]) -> str:
+def conditions(drawn: list[FrontEnd], contexts: Int64Array) -> str:
     values = [np.linalg.svd(features(weights, contexts), compute_uv=False) for weights in drawn]
     return ", ".join(
         f"{value[0] / max(value[-1], 1e-300):.0e}".replace("e+0", "e").replace("e+", "e") for value in values
@@ -205,10 +205,10 @@ def skip_connection() -> None:
 
 def error_of(
     weights: FrontEnd,
-    output: NDArray[np.float64],
-    W_U: NDArray[np.float64],
-    contexts: NDArray[np.int64],
-    stream: NDArray[np.float64],
+    output: Float64Array,
+    W_U: Float64Array,
+    contexts: Int64Array,
+    stream: Float64Array,
 ) -> float:
     n_heads, d_model, d_head = weights.W_V.shape
     network = dana_network(

@@ -8,14 +8,12 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before numpy is imported
 
 import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
 
+from constructions.arrays import Float64Array  # noqa: E402
 from constructions.encoders.sequence_encoder import best_encoder  # noqa: E402
 from constructions.tasks.text import default_text, text_task  # noqa: E402
 from verify.encoders.encoder_ceiling import encoder_divergence  # noqa: E402
 from verify.encoders.encoder_floor import encoder_floor  # noqa: E402
-
-Float64Array = NDArray[np.float64]
 
 
 def truncated(laws: Float64Array, prior: Float64Array, rank: int) -> tuple[Float64Array, Float64Array]:

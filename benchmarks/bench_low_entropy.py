@@ -12,6 +12,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
+from constructions.arrays import Float64Array  # noqa: E402
 from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength  # noqa: E402
 from constructions.encoders.low_entropy_instances import uniform_noise  # noqa: E402
 from constructions.unembeddings.unembedding import best  # noqa: E402
@@ -42,7 +43,7 @@ def timed(action: Callable[[], object]) -> float:
     return statistics.median(seconds)
 
 
-def plain_cost(laws: NDArray[np.float64], leads: NDArray[np.float64], strengths: NDArray[np.float64]) -> NDArray:
+def plain_cost(laws: Float64Array, leads: Float64Array, strengths: Float64Array) -> NDArray:
     """The divergence in float64, without any proof: the rival."""
     logits = -strengths[:, np.newaxis] * leads
     p = laws / laws.sum(axis=1, keepdims=True)

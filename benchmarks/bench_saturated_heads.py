@@ -9,8 +9,8 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before numpy is imported
 
 import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
 
+from constructions.arrays import Float64Array  # noqa: E402
 from constructions.claims.mahdavi_proposition_1 import uniform_examples  # noqa: E402
 from constructions.errors import HypothesisError  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
@@ -24,8 +24,6 @@ from verify.forward.vector_attention import enclose_layer, enclose_outputs  # no
 from verify.linear_algebra.row_rank import certify_full_row_rank  # noqa: E402
 from verify.saturated.saturation import certify_saturation  # noqa: E402
 from verify.verdict import Verdict  # noqa: E402
-
-Float64Array = NDArray[np.float64]
 
 _SATURATED = 0.99
 _FORMATS: tuple[Format, ...] = ("float64", "float32", "bfloat16")

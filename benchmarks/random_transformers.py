@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 
-Float64Array = NDArray[np.float64]
 Family = Literal["vit", "bert", "gpt2"]
 
 _PATCH = 16

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.tasks.text import default_text
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 
 def image_crops(count: int, side: int, *, seed: int = 0) -> NDArray[np.uint8]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from constructions.models.ablation import parts, without
 from constructions.models.model import Model
@@ -143,7 +143,7 @@ def explain(
     return Explanation(words, task.answers[fact.labels[0]], whole, tuple(ablations))
 
 
-def typed_context(task: Task | VectorTask, context: str | Sequence[str]) -> tuple[Task, list[int], NDArray[np.int64]]:
+def typed_context(task: Task | VectorTask, context: str | Sequence[str]) -> tuple[Task, list[int], Int64Array]:
     """The task, the tokens of what was typed, and which of the facts it is, if any.
 
     Raises:

@@ -5,16 +5,14 @@ Page: docs/run.md
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.products import multiplier, multiply
-
-Floats = NDArray[np.float64]
 
 _BLOCK = 512
 
 
-def cholesky(lower: Floats) -> Floats:
+def cholesky(lower: Float64Array) -> Float64Array:
     """The factor L of $A = L L^T$, to rounding: by LAPACK; of small blocks alone where something else multiplies.
 
     Args:
@@ -41,7 +39,7 @@ def cholesky(lower: Floats) -> Floats:
     return lower
 
 
-def _factor_in_place(a: Floats) -> None:
+def _factor_in_place(a: Float64Array) -> None:
     size = len(a)
     if size <= _BLOCK:
         a[:] = scipy.linalg.cholesky(a, lower=True, check_finite=False)
@@ -55,7 +53,7 @@ def _factor_in_place(a: Floats) -> None:
     _factor_in_place(rest)
 
 
-def _divide_in_place(b: Floats, factor: Floats) -> None:
+def _divide_in_place(b: Float64Array, factor: Float64Array) -> None:
     """B := B L^-T for the lower triangle L, by halves."""
     size = len(factor)
     if size <= _BLOCK:

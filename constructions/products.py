@@ -9,9 +9,8 @@ from contextvars import ContextVar
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from constructions.arrays import Float64Array
 
 _ROWS = 2048  # rows whose partial products are added at a time
 
@@ -32,7 +31,7 @@ class Multiplier(Protocol):
     @property
     def side(self) -> int: ...
 
-    def __call__(self, a: Floats, b: Floats, terms: int | None = None, /) -> Floats:
+    def __call__(self, a: Float64Array, b: Float64Array, terms: int | None = None, /) -> Float64Array:
         """`a @ b`, each entry an inner product as Lemma A7 (a) has it; blocks of `terms` terms one after the other."""
         ...
 
@@ -58,7 +57,7 @@ def multiplier() -> Multiplier | None:
     return _CHOSEN.get()
 
 
-def multiply(a: Floats, b: Floats, terms: int | None = None) -> Floats:
+def multiply(a: Float64Array, b: Float64Array, terms: int | None = None) -> Float64Array:
     r"""The product of matrices as the probed BLAS computes it, or the multiplier of the enclosing block.
 
     Args:

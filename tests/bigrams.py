@@ -1,8 +1,8 @@
 """Tables of bigrams of several kinds, and which heads of a network attend to the first of two tokens."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.models.attention import attention
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task
@@ -35,7 +35,7 @@ def bigram_task(tokens: int, kind: str, seed: int, *, changed: int | None = None
     return array_task(contexts, next_tokens=labels, vocabulary=tokens, target="labels")
 
 
-def heads_that_are_open(model: Model, task: Task) -> NDArray[np.int64]:
+def heads_that_are_open(model: Model, task: Task) -> Int64Array:
     """How many heads give the first token more than a hundredth of a label's attention, for each bigram."""
     shares = np.stack([attention(model, task.contexts, head)[:, 0] for head in range(model.n_heads)])
     return (shares > 0.01 / (len(np.unique(task.labels)) + 1)).sum(axis=0)

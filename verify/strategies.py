@@ -10,8 +10,8 @@ from typing import Any, get_args
 import numpy as np
 from flint import fmpq, fmpq_mat
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.models.blocks import (
     Activation,
@@ -29,9 +29,6 @@ from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Target, Task
 from constructions.tasks.vectors import VectorTask
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _TAME = (0.0, 1.0, -1.0, 0.5, 2.0, -1.5, 0.1, -1 / 3)
 _HOSTILE = (1e12, -1e30, 1e60, 1e-30, -(2.0**-52), 5e-324, -700.25, 1.0 + 2.0**-52)

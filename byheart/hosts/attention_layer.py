@@ -16,7 +16,8 @@ from byheart.hosts.conversion import (
     with_residual_stream,
     with_score_root,
 )
-from byheart.hosts.host import Float64Array, Host, loaded_module, torch_logits, write_folder
+from byheart.hosts.host import Host, loaded_module, torch_logits, write_folder
+from constructions.arrays import Float64Array
 from constructions.errors import InputError, ResourceError
 from constructions.models.blocks import Attention
 from constructions.models.model import Model

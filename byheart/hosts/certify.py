@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
 from byheart.hosts.host import CONFIG_FILE
 from byheart.hosts.reading import model_of, read_model
+from constructions.arrays import Int64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.models.construction import require_fit
@@ -374,7 +374,7 @@ def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
     return names
 
 
-def _numbered(path: Path, cells: tuple[str, ...], numbers: Mapping[str, int], file: str) -> NDArray[np.int64]:
+def _numbered(path: Path, cells: tuple[str, ...], numbers: Mapping[str, int], file: str) -> Int64Array:
     """The number of each cell: the one of its name, or else the cell itself."""
     found = []
     for name in cells:
@@ -414,7 +414,7 @@ def _stored_transposed(source: Any) -> set[str]:
     return {f"{place}.weight".lstrip(".") for place, module in modules if type(module).__name__ == "Linear"}
 
 
-def _rows(task: Task | VectorTask, places: NDArray[np.int64]) -> list[list[str]]:
+def _rows(task: Task | VectorTask, places: Int64Array) -> list[list[str]]:
     """These facts as rows of texts; nothing for vectors, which have none."""
     if isinstance(task, VectorTask):
         return []

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from byheart.hosts.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model
-
-Float64Array = NDArray[np.float64]
 
 _ACTIVATIONS: dict[str, Activation] = {
     "gelu_new": "gelu-tanh",

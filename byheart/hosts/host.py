@@ -13,16 +13,14 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from byheart.hosts.number_types import write_tensors
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.files import canonical_json, write_atomically
 from constructions.models.model import Model
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-
-Float64Array = NDArray[np.float64]
 
 WEIGHTS_FILE = "model.safetensors"
 CONFIG_FILE = "config.json"
@@ -114,7 +112,7 @@ def loaded_module(path: Path) -> ModuleType:
     return module
 
 
-def last_logits(forward: Callable[[NDArray[np.int64]], Float64Array], task: Task, *, entries: int) -> Float64Array:
+def last_logits(forward: Callable[[Int64Array], Float64Array], task: Task, *, entries: int) -> Float64Array:
     """The logits after each memorized context, a few contexts at a time.
 
     Args:
@@ -138,7 +136,7 @@ def torch_logits(model: Any, task: Task, *, entries: int) -> Float64Array:
 
     from verify.replica.module import full_precision
 
-    def forward(tokens: NDArray[np.int64]) -> Float64Array:
+    def forward(tokens: Int64Array) -> Float64Array:
         with torch.inference_mode(), full_precision():
             found = model(torch.tensor(tokens))
             return getattr(found, "logits", found)[:, -1].double().numpy()

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from byheart.hosts.host import CONFIG_FILE, Float64Array, Host, torch_logits, write_folder
+from byheart.hosts.host import CONFIG_FILE, Host, torch_logits, write_folder
 from byheart.hosts.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.files import canonical_json, write_atomically
 from constructions.models.blocks import Attention

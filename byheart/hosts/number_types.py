@@ -9,12 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import safetensors
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.files import require_regular_file, write_atomically
-
-Float64Array = NDArray[np.float64]
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 """The types that weights are written in, finest first."""

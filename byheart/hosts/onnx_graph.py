@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.conversion import with_score_root
-from byheart.hosts.host import Float64Array, Host, last_logits
+from byheart.hosts.host import Host, last_logits
 from byheart.hosts.number_types import stored_bytes
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.files import write_atomically
 from constructions.models.blocks import Attention, FeedForward, Normalization

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.task import Task
@@ -22,8 +22,6 @@ from verify.divergence.computed import argmax_hits, computed_losses
 from verify.divergence.kullback_leibler import argmax_margin
 from verify.forward.logits import climb, enclose_logits, logit_chunks
 from verify.replica.rounding import rounding_bound
-
-Float64Array = NDArray[np.float64]
 
 EXP_ULPS = 20.0
 """Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""

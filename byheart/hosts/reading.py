@@ -12,18 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from byheart.hosts import gpt2, huggingface, transformer_lens
 from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
 from byheart.hosts.known_options import require_known_options
 from byheart.hosts.number_types import read_tensors
 from byheart.hosts.safetensors_file import METADATA
+from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json
 from constructions.models.model import FORMAT, VERSION, Model, assembled
-
-Float64Array = NDArray[np.float64]
 
 _PICKLED = (".pt", ".pth", ".bin")
 

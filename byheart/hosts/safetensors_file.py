@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from byheart.hosts.host import WEIGHTS_FILE, Float64Array, Host
+from byheart.hosts.host import WEIGHTS_FILE, Host
 from byheart.hosts.number_types import DTYPES, read_tensors, write_tensors
+from constructions.arrays import Float64Array
 from constructions.files import canonical_json
 from constructions.models.model import Model, assembled
 from constructions.tasks.task import Task

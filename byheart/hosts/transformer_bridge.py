@@ -18,8 +18,9 @@ from byheart.hosts.conversion import (
     with_score_root,
     without_output_shift,
 )
-from byheart.hosts.host import Float64Array, write_folder
+from byheart.hosts.host import write_folder
 from byheart.hosts.transformer_lens import config_of, host_of
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, Tensor
 from constructions.models.model import Model

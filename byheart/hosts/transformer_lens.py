@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.conversion import direction, in_equal_layers, norms_of, with_residual_stream, with_score_root
-from byheart.hosts.host import Float64Array, Host, loaded_module, tokens_of, torch_logits, write_folder
+from byheart.hosts.host import Host, loaded_module, tokens_of, torch_logits, write_folder
 from byheart.hosts.known_options import require_known_options
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from constructions.arrays import Float64Array
 from verify.arithmetic.decimals import number, power_of_ten
-
-Float64Array = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 640, 272
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 28, 52

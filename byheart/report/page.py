@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from byheart.report.chart import Line, histogram, line_chart
 from byheart.report.document import badge, document, escaped, section
+from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted, inflected
 from constructions.files import write_atomically
 from constructions.models.attention import softmax
@@ -23,9 +23,6 @@ from constructions.tasks.task import Task
 from verify.arithmetic.decimals import number
 from verify.forward.float64 import enclose_attention, enclose_features
 from verify.forward.logits import enclose_logits
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _SHOWN_CONTEXTS = 8
 _SHOWN_HEADS = 6

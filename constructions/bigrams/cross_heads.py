@@ -7,16 +7,14 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.bigrams.token_blocks import TokenBlocks
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.models.construction import Construction
 from constructions.models.precision import Precision, rounded_model
 from constructions.tasks.task import Task
-
-Float64Array = NDArray[np.float64]
 
 _CLAIM = "The memory of cross heads"
 

@@ -4,7 +4,6 @@ Page: docs/claims/bits.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from constructions.bigrams.token_blocks import require_labelled_bigrams
 from constructions.counted import counted
@@ -15,9 +14,6 @@ from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import SIGNIFICAND, Precision, require_precision
 from constructions.tasks.task import Task
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _CLAIM = "The memory of packed words"
 _WIDTH = 4  # of the stream behind the words: what is left of the word, the index, the digit, the answer

@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.encoders.scalar_label_code import LabelCode, scalar_label_code
 from constructions.errors import HypothesisError, InputError
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _SHARE = 40.0  # heads that are closed move the number that names the label by 1 / 40 together
 

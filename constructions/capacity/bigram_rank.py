@@ -4,13 +4,11 @@ Page: docs/claims/closed_forms.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.gain_forest import GainForest
 from constructions.capacity.generic_rank import Relations, check_sizes, checked_contexts, relations
 from constructions.errors import HypothesisError
-
-Int64Array = NDArray[np.int64]
 
 
 def bigram_rank(

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.bigram_rank import bigram_rank
 from constructions.capacity.generic_rank import check_sizes, checked_contexts
 from constructions.capacity.partition import partition
 from constructions.capacity.sub_alphabet import dimensions
 from constructions.capacity.windows import all_contexts_rank
 from constructions.errors import HypothesisError
-
-Int64Array = NDArray[np.int64]
 
 _LARGEST_SEARCH = 256  # contexts up to which a partition is searched for by exchanges
 

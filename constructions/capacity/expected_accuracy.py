@@ -6,13 +6,11 @@ Pages: docs/claims/corollary_2.md, docs/claims/corollary_1.md
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.generic_rank import check_sizes, checked_contexts, generic_rank
 from constructions.errors import InputError
 from constructions.tasks.task import Counts, Task
-
-Int64Array = NDArray[np.int64]
 
 
 def guaranteed_number(contexts: Int64Array, *, d_model: int, n_heads: int) -> int:

@@ -6,12 +6,10 @@ Page: docs/claims/corollary_1.md
 import numpy as np
 import scipy.optimize
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.generic_rank import checked_contexts
 from constructions.errors import InputError
-
-Int64Array = NDArray[np.int64]
 
 _TINY = 1e-9
 _LARGEST = 2**53

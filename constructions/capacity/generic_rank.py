@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import nmod_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array, UInt64Array
 from constructions.errors import InputError, ResourceError, require_at_least
-
-Int64Array = NDArray[np.int64]
-UInt64Array = NDArray[np.uint64]
 
 PRIME = 2**31 - 1  # a Mersenne prime: products of two residues fit into 64 bits
 

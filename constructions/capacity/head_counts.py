@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.closed_forms import ClosedForm, closed_forms, universal_rank
 from constructions.capacity.generic_rank import (
     check_sizes,
@@ -22,7 +22,6 @@ from constructions.capacity.generic_rank import (
 from constructions.capacity.sub_alphabet import Peeling, UpperBound, peel, upper_bound
 from constructions.counted import counted
 
-Int64Array = NDArray[np.int64]
 Progress = Callable[[str], None]
 
 _MOST_CLOSED = 1024  # contexts up to which the theorems that need an elimination or a search of their own are applied

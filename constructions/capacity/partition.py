@@ -9,12 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import nmod_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.generic_rank import PRIME, check_sizes, checked_contexts
 from constructions.errors import HypothesisError
-
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

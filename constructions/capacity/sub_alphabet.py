@@ -9,13 +9,11 @@ from functools import lru_cache, reduce
 
 import numpy as np
 from flint import fmpz_mat, nmod_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.gain_forest import GainForest
 from constructions.capacity.generic_rank import PRIME, check_sizes, checked_contexts
 from constructions.errors import InputError
-
-Int64Array = NDArray[np.int64]
 
 LEAST = "least"
 """The name of the smallest of the bounds $|U|$, U1, U2, and without the skip connection $H d_h$ and U1'."""

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.generic_rank import check_sizes
 from constructions.capacity.partition import Partition, Window
 from constructions.errors import HypothesisError, require_at_least
-
-Int64Array = NDArray[np.int64]
 
 
 def all_contexts_rank(

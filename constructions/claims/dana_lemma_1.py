@@ -4,8 +4,8 @@ Page: docs/claims/sequence_encoder.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.capacity.head_counts import fewest_heads
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.memories.memory import build_memory, default_heads
@@ -15,8 +15,6 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
-
-Float64Array = NDArray[np.float64]
 
 _OWN_SHARE = 0.6  # of each law at its mode
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import HypothesisError
 from constructions.features.embeddings import integer_front_end
@@ -18,8 +18,6 @@ from constructions.models.construction import Construction
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.tasks.arrays import all_contexts, enumerated_task
 from constructions.tasks.task import Task
-
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ Page: docs/claims/generic_embeddings.md
 
 import numpy as np
 from flint import fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.generic_rank import generic_rank
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import require_at_least
@@ -17,8 +17,6 @@ from constructions.models.exact_network import ExactFrontEnd, as_floats, as_rati
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, enumerated_task
 from constructions.tasks.task import Task
-
-Int64Array = NDArray[np.int64]
 
 _SINGULAR = 1e-5  # features with a singular value below this part of the largest are drawn again: they round badly
 

@@ -5,8 +5,8 @@ Page: docs/claims/sequence_encoder.md
 
 import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.capacity.head_counts import fewest_heads
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import HypothesisError, require_at_least
@@ -14,8 +14,6 @@ from constructions.memories.memory import build_memory, default_heads
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task
-
-Float64Array = NDArray[np.float64]
 
 
 def exact_factors(tokens: int) -> tuple[fmpz_mat, fmpz_mat]:

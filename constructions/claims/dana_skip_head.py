@@ -5,8 +5,8 @@ Page: docs/claims/skip_connection.md
 
 import numpy as np
 from flint import fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import CapacityError, HypothesisError
 from constructions.features.exact_skip_connection import ExactSkipConnection, exact_change_of_basis, without_shifts
@@ -14,8 +14,6 @@ from constructions.models.construction import Construction
 from constructions.models.exact_network import ExactFrontEnd, rounded
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
-
-Int64Array = NDArray[np.int64]
 
 _ATTEMPTS = 64  # random front ends of too small a rank, or contexts, before giving up
 _CANDIDATES = 4  # of those that work, the one with the smallest output is taken

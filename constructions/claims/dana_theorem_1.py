@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.generic_rank import generic_rank
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import CapacityError, HypothesisError, InputError
@@ -21,8 +21,6 @@ from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
-
-Int64Array = NDArray[np.int64]
 
 _DRAWS = 40  # random integer front ends have full rank in the first few draws, if their shape allows it
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.claim import Claim
 from constructions.claims.zhang_2017_theorem import OF_RANDOM_CONTEXTS, exact, exact_knots, random_facts
 from constructions.errors import HypothesisError
@@ -18,8 +18,6 @@ from constructions.models.exact_network import rounded
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
-
-Int64Array = NDArray[np.int64]
 
 _DRAWS = 1000
 

@@ -6,13 +6,11 @@ Page: docs/claims/contextual_mapping.md
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.claim import Claim
 from constructions.errors import InputError
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
-
-Int64Array = NDArray[np.int64]
 
 
 def rank_one_head(*, tokens: int, length: int) -> tuple[ExactFrontEnd, Int64Array]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.claim import Claim
 from constructions.claims.zhang_2017_theorem import OF_RANDOM_CONTEXTS, exact, exact_knots, random_contexts
 from constructions.encoders.positional_code import positional_code
@@ -18,8 +18,6 @@ from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
-
-Int64Array = NDArray[np.int64]
 
 
 def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Task]:

@@ -4,12 +4,10 @@ Page: docs/claims/assumptions.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.claims.claim import Claim
 from constructions.errors import HypothesisError
-
-Float64Array = NDArray[np.float64]
 
 _SOURCE = "Mahdavi, Liao, Thrampoulidis (2024), Assumptions 1 to 3 and Section 5.1"
 

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.claim import Claim
 from constructions.claims.mahdavi_lemmas_1_5 import SaturatingMatrix, exact_saturating_matrix
 from constructions.errors import HypothesisError
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.query_blocks import require_blocks
-
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

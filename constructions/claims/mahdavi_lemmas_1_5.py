@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.claim import Claim
 from constructions.errors import HypothesisError, InputError
-
-Int64Array = NDArray[np.int64]
 
 _DRAWS = 200
 

@@ -4,11 +4,9 @@ Page: docs/claims/saturated_heads.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.claims.claim import Claim
-
-Float64Array = NDArray[np.float64]
 
 
 def uniform_examples(

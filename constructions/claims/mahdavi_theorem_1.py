@@ -4,8 +4,8 @@ Page: docs/claims/saturated_heads.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.claims.mahdavi_proposition_1 import uniform_examples
 from constructions.errors import InputError
@@ -17,8 +17,6 @@ from constructions.saturated.random_heads import random_heads
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.single_direction_heads import single_direction_heads
 from constructions.tasks.vectors import VectorTask
-
-Float64Array = NDArray[np.float64]
 
 _DRAWS = 6
 _APART = 1000  # between the seeds of two draws, so that neighbouring seeds do not share them

@@ -6,15 +6,13 @@ Page: docs/claims/factual_recall.md
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
-
-Int64Array = NDArray[np.int64]
 
 
 def build(*, subjects: int, relations: int, answers: int, seed: int) -> Construction[Task]:

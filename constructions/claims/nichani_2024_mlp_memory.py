@@ -6,13 +6,11 @@ Page: docs/claims/factual_recall.md
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.claim import Claim
 from constructions.errors import InputError
 from constructions.memories.outer_product_memory import Associations, outer_products
-
-Int64Array = NDArray[np.int64]
 
 Activation = Literal["relu", "polynomial"]
 

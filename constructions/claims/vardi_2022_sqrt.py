@@ -4,16 +4,14 @@ Page: docs/claims/bits.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.claim import Claim
 from constructions.claims.zhang_2017_theorem import exact, separating_direction
 from constructions.errors import HypothesisError, InputError
 from constructions.memories.keyed_words import fewest_entries, word_blocks
 from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
-
-Int64Array = NDArray[np.int64]
 
 _CODE, _ANSWER, _WIDTH = 0, 5, 6  # the coordinates that the blocks read and write, of the stream of a memory of words
 

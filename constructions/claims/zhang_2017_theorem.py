@@ -9,6 +9,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.claim import Claim, Hypothesis
 from constructions.errors import HypothesisError, InputError
 from constructions.memories.knots import knots_memory
@@ -17,8 +18,6 @@ from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
-
-Int64Array = NDArray[np.int64]
 
 _DRAWS = 1000
 

@@ -4,13 +4,11 @@ Page: docs/claims/association_memory.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.tasks.task import Task
 from constructions.unembeddings.unembedding import label_unembedding
-
-Float64Array = NDArray[np.float64]
 
 _NATS = 34.0  # e^-34 = 1.7e-15: the probability that the other tokens may have together
 _SLACK = 1 + 2.0**-20  # so that rounding does not eat into it

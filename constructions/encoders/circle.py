@@ -6,11 +6,9 @@ Page: docs/claims/lookup_in_two_dimensions.md
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
-
-Float64Array = NDArray[np.float64]
 
 _UPWARDS = 1.0 + 2.0**-40  # outweighs the roundings below
 

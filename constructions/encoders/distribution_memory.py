@@ -4,14 +4,12 @@ Page: docs/claims/distribution_memory.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.encoders.sequence_encoder import Progress, best_encoder
 from constructions.errors import InputError
 from constructions.tasks.task import Task
 from constructions.unembeddings.unembedding import law_unembedding
-
-Float64Array = NDArray[np.float64]
 
 
 def targets(

@@ -10,12 +10,10 @@ Page: docs/claims/theorem_2.md
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HypothesisError, InputError, require_at_least
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _LEAST_MASS = 1e-300  # of what is not the token: for certainty the strength would be infinite
 _HALVINGS = 100

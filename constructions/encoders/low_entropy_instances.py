@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.unembedding import best
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 LAWS = ("certain", "certain of another", "two masses", "one rival", "tied", "uniform", "generic")
 """The kinds of laws that `random_laws` draws from."""

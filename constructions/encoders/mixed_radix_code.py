@@ -6,12 +6,10 @@ Page: docs/claims/knots.md
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.encoders.scalar_label_code import scalar_label_code
 from constructions.errors import InputError
-
-Float64Array = NDArray[np.float64]
 
 
 class GridCode(NamedTuple):

@@ -4,12 +4,9 @@ Page: docs/claims/lookup_in_two_dimensions.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
-
-Int64Array = NDArray[np.int64]
-Float64Array = NDArray[np.float64]
 
 MOST = 2**26
 """The largest number of tokens for which every product and sum of the logits is exact in float64."""

@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import CapacityError, InputError
-
-Int64Array = NDArray[np.int64]
 
 _MOST_BITS = 52  # of a code: float64 holds it and its neighbours
 _WORK = 2**24  # codes that are looked at for one length, about
@@ -186,7 +184,7 @@ class _Taken:
         self.table = np.zeros(2**bits, dtype=bool) if bits <= _TABLE_BITS else None
         self.codes = np.zeros(0, dtype=np.int64)
 
-    def any_of(self, codes: Int64Array) -> NDArray[np.bool_]:
+    def any_of(self, codes: Int64Array) -> BoolArray:
         """Whether one of each row is taken."""
         if self.table is not None:
             taken = self.table[codes]

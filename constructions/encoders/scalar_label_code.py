@@ -6,12 +6,9 @@ Page: docs/claims/newton_memory.md
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import CapacityError, InputError
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 MOST = 2**12
 """The largest number of labels for which the columns, multiples of 1/8 below 2^21, are exact in float32."""

@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Float64Array
 from constructions.errors import InputError, require_at_least
 
-Float64Array = NDArray[np.float64]
 Progress = Callable[[int, int, float], None]
 """Called after each start with how many are done, how many there are, and the least divergence so far in nats."""
 
@@ -130,7 +129,7 @@ class _Given:
     logarithms: Float64Array  # centred
     prior: Float64Array
     rank: int
-    present: NDArray[np.bool_]
+    present: BoolArray
 
     @classmethod
     def of(cls, laws: Float64Array, prior: Float64Array | None, d_model: int) -> "_Given":

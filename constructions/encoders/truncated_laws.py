@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import HypothesisError, InputError, require_at_least
-
-Float64Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.models.front_end import FrontEnd
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 INTEGER_KINDS = ("full", "rank-one", "shared-rank-one")
 

@@ -6,16 +6,13 @@ Page: docs/claims/skip_connection.md
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
 from flint import fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.models.exact_attention import exact_features, exact_last
 from constructions.models.exact_network import ExactFrontEnd, exact_network, stacked
 from constructions.models.model import Model
-
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

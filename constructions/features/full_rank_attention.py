@@ -8,13 +8,11 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.models.front_end import FrontEnd
 from constructions.models.precision import rounded
-
-Float64Array = NDArray[np.float64]
 
 FRONT_ENDS = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
 

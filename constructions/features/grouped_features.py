@@ -9,12 +9,9 @@ Page: docs/tail.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float32Array, Int64Array
 from constructions.models.attention import AttentionWeights, attention
-
-Float32Array = NDArray[np.float32]
-Int64Array = NDArray[np.int64]
 
 
 class GroupedFeatures:

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.cholesky import cholesky
 from constructions.errors import HypothesisError, InputError
 from constructions.products import multiply
-
-Float64Array = NDArray[np.float64]
 
 _UNIT = 2.0**-53
 _REFINEMENTS = 6

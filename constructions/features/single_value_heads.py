@@ -13,11 +13,9 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _PANEL = 512  # columns of a Khatri-Rao product that are multiplied at a time
 _BLOCK = 128  # rows of a Hadamard product that are multiplied at a time

@@ -9,15 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HypothesisError
 from constructions.features.minimum_norm import RightInverse, right_inverse
 from constructions.models.attention import features, last
 from constructions.models.front_end import FrontEnd
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _NOISE = 2.0**-47  # times the condition number: relative error that the entries of M and B may have
 _NOTHING = 2.0**-20  # random vectors of variance 1 whose projection is smaller than this have none

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
 from constructions.features.minimum_norm import RightInverse
@@ -27,8 +27,6 @@ from constructions.models.model import Model
 from constructions.models.precision import Precision, require_precision, rounded_model
 from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
-
-Float64Array = NDArray[np.float64]
 
 _CLAIM = "The memory of clustered heads"
 _MORE = (1.05, 1.1, 1.2, 1.35)  # bounds on the rank that are tried, in multiples of the facts

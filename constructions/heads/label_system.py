@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.counted import counted
 from constructions.encoders.scalar_label_code import scalar_label_code
 from constructions.errors import CapacityError, HypothesisError
@@ -20,8 +20,6 @@ from constructions.models.attention import logits
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.tasks.task import Task
-
-Float64Array = NDArray[np.float64]
 
 _ENOUGH = 0.1  # margin, in float64 arithmetic, of weights that count; a half is what exact ones have
 _WORST = 1e9  # condition of the system; beyond it the solution means little

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.encoders import association_memory, distribution_memory
 from constructions.errors import CapacityError, HypothesisError, InputError
@@ -22,8 +22,6 @@ from constructions.models.precision import Precision, require_precision, rounded
 from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 Progress = Callable[[str, float | None, str], None]
 
 _CLAIM = "The memory of last-token heads"

@@ -6,8 +6,8 @@ Page: docs/claims/steps.md
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.encoders.positional_code import positional_code
 from constructions.encoders.scalar_label_code import numbered_labels
@@ -18,9 +18,6 @@ from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded_model
 from constructions.tasks.task import Task
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _CLAIM = "The memory of steps"
 _ROOM = 0.5  # by which roundings may move a number; the step nearest to it is 1 away

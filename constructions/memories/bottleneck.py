@@ -4,13 +4,11 @@ Page: docs/claims/outer_product_memory.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
-
-Float64Array = NDArray[np.float64]
 
 
 def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64Array) -> Model:

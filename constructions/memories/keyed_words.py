@@ -9,16 +9,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.encoders.positional_code import PositionalCode, positional_code
 from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.models.blocks import Attention, Block, FeedForward, Tensor
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.tasks.task import Task
-
-Int64Array = NDArray[np.int64]
 
 _CLAIM = "The memory of keyed words"
 _CODE, _WORD, _KEY, _DIGIT, _HIT, _ANSWER = range(6)  # the coordinates of the stream behind the attention

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.encoders.mixed_radix_code import mixed_radix_code
 from constructions.encoders.positional_code import PositionalCode, positional_code
@@ -21,9 +21,6 @@ from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded_model
 from constructions.tasks.task import Task
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _CLAIM = "The memory of knots"
 _ROOM = {"labels": 2.0**-2, "laws": 2.0**-3}  # what roundings may move an output by, as far as they are foreseen

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.features.full_rank_attention import front_end as draw_front_end
 from constructions.memories.memory import build_memory
@@ -23,9 +23,6 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Counts, Task, make_task, smoothed_laws
 from constructions.unembeddings.unembedding import law_unembedding
-
-Int64Array = NDArray[np.int64]
-Float64Array = NDArray[np.float64]
 
 _PLACE = "Dana et al. (2024), Theorem 1, epsilon > 0"
 _DRAWS = 200

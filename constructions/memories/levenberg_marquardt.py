@@ -9,9 +9,8 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-Float64Array = NDArray[np.float64]
+from constructions.arrays import Float64Array
 
 _FIRST_DAMPING = 100.0
 _LEAST_DAMPING = 1e-10

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.counted import counted
 from constructions.encoders import association_memory, distribution_memory
@@ -29,7 +29,6 @@ from constructions.models.model import Model
 from constructions.models.precision import Precision, rounded_model
 from constructions.tasks.task import Task
 
-Float64Array = NDArray[np.float64]
 Progress = Callable[[str, float | None, str], None]
 
 TAILS = ("none", "fit")

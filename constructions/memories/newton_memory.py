@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.encoders.scalar_label_code import LabelCode, scalar_label_code
 from constructions.errors import CapacityError, InputError, ResourceError
 from constructions.features.single_value_heads import Run, SingleValueHeads, add_products
@@ -23,8 +23,6 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Task
 
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 Report = Callable[[str, int, float], None]
 
 LEAST_MARGIN = 0.03
@@ -601,7 +599,7 @@ def _start(heads: SingleValueHeads, code: LabelCode, seed: int) -> Float64Array:
     return weights
 
 
-def _free_at_first(heads: SingleValueHeads) -> NDArray[np.bool_]:
+def _free_at_first(heads: SingleValueHeads) -> BoolArray:
     free = np.ones(heads.size, dtype=bool)
     part = heads.split(free)
     part["W_E"][:, 0], part["W_pos"][-1, 0] = False, False
@@ -630,7 +628,7 @@ class _Numbers(_Point):
     """The first stage at one point: the numbers y, and how far they miss."""
 
     code: LabelCode
-    free: NDArray[np.bool_]
+    free: BoolArray
 
     @cached_property
     def excess(self) -> Float64Array:
@@ -662,7 +660,7 @@ class _NumberRows:
     run: Run
     facts: Int64Array
     along: Float64Array
-    free: NDArray[np.bool_]
+    free: BoolArray
 
     def gram(self) -> Float64Array:
         return self.run.gram(self.facts, self.along, held=0)

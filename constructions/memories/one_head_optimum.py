@@ -7,14 +7,12 @@ import math
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 
 def exclusive_or_contexts(length: int = 3) -> Int64Array:

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 from flint import fmpq_mat, fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError
-
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ Page: docs/claims/parameters.md
 
 import numpy as np
 from flint import fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, ObjectArray
 from constructions.errors import CapacityError, InputError, require_at_least
 from constructions.features.full_rank_attention import front_end
 from constructions.memories.left_out import FLOAT_DRAWS, nearest_held
@@ -16,8 +16,6 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task
 from constructions.unembeddings.unembedding import law_unembedding
-
-Float64Array = NDArray[np.float64]
 
 _DRAWS = 24
 _LARGEST = 4  # of an embedding entry
@@ -153,7 +151,7 @@ def _read(embeddings: fmpq_mat, positions: fmpq_mat) -> tuple[list[list[int]], l
     return [query for query in queries if any(query)], [*differences(tokens), *differences(places)]
 
 
-def _telling_apart(generator: np.random.Generator, rows: NDArray[np.object_]) -> fmpq_mat:
+def _telling_apart(generator: np.random.Generator, rows: ObjectArray) -> fmpq_mat:
     """A column of small integers that no row is orthogonal to."""
     width, largest = rows.shape[1], 1
     while True:

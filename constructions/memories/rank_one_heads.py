@@ -6,7 +6,6 @@ Page: docs/claims/rank_one_heads.md
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from constructions.counted import counted
 from constructions.errors import require_at_least
@@ -24,8 +23,6 @@ from constructions.models.model import Model
 from constructions.models.precision import Precision, rounded_model
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Task
-
-Float64Array = NDArray[np.float64]
 
 _CLAIM = "The memory of heads of rank one"
 _MORE = (1.0, 1.05, 1.1, 1.25)  # heads that are tried, in multiples of those that the rank asks for

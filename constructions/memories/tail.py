@@ -9,18 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 import scipy.optimize
-from numpy.typing import NDArray
 
+from constructions.arrays import Float32Array, Float64Array, Int64Array
 from constructions.cholesky import cholesky
 from constructions.errors import InputError
 from constructions.features.grouped_features import GroupedFeatures
 from constructions.features.minimum_norm import RightInverse
 from constructions.models.attention import AttentionWeights, features, last
 from constructions.tasks.task import Counts, Task
-
-Float32Array = NDArray[np.float32]
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _FEATURE_ENTRIES = 2**28  # float32 numbers of the tail kept at a time: 1 GiB
 _CURVED_CONTEXTS = 2**14  # the most frequent contexts, from which the curvature is estimated

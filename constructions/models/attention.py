@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 AttentionWeights = Model | FrontEnd
 """What attention reads: a network, or the front end of one that has no W_O and W_U yet."""

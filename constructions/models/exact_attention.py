@@ -5,13 +5,11 @@ Page: docs/claims/generic_embeddings.md
 
 import numpy as np
 from flint import fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError, ResourceError
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_front_end, stacked
 from constructions.models.model import Model
-
-Int64Array = NDArray[np.int64]
 
 _MOST_BITS = 2**24  # of one attention weight before normalization
 

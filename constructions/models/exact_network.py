@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, Tensor
 from constructions.models.model import Model
 from constructions.models.shapes import dana_tensors
-
-Float64Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

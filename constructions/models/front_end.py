@@ -2,13 +2,9 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from constructions.arrays import Float64Array
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
-
-Float64Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

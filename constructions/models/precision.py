@@ -6,12 +6,11 @@ Page: docs/conventions.md
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.model import Model
 
-Float64Array = NDArray[np.float64]
 Precision = Literal["float32", "float64"]
 
 SIGNIFICAND = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}

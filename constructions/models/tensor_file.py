@@ -8,15 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import safetensors
 import safetensors.numpy
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json, require_regular_file, write_atomically
-
-Float64Array = NDArray[np.float64]
 
 _LARGEST_HEADER = 2**20  # bytes
 _METADATA_KEY = "byheart"

@@ -4,16 +4,14 @@ Page: docs/layer.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.attention import softmax
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_tensors
 from constructions.tasks.vectors import VectorTask
-
-Float64Array = NDArray[np.float64]
 
 
 def theta(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K: Float64Array) -> Float64Array:

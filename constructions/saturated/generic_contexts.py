@@ -6,11 +6,9 @@ Page: docs/claims/context_rank.md
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError
-
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

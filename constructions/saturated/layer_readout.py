@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from constructions.arrays import Float32Array, Float64Array
 from constructions.encoders.circle import circle
 from constructions.errors import HypothesisError, InputError
 from constructions.models.attention import softmax
@@ -19,8 +20,6 @@ from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.models.vector_attention import mixed_matrix
 from constructions.tasks.vectors import VectorTask
 
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 Format = Literal["float64", "float32", "bfloat16"]
 
 _REFINEMENTS = 2
@@ -179,7 +178,7 @@ def mixed_matrix_in(
     if number_format == "float64":
         return mixed_matrix(contexts, queries, W_Q, W_K)
 
-    def held(values: NDArray[np.floating]) -> NDArray[np.float32]:
+    def held(values: NDArray[np.floating]) -> Float32Array:
         return _in_format(np.asarray(values, dtype=np.float64), number_format).astype(np.float32)
 
     E, e = held(contexts), held(queries)

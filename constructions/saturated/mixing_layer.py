@@ -6,12 +6,10 @@ Page: docs/claims/context_rank.md
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.models.exact_network import as_rationals
-
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

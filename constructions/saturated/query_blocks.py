@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from flint import nmod_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import CapacityError, HypothesisError, InputError, require_at_least
 from constructions.models.exact_network import as_rationals
-
-Float64Array = NDArray[np.float64]
 
 _PRIME = 2**62 - 57
 

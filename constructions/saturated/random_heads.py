@@ -4,12 +4,10 @@ Page: docs/claims/saturated_heads.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.saturated.query_blocks import require_examples
-
-Float64Array = NDArray[np.float64]
 
 
 def random_heads(

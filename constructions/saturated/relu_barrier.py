@@ -4,12 +4,10 @@ Page: docs/claims/relu_barrier.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from constructions.tasks.vectors import VectorTask
-
-Int64Array = NDArray[np.int64]
 
 
 def fewest_examples(*, width: int, neurons: int, outputs: int = 1) -> int:

@@ -10,14 +10,12 @@ from typing import Literal, get_args
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.models.vector_attention import mixed_inputs
 from constructions.saturated.query_blocks import query_blocks, require_blocks, require_examples
 
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 Targets = Literal["printed", "near-one-hot"]
 
 _DRAWS = 200  # of a direction; the best one is kept

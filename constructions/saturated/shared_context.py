@@ -4,12 +4,10 @@ Page: docs/claims/context_rank.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.saturated.generic_contexts import IntegerLayer
-
-Int64Array = NDArray[np.int64]
 
 _DRAWS = 200
 

@@ -6,14 +6,12 @@ Page: docs/claims/saturated_heads.md
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import HypothesisError, require_at_least
 from constructions.models.attention import softmax
 from constructions.saturated.query_blocks import query_blocks, require_examples
 from constructions.saturated.saturated_heads import Fit, SaturatedHeads, farthest, grow_heads
-
-Float64Array = NDArray[np.float64]
 
 TEMPERATURES = np.concatenate([sign * np.geomspace(0.3, 30.0, 60) for sign in (1.0, -1.0)])
 """What the temperature of an example is chosen from, in units of one over half the range of the scores."""

@@ -5,12 +5,10 @@ Page: docs/claims/relu_barrier.md
 
 import numpy as np
 from flint import fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.models.blocks import FeedForward
-
-Int64Array = NDArray[np.int64]
 
 _CLAIM = "A network of slabs"
 _LARGEST = 2**31  # of a coordinate or label

@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
 from constructions.tasks.task import Counts, Target, Task, make_task, require_sums_of_one
-
-Int64Array = NDArray[np.int64]
-Float64Array = NDArray[np.float64]
 
 _PLAIN = ("contexts", "next_tokens", "weights", "laws")
 _COUNTS = ("counts_indptr", "counts_indices", "counts_data")

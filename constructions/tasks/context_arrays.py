@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.arrays import named_arrays
-
-Float64Array = NDArray[np.float64]
 
 
 def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 
 
@@ -20,7 +21,7 @@ def frozen_copy(array: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
     return copy
 
 
-def frozen_float64(name: str, array: NDArray[Any]) -> NDArray[np.float64]:
+def frozen_float64(name: str, array: NDArray[Any]) -> Float64Array:
     """The same of an array of finite float64 numbers.
 
     Args:

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.arrays import array_task
 from constructions.tasks.frozen_arrays import frozen_copy
 from constructions.tasks.stored_arrays import Stored, arrays_sha256
 from constructions.tasks.task import Task
-
-Int64Array = NDArray[np.int64]
 
 RULES = ("max", "min", "first", "last", "sum")
 """The rules that have a name; of a sum the file says `sum mod M`."""

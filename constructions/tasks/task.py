@@ -13,12 +13,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
 from constructions.tasks.frozen_arrays import frozen_copy
 from constructions.tasks.stored_arrays import Stored, arrays_sha256
 
-Int64Array = NDArray[np.int64]
-Float64Array = NDArray[np.float64]
 Target = Literal["laws", "labels"]
 Origin = Literal["smoothed counts", "most frequent", "table", "own"]
 """Where targets come from: the smoothed counts, the most frequent next tokens, the rows of a table, or elsewhere."""
@@ -302,7 +301,7 @@ class Task(Stored):
         """Number of all contexts, memorized and tail, M."""
         return len(self.contexts) + len(self.tail_contexts)
 
-    def modes(self, rows: slice | Int64Array = slice(None)) -> NDArray[np.bool_]:
+    def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:
         """Where the target of these contexts, by default of all, is largest, `[contexts, K]`.
 
         For ``laws`` every position of the largest value of the law (a law may have several modes), for ``labels`` the

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array, IntegerArray
 from constructions.errors import InputError, require_at_least
 from constructions.tasks.task import Counts, Target, Task, make_task
 
-Int64Array = NDArray[np.int64]
 Unit = Literal["char", "byte", "word"]
 
 OTHER = "<other>"
@@ -203,7 +202,7 @@ def _tokens(text: str | bytes, unit: Unit, size: int) -> tuple[tuple[str, ...], 
     return _numbered(codes, list(codes_of), size)
 
 
-def _numbered(codes: NDArray[np.integer], texts: list[str] | None, size: int) -> tuple[tuple[str, ...], Int64Array]:
+def _numbered(codes: IntegerArray, texts: list[str] | None, size: int) -> tuple[tuple[str, ...], Int64Array]:
     """Number codes by falling frequency, equal ones by first occurrence; `texts` names them, or they are characters."""
     occurrences = np.bincount(codes)
     seen = np.flatnonzero(occurrences)

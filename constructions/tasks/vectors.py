@@ -10,13 +10,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.frozen_arrays import frozen_float64
 from constructions.tasks.stored_arrays import Stored, arrays_sha256, read_stored_arrays
 from constructions.tasks.task import Task
 
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 Kind = Literal["regression", "classification"]
 
 
@@ -72,7 +71,7 @@ class VectorTask(Stored):
         """What the outputs must meet: the ``values`` of a regression, or the ``labels`` of a classification."""
         return "values" if self.kind == "regression" else "labels"
 
-    def modes(self, rows: slice | NDArray[np.int64] = slice(None)) -> NDArray[np.bool_]:
+    def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:
         """Where the label of these examples, by default of all, is largest, `[examples, d_out]`."""
         part = self.labels[rows]
         return part == part.max(axis=1, keepdims=True)

@@ -8,12 +8,9 @@ from fractions import Fraction
 from math import isqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int8Array
 from constructions.errors import InputError
-
-Int8Array = NDArray[np.int8]
-Float64Array = NDArray[np.float64]
 
 _BITS = 128  # of a square root that is not rational
 

@@ -8,11 +8,9 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError
-
-Int64Array = NDArray[np.int64]
 
 LARGEST = 2**16
 """Elements of the largest field that is made."""

@@ -8,12 +8,12 @@ from fractions import Fraction
 from math import isqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int8Array, IntegerArray
 from constructions.errors import InputError
-from constructions.unembeddings.coherence import Int8Array, Unembedding, root_above
+from constructions.unembeddings.coherence import Unembedding, root_above
 
-Forms = Iterator[NDArray[np.integer]]
+Forms = Iterator[IntegerArray]
 """The values of one form after the other at the integers 0 .. 2^m - 1, whose bits are the coordinates; in {0, 1}."""
 
 _LARGEST_ENTRY = 127  # of int8

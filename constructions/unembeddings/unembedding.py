@@ -6,14 +6,11 @@ Pages: docs/claims/distribution_memory.md, docs/claims/association_memory.md, do
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.unembedding_families import best_family
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _STEPS = 1000  # of the repulsion, at most
 _WORK = 2**29  # multiplications per coordinate that the repulsion may spend: steps x labels^2

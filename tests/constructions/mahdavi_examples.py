@@ -2,9 +2,8 @@
 
 import numpy as np
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-Float64Array = NDArray[np.float64]
+from constructions.arrays import Float64Array
 
 
 @st.composite

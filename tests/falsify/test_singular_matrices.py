@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq, fmpq_mat, fmpz_mat
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array, ObjectArray
 from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
 from verify.linear_algebra import gram
@@ -43,14 +43,14 @@ class Attack:
 
     midpoint: Any
     radius: Any
-    member: NDArray[np.object_]
+    member: ObjectArray
 
     @property
     def exact(self) -> bool:
         return not np.any(self.radius)
 
 
-def exactly(x: Any) -> NDArray[np.object_]:
+def exactly(x: Any) -> ObjectArray:
     """The entries as fractions."""
     table = np.asarray(x, dtype=object)
     entries = [Fraction(entry if isinstance(entry, Fraction) else Fraction(entry)) for entry in table.ravel().tolist()]
@@ -59,12 +59,12 @@ def exactly(x: Any) -> NDArray[np.object_]:
     return out.reshape(table.shape)
 
 
-def rank_of(member: NDArray[np.object_]) -> int:
+def rank_of(member: ObjectArray) -> int:
     entries = [fmpq(x.numerator, x.denominator) for x in member.ravel()]
     return fmpq_mat(*member.shape, entries).rank()
 
 
-def low_rank(rng: Generator, size: int, largest: int = 9) -> NDArray[np.int64]:
+def low_rank(rng: Generator, size: int, largest: int = 9) -> Int64Array:
     """An integer matrix of rank below `size`."""
     rank = int(rng.integers(max(0, size - 3), size))
     left = rng.integers(-largest, largest, (size, rank), endpoint=True)
@@ -398,7 +398,7 @@ def test_none_of_very_many_sets_gets_a_false_bound(family: Callable[[Generator],
 # Witnesses that lie.
 
 
-def hostile_matrices(rng: Generator, shape: tuple[int, int], honest: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def hostile_matrices(rng: Generator, shape: tuple[int, int], honest: Float64Array) -> list[Float64Array]:
     """Matrices of one shape that a cheat might hand over."""
     spoiled = honest.copy()
     spoiled[0, 0] = np.nan

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import ByheartError
 
-Matmul: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+Matmul: TypeAlias = Callable[[Float64Array, Float64Array], Float64Array]
 Shape: TypeAlias = tuple[int, int, int]  # rows, columns and, last, inner dimension of a product
 
 _LARGE: Shape = (257, 255, 131)
@@ -161,7 +161,7 @@ _VECTOR_SHAPES = ((1, 1, 1), (3, 5, 7), (1, 3, 300), (301, 2, 127), (64, 3, 64),
 _INNER_SHAPES = ((1, 1, 1), (3, 5, 7), (8, 8, 64), (5, 4, 1031), (3, 3, 20011))
 # With one column SciPy takes another routine.
 _SPARSE_SHAPES = ((1, 1, 1), (3, 5, 7), (1, 129, 300), (301, 1, 127), (65, 33, 1031), (201, 200, 199))
-_LAYOUTS: list[Callable[[NDArray[np.float64]], NDArray[np.float64]]] = [
+_LAYOUTS: list[Callable[[Float64Array], Float64Array]] = [
     np.ascontiguousarray,
     np.asfortranarray,
     lambda x: np.repeat(np.repeat(x, 2, axis=0), 3, axis=1)[::2, ::3],
@@ -188,15 +188,15 @@ class _Product:
     large: Shape = _LARGE
 
 
-def _by_vectors(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def _by_vectors(a: Float64Array, b: Float64Array) -> Float64Array:
     return np.stack([np.matmul(a, b[:, j]) for j in range(b.shape[1])], axis=1)
 
 
-def _by_inner_products(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def _by_inner_products(a: Float64Array, b: Float64Array) -> Float64Array:
     return np.array([[np.dot(row, column) for column in b.T] for row in a])
 
 
-def _by_sparse_rows(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def _by_sparse_rows(a: Float64Array, b: Float64Array) -> Float64Array:
     return csr_array(a) @ b
 
 
@@ -230,9 +230,7 @@ def _graded_integers(product: _Product) -> bool:
     return _is_integer_product(matmul(x, x.T), a, a.T, rng)
 
 
-def _is_integer_product(
-    product: NDArray[np.float64], a: NDArray[np.int64], b: NDArray[np.int64], rng: np.random.Generator
-) -> bool:
+def _is_integer_product(product: Float64Array, a: Int64Array, b: Int64Array, rng: np.random.Generator) -> bool:
     """Freivalds' test modulo 2^64; a single wrong entry cannot pass, because the entries of v are odd."""
     entries = product.astype(np.int64)
     v = 2 * rng.integers(-(2**62), 2**62, b.shape[1]) + 1

@@ -13,6 +13,7 @@ import numpy as np
 from flint import fmpq, fmpz
 from numpy.typing import ArrayLike, NDArray
 
+from constructions.arrays import ObjectArray
 from constructions.errors import InputError
 from verify.arithmetic.rounding import Floats
 
@@ -91,7 +92,7 @@ def exact_array(values: Any, name: str) -> NDArray[Any]:
     return exact
 
 
-def nearest(entries: NDArray[np.object_]) -> tuple[Floats, Floats]:
+def nearest(entries: ObjectArray) -> tuple[Floats, Floats]:
     """The nearest float64 of each int or Fraction, and an upper bound of the distance (infinite on overflow).
 
     Example:

@@ -18,16 +18,14 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 from flint import arb, ctx, fmpq, fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.models.exact_network import as_rationals
 from verify.capacity.linear_relations import indicator_relation, indicator_vectors
 from verify.linear_algebra.norms import float_above
 from verify.verdict import Verdict
 
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 Law = list[fmpq]
 
 _BITS = 128

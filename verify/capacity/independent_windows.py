@@ -5,14 +5,11 @@ Page: docs/claims/closed_forms.md
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from verify.capacity.linear_relations import distinct_contexts
-
-Int64Array = NDArray[np.int64]
 
 
 def partition_holds(

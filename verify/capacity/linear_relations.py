@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError
-
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

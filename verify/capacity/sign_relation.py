@@ -7,12 +7,10 @@ import operator
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from verify.arithmetic.given_numbers import is_masked
 from verify.verdict import Verdict
-
-Int64Array = NDArray[np.int64]
 
 
 def forbids_one_head(contexts: Int64Array, labels: Int64Array, multipliers: Int64Array) -> Verdict:

@@ -13,6 +13,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
@@ -34,9 +35,6 @@ from verify.divergence.kullback_leibler import (
 from verify.forward.logits import Rung, climb
 from verify.progress import Progress
 
-Float64Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-Int64Array = NDArray[np.int64]
 Bounds = Float64Array | tuple[Float64Array, Float64Array]  # from below and above, each `[T]`
 
 _SMALL_DIVERGENCE = 2.0**-20  # nats; the quadratic bound of less is sharp enough

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.files import write_atomically
 from constructions.models.construction import require_fit
@@ -53,8 +54,6 @@ from verify.forward.logits import logit_chunks
 from verify.forward.vector_attention import AttendedVectors, enclose_layer
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
-
-Float64Array = NDArray[np.float64]
 
 _SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BLAS proves it too: nobody sees it
 _TINY = 2.0**-30  # of laws and values: losses below it come from radii of enclosures, which depend on the machine

@@ -7,10 +7,9 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
 from flint import fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, HypothesisError
 from constructions.models.model import Model
 from constructions.models.shapes import dana_tensors
@@ -100,6 +99,6 @@ def _size(side: object) -> int:
     return side
 
 
-def _exact(matrix: NDArray[np.float64]) -> fmpq_mat:
+def _exact(matrix: Float64Array) -> fmpq_mat:
     rows = matrix.tolist()
     return fmpq_mat([[fmpq(*entry.as_integer_ratio()) for entry in row] for row in rows])

@@ -5,12 +5,10 @@ Page: docs/claims/context_rank.md
 
 import numpy as np
 from flint import fmpq_mat, fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.models.exact_network import as_rationals
 from verify.forward.exact_mixed_rank import exact_mixed_inputs
-
-Int64Array = NDArray[np.int64]
 
 
 def attended_tokens(context: Int64Array, scores: Int64Array, W_V: Int64Array, W_O: Int64Array) -> fmpq_mat:

@@ -8,8 +8,8 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.expected_accuracy import partial_task, solvable_contexts
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
 from constructions.claims.dana_corollary_2 import CLAIM, best_on_xor
@@ -25,8 +25,6 @@ from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ONE_HEAD_LABELS
 from verify.forward.float64 import enclose_logits
 from verify.verdict import Verdict, decided
-
-Int64Array = NDArray[np.int64]
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:

@@ -7,15 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.dana_definition_1 import CLAIM
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.verdict import decided
-
-Int64Array = NDArray[np.int64]
 
 _SIZES = ((5, 7, 2), (3, 6, 4), (6, 2, 3), (4, 9, 4), (2, 5, 1))  # N, T, d
 _SIZES_FULL = ((30, 40, 8), (12, 50, 20))

@@ -6,8 +6,8 @@ Page: docs/claims/sequence_encoder.md
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.claims.dana_lemma_1 import CLAIM, laws_with_a_mode
 from constructions.encoders.sequence_encoder import best_encoder
 from verify.arithmetic.decimals import number
@@ -24,8 +24,6 @@ from verify.claims.theorems import ENCODER_DIVERGENCE
 from verify.divergence.kullback_leibler import entropy
 from verify.encoders.encoder_ceiling import encoder_divergence, mean_divergence, network_divergence
 from verify.verdict import Verdict, proved
-
-Float64Array = NDArray[np.float64]
 
 _FLOATS = "float64 with proved error bounds"
 _SIZES = ((3, 2, 1), (4, 6, 2), (6, 10, 3), (8, 16, 3))

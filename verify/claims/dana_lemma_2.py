@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.bigram_rank import bigram_rank
 from constructions.capacity.closed_forms import long_contexts_rank, universal_rank
 from constructions.capacity.generic_rank import generic_rank
@@ -29,8 +29,6 @@ from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
 from verify.forward.rationals import exact_outputs, exact_rank
 from verify.verdict import Verdict, decided
-
-Int64Array = NDArray[np.int64]
 
 _LOWER = "rank over GF(2^62 - 57) of explicit integer weights with base-2 attention"
 _UPPER = "integer ranks of formal vectors and indicators of the contexts"

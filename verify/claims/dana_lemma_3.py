@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq, fmpq_mat, fmpz, fmpz_poly
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.head_counts import capacity
 from constructions.claims.dana_lemma_3 import integer_memory
 from constructions.features.embeddings import (
@@ -34,8 +34,6 @@ from verify.forward.rationals import PRIME, exact_network_logits, exact_rank, or
 from verify.linear_algebra.ball_rank import ball_outputs, ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict, decided, proved
-
-Int64Array = NDArray[np.int64]
 
 _MERSENNE = 2**61 - 1
 _XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from flint import arb, arb_mat, ctx
-from numpy.typing import NDArray
 
 from constructions.claims.dana_lemma_1 import build
 from constructions.claims.dana_proposition_1 import CLAIM, BiasedEncoder, CappedEncoder, biased_encoder, capped_encoder
@@ -25,8 +24,6 @@ from verify.encoders.encoder_ceiling import mean_divergence, network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.linear_algebra.norms import float_above, float_below
 from verify.verdict import Verdict, decided, proved
-
-Float64Array = NDArray[np.float64]
 
 _BITS = 128
 _FLOATS = "float64 with proved error bounds"

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
 from constructions.claims.dana_proposition_2 import CLAIM, exact_factors, gap_laws
 from constructions.encoders.sequence_encoder import best_encoder
@@ -25,8 +24,6 @@ from verify.divergence.kullback_leibler import divergence
 from verify.encoders.encoder_ceiling import encoder_divergence, truncation_ceiling
 from verify.encoders.encoder_floor import encoder_floor
 from verify.verdict import Verdict, decided, proved
-
-Float64Array = NDArray[np.float64]
 
 _FLOATS = "float64 with proved error bounds"
 _TINY = 1e-20  # nats; what roundings may leave of a divergence that is 0

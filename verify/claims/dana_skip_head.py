@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.dana_skip_head import CLAIM, integer_front_end
 from constructions.errors import HypothesisError
 from constructions.features.exact_skip_connection import exact_change_of_basis, without_shifts
@@ -25,8 +25,6 @@ from verify.claims.theorems import RANK
 from verify.forward.rationals import exact_network_logits, exact_outputs, exact_rank
 from verify.memories.sharp_attention import SharpAttention, enclose_sharp_attention
 from verify.verdict import Verdict, decided, proved
-
-Int64Array = NDArray[np.int64]
 
 _SEEDS = 200  # random front ends to look through for one of full rank
 _OBSTRUCTED = {"tokens": 4, "width": 2, "head_width": 2, "heads": 2}  # sizes, of the contexts of `_obstruction`

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from flint import arb, ctx, fmpq
-from numpy.typing import NDArray
 
 from constructions.claims.dana_theorem_1 import CLAIM, exact_memory
 from constructions.errors import HypothesisError
@@ -30,9 +29,6 @@ from verify.claims.theorem import Applied
 from verify.claims.theorems import COLLINEAR_DIVERGENCE, RANK
 from verify.forward.rationals import exact_network_logits
 from verify.verdict import Verdict, decided, proved
-
-Int64Array = NDArray[np.int64]
-Float64Array = NDArray[np.float64]
 
 _BITS = 128
 _TINY = 1e-9  # nats; what roundings may leave of a divergence that is 0

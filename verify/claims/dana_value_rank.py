@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 from flint import fmpq_mat
-from numpy.typing import NDArray
 
 from constructions.claims.dana_value_rank import CLAIM
 from constructions.features.embeddings import integer_front_end
@@ -21,8 +20,6 @@ from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
 from verify.forward.rationals import exact_outputs
 from verify.verdict import decided
-
-Int64Array = NDArray[np.int64]
 
 _SIZES = ((2, 2, 2, 1), (3, 2, 3, 2), (2, 3, 2, 2))  # N, S, d, H
 _SIZES_FULL = ((4, 2, 4, 3), (3, 3, 3, 4))

@@ -6,8 +6,8 @@ Page: docs/claims/context_rank.md
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
@@ -33,7 +33,7 @@ class HeldLabels(NamedTuple):
 
 
 def held_labels(
-    layer: Model, task: VectorTask, *, added: Enclosure | None = None, labels: NDArray[np.float64] | None = None
+    layer: Model, task: VectorTask, *, added: Enclosure | None = None, labels: Float64Array | None = None
 ) -> HeldLabels:
     """Enclose the outputs of a layer, compare them with labels, and certify the rank of the mixed inputs.
 

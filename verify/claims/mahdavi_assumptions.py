@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.capacity.promised_ranks import fewest_heads
 from constructions.claims.mahdavi_assumptions import (
     absorbing_mean,
@@ -30,8 +30,6 @@ from verify.saturated.general_position import certify_shifted
 from verify.saturated.kruskal_rank import certify_subsets
 from verify.saturated.sampled_subsets import sample_subsets
 from verify.verdict import Verdict, decided, proved
-
-Float64Array = NDArray[np.float64]
 
 _EXACT = "exact arithmetic: independence modulo a prime, relations in integers"
 _SHARE = 2.0**-20

@@ -7,15 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 from flint import arb, ctx
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.mahdavi_claims_1_2 import ExactHead, exact_head
 from constructions.models.exact_network import as_rationals
 from verify.claims.evidence import Evidence, Means, Method
 from verify.linear_algebra.rank import rank_bracket
 from verify.verdict import decided, proved
-
-Int64Array = NDArray[np.int64]
 
 _EPSILON = 1e-12
 _BITS = 128

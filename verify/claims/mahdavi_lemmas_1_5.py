@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.mahdavi_lemmas_1_5 import exact_saturating_matrix
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims.evidence import Evidence, Means, Method
@@ -17,8 +17,6 @@ from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.saturated.saturation import one_hot_bound
 from verify.verdict import decided, proved
-
-Int64Array = NDArray[np.int64]
 
 _BITS = 2048  # two tokens come as near to the rate as exp(-2 kappa g)
 _NEAR = 1e-9

@@ -10,7 +10,6 @@ from functools import partial
 
 import numpy as np
 from flint import fmpq, fmpq_mat
-from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_proposition_1 import CLAIM, uniform_examples
 from constructions.models.exact_network import as_rationals
@@ -40,8 +39,6 @@ from verify.saturated.saturation import (
     smallest,
 )
 from verify.verdict import Verdict, decided, proved
-
-Float64Array = NDArray[np.float64]
 
 _SATURATED = 0.99
 _LOST = 0.5  # share of the separation that freezing may cost

@@ -6,8 +6,8 @@ Page: docs/claims/context_rank.md
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
 from verify.claims.attended_tokens import context_ranks, queries_and_ranks, queries_are_equal, queries_plus_means
@@ -17,8 +17,6 @@ from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import OUTPUT_RANK
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import proved
-
-Int64Array = NDArray[np.int64]
 
 _REPAIRS = ((5, 2, 2, 1, 2), (6, 3, 3, 3, 1), (8, 3, 4, 2, 2), (8, 4, 6, 3, 4))  # T, n, d, H, d_v
 _REPAIRS_LARGE = ((20, 3, 6, 2, 3), (12, 5, 8, 4, 2))

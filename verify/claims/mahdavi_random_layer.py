@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.saturated.mixing_layer import equal_queries
 from verify.claims.attended_tokens import context_ranks, queries_and_ranks, queries_are_equal, queries_plus_means
 from verify.claims.comparison import Comparison
@@ -17,8 +17,6 @@ from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import OUTPUT_RANK
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import decided, proved
-
-Int64Array = NDArray[np.int64]
 
 _LAYERS = ((4, 2, 2, 1, 2), (5, 2, 3, 2, 2), (5, 3, 3, 3, 1))  # T, n, d, H, d_v
 _LAYERS_FULL = ((7, 3, 4, 2, 2), (8, 2, 4, 4, 1))

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 from flint import fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.mahdavi_remark_1 import CLAIM
 from constructions.saturated.generic_contexts import integer_heads
 from constructions.saturated.saturated_heads import saturated_heads
@@ -24,8 +24,6 @@ from verify.claims.unread_heads import mixed_inputs_are_independent, of_size_one
 from verify.forward.exact_mixed_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
-
-Int64Array = NDArray[np.int64]
 
 QUERY_SETS: dict[str, list[list[int]]] = {
     "three independent": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 from flint import fmpq_mat
-from numpy.typing import NDArray
 
 from constructions.claims.mahdavi_sinusoidal_positions import sinusoidal_positions
 from constructions.models.exact_network import as_rationals
@@ -21,8 +20,6 @@ from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.saturated.sinusoidal_positions import enclosed_positions
 from verify.verdict import Verdict, decided, proved
-
-Float64Array = NDArray[np.float64]
 
 _LOST = ((2, 2), (2, 8), (4, 8), (16, 32))  # n, d
 _KEPT = ((2, 2), (4, 4), (4, 8), (8, 16))

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.claims.slides_least_squares import CLAIM
 from constructions.encoders.truncated_laws import (
     hadamard_laws,
@@ -42,8 +42,6 @@ from verify.encoders.truncation_bound import (
 )
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.verdict import proved
-
-Float64Array = NDArray[np.float64]
 
 _SHAPES = ((4, 3, 1), (6, 5, 2), (12, 10, 3), (30, 20, 4))  # T, N, d
 _SPREADS = ((0.1, 0.01), (1.0, 0.3), (3.0, 1.0), (12.0, 4.0))  # of the part of rank d, and of the noise

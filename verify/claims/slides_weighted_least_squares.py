@@ -6,8 +6,8 @@ Page: docs/claims/least_squares.md
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.claims.slides_weighted_least_squares import CLAIM
 from constructions.encoders.truncated_laws import hadamard_laws, random_laws, sharp_laws
 from verify.arithmetic.enclosure import Enclosure, sqrt
@@ -27,8 +27,6 @@ from verify.encoders.truncation_bound import (
     tail_value,
 )
 from verify.verdict import proved
-
-Float64Array = NDArray[np.float64]
 
 _READINGS = ("conditional", "joint", "prior")
 

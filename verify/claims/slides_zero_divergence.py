@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.claims.slides_zero_divergence import CLAIM
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
@@ -17,8 +17,6 @@ from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ENCODER_DIVERGENCE
 from verify.verdict import decided, proved
-
-Int64Array = NDArray[np.int64]
 
 _TOKENS = (3, 5, 9)  # 2^k + 1: laws of 1/2 and 2^-(k+1)
 

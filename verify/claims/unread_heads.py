@@ -4,16 +4,14 @@ Page: docs/claims/saturated_heads.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.saturated_heads import SaturatedHeads
 from constructions.tasks.vectors import VectorTask
 from verify.forward.vector_attention import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import RankCertificate, certify_full_row_rank
-
-Float64Array = NDArray[np.float64]
 
 
 def heads_as_layer(heads: SaturatedHeads) -> Model:
@@ -34,6 +32,6 @@ def mixed_inputs_are_independent(
     return certify_full_row_rank(enclose_mixed_inputs(heads_as_layer(heads), unlabelled(contexts, queries)))
 
 
-def of_size_one(queries: NDArray[np.int64]) -> Float64Array:
+def of_size_one(queries: Int64Array) -> Float64Array:
     """Queries with entries up to 1: powers of two keep a query what it is, up to its length."""
     return queries / 2.0 ** np.ceil(np.log2(abs(queries).max(axis=1, keepdims=True)))

@@ -6,15 +6,13 @@ Page: docs/run.md
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 
-Float64Array = NDArray[np.float64]
 
-
-def argmax_hits(logits: Float64Array, task: Task | VectorTask, rows: slice) -> NDArray[np.bool_]:
+def argmax_hits(logits: Float64Array, task: Task | VectorTask, rows: slice) -> BoolArray:
     r"""Where the logit of the label, or of every mode of the law, is larger than every other, and all are finite.
 
     Args:
@@ -109,7 +107,7 @@ def _exponential_remainder(x: Float64Array) -> Float64Array:
     return np.where(np.abs(x) < 0.01, series, np.expm1(x) - x)
 
 
-def _surprise(logits: Float64Array, labels: NDArray[np.int64]) -> Float64Array:
+def _surprise(logits: Float64Array, labels: Int64Array) -> Float64Array:
     """-log softmax(logits)[label] per context, nats."""
     places = np.arange(len(labels))
     others = logits - logits[places, labels][:, np.newaxis]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.tasks.task import Counts
 from verify.arithmetic.elementary import EXP_ERROR, EXP_LOWEST, LOG_ERROR, exp_floats, log, log1p, log_floats
@@ -23,9 +23,6 @@ from verify.arithmetic.rounding import TINY, UNIT, down, gamma, quiet, up
 from verify.arithmetic.sums import total, tree_sum, upper_sum
 from verify.forward.float64 import enclose_softmax, row_blocks
 
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 _Columns: TypeAlias = tuple[Float64Array, ...]  # numbers of each row of a block
 
 __all__ = [

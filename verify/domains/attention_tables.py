@@ -8,15 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, arb_mat, ctx
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Tensor
 from constructions.models.model import Model
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.in_balls import rounded_outwards
-
-Int64Array = NDArray[np.int64]
 
 _BITS = 128
 

@@ -9,8 +9,8 @@ from functools import partial
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import require_at_least
 from constructions.models.model import Model
 from constructions.tasks.rule import RuleTask
@@ -24,8 +24,6 @@ from verify.forward.map_norms import Norms
 from verify.kept_pieces import KeptPieces
 from verify.progress import Progress, silent
 from verify.workers import Workers, completed
-
-Int64Array = NDArray[np.int64]
 
 VISITS = 2**28
 """Beginnings of inputs, or inputs, that are looked at one by one, unless more are asked for."""

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Int64Array
 from constructions.tasks.rule import RuleTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats, down, gamma, quiet
 from verify.domains.attention_tables import AttentionTables
 from verify.domains.tally import MOST_NAMED, Tally
-
-Int64Array = NDArray[np.int64]
 
 _ENTRIES = 2**21  # numbers of an array that is worked on
 _LARGEST = 2.0**900  # sums of fewer than 2^100 smaller numbers do not overflow
@@ -122,7 +120,7 @@ class _Cell:
         label: int,
         steps: list[Int64Array],
         tokens: list[Int64Array],
-        ends: NDArray[np.bool_],
+        ends: BoolArray,
     ) -> None:
         counts = [ends.astype(np.int64)]
         for step in reversed(steps):

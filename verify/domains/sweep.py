@@ -8,14 +8,12 @@ from itertools import product
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.tasks.rule import RuleTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.domains.attention_tables import AttentionTables
 from verify.domains.tally import Tally
-
-Int64Array = NDArray[np.int64]
 
 _ENTRIES = 2**19  # numbers of an array that is worked on
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from verify.arithmetic.enclosure import Enclosure
-
-Int64Array = NDArray[np.int64]
 
 MOST_NAMED = 2**16
 """How many inputs of a kind are named."""

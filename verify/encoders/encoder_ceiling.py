@@ -7,8 +7,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError, require_at_least
 from constructions.models.model import Model
 from constructions.tasks.task import Task
@@ -20,7 +21,6 @@ from verify.divergence.kullback_leibler import divergence, quadratic_divergence_
 from verify.forward.float64 import logit_chunks
 from verify.linear_algebra.singular_values import enclose_singular_values
 
-Float64Array = NDArray[np.float64]
 Progress = Callable[[str, float | None, str], None]
 
 

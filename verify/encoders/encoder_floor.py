@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
 from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure, sqrt
@@ -26,9 +27,6 @@ from verify.arithmetic.sums import lower_sum, total
 from verify.encoders.encoder_ceiling import checked_laws
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.verdict import Verdict
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _TERMS = 40  # of the series of psi
 _OUTWEIGHING = 1.0 + 2.0**-40  # outweighs 120 roundings, and those of the coefficients

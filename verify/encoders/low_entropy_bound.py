@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.products import multiply
 from verify.arithmetic.blas import probe
@@ -26,9 +27,6 @@ from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
 from verify.arithmetic.given_numbers import as_float64, is_masked
 from verify.arithmetic.rounding import UNIT
 from verify.arithmetic.sums import total
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 SLACK = 2.0**-32
 """A strength is a float64 number and the best one is not, so a bound that is attained is met up to this share of it."""
@@ -55,7 +53,7 @@ class LookupLaws:
 
     n_tokens: int
     masses: Enclosure
-    others: NDArray[np.bool_]
+    others: BoolArray
     missing: Enclosure
     entropy: Enclosure
     prior: Enclosure
@@ -390,7 +388,7 @@ def mean_bound_by_entropy(laws: LookupLaws, factor: Enclosure) -> Enclosure:
     return entropy + factor * laws.mean(laws.missing) * lead_of_entropy(entropy, laws.n_tokens)
 
 
-def within(cost: Enclosure, bound: Enclosure) -> NDArray[np.bool_]:
+def within(cost: Enclosure, bound: Enclosure) -> BoolArray:
     r"""Whether costs are proved to be at most $(1 + 2^{-32})$ times their bounds, up to $2^{-900}$, entry by entry.
 
     Example:
@@ -400,7 +398,7 @@ def within(cost: Enclosure, bound: Enclosure) -> NDArray[np.bool_]:
     return cost.upper() <= (bound * (1.0 + SLACK)).lower() + _TINY
 
 
-def beyond(cost: Enclosure, bound: Enclosure) -> NDArray[np.bool_]:
+def beyond(cost: Enclosure, bound: Enclosure) -> BoolArray:
     """Whether costs are proved to be above their bounds, entry by entry.
 
     Example:
@@ -450,7 +448,7 @@ def _largest_integer(values: NDArray) -> int:
     return max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
 
 
-def _masses_without(weights: Float64Array, tokens: Int64Array) -> tuple[Enclosure, NDArray[np.bool_]]:
+def _masses_without(weights: Float64Array, tokens: Int64Array) -> tuple[Enclosure, BoolArray]:
     """The laws without the masses of some tokens, `[T, N]`, 0 where they are 0; and where other tokens are."""
     others = np.arange(weights.shape[1]) != tokens[:, np.newaxis]
     rest = np.where(others, weights, 0.0)

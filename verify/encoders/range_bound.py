@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.models.exact_network import as_rationals, exact_front_end
 from constructions.models.model import Model
@@ -19,7 +19,6 @@ from verify.encoders.logit_range import BITS, mean_divergence
 from verify.forward.rationals import exact_network_logits, exact_outputs
 from verify.verdict import Verdict
 
-Int64Array = NDArray[np.int64]
 Law = Sequence[Fraction]
 
 

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, sqrt
@@ -20,9 +20,6 @@ from verify.arithmetic.given_numbers import as_float64
 from verify.arithmetic.rounding import TINY, UNIT
 from verify.forward.in_balls import rounded_outwards
 from verify.verdict import Verdict
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _BITS = 128
 _FILTER = 8.0 * UNIT  # outweighs the five roundings of an inner product of two terms, and those of the bound

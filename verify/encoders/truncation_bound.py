@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import HypothesisError, InputError
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure, largest, sqrt
@@ -21,8 +21,6 @@ from verify.arithmetic.rounding import up
 from verify.arithmetic.sums import total
 from verify.divergence.kullback_leibler import divergence
 from verify.linear_algebra.singular_values import enclose_singular_values
-
-Float64Array = NDArray[np.float64]
 
 _TERMS = 18  # of the series of phi, for |x| <= 1
 

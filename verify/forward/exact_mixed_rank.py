@@ -7,13 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, nmod_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError, ResourceError
 from verify.arithmetic.given_numbers import is_masked
 from verify.forward.rationals import PRIME, ExactRank
-
-Int64Array = NDArray[np.int64]
 
 _MOST_BITS = 2**20  # of an attention weight that is written out
 

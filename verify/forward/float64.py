@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors, require_dana_network
@@ -38,9 +38,6 @@ from verify.forward.in_balls import (
 )
 from verify.linear_algebra.balls import matrix_of_balls
 from verify.linear_algebra.given_matrix import given_matrix
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _FLOOR = 2.0**-400  # added to every norm: radii do not underflow, and cover what underflows (Lemma F1)
 _SLACK = 1.0 + 2.0**-40  # outweighs 4096 roundings of non-negative numbers (Lemma F1)
@@ -544,7 +541,7 @@ def _written(network: Model, contexts: Int64Array, sizes: list[tuple[Float64Arra
     return Enclosure(midpoint, radius)
 
 
-def _written_by_token(network: Model, lookup: _Lookup) -> tuple[Float64Array, Float64Array, NDArray[np.bool_]]:
+def _written_by_token(network: Model, lookup: _Lookup) -> tuple[Float64Array, Float64Array, BoolArray]:
     """The contexts that read one token at one position together: one product with what all heads make of it (F12).
 
     Returns:
@@ -592,7 +589,7 @@ def _powers(scores: Enclosure, of_query: Int64Array) -> tuple[Float64Array, Floa
 
 def _weights(
     powers: Float64Array, spread: Float64Array, lookup: _Lookup
-) -> tuple[Float64Array, Float64Array, NDArray[np.bool_]]:
+) -> tuple[Float64Array, Float64Array, BoolArray]:
     """Attention weights `[S, T, heads]`, their errors but for roundings, `[T, heads]`, and who is left out (F12)."""
     rows, length = lookup.key.shape
     weights, loss = np.empty((length, rows, powers.shape[1])), np.empty((rows, powers.shape[1]))
@@ -623,7 +620,7 @@ def _moved_values(network: Model, lookup: _Lookup, heads: slice) -> tuple[Float6
     return moved, size, error
 
 
-def _idle_heads(network: Model, contexts: Int64Array) -> NDArray[np.bool_] | None:
+def _idle_heads(network: Model, contexts: Int64Array) -> BoolArray | None:
     """Which heads have the query 0 after each token, `[N, H]`; none unless most have, context by context (Lemma F8).
 
     Rigorous because a product in which one factor of each term is 0 is exactly 0, and F2 tells which entries of x are.
@@ -643,7 +640,7 @@ def _values(network: Model) -> Enclosure:
     return Enclosure.exact(network.W_V.transpose(1, 0, 2).reshape(network.d_model, -1))
 
 
-def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.bool_], written: Enclosure) -> Enclosure:
+def _grouped_residual(network: Model, contexts: Int64Array, idle: BoolArray, written: Enclosure) -> Enclosure:
     """x_S + Y W_O, `[T, d_model]`, the contexts with the same idle heads together (Lemma F8).
 
     Args:
@@ -680,7 +677,7 @@ def _grouped_residual(network: Model, contexts: Int64Array, idle: NDArray[np.boo
     return Enclosure(midpoint, radius)
 
 
-def _saturated(network: Model, contexts: Int64Array) -> tuple[NDArray[np.bool_], Int64Array, Enclosure]:
+def _saturated(network: Model, contexts: Int64Array) -> tuple[BoolArray, Int64Array, Enclosure]:
     r"""Heads that see the position before the last alone, and what they read there (Lemma F11).
 
     For each last token and each token at that position: a head counts as saturated if its score there is above all that
@@ -720,7 +717,7 @@ def _saturated(network: Model, contexts: Int64Array) -> tuple[NDArray[np.bool_],
         return saturated, row_of.reshape(-1), Enclosure(midpoint.reshape(shape), radius.reshape(shape))
 
 
-def _with_heads(network: Model, heads: NDArray[np.bool_]) -> Model:
+def _with_heads(network: Model, heads: BoolArray) -> Model:
     """The network with some of its heads."""
     tensors = dana_tensors(network)
     return dana_network(**tensors | {name: tensors[name][heads] for name in ("W_Q", "W_K", "W_V", "W_O")})

@@ -4,13 +4,11 @@ Page: docs/rigour/divergence.md, Lemma F8; docs/rigour/runs.md, Lemma R11.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-BoolArray = NDArray[np.bool_]
-Int64Array = NDArray[np.int64]
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 
 
-def idle_heads(entries: BoolArray, W_Q: NDArray[np.float64]) -> BoolArray:
+def idle_heads(entries: BoolArray, W_Q: Float64Array) -> BoolArray:
     """Which heads have a query that is exactly 0 for which row that asks, `[rows, H]`.
 
     Rigorous because a product in which one factor of each term is 0 is exactly 0, in any format.

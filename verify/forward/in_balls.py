@@ -24,8 +24,8 @@ from typing import TypeVar
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Attention, FeedForward, Normalization, Tensor
 from constructions.models.construction import require_fit
@@ -35,8 +35,6 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.given_numbers import is_masked
 from verify.forward.looks import Cells, Looks, distinct_pairs, looks_of, only_last_is_read
 
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 MatrixT = TypeVar("MatrixT", arb_mat, fmpq_mat)
 
 _FEWEST_BITS, _MOST_BITS = 2, 10**6

@@ -18,6 +18,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
@@ -33,7 +34,6 @@ from verify.forward.rows import InFloat64
 from verify.forward.token_balls import logit_balls
 from verify.forward.vector_attention import enclose_outputs
 
-Int64Array = NDArray[np.int64]
 Rung = Literal["float64", "pairs", "balls"]
 
 _LEAST_BITS, _LARGEST_BITS = 53, 300
@@ -206,7 +206,7 @@ def bits_needed(
 def climb(
     model: Model,
     inputs: Int64Array | VectorTask,
-    is_open: NDArray[np.bool_],
+    is_open: BoolArray,
     *,
     rungs: Sequence[Rung] = get_args(Rung),
     most_bits: int = _MOST_BALL_BITS,
@@ -248,7 +248,7 @@ def climb(
 def _climb(
     model: Model,
     inputs: Int64Array | VectorTask,
-    is_open: NDArray[np.bool_],
+    is_open: BoolArray,
     rungs: Sequence[Rung],
     most_bits: int,
     features: Enclosure | None,

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.models.blocks import Attention
 
-Int64Array = NDArray[np.int64]
 Cells = list[tuple[int, ...]]
 """Which distinct row each context has at each position, `[T][S]`."""
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, nmod_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError, ResourceError
 from constructions.models.blocks import Attention, Block, FeedForward, Normalization, Tensor
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
@@ -19,8 +19,6 @@ from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.given_numbers import is_masked
 from verify.forward.in_balls import first_rows
 from verify.forward.looks import Cells, Looks, looks_of, only_last_is_read
-
-Int64Array = NDArray[np.int64]
 
 PRIME = 2**62 - 57  # 2 has the order (PRIME - 1) / 2, so that different attention weights stay different
 _MOST_BITS = 2**24  # of one attention weight before normalization

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
@@ -28,8 +28,6 @@ from verify.arithmetic.rounding import Floats
 from verify.forward.in_balls import checked_contexts
 from verify.forward.map_norms import FLOOR, MapNorms, Norms, raised, row_norms
 from verify.forward.rows import LOWEST_SCORE, InFloat64, Rows, Values, growth
-
-Int64Array = NDArray[np.int64]
 
 _LOWEST_POWER = 2.0**-865  # above exp(-600)
 _CHUNK_ENTRIES = 2**21  # of the widest array of a chunk of contexts

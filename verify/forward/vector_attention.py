@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
@@ -29,8 +29,6 @@ from verify.arithmetic.residuals import residual
 from verify.forward.float64 import enclose_softmax
 from verify.forward.in_balls import attention_in_balls, logits_in_balls, mixed_inputs_in_balls, rounded_outwards
 from verify.progress import Progress
-
-Float64Array = NDArray[np.float64]
 
 _BLOCK_ENTRIES = 2**19  # of the largest array that is worked on for one head and one block of examples
 _OUTPUT_ROWS = 128  # examples whose mixed inputs are read together; the slices of a product take several copies

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats, up
 from verify.linear_algebra.norms import exponents
@@ -28,8 +28,8 @@ class Balanced:
     """
 
     scaled: Enclosure
-    row_exponents: NDArray[np.int64]
-    column_exponents: NDArray[np.int64]
+    row_exponents: Int64Array
+    column_exponents: Int64Array
 
     @property
     def growth(self) -> int:
@@ -72,10 +72,10 @@ def _largest(x: Floats, axis: int) -> Floats:
     return np.maximum(x.max(axis=axis, initial=0.0), -x.min(axis=axis, initial=0.0))
 
 
-def _evened(exponent: NDArray[np.int64]) -> NDArray[np.int64]:
+def _evened(exponent: Int64Array) -> Int64Array:
     """All exponents the same where they hardly differ: scaling apart gains nothing then, and costs in Lemma M5."""
     return np.full_like(exponent, exponent.min()) if np.ptp(exponent) <= _EVEN else exponent
 
 
-def _powers(exponent: NDArray[np.int64]) -> Floats:
+def _powers(exponent: Int64Array) -> Floats:
     return np.ldexp(1.0, exponent)

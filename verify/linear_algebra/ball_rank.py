@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, arb_mat, ctx
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
 from verify.arithmetic.given_numbers import is_masked
 from verify.verdict import Verdict
-
-Int64Array = NDArray[np.int64]
 
 _MOST_BITS = 2**20
 

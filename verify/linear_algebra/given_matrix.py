@@ -14,6 +14,7 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import ArrayLike, NDArray
 
+from constructions.arrays import ObjectArray
 from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.given_numbers import exact_array, nearest
@@ -34,7 +35,7 @@ class GivenMatrix:
 
     enclosure: Enclosure
     exact: bool
-    entries: NDArray[np.object_] | None = None
+    entries: ObjectArray | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -122,7 +123,7 @@ def _radii(radius: ArrayLike, shape: tuple[int, ...]) -> Floats:
     return radii
 
 
-def _cleared(row: NDArray[np.object_]) -> list[int]:
+def _cleared(row: ObjectArray) -> list[int]:
     """A row of rationals times the least common multiple of their denominators."""
     multiple = math.lcm(*(Fraction(entry).denominator for entry in row))
     return [int(entry * multiple) for entry in row]

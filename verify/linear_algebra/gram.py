@@ -19,6 +19,7 @@ import scipy.linalg
 from flint import arb
 from numpy.typing import NDArray
 
+from constructions.arrays import Int32Array, Int64Array
 from constructions.cholesky import cholesky
 from constructions.products import multiplier
 from verify.arithmetic.rounding import UNIT, Floats
@@ -50,10 +51,10 @@ class GramWitness:
         mantissa_exponents: $f$, int32 `[T]`.
     """
 
-    row_exponents: NDArray[np.int32]
+    row_exponents: Int32Array
     shift: float
     mantissas: NDArray[np.signedinteger]
-    mantissa_exponents: NDArray[np.int32]
+    mantissa_exponents: Int32Array
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields as arrays, ready for an ``.npz`` file."""
@@ -149,7 +150,7 @@ def smallest_eigenvalue_estimate(k: Gram) -> float:
     return estimate
 
 
-def quantized(root: Floats, bits: int) -> tuple[Floats, NDArray[np.int64]]:
+def quantized(root: Floats, bits: int) -> tuple[Floats, Int64Array]:
     """Integers below 2^bits, as floats, and an exponent for each row, as near to `root` as that allows."""
     with np.errstate(all="ignore"):
         exponents = np.frexp(np.maximum(root.max(axis=1), -root.min(axis=1)))[1].astype(np.int64) - bits
@@ -158,9 +159,7 @@ def quantized(root: Floats, bits: int) -> tuple[Floats, NDArray[np.int64]]:
         return np.clip(mantissas, 1.0 - 2.0**bits, 2.0**bits - 1.0, out=mantissas), exponents
 
 
-def smallest_singular_value(
-    b: Floats, row_exponents: NDArray[np.int64], *, witness: bool
-) -> tuple[arb, GramWitness | None]:
+def smallest_singular_value(b: Floats, row_exponents: Int64Array, *, witness: bool) -> tuple[arb, GramWitness | None]:
     r"""Lower bound of $\sigma_{\min}(B)$, positive only if proved, and the witness that proves it; Lemma M12.
 
     Args:
@@ -186,9 +185,7 @@ def smallest_singular_value(
     return arb(0), None
 
 
-def _proved_with_integers(
-    k: Gram, shift: float, root: Floats, row_exponents: NDArray[np.int64]
-) -> tuple[arb, GramWitness]:
+def _proved_with_integers(k: Gram, shift: float, root: Floats, row_exponents: Int64Array) -> tuple[arb, GramWitness]:
     """The bound that a factor of 31 bits proves, or one of 53 bits where those lose most of it."""
     for bits, kind in ((31, np.int32), (53, np.int64)):
         mantissas, exponents = quantized(root, bits)

@@ -10,6 +10,7 @@ import numpy as np
 from flint import ctx, fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import ArrayLike, NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
@@ -166,7 +167,7 @@ def _refined(a: Enclosure, b: Enclosure, inverse: Floats) -> tuple[Enclosure, Fl
     return Enclosure(midpoint, missed), up(up(computed + times_positive(radius, size)) + b.radius)
 
 
-def _in_units(x: Floats, unit: NDArray[np.int64]) -> fmpz_mat:
+def _in_units(x: Floats, unit: Int64Array) -> fmpz_mat:
     """The floats as integers in units of 2 to the `unit` of their column, cut off towards zero."""
     fraction, exponent = np.frexp(x)
     mantissas = np.ldexp(fraction, 53).astype(np.int64).ravel().tolist()
@@ -180,7 +181,7 @@ def _shifted(n: int, shift: int) -> int:
     return n >> -shift if n >= 0 else -(-n >> -shift)
 
 
-def _as_floats(x: fmpz_mat, unit: NDArray[np.int64]) -> Floats:
+def _as_floats(x: fmpz_mat, unit: Int64Array) -> Floats:
     """The nearest floats of integers in units of 2 to the `unit` of their column."""
     values = np.array([float(int(n)) for n in x.entries()]).reshape(x.nrows(), x.ncols())
     return np.ldexp(values, unit)

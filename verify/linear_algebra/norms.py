@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.products import multiply
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import TINY, Floats, gamma, up
@@ -118,7 +118,7 @@ def float_above(x: arb) -> float:
     return above if arb(above) >= x else math.inf
 
 
-def exponents(x: Floats) -> NDArray[np.int64]:
+def exponents(x: Floats) -> Int64Array:
     """The integers e with |x| < 2^e, smallest possible but at least -1000, so that 2^-e is a float; 0 for 0."""
     return np.maximum(np.frexp(x)[1], -1000).astype(np.int64)
 

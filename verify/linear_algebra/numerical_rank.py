@@ -6,13 +6,11 @@ Page: docs/claims/assumptions.md
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from verify.arithmetic.given_numbers import as_float64
 from verify.linear_algebra.rank import rank_bracket
-
-Float64Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

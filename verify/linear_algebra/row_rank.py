@@ -10,6 +10,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
+from constructions.arrays import Int32Array, Int64Array
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.linear_algebra import balls, gram
@@ -46,11 +47,11 @@ class InverseWitness:
         weights: $v$, int64 `[T]`, from 1 to $2^{40}$.
     """
 
-    row_exponents: NDArray[np.int32]
-    column_exponents: NDArray[np.int32]
-    mantissas: NDArray[np.int64]
-    mantissa_exponents: NDArray[np.int32]
-    weights: NDArray[np.int64]
+    row_exponents: Int32Array
+    column_exponents: Int32Array
+    mantissas: Int64Array
+    mantissa_exponents: Int32Array
+    weights: Int64Array
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fields as arrays, ready for an ``.npz`` file."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 from flint import fmpq
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array, ObjectArray
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward, Tensor
 from constructions.models.construction import require_fit
@@ -16,12 +16,10 @@ from constructions.models.model import Model
 from constructions.tasks.task import Task
 from verify.forward.rationals import exact_network_logits
 
-Integers = NDArray[np.object_]
-
 _TOGETHER = 2048  # contexts whose attention is rational at the same time
 
 
-def integer_margins(model: Model, task: Task) -> Integers:
+def integer_margins(model: Model, task: Task) -> ObjectArray:
     r"""By how much the logit of each label is above the largest other one, exactly.
 
     The stream after the attention is what `verify/forward/rationals.py:exact_network_logits` says, and has to consist
@@ -61,7 +59,7 @@ def integer_margins(model: Model, task: Task) -> Integers:
     return _ahead(_mapped(stream, model.W_U, model.b_U, task.n_contexts), task.labels)
 
 
-def _after(attention: Attention, model: Model, task: Task) -> list[Integers]:
+def _after(attention: Attention, model: Model, task: Task) -> list[ObjectArray]:
     """The stream at the last position after the attention, by coordinate."""
     identity = np.array([[fmpq(int(i == j)) for j in range(attention.d_out)] for i in range(attention.d_out)])
     first = Model(blocks=(attention,), W_U=identity, W_E=model.W_E, W_pos=model.W_pos)
@@ -72,11 +70,11 @@ def _after(attention: Attention, model: Model, task: Task) -> list[Integers]:
     return [np.array(column, dtype=object) for column in zip(*rows, strict=True)]
 
 
-def _mapped(columns: list[Integers], matrix: Tensor, shift: Tensor | None, count: int) -> list[Integers]:
+def _mapped(columns: list[ObjectArray], matrix: Tensor, shift: Tensor | None, count: int) -> list[ObjectArray]:
     """The product of so many rows, given by coordinate, with a matrix, plus a shift."""
     results = []
     for j in range(matrix.shape[1]):
-        total: Integers = np.full(count, 0 if shift is None else _integer(shift[j], "a shift"), dtype=object)
+        total: ObjectArray = np.full(count, 0 if shift is None else _integer(shift[j], "a shift"), dtype=object)
         for column, entry in zip(columns, matrix[:, j], strict=True):
             if entry != 0:
                 total = total + column * _integer(entry, "a tensor")
@@ -90,10 +88,10 @@ def _integer(x: fmpq, where: str) -> int:
     return int(x.p)
 
 
-def _ahead(logits: Iterable[Integers], labels: NDArray[np.int64]) -> Integers:
+def _ahead(logits: Iterable[ObjectArray], labels: Int64Array) -> ObjectArray:
     """The logit of the label less the largest of the others."""
-    right: Integers = np.zeros(len(labels), dtype=object)
-    others: list[Integers] = []
+    right: ObjectArray = np.zeros(len(labels), dtype=object)
+    others: list[ObjectArray] = []
     least = None
     for token, column in enumerate(logits):
         own = labels == token

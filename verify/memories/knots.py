@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import require_fit
@@ -19,9 +19,6 @@ from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure
 from verify.divergence.kullback_leibler import argmax_margin, quadratic_divergence_bound
 from verify.forward.in_balls import checked_contexts
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _SCALE = 192  # binary digits of an attention weight after the point
 _PRECISION = 512  # of the balls that enclose it

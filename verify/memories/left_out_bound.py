@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq_mat
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.models.exact_network import as_rationals, exact_front_end
 from constructions.models.model import Model
@@ -23,9 +24,6 @@ from verify.forward.rationals import exact_network_logits, exact_outputs
 from verify.linear_algebra.given_matrix import given_matrix
 from verify.linear_algebra.linear_systems import enclose_solution
 from verify.linear_algebra.singular_values import enclose_spectral_norm
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

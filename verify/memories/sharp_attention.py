@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from verify.arithmetic.given_numbers import is_masked
-
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 from flint import arb, ctx, fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import ByheartError, InputError
 from verify.arithmetic.formats import ERF_ULPS, EXP_ULPS, ROOT_ULPS, FloatFormat
 
@@ -135,13 +135,13 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
             )
 
 
-def probe_matrices(number_format: FloatFormat) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def probe_matrices(number_format: FloatFormat) -> tuple[Float64Array, Float64Array]:
     """Two integer matrices that every shortcut in the format gets wrong, `[128, 192]` and `[192, 128]`."""
     generator = np.random.default_rng(_SEED)
     digits = -int(np.log2(number_format.unit_roundoff))
     spread = digits - 4
 
-    def entries(rows: int, columns: int) -> NDArray[np.float64]:
+    def entries(rows: int, columns: int) -> Float64Array:
         significands = generator.integers(2 ** (digits - 1), 2**digits, (rows, columns))
         signs = generator.choice((-1.0, 1.0), (rows, columns))
         return signs * significands.astype(np.float64)
@@ -159,7 +159,7 @@ def probe_matrices(number_format: FloatFormat) -> tuple[NDArray[np.float64], NDA
 
 
 def product_is_within_bound(
-    left: NDArray[np.float64], right: NDArray[np.float64], product: NDArray[np.float64], number_format: FloatFormat
+    left: Float64Array, right: Float64Array, product: Float64Array, number_format: FloatFormat
 ) -> bool:
     """Whether a computed product of integer matrices is within gamma_n |left| |right| of the exact one, exactly.
 
@@ -179,7 +179,7 @@ def product_is_within_bound(
 
 
 def values_are_within_bound(
-    name: str, points: NDArray[np.float64], values: NDArray[np.float64], number_format: FloatFormat, *, ulps: float
+    name: str, points: Float64Array, values: Float64Array, number_format: FloatFormat, *, ulps: float
 ) -> bool:
     """Whether computed values are proved to be off by at most `ulps` units (twice u each).
 
@@ -197,5 +197,5 @@ def values_are_within_bound(
 _FUNCTIONS: dict[str, Callable[[arb], arb]] = {"exponential": arb.exp, "error function": arb.erf, "root": arb.sqrt}
 
 
-def _integers(matrix: NDArray[np.float64]) -> fmpz_mat:
+def _integers(matrix: Float64Array) -> fmpz_mat:
     return fmpz_mat([[int(entry) for entry in row] for row in matrix.tolist()])

@@ -6,8 +6,8 @@ Page: docs/rigour/runs.md
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
@@ -21,9 +21,6 @@ from verify.forward.rows import InFloat64
 from verify.forward.token_balls import logit_balls
 from verify.replica.format_rows import InFormat
 from verify.replica.single_attention import single_attention_bound
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 _COARSEST = 2.0**-11
 _SLACK = 1.0 + 2.0**-40

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Float64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import require_fit
@@ -29,7 +29,6 @@ from verify.replica.device import device_name, require_arithmetic, select_device
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 
-Float64Array = NDArray[np.float64]
 Chunks = Iterable[tuple[int, Enclosure]]
 
 DTYPES = ("float64", "float32", "bfloat16")
@@ -226,7 +225,7 @@ class _Judge:
             self.violated |= not bool(np.all(up(errors[judged]) <= down(limits[judged])))
             self.held_proved += int(np.count_nonzero(self._surely_held(midpoint, up(limits), rows)))
 
-    def _surely_held(self, midpoint: Float64Array, limits: Float64Array, rows: slice) -> NDArray[np.bool_]:
+    def _surely_held(self, midpoint: Float64Array, limits: Float64Array, rows: slice) -> BoolArray:
         """Whether all outputs that are so close to the midpoints hold the context."""
         reachable = Enclosure(midpoint, limits)
         if isinstance(self.task, VectorTask) and self.task.target == "values":

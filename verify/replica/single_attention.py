@@ -7,17 +7,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.models.model import Model
 from constructions.products import multiply
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.formats import FloatFormat
 from verify.forward.idle_heads import alike, idle_heads, mostly
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
 
 # The bound is itself evaluated in float64, from non-negative numbers: fewer than 2**32 roundings in a row lose less.
 _EVALUATION_SLACK = 1.0 + 2.0**-20
@@ -189,7 +186,7 @@ def _converted(values: Float64Array, number_format: FloatFormat) -> _Rounded:
     return _Rounded(values, np.where(values == 0.0, 0.0, _gamma(1, number_format) * _size(values, number_format)))
 
 
-def _idle(asking: _Rounded, W_Q: Float64Array) -> NDArray[np.bool_]:
+def _idle(asking: _Rounded, W_Q: Float64Array) -> BoolArray:
     """Which heads have a query that is exactly 0, in the format too, for which row that asks: `[Q, H]` (Lemma R11)."""
     return idle_heads(asking.magnitude() != 0.0, W_Q)
 

@@ -10,12 +10,10 @@ from math import comb
 
 import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError, ResourceError
 from verify.arithmetic.given_numbers import is_masked
-
-Int64Array = NDArray[np.int64]
 
 _MOST_COMBINATIONS = 2**20
 

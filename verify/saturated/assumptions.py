@@ -6,10 +6,9 @@ Page: docs/claims/assumptions.md
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import require_at_least
 from verify.linear_algebra.exact_rows import Relation, integer_rows
 from verify.linear_algebra.numerical_rank import NumericalRanks, numerical_ranks
@@ -20,8 +19,6 @@ from verify.saturated.general_position import shifted_queries
 from verify.saturated.kruskal_rank import MOST_PREFIXES, SubsetCertificate, certify_subsets
 from verify.saturated.sampled_subsets import SubsetSample, sample_subsets
 from verify.verdict import Verdict
-
-Float64Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

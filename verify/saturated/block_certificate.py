@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpz_mat, nmod_mat
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from constructions.arrays import Int64Array
 from constructions.errors import CapacityError, InputError, require_at_least
 from verify.linear_algebra.exact_rows import Relation, decide_independence, integer_rows
 from verify.saturated.kruskal_rank import PRIMES, eliminate, parallel_pair, projected
 from verify.verdict import Verdict
 
-Int64Array = NDArray[np.int64]
 Blocks = tuple[tuple[int, ...], ...]
 
 _PRIME = 2**61 - 1

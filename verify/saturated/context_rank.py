@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from verify.linear_algebra.exact_rows import Relation, decide_independence
 from verify.verdict import Verdict
-
-Float64Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,11 @@ import math
 
 import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from verify.arithmetic.given_numbers import as_float64
 from verify.saturated.kruskal_rank import MOST_PREFIXES, SubsetCertificate, certify_subsets
-
-Float64Array = NDArray[np.float64]
 
 
 def shifted_queries(contexts: Float64Array, queries: Float64Array) -> fmpz_mat:

@@ -13,16 +13,15 @@ from fractions import Fraction
 
 import numpy as np
 from flint import fmpz_mat, nmod_mat
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
 from verify.arithmetic.rounding import Floats
 from verify.linear_algebra.exact_rows import Relation, decide_independence, integer_rows
 from verify.verdict import Verdict
-
-Int64Array = NDArray[np.int64]
 
 # Products of two residues fit in int64.
 PRIMES = (2**31 - 1, 2147483629, 2147483587)
@@ -345,7 +344,7 @@ def _equal_ratios(rows: Int64Array, residues: Int64Array, prime: int) -> Iterato
     finite = second != 0
     ratios = np.where(finite, first * _inverses(np.where(finite, second, 1), prime) % prime, prime)
     # A row of two zeros is dependent with every other one.
-    zero: NDArray[np.bool_] = np.count_nonzero(residues, axis=1) == 0
+    zero: BoolArray = np.count_nonzero(residues, axis=1) == 0
     for i in np.flatnonzero(zero).tolist():
         yield from ((int(rows[min(i, j)]), int(rows[max(i, j)])) for j in range(len(rows)) if j != i)
     order = np.argsort(ratios, kind="stable")

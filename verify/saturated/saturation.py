@@ -6,17 +6,14 @@ Page: docs/claims/saturated_heads.md
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import InputError
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
 from verify.arithmetic.sums import total
 from verify.linear_algebra.singular_values import enclose_singular_values, enclose_spectral_norm
-
-Float64Array = NDArray[np.float64]
-Int64Array = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from itertools import combinations
 from math import comb, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from verify.unembeddings.margins import IntegerArray, Margins, Progress, require_exact
+from constructions.arrays import Int64Array, IntegerArray
+from verify.unembeddings.margins import Margins, Progress, require_exact
 
 _ROWS = 4096  # that are read at a time
 _WORK = 2**34  # words times sets of places that are looked at
@@ -61,7 +61,7 @@ def agreement_margins(vectors: IntegerArray, *, progress: Progress | None = None
     )
 
 
-def _words(vectors: IntegerArray) -> NDArray[np.int64] | None:
+def _words(vectors: IntegerArray) -> Int64Array | None:
     """The place of the ones of each row within their range, `[N, n]`."""
     places = np.count_nonzero(vectors[0])
     found = []
@@ -75,7 +75,7 @@ def _words(vectors: IntegerArray) -> NDArray[np.int64] | None:
     return words - first if (last[:-1] < first[1:]).all() else None
 
 
-def _largest_agreement(words: NDArray[np.int64], progress: Progress | None) -> int | None:
+def _largest_agreement(words: Int64Array, progress: Progress | None) -> int | None:
     count, places = words.shape
     letters = [int(n) for n in words.max(axis=0) + 1]
     for size in range(1, places + 1):
@@ -95,7 +95,7 @@ def _largest_agreement(words: NDArray[np.int64], progress: Progress | None) -> i
     return places
 
 
-def _all_different(words: NDArray[np.int64], letters: list[int], chosen: tuple[int, ...]) -> bool | None:
+def _all_different(words: Int64Array, letters: list[int], chosen: tuple[int, ...]) -> bool | None:
     """Whether no two words have the same letters at the chosen places; `None` if int64 cannot number them."""
     different = prod(letters[place] for place in chosen)
     if different < len(words):

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from verify.unembeddings.margins import IntegerArray, Margins, Progress, require_exact
+from constructions.arrays import BoolArray, Int64Array, IntegerArray
+from verify.unembeddings.margins import Margins, Progress, require_exact
 
 _ROWS = 4096  # that are reduced at a time
 _ENTRIES = 2**22  # of the functions that are transformed at a time
@@ -114,9 +115,9 @@ def _leads(kinds: list[tuple[int, int, int]]) -> tuple[int, int]:
 class _Shape:
     """Rows of +-s on one support, and axis vectors +-c."""
 
-    rows: NDArray[np.int64]
-    axes: NDArray[np.int64]
-    support: NDArray[np.int64]
+    rows: Int64Array
+    axes: Int64Array
+    support: Int64Array
     scale: int
     axis_scale: int
 
@@ -146,8 +147,8 @@ def _shape(vectors: IntegerArray) -> _Shape | None:
 class _Classes:
     """The reduced functions, one a column, and the class of each row."""
 
-    functions: NDArray[np.bool_]
-    of_row: NDArray[np.int64]
+    functions: BoolArray
+    of_row: Int64Array
 
 
 def _classes(vectors: IntegerArray, shape: _Shape) -> _Classes | None:
@@ -174,7 +175,7 @@ def _classes(vectors: IntegerArray, shape: _Shape) -> _Classes | None:
     return _Classes(np.ascontiguousarray(bits.T).astype(bool), of_row)
 
 
-def _largest_transform(functions: NDArray[np.bool_], progress: Progress | None) -> tuple[int, tuple[int, int]]:
+def _largest_transform(functions: BoolArray, progress: Progress | None) -> tuple[int, tuple[int, int]]:
     """The largest absolute value of the transforms of all products of two functions, and two that attain it."""
     size, classes = functions.shape
     largest, worst = 0, (0, 0)
@@ -213,11 +214,11 @@ def _sample(vectors: IntegerArray, shape: _Shape, classes: _Classes, worst: tupl
     return shape.scale**2 * len(shape.support), int(products.min()), int(products.max())
 
 
-def _on(support: NDArray[np.int64], rows: IntegerArray) -> IntegerArray:
+def _on(support: Int64Array, rows: IntegerArray) -> IntegerArray:
     """The columns of the support; without a copy where they are side by side."""
     first, last = support[0], support[-1] + 1
     return rows[:, first:last] if last - first == len(support) else rows[:, support]
 
 
-def _parts(indices: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _parts(indices: Int64Array) -> list[Int64Array]:
     return [indices[start : start + _ROWS] for start in range(0, len(indices), _ROWS)]

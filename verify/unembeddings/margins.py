@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array, IntegerArray
 from constructions.errors import InputError
 from constructions.products import multiply
 from verify.arithmetic.blas import probe
 from verify.verdict import Verdict
 
-IntegerArray = NDArray[np.integer]
 Progress = Callable[[int, int], None]
 """Told how many steps of how many are done."""
 
@@ -141,9 +140,7 @@ class _Extremes:
     least_product: float = np.inf
     largest_product: float = -np.inf
 
-    def with_rows(
-        self, own: NDArray[np.float64], lowest: NDArray[np.float64], highest: NDArray[np.float64]
-    ) -> "_Extremes":
+    def with_rows(self, own: Float64Array, lowest: Float64Array, highest: Float64Array) -> "_Extremes":
         """With tokens of which the own product and the least and the largest product with another are given."""
         return _Extremes(
             min(self.least, float((own - highest).min())),
@@ -168,9 +165,9 @@ def require_exact(vectors: IntegerArray, encoders: IntegerArray) -> None:
         raise InputError(f"entries reach {max(sizes)} with d = {vectors.shape[1]}, expected inner products below 2^52")
 
 
-def _float(array: IntegerArray, start: int) -> NDArray[np.float64]:
+def _float(array: IntegerArray, start: int) -> Float64Array:
     return array[start : start + _BLOCK].astype(np.float64)
 
 
-def _own(vectors: IntegerArray, encoders: IntegerArray, start: int) -> NDArray[np.float64]:
+def _own(vectors: IntegerArray, encoders: IntegerArray, start: int) -> Float64Array:
     return (_float(vectors, start) * _float(encoders, start)).sum(axis=1)

@@ -9,8 +9,8 @@ import pytest
 from flint import fmpq_mat
 from hypothesis import given, reject
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.memories.left_out import (
     LeftOut,
@@ -59,7 +59,7 @@ def aimed(generator: np.random.Generator, *, norm: float) -> LeftOut:
         reject()  # saturated heads: dependent features up to rounding
 
 
-def lse(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def lse(x: Float64Array) -> Float64Array:
     top = x.max(axis=1)
     return top + np.log(np.exp(x - top[:, None]).sum(axis=1))
 
