@@ -16,6 +16,7 @@ import numpy as np
 
 from byheart.device import on_device, require_device
 from byheart.memory import Memory
+from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.claims.claim import Claim
 from constructions.counted import counted
@@ -38,6 +39,7 @@ from constructions.models.shapes import is_dana_network
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
+from verify.capacity.sign_relation import forbids_heads
 from verify.certificates.certificate import (
     ANSWERS,
     FEATURE_RANK,
@@ -54,6 +56,7 @@ from verify.domains.sample import drawn
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.progress import Progress, silent
+from verify.verdict import Verdict
 
 if TYPE_CHECKING:
     from verify.arithmetic.enclosure import Enclosure
@@ -344,7 +347,7 @@ def capacity_summary(
     """How many heads the contexts of a task need, beside what the paper counts; everything in it is proved.
 
     Args:
-        task: What is to be memorized; only its contexts matter.
+        task: What is to be memorized; only its contexts matter, and labels for what heads of any width take.
         d_model: $d$, as in `memorize`.
         d_head: $d_h$, as in `memorize`.
         n_heads: $H$ for the ranks; the paper's own number by default.
@@ -378,6 +381,8 @@ def capacity_summary(
             progress=lambda detail: progress("capacity", None, detail),
         )
         most = most_parameters(task, seed=seed)
+        progress("capacity", None, "heads of any width")
+        any_width = _heads_of_any_width(task)
     answers, kept = task.n_answers, task.n_contexts
     return {
         **_task_figures(task),
@@ -387,10 +392,24 @@ def capacity_summary(
         "seed": seed,
         **_capacity_figures(needed, needed.n_heads, None),
         "explanation": needed.explanation,
+        **any_width,
         "any_labels": [information_limit(task, BITS["float64"]), most],
         "any_laws": [kept * (answers - 1), kept * answers - 1 + task.vocabulary_size + task.context_length],
         "seconds": clock.seconds,
     }
+
+
+def _heads_of_any_width(task: Task) -> dict[str, Any]:
+    """How many heads, of whatever widths, these labels take at least, and contexts that prove it; nothing for laws."""
+    if task.target == "laws":
+        return {}
+    found = most_forbidden_heads(task.contexts, task.labels)
+    shown = found.contexts
+    part = task.contexts[shown], task.labels[shown], found.multipliers[shown]
+    if not len(shown) or forbids_heads(*part, heads=found.heads) is not Verdict.PROVED:
+        return {"any_width_heads": 0, "any_width_contexts": []}
+    contexts = [[task.vocabulary[n] for n in context] for context in part[0].tolist()]
+    return {"any_width_heads": found.heads + 1, "any_width_contexts": contexts}
 
 
 def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Mapping
 from itertools import product
+from math import comb
 from pathlib import Path
 
 import pytest
@@ -314,3 +315,47 @@ def test_the_counts_of_parameters() -> None:
     assert sympy.expand(entries - d * (S + 2 * N + 4 * d_h * H)) == 0
     assert sympy.expand(entries.subs(H, (T - d) / d_h) - d * (S + 2 * N + 4 * (T - d))) == 0
     assert sympy.expand((d * (S + 2 * N + 4 * (T - d))).subs(d, 2) - (2 * S + 4 * N + 8 * T - 16)) == 0
+
+
+def test_the_errors_of_cauchy_heads_add_up() -> None:
+    """Theorem H3: sums of every second binomial, both forms of E, and all degrees. Page: docs/claims/heads_of_any_width.md"""
+
+    def up_to(m: int, k: int) -> int:
+        return sum(comb(m, i) for i in range(k + 1))
+
+    for n, H in product(range(1, 24), range(24)):
+        E = up_to(n - 1, (n - H - 1) // 2) + up_to(n - 1, (n - H - 2) // 2)
+        first = (n - min(H, n)) // 2
+        wrong = [*range(first - 1, -1, -2), *range(first + H + 1, n + 1, 2)]
+        assert sum(comb(n, m) for m in wrong) == E
+        if H < n:
+            half, rest = divmod(n - H, 2)
+            assert E == (up_to(n, half) if rest else 2 * up_to(n - 1, half - 1))
+            assert H + 2 * ((n - H - 1) // 2) < n
+
+
+def test_the_norm_of_the_majority_of_exclusive_ors() -> None:
+    """The largest Fourier coefficient of majority, and the ranks of (4). Page: docs/claims/heads_of_any_width.md"""
+    for m in (1, 3, 5, 7):
+        points = list(product((0, 1), repeat=m))
+        signs = [1 if 2 * sum(z) > m else -1 for z in points]
+        norm = max(
+            abs(
+                sum(
+                    s * (-1) ** sum(a * b for a, b in zip(z, U, strict=True))
+                    for z, s in zip(points, signs, strict=True)
+                )
+            )
+            for U in points
+        )
+        assert norm == 2 * comb(m - 1, (m - 1) // 2)
+    assert 2**24 / comb(24, 12) > 6 and 2**22 / comb(22, 11) < 6  # more than 2 (2^2 - 1), from m = 25 on
+    for H in (1, 2, 3):
+        parts = {letter: sympy.symbols(f"{letter}1:{H + 1}") for letter in "abmn"}  # alpha, beta, mu, nu
+        whole = sum(
+            (parts["n"][h] + parts["m"][h]) * sympy.prod(parts["a"][g] + parts["b"][g] for g in range(H) if g != h)
+            for h in range(H)
+        )
+        by_columns = sympy.Poly(sympy.expand(whole), *parts["b"], *parts["m"])
+        alone = [powers for powers in by_columns.monoms() if not any(powers[H:])]
+        assert len(alone) == 2**H - 1  # what has a nu, by the products of the beta

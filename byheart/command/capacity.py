@@ -10,6 +10,8 @@ from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
 from constructions.counted import counted, inflected
 
+_SHOWN = 4  # of the contexts that prove how many heads of any width labels take
+
 HELP = "how many heads a text or a table really needs"
 
 
@@ -47,7 +49,7 @@ def capacity_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     lower, upper = summary["rank_lower"], summary["rank_upper"]
     truth = f"exactly {lower}" if lower == upper else f"at least {lower}, at most {upper}"
     fewest, count = summary["fewest_heads"], summary["rank_heads"]
-    heads = f"{counted(count, 'head')} hold{'s' * (count == 1)}"
+    holding = f"{counted(count, 'head')} hold{'s' * (count == 1)}"
     return [
         (
             "contexts to memorize",
@@ -55,11 +57,16 @@ def capacity_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
             f"each, from {counted(summary['vocabulary'], 'token')}",
         ),
         ("dimensions", f"d_model {summary['dim']}, d_head {summary['head_dim']}"),
-        (f"{heads}, by the paper", f"{counted(summary['paper_rank'], 'context')}, min(T, H d_h + d)"),
-        (f"{heads}, certified", f"{truth} {inflected('context', upper)}"),
+        (f"{holding}, by the paper", f"{counted(summary['paper_rank'], 'context')}, min(T, H d_h + d)"),
+        (f"{holding}, certified", f"{truth} {inflected('context', upper)}"),
         ("heads needed, by the paper", str(summary["paper_heads"])),
         ("heads needed, certified", _heads_needed(summary["necessary_heads"], fewest)),
         ("heads needed without changing x_S", _heads_needed(summary["necessary_heads"], summary["heads_alone"])),
+        *(
+            [("heads of any width, these labels", _heads_of_any_width(summary["any_width_contexts"], heads))]
+            if (heads := summary.get("any_width_heads", 0))
+            else []
+        ),
         *(
             [
                 ("any architecture, all labels", _both(summary["any_labels"], "entries of float64")),
@@ -73,6 +80,12 @@ def capacity_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _both(bounds: list[int], what: str) -> str:
     return f"at least {bounds[0]} {what}; {bounds[1]} suffice"
+
+
+def _heads_of_any_width(contexts: list[list[str]], heads: int) -> str:
+    shown = ", ".join(" ".join(map(repr, context)) for context in contexts[:_SHOWN])
+    more = f", and {len(contexts) - _SHOWN} more" if len(contexts) > _SHOWN else ""
+    return f"at least {heads}, proved by {counted(len(contexts), 'context')}: {shown}{more}"
 
 
 def _heads_needed(necessary: int | None, fewest: int | None) -> str:

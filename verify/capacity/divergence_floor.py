@@ -1,6 +1,6 @@
 r"""Lower bounds of the divergence that hold for all weights of a shape: what no attention head can be taught.
 
-One head ties the logits of contexts together, whatever its weights: those of some contexts have a convex combination in
+Heads tie the logits of contexts together, whatever their weights: those of some contexts have a convex combination in
 common with those of others, or three of them lie on a line. Duality turns such a tie into a lower bound of the
 divergence, which is a few entropies of rational laws, evaluated in balls. What is searched for in floating point are
 multipliers only; any multipliers give a bound.
@@ -51,17 +51,19 @@ class DivergenceFloor:
     certificates: int
 
 
-def one_head_divergence_floor(
+def relation_divergence_floor(
     contexts: Int64Array,
     laws: Any,
     *,
+    heads: int = 1,
     prior: Sequence[Any] | None = None,
     relation: Sequence[int] | None = None,
 ) -> DivergenceFloor:
-    r"""Bound the divergence of every network with one head from below, of any widths, by a relation between contexts.
+    r"""Bound the divergence of every network with H heads from below, of any widths, by a relation between contexts.
 
-    Let $\sum_t k_t 1_t = 0$ for contexts with one last token. The logits $z_t$ of any network
-    with one head satisfy $\sum_t k_t D_t z_t = 0$ with positive $D_t$, and $\sum_t k_t D_t = 0$. So for every direction
+    Let $\sum_t k_t M_H(t) = 0$ for contexts with one last token, $M_H(t)$ the products of at most $H$ indicators of the
+    pairs $(s, t_s)$. The logits $z_t$ of any network with H heads satisfy $\sum_t k_t w_t z_t = 0$ with positive $w_t$,
+    the products of the denominators of the heads, and $\sum_t k_t w_t = 0$. So for every direction
     v some i with $k_i > 0$ and some j with $k_j < 0$ have $\langle v, z_i \rangle \le \langle v, z_j \rangle$. Then,
     for every $\mu \ge 0$ for which $q_i = \pi_i - \mu v / \rho_i$ and $q_j = \pi_j + \mu v / \rho_j$ are laws,
 
@@ -69,7 +71,7 @@ def one_head_divergence_floor(
        \ge \rho_i \, (H(q_i) - H(\pi_i)) + \rho_j \, (H(q_j) - H(\pi_j)) . $$
 
     The bound is the least over the pairs. The direction is the mean of the laws with positive k minus that of the
-    others. For two tokens the bound is the infimum over all logits that positive $D_t$ allow.
+    others. For two tokens the bound is the infimum over all logits that positive $w_t$ allow.
 
     Why it is rigorous: the relation is checked in integers, the q are rational and checked to be laws, and the
     entropies are balls; $\mu$ comes from a search in floating point, and needs no proof.
@@ -77,6 +79,7 @@ def one_head_divergence_floor(
     Args:
         contexts: Tokens of pairwise distinct contexts, `[T, S]`.
         laws: `[T, N]`, integers, fractions or floats at least 0; the law is the row divided by its exact sum.
+        heads: $H$, at least 0.
         prior: Positive weight of each context, likewise; 1 / T each by default. Not normalized: for contexts that are a
             part of a task, give their probabilities there.
         relation: Integers k, one for each context; by default those of
@@ -86,19 +89,20 @@ def one_head_divergence_floor(
         The bound, UNDECIDED if there is no relation, or none that separates these laws.
 
     Raises:
-        InputError: Arguments of wrong shapes or ranges, or integers k that are no relation between these contexts.
+        InputError: Arguments of wrong shapes or ranges, or integers k that are no such relation of these contexts.
 
     Source: refutes Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon = 0.
 
     Example:
         >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
-        >>> floor = one_head_divergence_floor(xor, [[99, 1], [99, 1], [1, 99], [1, 99]])
+        >>> floor = relation_divergence_floor(xor, [[99, 1], [99, 1], [1, 99], [1, 99]])
         >>> floor.verdict.value, floor.lower > 0.3185728231
         ('PROVED', True)
     """
     contexts = _checked_contexts(contexts)
     given = _Given(laws, prior, len(contexts))
-    relation = _relation(contexts) if relation is None else _checked_relation(contexts, relation)
+    require_at_least(0, heads=heads)
+    relation = _relation(contexts, heads) if relation is None else _checked_relation(contexts, relation, heads)
     if relation is None:
         return DivergenceFloor(0.0, Verdict.UNDECIDED, (), 0)
     above = [t for t, k in enumerate(relation) if k > 0]
@@ -133,7 +137,7 @@ def collinear_divergence_floor(
     Args:
         contexts: Tokens of three distinct contexts, `[3, S]`, with one last token.
         laws: `[3, N]`, integers, fractions or floats at least 0; the law is the row divided by its exact sum.
-        prior: Positive weight of each context, as in `one_head_divergence_floor`; 1/3 each by default.
+        prior: Positive weight of each context, as in `relation_divergence_floor`; 1/3 each by default.
         pieces: How many intervals to cut the three choices into, at least 3.
 
     Returns:
@@ -313,23 +317,23 @@ def _float_entropy(law: Float64Array) -> float:
     return float(-(positive * np.log(positive)).sum())
 
 
-def _relation(contexts: Int64Array) -> tuple[int, ...] | None:
+def _relation(contexts: Int64Array, heads: int) -> tuple[int, ...] | None:
     if (contexts[:, -1] != contexts[0, -1]).any():
         return None
-    relation = indicator_relation(contexts)
+    relation = indicator_relation(contexts, heads=heads)
     return None if relation is None else tuple(relation)
 
 
-def _checked_relation(contexts: Int64Array, relation: Sequence[int]) -> tuple[int, ...]:
+def _checked_relation(contexts: Int64Array, relation: Sequence[int], heads: int) -> tuple[int, ...]:
     """The coefficients, if they are a relation between contexts with one last token; an error otherwise."""
     if len(relation) != len(contexts) or not all(isinstance(k, int) for k in relation) or not any(relation):
         raise InputError(f"relation is {list(relation)}, expected {len(contexts)} integers, not all 0")
     taking_part = [context for k, context in zip(relation, contexts.tolist(), strict=True) if k]
     if len({context[-1] for context in taking_part}) != 1:
         raise InputError(f"relation is {list(relation)}, but the last tokens of these contexts differ")
-    indicators = fmpz_mat(indicator_vectors(contexts.tolist()))
+    indicators = fmpz_mat(indicator_vectors(contexts.tolist(), heads=heads))
     if any(fmpz_mat(1, len(contexts), list(relation)) * indicators):
-        raise InputError(f"relation is {list(relation)}, but these indicators do not add up to 0")
+        raise InputError(f"relation is {list(relation)}, but the products of {heads} indicators do not add up to 0")
     return tuple(relation)
 
 

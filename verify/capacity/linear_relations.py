@@ -1,16 +1,19 @@
 r"""Upper bounds of the rank of attention features that hold for all weights, judged from the contexts alone.
 
-Pages: docs/claims/closed_forms.md, docs/claims/capacity.md
+Pages: docs/claims/closed_forms.md, docs/claims/capacity.md, docs/claims/heads_of_any_width.md
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from flint import fmpz_mat
+from numpy.typing import NDArray
 
-from constructions.arrays import Int64Array
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
+
+Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -115,29 +118,34 @@ def rank_upper_bound_for_all_weights(
     )
 
 
-def indicator_relation(contexts: Int64Array) -> list[int] | None:
-    r"""Integers $k_t$, not all 0, with $\sum_t k_t 1_t = 0$ for the indicators of contexts with one last token.
+def indicator_relation(contexts: Int64Array, *, heads: int = 1) -> list[int] | None:
+    r"""Integers $k_t$, not all 0, with $\sum_t k_t M_H(t) = 0$ for contexts with one last token.
 
-    Then $\sum_t k_t D_t A(t) = 0$ and $\sum_t k_t D_t = 0$ for every head with any weights, with the positive
-    denominators $D_t$ of its attention: a linear relation between the rows of the features, the same for the logits.
+    $M_H(t)$ are the products of at most $H$ indicators of the pairs $(s, t_s)$, $s < S$. Let $w_t > 0$ be the product
+    of the denominators of the attention of $H$ heads. Then $\sum_t k_t w_t = 0$ and $\sum_t k_t w_t z_t = 0$ for their
+    logits, whatever the weights; for one head the same holds for what it mixes.
 
     Args:
         contexts: Pairwise distinct contexts with the same last token, `[T, S]`.
+        heads: $H$, at least 0.
 
     Returns:
-        The integers, without a common divisor, or `None` if the indicators are linearly independent.
+        The integers, without a common divisor, or `None` if the vectors are linearly independent.
 
     Raises:
-        InputError: Contexts that are not distinct rows of tokens, or have different last tokens.
+        InputError: Contexts that are not distinct rows of tokens, or have different last tokens; a negative number of
+            heads.
 
     Example:
-        >>> indicator_relation(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]))
-        [1, 1, -1, -1]
+        >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+        >>> indicator_relation(xor), indicator_relation(xor, heads=2)
+        ([1, 1, -1, -1], None)
     """
     rows = distinct_contexts(contexts)
+    require_at_least(0, heads=heads)
     if len({context[-1] for context in rows}) != 1:
         raise InputError("contexts has different last tokens, expected one: their attention shares no variables")
-    kernel, dimension = fmpz_mat(indicator_vectors(rows)).transpose().nullspace()
+    kernel, dimension = fmpz_mat(indicator_vectors(rows, heads=heads)).transpose().nullspace()
     if dimension == 0:
         return None
     relation = [int(kernel[i, 0]) for i in range(len(rows))]
@@ -146,28 +154,37 @@ def indicator_relation(contexts: Int64Array) -> list[int] | None:
     return [sign * k // divisor for k in relation]
 
 
-def indicator_vectors(rows: Sequence[Sequence[int]]) -> list[list[int]]:
-    r"""The indicators $1_t$ of contexts: vectors of $\{0, 1\}^{S \times N}$ that are 1 at the pairs $(s, t_s)$.
+def indicator_vectors(rows: Sequence[Sequence[int]], *, heads: int = 1) -> list[list[int]]:
+    r"""The vectors $M_H(t)$ of contexts: their products of at most $H$ indicators of pairs, 0 or 1.
 
-    Pairs that occur in no context are left out.
+    Products that occur in no context are left out.
 
     Args:
         rows: Tokens, `[T, S]`.
+        heads: $H$.
 
     Returns:
-        `[T, pairs that occur]`.
+        `[T, products that occur]`.
 
     Example:
         >>> indicator_vectors([[0, 5], [1, 5]])
-        [[1, 0, 1], [0, 1, 1]]
+        [[1, 1, 0], [1, 0, 1]]
     """
-    pairs = sorted({pair for context in rows for pair in enumerate(context)})
-    column = {pair: i for i, pair in enumerate(pairs)}
-    vectors = [[0] * len(pairs) for _ in rows]
-    for vector, context in zip(vectors, rows, strict=True):
-        for pair in enumerate(context):
-            vector[column[pair]] = 1
-    return vectors
+    products = [set(indicator_products(context, heads)) for context in rows]
+    occurring = sorted(set().union(*products))
+    return [[int(product in present) for product in occurring] for present in products]
+
+
+def indicator_products(context: Sequence[int], heads: int) -> Iterator[tuple[tuple[int, int], ...]]:
+    r"""The products of at most $H$ indicators of pairs that are 1 at a context: the pairs $(s, t_s)$, $s < S$, of each.
+
+    Example:
+        >>> list(indicator_products([3, 1, 0], 1))
+        [(), ((0, 3),), ((1, 1),)]
+    """
+    pairs = list(enumerate(context[:-1]))
+    for factors in range(min(heads, len(pairs)) + 1):
+        yield from combinations(pairs, factors)
 
 
 def _formal_inputs(rows: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -1,65 +1,79 @@
-r"""Labellings that no network with one head memorizes, judged in integers from the contexts alone.
+r"""Labellings that no network with so many heads memorizes, judged in integers from the contexts alone.
 
-Page: docs/claims/corollary_1.md
+Page: docs/claims/heads_of_any_width.md
 """
 
 import operator
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from constructions.arrays import Int64Array
+from constructions.errors import require_at_least
 from verify.arithmetic.given_numbers import is_masked
+from verify.capacity.linear_relations import indicator_products
 from verify.verdict import Verdict
 
+Int64Array = NDArray[np.int64]
 
-def forbids_one_head(contexts: Int64Array, labels: Int64Array, multipliers: Int64Array) -> Verdict:
-    r"""Judge whether multipliers prove that no weights of one head, of any widths, memorize all of these labels.
+
+def forbids_heads(contexts: Int64Array, labels: Int64Array, multipliers: Int64Array, *, heads: int = 1) -> Verdict:
+    r"""Judge whether multipliers prove that no weights of H heads, of any widths, memorize all of these labels.
 
     *Memorize*: on each context the logit of the label is larger than every other, or equal to it where ties are broken
-    by a fixed order of the tokens. Let $1_t$ be the indicator of the pairs $(s, t_s)$. The multipliers
-    $\lambda_{t,j} \ge 0$ prove it if they are not all 0, are 0 at $j = g(t)$, and
+    by a fixed order of the tokens. Let $M_H(t)$ be the products of at most $H$ indicators of the pairs $(s, t_s)$,
+    $s < S$, with the constant. The multipliers $\lambda_{t,j} \ge 0$ prove it if they are not all 0, are 0 at
+    $j = g(t)$, and
 
-    $$ \sum_t \Bigl( [g(t) = i] \sum_j \lambda_{t,j} - \lambda_{t,i} \Bigr) 1_t = 0 $$
+    $$ \sum_t \Bigl( [g(t) = i] \sum_j \lambda_{t,j} - \lambda_{t,i} \Bigr) M_H(t) = 0 $$
 
     for every token i, with t over the contexts that share a last token, one last token after the other.
 
-    Rigorous because the denominator $D_t$ of the attention of one head, and $D_t$ times any logit $z_i(t)$, are linear
-    functions of $1_t$ for contexts with one last token, whatever the weights, and $D_t > 0$. So
-    $\sum_{t,j} \lambda_{t,j} D_t (z_{g(t)}(t) - z_j(t)) = 0$, a sum of positive terms if all labels win. Integers are
-    Python's, of any size.
+    Rigorous because for contexts with one last token the denominators $D^h_t > 0$ of the attention are sums of
+    functions of the pairs $(s, t_s)$, whatever the weights, and so are $D^h_t$ times what a head writes. So
+    $\prod_h D^h_t$ times any logit is a linear function of $M_H(t)$, and
+    $\sum_{t,j} \lambda_{t,j} \prod_h D^h_t (z_{g(t)}(t) - z_j(t)) = 0$, a sum of positive terms if all labels win.
+    Integers are Python's, of any size.
 
     Args:
         contexts: Tokens, `[T, S]`.
         labels: The labels $g$, `[T]`.
         multipliers: $\lambda$, `[T, L]`, with L larger than every label.
+        heads: $H$, at least 0.
 
     Returns:
         PROVED, or UNDECIDED if these multipliers prove nothing. Never REFUTED.
+
+    Raises:
+        InputError: A negative number of heads.
 
     Source: refutes Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
     Example:
         >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
         >>> labels, multipliers = np.array([0, 0, 1, 1]), np.array([[0, 1], [0, 1], [1, 0], [1, 0]])
-        >>> forbids_one_head(xor, labels, multipliers)
+        >>> forbids_heads(xor, labels, multipliers)
         <Verdict.PROVED: 'PROVED'>
-        >>> forbids_one_head(xor, np.array([0, 1, 1, 1]), multipliers)
+        >>> forbids_heads(xor, labels, multipliers, heads=2)
         <Verdict.UNDECIDED: 'UNDECIDED'>
     """
+    require_at_least(0, heads=heads)
     read = _read(contexts, labels, multipliers)
     if read is None:
         return Verdict.UNDECIDED
-    sums: dict[tuple[int, int, int, int], int] = {}  # by last token, token i, position and token there
+    sums: dict[tuple[int, int, tuple[tuple[int, int], ...]], int] = {}  # by last token, token i, and product
     some = False
     for context, label, row in zip(*read, strict=True):
         if row[label] != 0 or min(row) < 0:
             return Verdict.UNDECIDED
-        some = some or any(row)
-        for i, multiplier in enumerate(row):
-            coefficient = sum(row) if i == label else -multiplier
-            for s, n in enumerate(context):
-                key = (context[-1], i, s, n)
+        if not any(row):
+            continue
+        some = True
+        coefficients = {i: -multiplier for i, multiplier in enumerate(row) if multiplier}
+        coefficients[label] = sum(row)
+        for product in indicator_products(context, heads):
+            for i, coefficient in coefficients.items():
+                key = (context[-1], i, product)
                 sums[key] = sums.get(key, 0) + coefficient
     return Verdict.PROVED if some and all(value == 0 for value in sums.values()) else Verdict.UNDECIDED
 

@@ -6,11 +6,11 @@ Page: docs/audit.md
 from functools import partial
 
 from verify.capacity.counting_matrix import counting_rank
-from verify.capacity.divergence_floor import collinear_divergence_floor, one_head_divergence_floor
+from verify.capacity.divergence_floor import collinear_divergence_floor, relation_divergence_floor
 from verify.capacity.interpolated_laws import most_interpolated_laws
 from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
 from verify.capacity.sign_patterns import heads_for_every_labelling
-from verify.capacity.sign_relation import forbids_one_head
+from verify.capacity.sign_relation import forbids_heads
 from verify.capacity.two_token_rank import two_token_ceiling
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorem import Theorem
@@ -40,9 +40,9 @@ RANK = _ceiling_of_weights(
 """The rank of the features on given contexts."""
 
 ONE_HEAD_LABELS = _verdict_of_weights(
-    "the relation of one head", "docs/claims/corollary_1.md", "Theorem K1", forbids_one_head
+    "the relation of heads of any width", "docs/claims/heads_of_any_width.md", "Theorem H1", forbids_heads
 )
-"""Labels that one head does not memorize."""
+"""Labels that a number of heads do not memorize: one, unless said otherwise."""
 
 HEADS_FOR_EVERY_LABELLING = _floor_of_weights(
     "Warren's count", "docs/claims/corollary_1.md", "Theorem K2", heads_for_every_labelling
@@ -50,9 +50,9 @@ HEADS_FOR_EVERY_LABELLING = _floor_of_weights(
 """How many heads memorize every labelling."""
 
 ONE_HEAD_DIVERGENCE = _floor_of_weights(
-    "Theorem O1 of one head", "docs/claims/theorem_1.md", "Theorem O1", one_head_divergence_floor
+    "Theorem O1 of heads of any width", "docs/claims/theorem_1.md", "Theorem O1", relation_divergence_floor
 )
-"""The divergence of one head of any width from given laws."""
+"""The divergence of heads of any width, one unless said otherwise, from given laws."""
 
 COLLINEAR_DIVERGENCE = _floor_of_weights(
     "Theorem O2 of one head", "docs/claims/theorem_1.md", "Theorem O2", collinear_divergence_floor

@@ -21,7 +21,7 @@ from constructions.tasks.arrays import array_task
 from verify.capacity.divergence_floor import (
     _Given,
     collinear_divergence_floor,
-    one_head_divergence_floor,
+    relation_divergence_floor,
 )
 from verify.divergence.kullback_leibler import divergence
 from verify.forward.float64 import enclose_logits
@@ -93,23 +93,23 @@ class Shape:
 
 def test_the_floor_of_exclusive_or_is_half_of_what_a_coin_lacks_in_entropy() -> None:
     for p in (Fraction(51, 100), Fraction(9, 10), Fraction(99, 100), Fraction(1, 100)):
-        floor = one_head_divergence_floor(XOR, opposed(p))
+        floor = relation_divergence_floor(XOR, opposed(p))
         x = float(p)
         expected = (math.log(2) + x * math.log(x) + (1 - x) * math.log(1 - x)) / 2
         assert floor.verdict is Verdict.PROVED
         assert expected - 1e-14 < floor.lower <= expected * (1 + 1e-14)
-    assert 0.31857282310 < one_head_divergence_floor(XOR, opposed(Fraction(99, 100))).lower < 0.31857282311
+    assert 0.31857282310 < relation_divergence_floor(XOR, opposed(Fraction(99, 100))).lower < 0.31857282311
 
 
 def test_labels_cost_half_of_log_two() -> None:
-    floor = one_head_divergence_floor(XOR, [[1, 0], [1, 0], [0, 1], [0, 1]])
+    floor = relation_divergence_floor(XOR, [[1, 0], [1, 0], [0, 1], [0, 1]])
     assert math.log(2) / 2 - 1e-12 < floor.lower < math.log(2) / 2
 
 
 @pytest.mark.parametrize("length", [3, 4, 9])
 def test_padding_changes_nothing(length: int) -> None:
     laws = opposed(Fraction(9, 10))
-    assert one_head_divergence_floor(exclusive_or_contexts(length), laws) == one_head_divergence_floor(XOR, laws)
+    assert relation_divergence_floor(exclusive_or_contexts(length), laws) == relation_divergence_floor(XOR, laws)
 
 
 @given(st.lists(ODDS, min_size=4, max_size=4), st.lists(st.integers(1, 9), min_size=4, max_size=4))
@@ -117,7 +117,7 @@ def test_for_two_tokens_the_floor_is_the_least_cost_of_giving_two_contexts_one_l
     odds: list[Fraction], weights: list[int]
 ) -> None:
     prior = [Fraction(weight, sum(weights)) for weight in weights]
-    floor = one_head_divergence_floor(XOR, binary(odds), prior=prior)
+    floor = relation_divergence_floor(XOR, binary(odds), prior=prior)
     high, low = odds[:2], odds[2:]
     if not (min(high) > max(low) or max(high) < min(low)):
         assert floor.verdict is Verdict.UNDECIDED and floor.lower == 0.0
@@ -136,7 +136,7 @@ def test_for_two_tokens_the_floor_is_the_least_cost_of_giving_two_contexts_one_l
 def test_the_floor_grows_as_the_laws_sharpen(p: Fraction, q: Fraction) -> None:
     p, q = sorted((max(p, 1 - p), max(q, 1 - q)))
     assume(q - p > Fraction(1, 1000))
-    assert one_head_divergence_floor(XOR, opposed(p)).lower < one_head_divergence_floor(XOR, opposed(q)).lower
+    assert relation_divergence_floor(XOR, opposed(p)).lower < relation_divergence_floor(XOR, opposed(q)).lower
 
 
 @given(SEEDS, st.integers(1, 4), st.integers(1, 3), st.integers(2, 4))
@@ -148,14 +148,14 @@ def test_no_random_head_beats_the_floor_of_exclusive_or(seed: int, width: int, h
     laws = (1 - sharp) * random_laws(seed, 4, tokens) + sharp * np.eye(tokens)[[0, 0, 1, 1]]
     laws = np.maximum(laws, 1e-4)
     prior = rng.dirichlet([2.0] * 4)
-    floor = one_head_divergence_floor(XOR, laws, prior=prior.tolist())
+    floor = relation_divergence_floor(XOR, laws, prior=prior.tolist())
     assert floor.lower <= mean_upper(network, XOR, laws, prior)
 
 
 @pytest.mark.parametrize(("width", "head_width"), [(2, 2), pytest.param(3, 1, marks=pytest.mark.slow)])
 def test_no_trained_head_beats_the_floor_of_exclusive_or(width: int, head_width: int) -> None:
     laws = opposed(Fraction(9, 10))
-    floor = one_head_divergence_floor(XOR, laws).lower
+    floor = relation_divergence_floor(XOR, laws).lower
     networks = [Shape(2, 3, width, head_width, 1).trained(XOR, floats(laws), seed=seed, steps=120) for seed in range(4)]
     reached = [mean_upper(network, XOR, floats(laws)) for network in networks]
     assert floor <= min(reached) < 1.3 * floor  # the attack is strong, and fails
@@ -168,7 +168,7 @@ def test_no_well_trained_head_beats_the_floors(seed: int) -> None:
     laws[:2] = np.sort(laws[:2], axis=1)
     laws[2:] = np.sort(laws[2:], axis=1)[:, ::-1]
     network = Shape(2, 3, 3, 2, 2).trained(XOR, laws, seed=seed, steps=1000)
-    assert one_head_divergence_floor(XOR, laws).lower <= mean_upper(network, XOR, laws)
+    assert relation_divergence_floor(XOR, laws).lower <= mean_upper(network, XOR, laws)
     three = random_laws(seed, 3, 3)
     network = Shape(3, 2, 3, 1, 2).trained(LINE, three, seed=seed, steps=1000)
     assert collinear_divergence_floor(LINE, three).lower <= mean_upper(network, LINE, three)
@@ -177,7 +177,7 @@ def test_no_well_trained_head_beats_the_floors(seed: int) -> None:
 def test_two_heads_go_below_the_floor_of_one() -> None:
     laws = floats(opposed(Fraction(99, 100)))
     built = build_memory(array_task(XOR, laws=laws), d_model=2, d_head=2, n_heads=2)
-    assert mean_upper(built.model, XOR, laws) < 1e-9 < one_head_divergence_floor(XOR, laws).lower
+    assert mean_upper(built.model, XOR, laws) < 1e-9 < relation_divergence_floor(XOR, laws).lower
 
 
 @settings(max_examples=15)
@@ -218,8 +218,8 @@ def test_the_floor_of_a_line_needs_each_choice_of_the_middle() -> None:
 
 
 def test_laws_that_one_head_can_hold_are_undecided() -> None:
-    assert one_head_divergence_floor(XOR, [[1, 2]] * 4).verdict is Verdict.UNDECIDED
-    assert one_head_divergence_floor(XOR, [[9, 1], [1, 9], [9, 1], [1, 9]]).lower == 0.0
+    assert relation_divergence_floor(XOR, [[1, 2]] * 4).verdict is Verdict.UNDECIDED
+    assert relation_divergence_floor(XOR, [[9, 1], [1, 9], [9, 1], [1, 9]]).lower == 0.0
     on_a_line = [[1, 1, 1], [4, 2, 1], [16, 4, 1]]
     assert collinear_divergence_floor(LINE, on_a_line).verdict is Verdict.UNDECIDED
     # Labels are a limit of points on a line; equal laws are a point.
@@ -229,7 +229,7 @@ def test_laws_that_one_head_can_hold_are_undecided() -> None:
 
 def test_contexts_without_a_relation_are_undecided() -> None:
     for contexts in (XOR[:3], np.array([[0, 0], [1, 1]]), np.array([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 0, 1]])):
-        floor = one_head_divergence_floor(contexts, np.eye(len(contexts)))
+        floor = relation_divergence_floor(contexts, np.eye(len(contexts)))
         assert (floor.verdict, floor.lower, floor.relation) == (Verdict.UNDECIDED, 0.0, ())
 
 
@@ -238,7 +238,7 @@ def test_a_longer_relation_gives_a_floor_too() -> None:
     contexts = np.array([[a, b, c, 0] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
     odd = contexts.sum(axis=1) % 2
     relation = (1 - 2 * odd).tolist()
-    floor = one_head_divergence_floor(contexts, np.eye(2)[odd], relation=relation)
+    floor = relation_divergence_floor(contexts, np.eye(2)[odd], relation=relation)
     assert math.log(2) / 4 - 1e-12 < floor.lower < math.log(2) / 4
 
 
@@ -247,19 +247,19 @@ def test_a_relation_with_one_changed_coefficient_is_refused(position: int, chang
     relation = [1, 1, -1, -1]
     relation[position] += change
     with pytest.raises(InputError, match="do not add up to 0"):
-        one_head_divergence_floor(XOR, np.eye(2)[[0, 0, 1, 1]], relation=relation)
+        relation_divergence_floor(XOR, np.eye(2)[[0, 0, 1, 1]], relation=relation)
 
 
 @pytest.mark.parametrize("relation", [[0, 0, 0, 0], [1, 1, -1], [1.0, 1.0, -1.0, -1.0], []])
 def test_a_relation_that_is_none_is_refused(relation: list) -> None:
     with pytest.raises(InputError, match="relation is"):
-        one_head_divergence_floor(XOR, np.eye(2)[[0, 0, 1, 1]], relation=relation)
+        relation_divergence_floor(XOR, np.eye(2)[[0, 0, 1, 1]], relation=relation)
 
 
 def test_a_relation_between_contexts_with_different_last_tokens_is_refused() -> None:
     contexts = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
     with pytest.raises(InputError, match="last tokens"):
-        one_head_divergence_floor(contexts, np.eye(2)[[0, 0, 1, 1]], relation=[1, 1, -1, -1])
+        relation_divergence_floor(contexts, np.eye(2)[[0, 0, 1, 1]], relation=[1, 1, -1, -1])
     with pytest.raises(InputError, match="one last token"):
         collinear_divergence_floor(contexts[:3], np.eye(3))
 
@@ -268,51 +268,51 @@ def test_contexts_outside_the_relation_change_nothing() -> None:
     contexts = np.vstack([XOR, [[0, 1, 1]]])
     laws = [*opposed(Fraction(9, 10)), [Fraction(1, 3), Fraction(2, 3)]]
     quarter = [Fraction(1, 4)] * 5
-    floor = one_head_divergence_floor(contexts, laws, prior=quarter, relation=[1, 1, -1, -1, 0])
-    assert floor.lower == one_head_divergence_floor(XOR, laws[:4]).lower
+    floor = relation_divergence_floor(contexts, laws, prior=quarter, relation=[1, 1, -1, -1, 0])
+    assert floor.lower == relation_divergence_floor(XOR, laws[:4]).lower
 
 
 def test_the_prior_is_not_normalized() -> None:
     laws = opposed(Fraction(9, 10))
-    half = one_head_divergence_floor(XOR, laws, prior=[Fraction(1, 8)] * 4).lower
-    assert half == pytest.approx(one_head_divergence_floor(XOR, laws).lower / 2, rel=1e-12)
+    half = relation_divergence_floor(XOR, laws, prior=[Fraction(1, 8)] * 4).lower
+    assert half == pytest.approx(relation_divergence_floor(XOR, laws).lower / 2, rel=1e-12)
 
 
 @pytest.mark.parametrize("laws", [[[1, -1]] * 4, [[0, 0]] * 4, [[1, 1]] * 3, [[math.nan, 1]] * 4, [1, 2, 3, 4]])
 def test_laws_that_are_none_are_refused(laws: list) -> None:
     with pytest.raises(InputError):
-        one_head_divergence_floor(XOR, laws)
+        relation_divergence_floor(XOR, laws)
 
 
 @pytest.mark.parametrize("prior", [[1, 1, 1], [1, 1, 1, 0], [1, 1, 1, -1], [1, 1, 1, math.inf]])
 def test_a_prior_that_is_none_is_refused(prior: list) -> None:
     with pytest.raises(InputError):
-        one_head_divergence_floor(XOR, opposed(Fraction(9, 10)), prior=prior)
+        relation_divergence_floor(XOR, opposed(Fraction(9, 10)), prior=prior)
 
 
 @pytest.mark.parametrize("contexts", [np.zeros((3, 0), int), np.zeros((3, 2)), -np.ones((3, 2), int), np.zeros(3, int)])
 def test_contexts_that_are_none_are_refused(contexts: np.ndarray) -> None:
     with pytest.raises(InputError, match="contexts is"):
-        one_head_divergence_floor(contexts, np.eye(3))
+        relation_divergence_floor(contexts, np.eye(3))
 
 
 def test_tokens_that_64_bits_cannot_hold_are_refused() -> None:
     """Cast to int64, the first token would be -1, the place of the last one, and a relation would seem to hold."""
     contexts: Any = np.array([[2**64 - 1, 0], [1, 0]], dtype=np.uint64)
     with pytest.raises(InputError, match="tokens below 2"):
-        one_head_divergence_floor(contexts, [[9, 1], [1, 9]], relation=[1, -1])
+        relation_divergence_floor(contexts, [[9, 1], [1, 9]], relation=[1, -1])
 
 
 def test_large_tokens_are_only_names() -> None:
     laws = opposed(Fraction(9, 10))
     renamed: list[Any] = [XOR + 2**62, (XOR * (2**63 - 1)).astype(np.uint64), XOR.astype(np.uint8)]
     for contexts in renamed:
-        assert one_head_divergence_floor(contexts, laws) == one_head_divergence_floor(XOR, laws)
+        assert relation_divergence_floor(contexts, laws) == relation_divergence_floor(XOR, laws)
 
 
 def test_equal_contexts_are_refused() -> None:
     with pytest.raises(InputError, match="equal rows"):
-        one_head_divergence_floor(XOR[[0, 1, 0, 1]], opposed(Fraction(9, 10)))
+        relation_divergence_floor(XOR[[0, 1, 0, 1]], opposed(Fraction(9, 10)))
     with pytest.raises(InputError, match="equal rows"):
         collinear_divergence_floor(LINE[[0, 1, 1]], np.eye(3))
 
@@ -320,7 +320,7 @@ def test_equal_contexts_are_refused() -> None:
 @pytest.mark.parametrize("found", [-0.1, math.nan, 10.0])
 def test_a_search_that_leaves_its_interval_proves_nothing(monkeypatch: pytest.MonkeyPatch, found: float) -> None:
     monkeypatch.setattr(scipy.optimize, "fminbound", lambda *_, **__: found)
-    assert one_head_divergence_floor(XOR, opposed(Fraction(9, 10))).verdict is Verdict.UNDECIDED
+    assert relation_divergence_floor(XOR, opposed(Fraction(9, 10))).verdict is Verdict.UNDECIDED
 
 
 def test_multipliers_that_leave_the_laws_bound_nothing() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from constructions.claims.claim import Claim
 from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
-from verify.capacity.divergence_floor import one_head_divergence_floor
+from verify.capacity.divergence_floor import relation_divergence_floor
 from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
 from verify.claims.comparison import Comparison
 from verify.claims.formula import stated
@@ -83,7 +83,7 @@ def test_a_verdict_is_compared_with_a_verdict_only():
 
 def test_a_bound_speaks_for_all_in_its_own_direction_only():
     upper = RANK.at("rank", contexts=XOR, d_model=4, d_head=4, n_heads=1, with_skip=False)
-    floor = Theorem("A", "docs/claims/theorem_1.md", "Theorem O1", one_head_divergence_floor, *LOWER)
+    floor = Theorem("A", "docs/claims/theorem_1.md", "Theorem O1", relation_divergence_floor, *LOWER)
     lower = floor.at("lower", contexts=XOR, laws=[[99, 1], [99, 1], [1, 99], [1, 99]])
     for comparison in (Comparison(upper, "<", 4), Comparison(4, ">", upper), Comparison(upper, "=", 3)):
         assert comparison.speaks_for(Quantifier.ALL_WEIGHTS) and not comparison.speaks_for(Quantifier.ALL_ENCODERS)

@@ -1,0 +1,49 @@
+"""Heads for tables of bits: with multipliers of one head fewer, the number of heads of every small table."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.errors import InputError
+from constructions.heads.bit_table_heads import bit_table_heads
+from constructions.heads.counting_heads import bit_contexts
+from constructions.models.exact_network import rounded
+from constructions.tasks.arrays import array_task
+from tests.small_tables import classes, heads_from_both_sides
+from verify.certificates.memorization import certify_memorization
+
+
+@pytest.mark.parametrize(("bits", "number"), [(1, 2), (2, 5), (3, 26)])
+def test_every_table_of_three_bits_takes_as_many_heads_as_its_threshold_degree(bits, number):
+    found = [heads_from_both_sides(labels, draws=400) for labels in classes(bits)]
+    assert len(found) == number and all(held for _, held in found)
+
+
+@pytest.mark.slow
+def test_every_table_of_four_bits_takes_as_many_heads_as_its_threshold_degree():
+    found = [heads_from_both_sides(labels, draws=400) for labels in classes(4)]
+    assert np.bincount([heads for heads, _ in found]).tolist() == [1, 50, 863, 157, 1]
+    assert all(held for _, held in found)
+
+
+@given(st.lists(st.integers(0, 1), min_size=16, max_size=16))
+def test_tables_of_four_bits(labels):
+    _, held = heads_from_both_sides(np.array(labels), draws=400)
+    assert held
+
+
+def test_the_rounded_weights_are_certified():
+    labels = [0, 1, 1, 0, 1, 0, 0, 0]
+    task = array_task(bit_contexts(3), next_tokens=np.array(labels), vocabulary=2, target="labels")
+    model = bit_table_heads(labels, heads=2)
+    assert model is not None and (model.d_model, model.d_head, model.n_heads) == (7, 1, 2)
+    assert certify_memorization(rounded(model), task).answers.margin_lower.min() > 0
+
+
+def test_other_tables_are_refused():
+    for labels in ([], [0], [0, 1, 1], [0, 1, 2, 0]):
+        with pytest.raises(InputError, match="labels"):
+            bit_table_heads(labels, heads=1)
+    with pytest.raises(InputError, match="heads"):
+        bit_table_heads([0, 1], heads=0)

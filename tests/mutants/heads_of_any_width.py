@@ -1,0 +1,59 @@
+"""Mutants of what is beyond H heads: a hypothesis of a relation dropped, a product or an error not counted."""
+
+from tests.mutants import Mutant
+
+SEARCH = "tests/constructions/capacity/test_forbidden_labelling.py"
+HEADS = "tests/constructions/heads/test_counting_heads.py"
+TABLES = "tests/constructions/heads/test_bit_table_heads.py"
+
+
+def judged(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/verify/capacity/test_sign_relation.py"
+    return Mutant("verify/capacity/sign_relation.py", original, mutated, tests, why)
+
+
+def related(original: str, mutated: str, why: str) -> Mutant:
+    tests = f"tests/verify/capacity/test_linear_relations.py tests/verify/capacity/test_parity.py {SEARCH}"
+    return Mutant("verify/capacity/linear_relations.py", original, mutated, tests, why)
+
+
+def counted(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/capacity/parity.py", original, mutated, "tests/verify/capacity/test_parity.py", why)
+
+
+def searched(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("constructions/capacity/forbidden_labelling.py", original, mutated, SEARCH, why)
+
+
+def built(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("constructions/heads/counting_heads.py", original, mutated, HEADS, why)
+
+
+def found(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("constructions/heads/bit_table_heads.py", original, mutated, TABLES, why)
+
+
+MUTANTS = [
+    judged("row[label] != 0 or min(row) < 0", "row[label] != 0", "negative multipliers"),
+    judged("if some and all(", "if all(", "multipliers that are all 0"),
+    judged("key = (context[-1], i, product)", "key = (0, i, product)", "two last tokens are mixed"),
+    judged("key = (context[-1], i, product)", "key = (context[-1], 0, product)", "the labels are mixed"),
+    judged("coefficients[label] = sum(row)", "coefficients[label] = max(row)", "of many multipliers one counts"),
+    related("range(min(heads, len(pairs)) + 1)", "range(min(heads, len(pairs)))", "one head is forgotten"),
+    related("combinations(pairs, factors)", "combinations(pairs[1:], factors)", "one position is forgotten"),
+    counted("for k in (1, 2))", "for k in (2, 2))", "the larger half has as few errors as the smaller one"),
+    counted("(bits - heads - k) // 2 + 1", "(bits - heads - k) // 2 + 2", "one more binomial"),
+    counted("comb(bits - 1, i)", "comb(bits, i)", "a bit too many"),
+    counted("arb(2) ** (1 - bits)", "arb(2) ** (2 - bits)", "a pair counts twice"),
+    counted("-arb(q) * arb(q).log()", "arb(q) * arb(q).log()", "entropy with the wrong sign"),
+    searched("while len(rows) >= 2 ** (best.heads + 2)", "while len(rows) >= 2 ** (best.heads + 3)", "ends too early"),
+    searched("x = x - steps.min() * slope", "x = x + steps.min() * slope", "the walk leaves the solutions"),
+    searched("(np.arange(len(x)) != steps.argmin())", "(np.arange(len(x)) != steps.argmax())", "another is dropped"),
+    searched("if len(chosen) * len(tokens) > most", "if False", "no program is too large"),
+    built("fmpq(2 * m + 1, 2) for m", "fmpq(2 * m + 3, 2) for m", "roots one level too far"),
+    built("sign = 1 if labels[n] == 0 else -1", "sign = 1", "the labels are exchanged"),
+    built("first = (bits - changes) // 2", "first = 0", "the right levels are the rarest"),
+    found("rise / (weight * (fmpq(2) ** slope - 1))", "rise / (weight * fmpq(2) ** slope)", "values of other slopes"),
+    found("left = constant - sum", "left = constant + sum", "the last position adds what it has to take away"),
+    found("(2**shifted).sum(axis=2)", "(2**shifted).max(axis=2)", "other denominators"),
+]
