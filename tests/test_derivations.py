@@ -318,7 +318,7 @@ def test_the_counts_of_parameters() -> None:
 
 
 def test_the_errors_of_cauchy_heads_add_up() -> None:
-    """Theorem H3: sums of every second binomial, both forms of E, and all degrees. Page: docs/claims/heads_of_any_width.md"""
+    """Theorem H3: every second binomial, both forms of E, degrees. Page: docs/claims/heads_of_any_width.md"""
 
     def up_to(m: int, k: int) -> int:
         return sum(comb(m, i) for i in range(k + 1))
@@ -339,15 +339,8 @@ def test_the_norm_of_the_majority_of_exclusive_ors() -> None:
     for m in (1, 3, 5, 7):
         points = list(product((0, 1), repeat=m))
         signs = [1 if 2 * sum(z) > m else -1 for z in points]
-        norm = max(
-            abs(
-                sum(
-                    s * (-1) ** sum(a * b for a, b in zip(z, U, strict=True))
-                    for z, s in zip(points, signs, strict=True)
-                )
-            )
-            for U in points
-        )
+        characters = [[(-1) ** sum(a * b for a, b in zip(z, U, strict=True)) for z in points] for U in points]
+        norm = max(abs(sum(a * b for a, b in zip(signs, character, strict=True))) for character in characters)
         assert norm == 2 * comb(m - 1, (m - 1) // 2)
     assert 2**24 / comb(24, 12) > 6 and 2**22 / comb(22, 11) < 6  # more than 2 (2^2 - 1), from m = 25 on
     for H in (1, 2, 3):

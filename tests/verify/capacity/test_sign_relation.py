@@ -39,7 +39,7 @@ def test_a_context_may_win_against_several_tokens():
 
 
 def test_relations_of_two_last_tokens_are_judged_one_after_the_other():
-    both = np.concatenate([XOR, XOR + [0, 0, 1]])
+    both = np.concatenate([XOR, XOR + np.array([0, 0, 1])])
     assert judged(both, np.tile(LABELS, 2), np.tile(MULTIPLIERS, (2, 1))) is Verdict.PROVED
     with pytest.raises(InputError, match="heads = -1"):
         judged(heads=-1)
@@ -119,7 +119,8 @@ def test_labels_that_heads_do_hold_are_never_forbidden(seed, n_tokens, length, n
     rng = np.random.default_rng(seed)
     d_model, d_head, d_qk = rng.integers(1, 6), 1, rng.integers(1, 4)
     shapes = {
-        "W_E": (n_tokens, d_model), "W_pos": (length, d_model), "W_Q": (heads, d_model, d_qk), "W_K": (heads, d_model, d_qk),
+        "W_E": (n_tokens, d_model), "W_pos": (length, d_model),
+        "W_Q": (heads, d_model, d_qk), "W_K": (heads, d_model, d_qk),
         "W_V": (heads, d_model, d_head), "W_O": (heads, d_head, d_model), "W_U": (d_model, n_labels),
     }  # fmt: skip
     network = dana_network(**{name: 2 * rng.standard_normal(shape) for name, shape in shapes.items()})
