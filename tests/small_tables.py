@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.heads.bit_table_heads import bit_table_heads
 from constructions.heads.counting_heads import bit_contexts
@@ -14,7 +14,7 @@ from verify.forward.rationals import exact_network_logits
 from verify.verdict import Verdict
 
 
-def classes(bits: int) -> Iterator[NDArray[np.int64]]:
+def classes(bits: int) -> Iterator[Int64Array]:
     """One labelling of each class, `[2^n]`."""
     contexts = bit_contexts(bits)[:, :-1]
     values = 1 << np.arange(bits)[::-1]
@@ -28,7 +28,7 @@ def classes(bits: int) -> Iterator[NDArray[np.int64]]:
             yield labels
 
 
-def heads_from_both_sides(labels: NDArray[np.int64], *, draws: int) -> tuple[int, bool]:
+def heads_from_both_sides(labels: Int64Array, *, draws: int) -> tuple[int, bool]:
     """The threshold degree, proved to be needed; whether so many heads were found and hold the labels, exactly."""
     contexts = bit_contexts(len(labels).bit_length() - 1)
     found = most_forbidden_heads(contexts, labels)

@@ -10,12 +10,11 @@ import scipy.optimize
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.heads.counting_heads import bit_contexts
 from constructions.models.exact_network import ExactFrontEnd, exact_network
 from constructions.models.model import Model
-
-Int64Array = NDArray[np.int64]
 
 _LARGEST_EXPONENT = 3
 _LEAST_LEAD = 1e-7  # of a linear program with entries and unknowns up to 1

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from flint import fmpq, fmpq_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.models.exact_network import ExactFrontEnd, exact_network
 from constructions.models.model import Model
-
-Int64Array = NDArray[np.int64]
 
 
 def bit_contexts(bits: int) -> Int64Array:

@@ -9,11 +9,9 @@ from itertools import combinations
 
 import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
-
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,12 @@ import operator
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Int64Array
 from constructions.errors import require_at_least
 from verify.arithmetic.given_numbers import is_masked
 from verify.capacity.linear_relations import indicator_products
 from verify.verdict import Verdict
-
-Int64Array = NDArray[np.int64]
 
 
 def forbids_heads(contexts: Int64Array, labels: Int64Array, multipliers: Int64Array, *, heads: int = 1) -> Verdict:
