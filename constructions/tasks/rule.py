@@ -125,6 +125,18 @@ class RuleTask(Stored):
         return f"rule: {', '.join(parts)}"
 
     @property
+    def guess_held(self) -> int:
+        """How many inputs have the most frequent answer."""
+        inputs = np.ones(1, dtype=np.int64)  # that lead to each state; all of them are fewer than 2^63
+        for steps in self.steps:
+            after = np.zeros(int(steps.max()) + 1, dtype=np.int64)
+            np.add.at(after, steps, inputs[:, None])
+            inputs = after
+        found = np.zeros(int(self.answers.max()) + 1, dtype=np.int64)
+        np.add.at(found, self.answers, inputs)
+        return int(found.max())
+
+    @property
     def context_length(self) -> int:
         """Tokens in an input, S."""
         return len(self.tokens)

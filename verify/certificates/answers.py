@@ -193,24 +193,36 @@ def margin_upper(outputs: Enclosure, modes: BoolArray) -> Float64Array:
     return np.where(least_mode <= largest_other, np.minimum(0.0, gap), gap)
 
 
-def guess_divergence(task: Task | VectorTask) -> Enclosure:
-    r"""The mean divergence of the best guess that does not look at the context, in nats.
+def guess_held(task: Task | VectorTask) -> int:
+    """How many contexts the most frequent label holds, the best answer that does not look at the context."""
+    return int(np.bincount(task.labels if isinstance(task, Task) else task.classes).max())
+
+
+def guess_loss(task: Task | VectorTask) -> Enclosure:
+    r"""The mean loss of the best guess that does not look at the context; for values no more than that.
 
     Over all laws q the mean of $d_{KL}(\pi_t \Vert q)$ is least for $q = \bar\pi$, the mean of the $\pi_t$, where it is
-    $h(\bar\pi) - \frac1T \sum_t h(\pi_t)$; for labels the second term is 0.
+    $h(\bar\pi) - \frac1T \sum_t h(\pi_t)$; for labels the second term is 0. For values the largest distance from one
+    output is at least the distance of any entry, whose mean is least at the median.
 
     Args:
-        task: The contexts, each of the same weight, and their targets: labels or laws.
+        task: The contexts, each of the same weight, and their targets.
 
     Returns:
-        Enclosure of a number.
+        Enclosure of a number, nats or the unit of the values.
 
     Example:
         >>> from constructions.tasks.table import table_task
-        >>> guess = guess_divergence(table_task("a,x\nb,y\n", target="labels"))
+        >>> guess = guess_loss(table_task("a,x\nb,y\n", target="labels"))
         >>> bool(guess.lower() <= np.log(2) <= guess.upper())
         True
     """
+    if isinstance(task, VectorTask) and task.target == "values":
+        ordered = np.sort(task.labels, axis=0)
+        half = len(ordered) // 2
+        apart = Enclosure.exact(ordered[::-1][:half]) - Enclosure.exact(ordered[:half])
+        sums = total(apart, 0) / float(len(ordered))
+        return sums[int(sums.midpoint.argmax())]
     laws = task.laws if isinstance(task, Task) else None
     if laws is None:
         labels = task.labels if isinstance(task, Task) else task.classes

@@ -26,6 +26,7 @@ from verify.arithmetic.exact_json import (
     require_sha256,
     require_text,
 )
+from verify.certificates.headline import OF_A_RULE, Outcome, outcome
 from verify.verdict import Verdict
 
 FORMAT = "byheart-certificate"
@@ -50,11 +51,11 @@ STATEMENTS = (ANSWERS, TEXT_DIVERGENCE, FEATURE_RANK, SATURATION)
 DOMAIN, SAMPLE = "domain", "sample"
 """The kinds of statement of a certificate about a rule on a whole domain; the second where inputs were drawn."""
 
-OF_A_RULE = "rule: "
-"""How the origin of the targets begins where they are those of a rule on a domain, not of a list."""
-
 TARGETS = ("labels", "laws", "values")
 SIZES = ("contexts", "context_length", "outputs", "all_contexts", "parameters")
+
+GUESS = "guess_held"
+"""The name of the number of contexts that the most frequent label holds."""
 
 _LARGEST_FILE = 2**24  # bytes
 _LARGEST_COUNT = 2**63
@@ -81,6 +82,11 @@ class Subject:
     target: str
     origin: str
     sizes: Mapping[str, int]
+
+    def outcome(self, criterion: Criterion, values: Mapping[str, Number]) -> Outcome:
+        """The answer to a question about it from numbers of an ``answers`` statement."""
+        known = {"contexts": self.sizes["contexts"], "held": 0, "wrong": 0, **values}
+        return outcome(known, criterion, target=self.target, origin=self.origin)
 
     @property
     def is_of_a_rule(self) -> bool:
@@ -109,8 +115,9 @@ class Statement:
     - ``answers``: of the `contexts` of the task at least `held` are held (`Criterion`), and at least `wrong` are not;
       [`margin_lower`] > 0 is a lower bound of the gap between the logits of the modes and the others over those that
       are held; [`mean_upper`, `max_upper`] bound the mean and the largest over *all* contexts of the divergence, nats
-      (for values: of the largest distance of an output from its value); [`guess_lower`] is a lower bound of the mean
-      divergence of the best guess that does not look at the context.
+      (for values: of the largest distance of an output from its value); [`guess_lower`] is a lower bound of that mean
+      for the best guess that does not look at the context; for labels `guess_held` is the number of contexts that the
+      most frequent one alone holds.
     - ``text-divergence``: `lower` and `upper` of the mean of $d_{KL}(c_t / n_t \Vert \mathrm{softmax}(z_t))$ in nats
       over all `contexts` of the text, each weighted by the number $n_t$ of its `occurrences`.
     - ``feature-rank``: the features of the contexts, a matrix of `rows` rows and `columns` columns, have full row rank;
@@ -118,7 +125,7 @@ class Statement:
     - ``saturation``: of the `pairs` of a head and a context at least `saturated_lower` have an attention weight above
       $1 - \delta$, with `delta`.
     - ``domain``: of the `contexts` of a rule's whole domain the logit of the label is proved to be the strictly largest
-      in at least `held`, and not to be in at least `wrong`.
+      in at least `held`, and not to be in at least `wrong`; in `guess_held` it is the most frequent one.
     - ``sample``: of `drawn` of them, which the hashes of model and rule draw with the `seed` (a text, its bytes read as
       one big-endian number), at least `right` are answered right; no more than `wrong_upper` of all are answered wrong
       unless the draw was one of probability at most $2^{-128}$ (`verify/domains/sample.py`).
@@ -228,9 +235,15 @@ class Certificate:
         return self.statements[0]
 
     @property
+    def outcome(self) -> Outcome:
+        """The answer to the question, by the numbers that stand here."""
+        sample = self.statement(SAMPLE)
+        return self.subject.outcome(self.criterion, {**(sample.values if sample else {}), **self.answers.values})
+
+    @property
     def verdict(self) -> Verdict:
         """The answer to the question: PROVED for yes, REFUTED for no, UNDECIDED."""
-        return answer(self.criterion, self.answers.values)
+        return self.outcome.verdict
 
     def statement(self, id: str) -> Statement | None:
         """The statement of the kind `id`, if it was proved."""
@@ -246,9 +259,7 @@ class Certificate:
 
     def headline(self) -> str:
         """The answer in one line, with the figures."""
-        sample = self.statement(SAMPLE)
-        values = {} if sample is None else sample.values
-        return headline(self.subject, self.criterion, self.verdict, {**values, **self.answers.values})
+        return str(self.outcome)
 
     def to_json(self) -> str:
         """The one text of this certificate: canonical JSON (sorted keys, no spaces, ASCII) and a final newline."""
@@ -389,17 +400,23 @@ class CheckReport:
 
         REFUTED if a stored statement is false or the answer is no, UNDECIDED if neither is known.
         """
-        return Verdict.all_of(
-            [answer(self.criterion, self.checks[0].values), *(check.verdict for check in self.checks)]
-        )
+        return Verdict.all_of([self._outcome.verdict, *(check.verdict for check in self.checks)])
 
     def headline(self) -> str:
         """The answer in one line, with the checker's own figures."""
-        false = [check.id for check in self.checks if check.verdict is Verdict.REFUTED]
-        if false:
-            return f"THE CERTIFICATE IS FALSE: {', '.join(false)}"
-        sample = {} if self.checks[-1].id != SAMPLE else self.checks[-1].values
-        return headline(self.certificate.subject, self.criterion, self.verdict, {**sample, **self.checks[0].values})
+        left = {verdict: [check.id for check in self.checks if check.verdict is verdict] for verdict in Verdict}
+        if left[Verdict.REFUTED]:
+            return f"THE CERTIFICATE IS FALSE: {', '.join(left[Verdict.REFUTED])}"
+        found = self._outcome
+        if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:
+            missing = f"not proved again: {', '.join(left[Verdict.UNDECIDED])}"
+            found = replace(found.adding(missing), word="NOT DECIDED")
+        return str(found)
+
+    @property
+    def _outcome(self) -> Outcome:
+        sample = self.checks[-1].values if self.checks[-1].id == SAMPLE else {}
+        return self.certificate.subject.outcome(self.criterion, {**sample, **self.checks[0].values})
 
     def summary(self) -> dict[str, Any]:
         """What a person or a program wants to know, as data for JSON; the numbers are rounded to float64."""
@@ -422,91 +439,6 @@ class CheckReport:
                 for stored, check in zip(self.certificate.statements, self.checks, strict=True)
             ],
         }
-
-
-def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
-    """The answer to a question, from proved numbers of an ``answers`` statement.
-
-    Args:
-        criterion: The question.
-        values: `contexts`, `held` and `wrong`, and the bounds that there are; `mean_lower` refutes.
-
-    Returns:
-        PROVED for yes, REFUTED for no, UNDECIDED where the numbers decide neither.
-
-    Example:
-        >>> answer(Criterion(), {"contexts": 3, "held": 2, "wrong": 0}).value
-        'UNDECIDED'
-    """
-    if "contexts" not in values:
-        return Verdict.UNDECIDED
-    if criterion.asked == "at-most":
-        bound = Fraction(criterion.bound or 0.0)
-        if "mean_upper" in values and values["mean_upper"] <= bound:
-            return Verdict.PROVED
-        return Verdict.REFUTED if "mean_lower" in values and values["mean_lower"] > bound else Verdict.UNDECIDED
-    asked = values["contexts"] if criterion.contexts is None else criterion.contexts
-    if values["held"] >= asked:
-        return Verdict.PROVED
-    return Verdict.REFUTED if values["contexts"] - values["wrong"] < asked else Verdict.UNDECIDED
-
-
-def headline(subject: Subject, criterion: Criterion, verdict: Verdict, values: Mapping[str, Number]) -> str:
-    """The answer to a question in one line, with the figures.
-
-    Example:
-        >>> subject = Subject("0" * 64, "0" * 64, "labels", "table", dict.fromkeys(SIZES, 3))
-        >>> headline(subject, Criterion(), Verdict.PROVED, {"contexts": 3, "held": 3, "wrong": 0, "margin_lower": 0.5})
-        'HELD, PROVED: 3 of 3 contexts; least margin >= 0.5'
-    """
-    contexts = values.get("contexts", subject.sizes["contexts"])
-    held, wrong = values.get("held", 0), values.get("wrong", 0)
-    whole = criterion.asked == "held"
-    if subject.is_of_a_rule:
-        return _headline_of_a_rule(subject, criterion, verdict, values)
-    words = {
-        Verdict.PROVED: "HELD, PROVED" if whole else "AS ASKED, PROVED",
-        Verdict.REFUTED: "NOT HELD" if whole else "NOT AS ASKED",
-        Verdict.UNDECIDED: "NOT DECIDED",
-    }[verdict]
-    parts = [
-        f"{held} of {counted(contexts, 'context')}" + ("" if held == contexts else f" held, {wrong} proved not to be")
-    ]
-    if not whole:
-        parts.append(f"asked: {criterion.describe(subject.target)}")
-    if "margin_lower" in values:
-        parts.append(f"least margin >= {decimal_below(values['margin_lower'])}")
-    unit = "" if subject.target == "values" else " nats"
-    name = "distance" if subject.target == "values" else "KL"
-    if "max_upper" in values and "mean_upper" in values:
-        worst, mean = decimal_above(values["max_upper"]), decimal_above(values["mean_upper"])
-        parts.append(f"{name} worst <= {worst}{unit}, mean <= {mean}{unit}")
-    if "guess_lower" in values and held != contexts:
-        parts.append(f"a guess without the context >= {decimal_below(values['guess_lower'])} nats")
-    if subject.origin == "own" and subject.target != "values":
-        parts.append("targets of one's own, not from counts")
-    return f"{words}: {'; '.join(parts)}"
-
-
-def _headline_of_a_rule(subject: Subject, criterion: Criterion, verdict: Verdict, values: Mapping[str, Number]) -> str:
-    contexts, held, wrong = (values.get(name, 0) for name in ("contexts", "held", "wrong"))
-    whole = criterion.asked == "held"
-    rule = f"the rule is {subject.origin.removeprefix(OF_A_RULE)}"
-    parts = [f"at least {held} of {contexts} inputs", f"{wrong} proved wrong", rule]
-    if verdict is Verdict.PROVED and held == contexts:
-        words, parts = "HELD, PROVED", [f"all {contexts} inputs", rule]
-    elif whole:
-        words = "HELD IN PART, PROVED" if held else {Verdict.REFUTED: "NOT HELD"}.get(verdict, "NOT DECIDED")
-    else:
-        words = {Verdict.PROVED: "AS ASKED, PROVED", Verdict.REFUTED: "NOT AS ASKED"}.get(verdict, "NOT DECIDED")
-        parts.append(f"asked: {criterion.describe(subject.target)}")
-    if "drawn" in values and held < contexts:
-        drawn, most = values["drawn"], values["wrong_upper"]
-        share = decimal_above(Fraction(100 * Fraction(most), Fraction(contexts)), 3)
-        words = {Verdict.UNDECIDED: "SAMPLED", Verdict.REFUTED: "NOT HELD, SAMPLED"}.get(verdict, words)
-        parts[0] = f"{values['right']} of {drawn} inputs drawn from {contexts} are right"
-        parts.insert(2, f"at most {most} of all are wrong ({share} %), but for a draw of probability 2^-128")
-    return f"{words}: {'; '.join(parts)}"
 
 
 def held_mask(text: str, contexts: int) -> set[int]:
@@ -618,12 +550,14 @@ class _Kind:
 
 _KINDS = {
     ANSWERS: _Kind(
-        ("contexts", "held", "wrong"), (), (("margin_lower",), ("mean_upper", "max_upper"), ("guess_lower",))
+        ("contexts", "held", "wrong"),
+        (),
+        (("margin_lower",), ("mean_upper", "max_upper"), ("guess_lower",), (GUESS,)),
     ),
     TEXT_DIVERGENCE: _Kind(("contexts", "occurrences"), ("lower", "upper"), ()),
     FEATURE_RANK: _Kind(("rows", "columns"), (), (("smallest_singular_value_lower", "condition_upper"),)),
     SATURATION: _Kind(("pairs", "saturated_lower"), ("delta",), ()),
-    DOMAIN: _Kind(("contexts", "held", "wrong"), (), ()),
+    DOMAIN: _Kind(("contexts", "held", "wrong", GUESS), (), ()),
     SAMPLE: _Kind(("contexts", "drawn", "right", "wrong_upper"), ("seed",), ()),
 }
 _POSITIVE = ("smallest_singular_value_lower", "margin_lower", "delta")
@@ -639,7 +573,7 @@ def _check_values(id: str, values: Mapping[str, Number]) -> None:
     if not needed <= set(values) <= needed | optional or not whole:
         raise InputError(f"statement {id!r} has the numbers {sorted(values)}, expected {sorted(needed)}")
     for name, value in values.items():
-        if name in kind.counts:
+        if name in kind.counts or name == GUESS:
             if type(value) is not int or not 0 <= value < _LARGEST_COUNT:
                 raise InputError(f"statement {id!r}: {name} is {value!r}, expected a non-negative integer")
             continue
@@ -651,6 +585,8 @@ def _check_values(id: str, values: Mapping[str, Number]) -> None:
             raise InputError(f"statement {id!r}: {name} is {value!r}, which no statement of this kind can have")
     if id in (ANSWERS, DOMAIN) and not values["held"] + values["wrong"] <= values["contexts"]:
         raise InputError(f"statement {id!r}: {dict(values)} counts more contexts than there are")
+    if GUESS in values and not 1 <= values[GUESS] <= values["contexts"]:
+        raise InputError(f"statement {id!r}: {dict(values)} has a guess that holds no context, or more than there are")
     if id == ANSWERS and "margin_lower" in values and not values["held"]:
         raise InputError(f"statement {id!r}: a margin is given, but no context is held")
     if id == SAMPLE and not (
@@ -677,10 +613,12 @@ def _check_fits(statement: Statement, subject: Subject) -> None:
     }[statement.id]
     if any(values[name] != size for name, size in expected.items()):
         raise InputError(f"statement {statement.id!r} has {dict(values)}, which do not fit the sizes {dict(sizes)}")
-    if subject.target == "values" and (
-        statement.id == TEXT_DIVERGENCE or set(values) & {"margin_lower", "guess_lower"}
-    ):
+    if subject.target == "values" and (statement.id == TEXT_DIVERGENCE or "margin_lower" in values):
         raise InputError(f"statement {statement.id!r} has {sorted(values)}, which values have not")
+    if statement.id in (ANSWERS, DOMAIN) and (GUESS in values) != (subject.target == "labels"):
+        raise InputError(
+            f"statement {statement.id!r} has {sorted(values)}, expected {GUESS!r} for labels, and only then"
+        )
 
 
 def _answers_words(values: Mapping[str, Number], target: str) -> str:
@@ -702,7 +640,11 @@ def _answers_words(values: Mapping[str, Number], target: str) -> str:
             f"{decimal_above(values['mean_upper'])}{unit} on average"
         )
     if "guess_lower" in values:
-        parts.append(f"that of any guess without the context is at least {decimal_below(values['guess_lower'])} nats")
+        unit = "" if target == "values" else " nats"
+        guess = decimal_below(values["guess_lower"])
+        parts.append(f"that of any guess without the context is at least {guess}{unit} on average")
+    if GUESS in values:
+        parts.append(f"the most frequent label alone holds {values[GUESS]}")
     return "; ".join(parts) + "."
 
 
@@ -734,7 +676,8 @@ def _saturation_words(values: Mapping[str, Number], target: str) -> str:
 
 def _domain_words(values: Mapping[str, Number], target: str) -> str:
     text = f"Of all {values['contexts']} inputs of the domain at least {values['held']} are answered by the rule"
-    return f"{text}, and at least {values['wrong']} are not." if values["wrong"] else f"{text}."
+    wrong = f", and at least {values['wrong']} are not" if values["wrong"] else ""
+    return f"{text}{wrong}; the most frequent answer alone holds {values[GUESS]}."
 
 
 def _sample_words(values: Mapping[str, Number], target: str) -> str:

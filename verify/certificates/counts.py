@@ -3,31 +3,34 @@
 Page: docs/rigour/domains.md
 """
 
-from verify.certificates.certificate import DOMAIN, SAMPLE, Statement, StatementCheck, seed_number
+from verify.certificates.certificate import DOMAIN, GUESS, SAMPLE, Statement, StatementCheck, seed_number
 from verify.verdict import Verdict
 
 
-def check_counts(statement: Statement, right: int, wrong: int, method: str) -> StatementCheck:
+def check_counts(statement: Statement, right: int, wrong: int, guess: int, method: str) -> StatementCheck:
     """The verdict on a ``domain`` statement of who has proved these counts.
 
     Args:
         statement: The statement.
         right: Inputs that are proved to be right.
         wrong: Inputs that are proved to be wrong.
+        guess: Inputs whose answer is the most frequent one.
         method: How, in a few words.
 
     Example:
-        >>> stated = Statement(DOMAIN, "", {"contexts": 9, "held": 7, "wrong": 1})
-        >>> check_counts(stated, 7, 2, "sums").verdict.value, check_counts(stated, 6, 3, "sums").verdict.value
+        >>> stated = Statement(DOMAIN, "", {"contexts": 9, "held": 7, "wrong": 1, "guess_held": 3})
+        >>> check_counts(stated, 7, 2, 3, "sums").verdict.value, check_counts(stated, 6, 3, 3, "sums").verdict.value
         ('PROVED', 'REFUTED')
     """
     stored = statement.values
     contexts, held, others = (int(stored[name]) for name in ("contexts", "held", "wrong"))
-    values = {"contexts": contexts, "held": right, "wrong": wrong}
+    values = {"contexts": contexts, "held": right, "wrong": wrong, GUESS: guess}
     if contexts - wrong < held:
         return StatementCheck(DOMAIN, Verdict.REFUTED, f"{wrong} inputs are proved wrong, more than it leaves", values)
     if contexts - right < others:
         return StatementCheck(DOMAIN, Verdict.REFUTED, f"{right} inputs are proved right, more than it leaves", values)
+    if guess != stored[GUESS]:
+        return StatementCheck(DOMAIN, Verdict.REFUTED, f"the most frequent answer holds {guess}, not so many", values)
     if right >= held and wrong >= others:
         return StatementCheck(DOMAIN, Verdict.PROVED, f"{right} right and {wrong} wrong: {method}", values)
     reason = f"only {right} inputs were proved right and {wrong} wrong, of {contexts}: {method}"

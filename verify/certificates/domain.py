@@ -14,6 +14,7 @@ from constructions.tasks.rule import RuleTask
 from verify.arithmetic import blas
 from verify.certificates.certificate import (
     DOMAIN,
+    GUESS,
     SAMPLE,
     Certificate,
     CheckReport,
@@ -94,7 +95,7 @@ def certify_domain(
         >>> from constructions.tasks.rule import rule_task
         >>> echo = Model(blocks=(), W_U=np.eye(4), W_E=np.eye(4), W_pos=np.zeros((3, 4)))
         >>> certify_domain(echo, rule_task("last", tokens=4, length=3)).certificate.headline()
-        'HELD, PROVED: all 64 inputs; the rule is last of 3 tokens below 4'
+        'HELD, PROVED: 64 of 64 inputs; a guess without the context holds 16; the rule is last of 3 tokens below 4'
         >>> certify_domain(echo, rule_task("max", tokens=4, length=3), sample=9, seed="").certificate.headline()[:62]
         'NOT HELD, SAMPLED: 4 of 9 inputs drawn from 64 are right; 5 pr'
     """
@@ -114,7 +115,7 @@ def certify_domain(
     )
     if kept is not None and not found.interrupted:
         kept.remove()
-    values = {"contexts": found.inputs, "held": found.right, "wrong": found.wrong}
+    values = {"contexts": found.inputs, "held": found.right, "wrong": found.wrong, GUESS: task.guess_held}
     statements = [Statement(DOMAIN, found.method, values)]
     if numbers is not None and len(numbers) < found.inputs:
         bound = most_wrong(found.inputs, len(numbers), len(numbers) - found.right)
@@ -183,7 +184,7 @@ def check_domain(
     )
     if found.interrupted:
         raise KeyboardInterrupt  # the rest was not looked at, so this is no answer
-    checks = [check_counts(certificate.answers, found.right, found.wrong, found.method)]
+    checks = [check_counts(certificate.answers, found.right, found.wrong, task.guess_held, found.method)]
     if sample is not None and numbers is not None:
         bound = most_wrong(found.inputs, len(numbers), len(numbers) - found.right)
         checks.append(check_sample(sample, found.right, bound, seed, found.method))

@@ -26,10 +26,11 @@ from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number, lowered, raised
 from verify.arithmetic.sums import total
-from verify.certificates.answers import Answers, guess_divergence, judge_answers
+from verify.certificates.answers import Answers, guess_held, guess_loss, judge_answers
 from verify.certificates.certificate import (
     ANSWERS,
     FEATURE_RANK,
+    GUESS,
     SATURATION,
     TEXT_DIVERGENCE,
     WITNESS_FILE,
@@ -322,10 +323,11 @@ def _figures(task: Task | VectorTask, criterion: Criterion, answers: Answers) ->
     values["mean_lower"] = lower
     if upper < _LARGEST and most < _LARGEST:
         values |= {"mean_upper": upper, "max_upper": most}
-    if task.target != "values":
-        guess = max(0.0, float(guess_divergence(task).lower()))
-        if guess < _LARGEST:
-            values["guess_lower"] = guess
+    guess = max(0.0, float(guess_loss(task).lower()))
+    if guess < _LARGEST:
+        values["guess_lower"] = guess
+    if task.target == "labels":
+        values[GUESS] = guess_held(task)
     return values
 
 
@@ -403,7 +405,9 @@ def _check_answers(
         if not known:
             return checked(Verdict.UNDECIDED, "the stored bounds of the loss do not follow from the enclosure")
     if "guess_lower" in stored and not ("guess_lower" in own and stored["guess_lower"] <= own["guess_lower"]):
-        return checked(Verdict.UNDECIDED, "the stored divergence of a guess does not follow")
+        return checked(Verdict.UNDECIDED, "the stored loss of a guess does not follow")
+    if stored.get(GUESS) != own.get(GUESS):
+        return checked(Verdict.REFUTED, f"the most frequent label holds {own.get(GUESS)} contexts, not so many")
     return checked(Verdict.PROVED, f"{figures['held']} of {figures['contexts']} contexts")
 
 

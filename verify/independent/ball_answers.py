@@ -78,14 +78,26 @@ class Targets:
         empirical = row.divergence(task.counts[i], logarithms) if isinstance(task, PlainTask) else None
         return Answer(margin, loss, empirical)
 
-    def guess(self) -> arb | None:
-        """The mean divergence of the best guess that does not look at the context, in nats; none for values."""
+    def most_frequent(self) -> int | None:
+        """How many contexts have the label that most have; for labels alone."""
+        return max(self._labels.values()) if self.task.target == "labels" else None
+
+    @cached_property
+    def _labels(self) -> Counter[int]:
+        return Counter(chain.from_iterable(map(self.task.modes, range(self.task.sizes()["contexts"]))))
+
+    def guess(self) -> arb:
+        """The mean loss of the best guess that does not look at the context; for values no more than that."""
         task = self.task
-        if task.target == "values":
-            return None
         size = task.sizes()["contexts"]
+        if task.target == "values":
+            assert isinstance(task, PlainVectorTask)
+            columns = (sorted(column) for column in zip(*map(task.labels.row, range(size)), strict=True))
+            # The sum of the distances from a median, which is least: what is above it less what is below.
+            sums = (sum(map(arb, c[-(size // 2) :]), arb(0)) - sum(map(arb, c[: size // 2]), arb(0)) for c in columns)
+            return _largest([each / size for each in sums]) if size > 1 else arb(0)
         if task.target == "labels":
-            return entropy(map(arb, Counter(chain.from_iterable(map(task.modes, range(size)))).values()))
+            return entropy(map(arb, self._labels.values()))
         width = task.n_outputs
         laws = [self._laws[i * width : (i + 1) * width] for i in range(size)]
         shares = [[arb(mass) / sum(law) for mass in law] for law in laws]

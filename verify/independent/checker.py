@@ -18,6 +18,7 @@ from verify.arithmetic.integers import SMALL
 from verify.certificates.certificate import (
     ANSWERS,
     FEATURE_RANK,
+    GUESS,
     MODEL_FILE,
     SAMPLE,
     SATURATION,
@@ -28,11 +29,11 @@ from verify.certificates.certificate import (
     Statement,
     StatementCheck,
     Subject,
-    answer,
     held_mask,
     seed_text,
 )
 from verify.certificates.counts import check_counts, check_sample
+from verify.certificates.headline import VACUOUS
 from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.ball_divergence import LogSoftmax, at_least_zero
 from verify.independent.ball_ends import ball, outward
@@ -143,7 +144,7 @@ def _check_rule(
         seed = seed_text(sample.values["seed"]) if seed is None else seed
         numbers = drawn_numbers([model.sha256, rule.sha256, int(sample.values["drawn"]), seed], rule.size)
     found = count_rule(model, rule, numbers=numbers, progress=progress)
-    checks = [check_counts(certificate.answers, found.right, found.wrong, found.method)]
+    checks = [check_counts(certificate.answers, found.right, found.wrong, rule.most_frequent(), found.method)]
     if sample is not None and numbers is not None:
         bound = int(sample.values["wrong_upper"])
         missed = len(numbers) - found.right
@@ -213,7 +214,7 @@ class _Checker:
     def _answers(self) -> tuple[list[Answer] | None, StatementCheck]:
         """The answers by 128 bits, if there are any, and the check; what is open is asked again with more bits."""
         statement, size = self.certificate.answers, self.evaluation.task.sizes()["contexts"]
-        guess = self.targets.guess()
+        guess = self.targets.guess(), self.targets.most_frequent()
         first, answers = None, dict[int, Answer]()
         open_ones = range(size)
         check = StatementCheck(ANSWERS, Verdict.UNDECIDED, "nothing was computed", {})
@@ -228,7 +229,9 @@ class _Checker:
             first = known if bits == BITS else first
             with ctx.workprec(bits):
                 check = _check_answers(statement, self.certificate, self.asked, known, guess)
-                if check.verdict is not Verdict.UNDECIDED and answer(self.asked, check.values) is not Verdict.UNDECIDED:
+                found = self.certificate.subject.outcome(self.asked, check.values)
+                decided = found.verdict is not Verdict.UNDECIDED and found.word != VACUOUS
+                if check.verdict is not Verdict.UNDECIDED and decided:
                     break
                 open_ones = _open(self.certificate, self.asked, known)
             if not open_ones:
@@ -373,7 +376,7 @@ class _Checker:
         return check
 
 
-def _figures(answers: list[Answer], target: str, tolerance: float, guess: arb | None) -> dict[str, Number]:
+def _figures(answers: list[Answer], target: str, tolerance: float, guess: tuple[arb, int | None]) -> dict[str, Number]:
     limit = ball(tolerance)
     held = [each for each in answers if each.held(target, limit)]
     values: dict[str, Number] = {
@@ -389,13 +392,20 @@ def _figures(answers: list[Answer], target: str, tolerance: float, guess: arb | 
         values["mean_lower"] = outward(at_least_zero(mean), -1)
         values["mean_upper"] = outward(mean.upper(), 1)
         values["max_upper"] = max(outward(each.loss.upper(), 1) for each in answers)
-    if guess is not None:
-        values["guess_lower"] = outward(at_least_zero(guess), -1)
+    loss, count = guess
+    if loss.is_finite():
+        values["guess_lower"] = outward(at_least_zero(loss), -1)
+    if count is not None:
+        values[GUESS] = count
     return values
 
 
 def _check_answers(
-    statement: Statement, certificate: Certificate, asked: Criterion, answers: list[Answer], guess: arb | None
+    statement: Statement,
+    certificate: Certificate,
+    asked: Criterion,
+    answers: list[Answer],
+    guess: tuple[arb, int | None],
 ) -> StatementCheck:
     stored, target, tolerance = statement.values, certificate.subject.target, certificate.criterion.tolerance
     limit = ball(tolerance)
@@ -432,9 +442,11 @@ def _check_answers(
             return checked(Verdict.REFUTED, "a loss is larger than the stored bound")
         if not (mean <= most_mean and all(each.loss <= most for each in answers)):
             return checked(Verdict.UNDECIDED, "a loss and the stored bound cannot be told apart")
-    if "guess_lower" in stored and not (guess is not None and ball(stored["guess_lower"]) <= guess):
+    if "guess_lower" in stored and not ball(stored["guess_lower"]) <= guess[0]:
         if not stored["guess_lower"] <= 0:
-            return checked(Verdict.UNDECIDED, "the stored divergence of a guess does not follow")
+            return checked(Verdict.UNDECIDED, "the stored loss of a guess does not follow")
+    if stored.get(GUESS) != guess[1]:
+        return checked(Verdict.REFUTED, f"the most frequent label holds {guess[1]} contexts, not so many")
     return checked(Verdict.PROVED, f"{figures['held']} of {figures['contexts']} contexts, balls of {ctx.prec} bits")
 
 

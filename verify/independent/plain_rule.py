@@ -6,6 +6,7 @@ Page: docs/rigour/domains.md
 import hashlib
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -99,6 +100,20 @@ class PlainRule:
                 shown = [str(self.tokens[s][0]) for s in places]
                 said += f", {where} them {' '.join(shown[:4] + ['...'] * (len(shown) > 4))}"
         return said
+
+    def most_frequent(self) -> int:
+        """How many inputs have the answer that most have."""
+        inputs = [1]
+        for step in self.steps:
+            reached = Counter[int]()
+            for count, row in zip(inputs, step, strict=True):
+                for state in row:
+                    reached[state] += count
+            inputs = [reached[state] for state in range(len(reached))]
+        answered = Counter[int]()
+        for count, answer in zip(inputs, self.answers, strict=True):
+            answered[answer] += count
+        return max(answered.values())
 
     def sizes(self) -> dict[str, int]:
         """The sizes of the task by the names of a certificate."""

@@ -49,7 +49,14 @@ def layer_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("constructions.claims.claim", lambda id: layer_claim())
     assert main(["build", "x.model", "--out", str(tmp_path / "layer")]) == 0
     shown = capsys.readouterr().out
-    for phrase in ("random heads", "HELD, PROVED: 5 of 5", "distance", "15 pairs", "float32", "model.safetensors"):
+    for phrase in (
+        "random heads",
+        "REPRODUCES ITS TARGETS, PROVED: 5 of 5",
+        "distance",
+        "15 pairs",
+        "float32",
+        "model.safetensors",
+    ):
         assert phrase in shown
     return tmp_path / "layer"
 

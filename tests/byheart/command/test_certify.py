@@ -28,7 +28,7 @@ def test_the_command_exits_with_the_verdict(tmp_path, capsys):
     assert main(["certify", str(folder), "--task", str(bad), "--json"]) == 1
     shown = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (shown["held"], shown["wrong"], len(shown["wrong_contexts"])) == (18, 2, 2)
-    assert main(["certify", str(folder), "--task", str(bad), "--at-least", "18"]) == 0
+    assert main(["certify", str(folder), "--task", str(bad), "--at-least", "18"]) == 1  # a guess holds as many
     named = [" ".join(row) for row in shown["wrong_facts"]]
     assert f"2: {'; '.join(named)}" in " ".join(capsys.readouterr().out.split())
     assert main(["certify", str(tmp_path), "--task", str(good)]) == 1

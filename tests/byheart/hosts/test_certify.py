@@ -47,7 +47,8 @@ def test_facts_that_are_not_held_are_proved_wrong_and_named(tmp_path):
     assert figures["wrong_facts"] == [[*context, label] for context, label in zip(names, labels, strict=True)]
     assert figures["undecided_contexts"] == figures["undecided_facts"] == []
     at_least = certify(MODELS[NAME], task, criterion=Criterion.at_least(task.n_contexts - 3))
-    assert at_least["verdict"] == "PROVED" and "files" not in at_least
+    # The model says one token nearly everywhere, so a guess holds as many.
+    assert at_least["headline"].startswith("NO BETTER THAN A GUESS: 17 of 20") and "files" not in at_least
 
 
 def test_a_module_is_certified_by_a_mapping_of_names():
@@ -265,9 +266,9 @@ def test_a_rule_is_certified_on_all_inputs_and_both_readers_check_it(tmp_path, c
     count = str(figures["right"])
     assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--at-least", count]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith(f"AS ASKED, PROVED: at least {count} of 4096 inputs") and "wrong, proved" in printed
+    assert printed.startswith(f"AS ASKED, PROVED: {count} of 4096 inputs") and "wrong, proved" in printed
     assert main(["check", str(tmp_path / "out"), "--independent"]) == 1
-    assert "HELD IN PART, PROVED" in capsys.readouterr().out
+    assert "NOT HELD: " in capsys.readouterr().out
 
 
 def test_an_edited_piece_makes_no_false_proof(tmp_path, capsys, monkeypatch):

@@ -86,6 +86,7 @@ def test_a_task_is_read_as_it_was_written(tmp_path):
     task.save(tmp_path / "task.npz")
     found = RuleTask.load(tmp_path / "task.npz")
     assert found.sha256() == task.sha256() and found.origin == task.origin and found.n_contexts == 16
+    assert found.guess_held == 4
     assert found.labels_of(all_inputs(task)).tolist() == task.labels_of(all_inputs(task)).tolist()
 
 

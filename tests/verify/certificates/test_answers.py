@@ -17,7 +17,7 @@ from constructions.tasks.task import Counts, make_task
 from tests.layers import random_layer, random_layer_task
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates import answers as module
-from verify.certificates.answers import Answers, guess_divergence, judge_answers, margin_upper
+from verify.certificates.answers import Answers, guess_loss, judge_answers, margin_upper
 
 
 def test_an_enclosure_without_information_proves_and_refutes_nothing():
@@ -71,7 +71,7 @@ def test_no_guess_without_the_context_is_better_than_the_bound(rows):
     vocabulary = tuple("abcdef"[: max(3, len(rows))])
     for target in ("laws", "labels"):
         task = make_task(contexts, counts, vocabulary=vocabulary, target=target)
-        found = guess_divergence(task)
+        found = guess_loss(task)
         laws = np.eye(len(vocabulary))[task.labels] if task.laws is None else task.laws
         with mpmath.workprec(200):
             shares = [[mpmath.mpf(float(x)) for x in row] for row in laws]

@@ -26,10 +26,10 @@ from verify.certificates.certificate import (
     StatementCheck,
     Subject,
     Witness,
-    answer,
     held_mask,
     mask_text,
 )
+from verify.certificates.headline import answer
 from verify.verdict import Verdict
 
 COUNTS = dict.fromkeys(SIZES, 4) | {"all_contexts": 9, "parameters": 77}
@@ -114,6 +114,8 @@ def test_what_is_written_is_read_back_equal_and_rewritten_byte_for_byte(
     answers = {"contexts": 4, "held": sum(held), "wrong": 0, "mean_upper": loss[0], "max_upper": loss[1]}
     if any(held):
         answers["margin_lower"] = margin
+    if target == "labels":
+        answers["guess_held"] = 4
     made = Certificate(
         subject=Subject("a" * 64, "b" * 64, target, "own", COUNTS),
         criterion=criterion,
@@ -344,12 +346,12 @@ def test_the_answer_is_that_of_the_numbers(criterion, values, verdict):
     ("held", "wrong", "words"),
     [
         (4, 0, "HELD, PROVED: 4 of 4"),
-        (3, 1, "NOT HELD: 3 of 4 contexts held, 1 proved not"),
+        (3, 1, "NOT HELD: 1 of 4 proved wrong, 3 held"),
         (3, 0, "NOT DECIDED: 3 of 4"),
     ],
 )
 def test_the_first_words_are_held_only_where_all_are(held, wrong, words):
-    values = {"contexts": 4, "held": held, "wrong": wrong}
+    values = {"contexts": 4, "held": held, "wrong": wrong, "mean_upper": 0.1, "max_upper": 9.0, "guess_lower": 0.2}
     made = certificate(
         statements=(Statement(ANSWERS, "", values, mask_text([i < held for i in range(4)])),), witness=None
     )
@@ -359,8 +361,9 @@ def test_the_first_words_are_held_only_where_all_are(held, wrong, words):
 
 def test_targets_of_one_s_own_are_named_in_the_first_line():
     own = certificate(subject=Subject("a" * 64, "b" * 64, "laws", "own", COUNTS))
-    assert "targets of one's own" in own.headline()
-    assert "own" not in certificate().headline()
+    assert own.headline().startswith("REPRODUCES ITS TARGETS, PROVED: 4 of 4") and "HELD" not in own.headline()
+    assert own.headline().endswith("targets of one's own, not from counts") and own.verdict is Verdict.PROVED
+    assert certificate().headline().startswith("HELD, PROVED") and "own" not in certificate().headline()
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=70))
@@ -424,7 +427,8 @@ def test_a_certificate_file_that_is_missing_or_no_text_is_refused(tmp_path, cont
 @pytest.mark.parametrize("held", [4, 3])
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_a_report_says_yes_only_if_the_answer_is_yes_and_every_statement_is_proved_again(verdict, held):
-    checks = [StatementCheck(id, Verdict.PROVED, "", counted(held, 4 - held)) for id in STATEMENTS]
+    values = counted(held, 4 - held, mean_upper=0.1, guess_lower=0.2)
+    checks = [StatementCheck(id, Verdict.PROVED, "", values) for id in STATEMENTS]
     checks[1] = StatementCheck(TEXT_DIVERGENCE, verdict, "because", {"upper": Fraction(1, 3)})
     report = CheckReport(certificate(), Criterion(), tuple(checks), "a path")
     assert report.verdict is Verdict.all_of([verdict, answer(Criterion(), counted(held, 4 - held))])

@@ -53,22 +53,23 @@ def test_both_readers_prove_what_is_true_of_every_input(tmp_path, check, seed, h
 @both
 def test_the_first_line_says_whole_only_of_the_whole(tmp_path, check):
     task = rule_task("max", tokens=8, length=4)
+    about = "a guess without the context holds 1695; the rule is max of 4 tokens below 8"  # 8^4 - 7^4
     whole = written(tmp_path / "whole", max_of_four(), task)
-    assert whole.certificate.headline() == "HELD, PROVED: all 4096 inputs; the rule is max of 4 tokens below 8"
+    assert whole.certificate.headline() == f"HELD, PROVED: 4096 of 4096 inputs; {about}"
     assert check(tmp_path / "whole").headline() == whole.certificate.headline()
     model = max_of_four(sharpness=0.8)
     part = written(tmp_path / "part", model, task)
     wrong = part.certificate.answers.values["wrong"]
     assert wrong > 0
-    expected = f"at least {4096 - wrong} of 4096 inputs; {wrong} proved wrong; the rule is max of 4 tokens below 8"
-    assert part.certificate.headline() == f"HELD IN PART, PROVED: {expected}"
+    assert part.certificate.headline() == f"NOT HELD: {wrong} of 4096 proved wrong, {4096 - wrong} held; {about}"
+    expected = f"{4096 - wrong} of 4096 inputs held, {wrong} proved wrong; asked: at least"
     for count, words in ((4096 - wrong, "AS ASKED, PROVED"), (4096 - wrong + 1, "NOT AS ASKED")):
         asked = Criterion.at_least(count)
         assert check(tmp_path / "part", asked).headline().startswith(f"{words}: {expected}")
         assert certify_domain(model, task, asked).certificate.headline().startswith(f"{words}: {expected}")
     two = Model(blocks=model.blocks * 2, W_U=model.W_U, W_E=model.W_E, W_pos=model.W_pos)
     nothing = written(tmp_path / "nothing", two, task, climbs=0)
-    assert nothing.certificate.headline().startswith("NOT DECIDED: at least 0 of 4096")
+    assert nothing.certificate.headline().startswith("NOT DECIDED: 0 of 4096 inputs held, 0 proved wrong")
 
 
 @both
@@ -138,7 +139,7 @@ def test_a_model_that_cannot_read_the_domain_or_answer_it_is_refused(tmp_path, c
             certify_domain(model, task)
         written(folder, model, rule_task("max", tokens=8, length=4))
         task.save(folder / "task.npz")
-        size = {"contexts": task.n_contexts, "held": 0, "wrong": 0}
+        size = {"contexts": task.n_contexts, "held": 0, "wrong": 0, "guess_held": task.guess_held}
         changed = dataclasses.replace(
             Certificate.load(folder), subject=subject_of_rule(model, task), statements=(Statement(DOMAIN, "", size),)
         )

@@ -7,8 +7,9 @@ import pytest
 from flint import arb, ctx
 
 from constructions.tasks.vectors import VectorTask
+from tests.layers import random_layer_task
 from tests.memories import random_task
-from verify.certificates.answers import guess_divergence
+from verify.certificates.answers import guess_held, guess_loss
 from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.plain_task import read_task
 
@@ -63,14 +64,17 @@ def test_laws_are_divided_by_their_exact_sums_and_counts_have_divergences_of_the
             assert abs(float(found.empirical.mid()) - exact) < 1e-9
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["laws", "labels", "values", "classes"])
 def test_the_guess_is_that_of_the_prover(tmp_path, target):
-    task = random_task(target=target)
+    kind = {"values": "regression", "classes": "classification"}.get(target)
+    task = random_layer_task(examples=5, tokens=4, kind=kind) if kind else random_task(target=target)
     with ctx.workprec(128):
-        guess, other = targets_of(task, tmp_path).guess(), guess_divergence(task)
-    assert float(other.lower()) <= float(guess.mid()) <= float(other.upper()) and guess > 0
+        targets, other = targets_of(task, tmp_path), guess_loss(task)
+        assert float(other.lower()) <= float(targets.guess().mid()) <= float(other.upper()) and targets.guess() > 0
+    assert targets.most_frequent() == (guess_held(task) if task.target == "labels" else None)
 
 
-def test_values_have_no_guess(tmp_path):
-    task = VectorTask(np.ones((1, 2, 1)), np.ones((1, 1)), np.ones((1, 1)))
-    assert targets_of(task, tmp_path).guess() is None
+@pytest.mark.parametrize(("values", "least"), [([1.0], 0.0), ([1.0, 3.0], 1.0), ([0.0, 0.0, 3.0], 1.0)])
+def test_the_guess_of_values_is_the_mean_distance_from_their_median(tmp_path, values, least):
+    task = VectorTask(np.ones((1, 2, 1)), np.ones((len(values), 1)), np.array(values)[:, None])
+    assert targets_of(task, tmp_path).guess().contains(arb(least)) and abs(guess_loss(task) - least).upper() < 1e-15

@@ -1379,9 +1379,9 @@ def test_a_margin_that_only_may_be_there_proves_nothing():
     found = []
     for mask, held, margin in (("d", 3, Fraction(1, 4)), ("d", 3, Fraction(1, 2)), ("d", 3, Fraction(1)),
                                ("5", 2, Fraction(1)), ("f", 4, Fraction(1, 4)), ("7", 3, Fraction(1, 4))):  # fmt: skip
-        values = {"contexts": 4, "held": held, "wrong": 0, "margin_lower": margin}
+        values = {"contexts": 4, "held": held, "wrong": 0, "margin_lower": margin, "guess_held": 2}
         stated = answers_statement(values, mask if held < 4 else "")
-        found.append(checker._check_answers(stated, certificate, Criterion(), answers, None).verdict)
+        found.append(checker._check_answers(stated, certificate, Criterion(), answers, (arb(0), 2)).verdict)
     assert found == [PROVED, UNDECIDED, REFUTED, PROVED, REFUTED, REFUTED]
 
 
@@ -1397,8 +1397,8 @@ def test_an_answer_that_is_not_decided_is_neither_held_nor_wrong():
         ({"held": 0, "wrong": 2}, ""),
         ({"held": 0, "wrong": 0}, ""),
     ):
-        stated = answers_statement({"contexts": 2, **values}, mask)
-        check = checker._check_answers(stated, certificate, Criterion(), answers, None)
+        stated = answers_statement({"contexts": 2, "guess_held": 1, **values}, mask)
+        check = checker._check_answers(stated, certificate, Criterion(), answers, (arb(0), 1))
         assert (check.values["held"], check.values["wrong"]) == (1, 0)
         found.append(check.verdict)
     assert found == [PROVED, UNDECIDED, UNDECIDED, REFUTED, PROVED]
@@ -1464,13 +1464,13 @@ def test_shares_and_losses_that_may_be_on_either_side_prove_nothing():
     for second, expected in ((0.25, PROVED), (0.5, UNDECIDED), (0.75, REFUTED)):
         answers = [Answer(None, arb(0.25)), Answer(None, arb(second, 1e-9))]
         stated = answers_statement(values, "")
-        check = checker._check_answers(stated, certified_question("values", 2), Criterion(), answers, None)
+        check = checker._check_answers(stated, certified_question("values", 2), Criterion(), answers, (arb(0), None))
         assert check.verdict is expected, (second, check.reason)
     values |= {"max_upper": Fraction(1), "mean_upper": Fraction(1, 4)}  # the largest is far from its bound
     for second, expected in ((0.125, PROVED), (0.25, UNDECIDED), (0.5, REFUTED)):
         answers = [Answer(None, arb(0.25)), Answer(None, arb(second, 1e-9))]
         stated = answers_statement(values, "")
-        check = checker._check_answers(stated, certified_question("values", 2), Criterion(), answers, None)
+        check = checker._check_answers(stated, certified_question("values", 2), Criterion(), answers, (arb(0), None))
         assert check.verdict is expected, (second, check.reason)
 
 

@@ -1,0 +1,193 @@
+"""The answer to a question about a model: one word, one line, one verdict, for every command and both readers.
+
+Page: docs/rigour/certificate.md
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from constructions.counted import counted, inflected
+from constructions.tasks.criterion import TOLERANCE, Criterion
+from verify.arithmetic.decimals import decimal_above, decimal_below
+from verify.arithmetic.exact_json import Number
+from verify.verdict import Verdict
+
+OF_A_RULE = "rule: "
+"""How the origin of the targets begins where they are those of a rule on a domain, not of a list."""
+
+OWN = "own"
+"""The origin of targets that are neither counts of a text nor cells of a table, such as a model's own outputs."""
+
+VACUOUS = "NO BETTER THAN A GUESS"
+
+_TARGETS = {
+    "smoothed counts": "targets of smoothed counts",
+    "most frequent": "targets of the most frequent answers",
+    "table": "targets of a table",
+    OWN: "targets of one's own, not from counts",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a question.
+
+    Args:
+        verdict: PROVED for yes, REFUTED for no, UNDECIDED; the exit code follows from it.
+        word: The first words of the line.
+        parts: What stands behind them.
+    """
+
+    verdict: Verdict
+    word: str
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.word}: {'; '.join(self.parts)}"
+
+    def adding(self, *parts: str) -> "Outcome":
+        """The same with more behind it."""
+        return replace(self, parts=(*self.parts, *parts))
+
+
+def outcome(
+    values: Mapping[str, Number],
+    criterion: Criterion,
+    *,
+    target: str,
+    origin: str,
+    by: str = "PROVED",
+    word: str = "HELD",
+    noun: str = "",
+    where: str = "",
+) -> Outcome:
+    """The answer to a question from numbers about the contexts, whoever obtained them.
+
+    A yes is one only if the model does more than a guess that ignores the context (`beats_a_guess`).
+
+    Args:
+        values: `contexts`, `held` and `wrong`, and the bounds that there are, by the names of an ``answers`` statement,
+            with those of a ``sample`` statement where inputs were drawn.
+        criterion: The question.
+        target: ``"labels"``, ``"laws"`` or ``"values"``.
+        origin: Where the targets come from (`Subject.origin`).
+        by: How the numbers were obtained: ``"PROVED"``, ``"MEASURED"`` or ``"SAMPLED"``.
+        word: What is said where everything is held.
+        noun: What is counted; by default contexts, or the inputs of a rule.
+        where: What is said behind the count, such as ``"in every float32 run"``.
+
+    Returns:
+        The answer, whose text is the first line of every output.
+
+    Example:
+        >>> values = {"contexts": 3, "held": 3, "wrong": 0, "margin_lower": 0.5, "guess_held": 2}
+        >>> print(outcome(values, Criterion(), target="labels", origin="table"))
+        HELD, PROVED: 3 of 3 contexts; least margin >= 0.5; a guess without the context holds 2; targets of a table
+        >>> print(outcome({**values, "held": 2, "wrong": 1}, Criterion(), target="labels", origin="table").word)
+        NOT HELD
+    """
+    contexts, held, wrong = (values.get(name, 0) for name in ("contexts", "held", "wrong"))
+    verdict, whole = answer(criterion, values), criterion.asked == "held"
+    if verdict is Verdict.PROVED and not beats_a_guess(criterion, values, target):
+        verdict, words = Verdict.REFUTED, VACUOUS
+    elif verdict is Verdict.PROVED and origin == OWN:
+        words = f"REPRODUCES ITS TARGETS{'' if whole else ' AS ASKED'}, {by}"
+    elif verdict is Verdict.PROVED:
+        words = f"{word if whole else 'AS ASKED'}, {by}"
+    else:
+        no = f"NOT {word if whole else 'AS ASKED'}"
+        words = no if verdict is Verdict.REFUTED else "NOT DECIDED"
+    noun = noun or ("input" if origin.startswith(OF_A_RULE) else "context")
+    sampled = "drawn" in values and held < contexts
+    if sampled:
+        words = {Verdict.UNDECIDED: "SAMPLED", Verdict.REFUTED: f"{words}, SAMPLED"}.get(verdict, words)
+        count = f"{values['right']} of {values['drawn']} {inflected(noun, 2)} drawn from {contexts} are right"
+    elif held == contexts:
+        count = f"{held} of {counted(contexts, noun)}"
+    elif verdict is Verdict.REFUTED and whole and words != VACUOUS:
+        count = f"{wrong} of {contexts} {by.lower()} wrong, {held} held"
+    else:
+        count = f"{held} of {counted(contexts, noun)} held, {wrong} {by.lower()} wrong"
+    if target != "labels" and criterion.asked != "at-most" and criterion.tolerance != TOLERANCE:
+        count += f", within {decimal_above(criterion.tolerance)}{_unit(target)}"
+    parts = [f"{count}, {where}" if where else count]
+    if sampled:
+        most, share = values["wrong_upper"], 100 * Fraction(values["wrong_upper"]) / Fraction(contexts)
+        share = decimal_above(share, 3)
+        parts.append(f"{wrong} {by.lower()} wrong")
+        parts.append(f"at most {most} of all are wrong ({share} %), but for a draw of probability 2^-128")
+    if not whole:
+        parts.append(f"asked: {criterion.describe(target)}")
+    parts += _bounds(criterion, values, target)
+    parts.append(_TARGETS.get(origin) or f"the rule is {origin.removeprefix(OF_A_RULE)}")
+    return Outcome(verdict, words, tuple(parts))
+
+
+def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
+    """The answer to a question as it is put, from proved numbers of an ``answers`` statement.
+
+    Args:
+        criterion: The question.
+        values: `contexts`, `held` and `wrong`, and the bounds that there are; `mean_lower` refutes.
+
+    Returns:
+        PROVED for yes, REFUTED for no, UNDECIDED where the numbers decide neither.
+
+    Example:
+        >>> answer(Criterion(), {"contexts": 3, "held": 2, "wrong": 0}).value
+        'UNDECIDED'
+    """
+    if "contexts" not in values:
+        return Verdict.UNDECIDED
+    if criterion.asked == "at-most":
+        bound = Fraction(criterion.bound or 0.0)
+        if "mean_upper" in values and values["mean_upper"] <= bound:
+            return Verdict.PROVED
+        return Verdict.REFUTED if "mean_lower" in values and values["mean_lower"] > bound else Verdict.UNDECIDED
+    asked = values["contexts"] if criterion.contexts is None else criterion.contexts
+    if values["held"] >= asked:
+        return Verdict.PROVED
+    return Verdict.REFUTED if values["contexts"] - values["wrong"] < asked else Verdict.UNDECIDED
+
+
+def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: str) -> bool:
+    """Whether these numbers prove more of a model than the best guess that ignores the context does.
+
+    For labels: more right answers than the most frequent answer gives, or all of them where there is no other answer.
+    For laws and values, and where a mean is asked for: a mean loss, from above, below the least that any guess has,
+    from below.
+
+    Args:
+        criterion: The question.
+        values: `contexts` and `held`, with `guess_held`; or `mean_upper`, with `guess_lower`.
+        target: ``"labels"``, ``"laws"`` or ``"values"``.
+
+    Example:
+        >>> beats_a_guess(Criterion(), {"contexts": 9, "mean_upper": 2.0, "guess_lower": 1.5}, "laws")
+        False
+    """
+    if target != "labels" or criterion.asked == "at-most":
+        return "mean_upper" in values and values["mean_upper"] < values.get("guess_lower", 0)
+    guess, held = values.get("guess_held"), values["held"]
+    return guess is not None and (held > guess or held == guess == values["contexts"])
+
+
+def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str) -> list[str]:
+    unit, parts = _unit(target), []
+    if "margin_lower" in values:
+        parts.append(f"least margin >= {decimal_below(values['margin_lower'])}")
+    if "max_upper" in values and "mean_upper" in values:
+        name = "distance" if target == "values" else "KL"
+        worst, mean = decimal_above(values["max_upper"]), decimal_above(values["mean_upper"])
+        parts.append(f"{name} worst <= {worst}{unit}, mean <= {mean}{unit}")
+    guess = "a guess without the context"
+    if "guess_held" in values and criterion.asked != "at-most":
+        parts.append(f"{guess} holds {values['guess_held']}")
+    elif "guess_lower" in values:
+        parts.append(f"{guess} >= {decimal_below(values['guess_lower'])}{unit}")
+    return parts
+
+
+def _unit(target: str) -> str:
+    return "" if target == "values" else " nats"
