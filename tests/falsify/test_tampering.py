@@ -942,6 +942,20 @@ def test_a_forged_mask_of_held_contexts_is_refuted(labels, check, mask):
 
 
 @both
+@pytest.mark.parametrize("guess", [1, 11, 12])
+def test_a_forged_guess_is_refuted(labels, check, guess):
+    data = certificate(labels)
+    values = data["statements"][0]["values"]
+    assert 1 < values["guess_held"] < 11
+    text = data["statements"][0]["statement"]
+    data["statements"][0]["statement"] = text.replace(f"holds {values['guess_held']}", f"holds {guess}")
+    values["guess_held"] = guess
+    rewrite(labels, data)
+    report = check(labels)
+    assert verdicts(report)[ANSWERS] is REFUTED and report.headline() == "THE CERTIFICATE IS FALSE: answers"
+
+
+@both
 def test_a_task_of_no_contexts_is_no_task(folder, check):
     arrays = dict(np.load(folder / "task.npz"))
     for name in ("contexts", "laws", "labels", "prior", "counts_indices", "counts_data"):

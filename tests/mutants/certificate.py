@@ -134,9 +134,6 @@ MUTANTS = [
         "float(answers.margin_lower[held].max())",
         "the margin of some contexts is the largest of theirs",
     ),
-    of_certificate(
-        'if values["held"] >= asked:', 'if values["held"]:', "one context stands for all that are asked for"
-    ),
     of_prover(
         'if float(answers.margin_upper[places].min()) < stored["margin_lower"]:',
         "if False:",
@@ -294,7 +291,7 @@ MUTANTS = [
     of_checker("if not all(least <= gap for gap in gaps):", "if False:", "the margin is not compared"),
     of_checker("if not (mean <= most_mean and all(", "if not (all(", "the mean is not compared"),
     of_checker("if not (mean <= most_mean and all(each.loss <= most for each in answers)):", "if False:", "no loss is"),
-    of_checker('if "guess_lower" in stored and not (', "if False and not (", "any guess"),
+    of_checker('if "guess_lower" in stored and not ball(', "if False and not (", "any guess"),
     of_checker(
         'follows = stored.get("smallest_singular_value_lower", Fraction(0)) <= smallest', "follows = True", "any"
     ),

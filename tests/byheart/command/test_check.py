@@ -70,9 +70,7 @@ def test_questions_about_a_part_and_about_the_mean_have_their_exit_codes(folder,
         assert capsys.readouterr().out.startswith("AS ASKED, PROVED")
         assert main(["check", str(faint), "--at-least", "40", *independent]) == 1
         assert main(["check", str(faint), "--at-most", "9", *independent]) == 1
-        assert (
-            "\nNO BETTER THAN A GUESS" in capsys.readouterr().out
-        )  # weights a hundredth as large hold next to nothing
+        assert "\nNO BETTER THAN A GUESS" in capsys.readouterr().out
         assert main(["check", str(faint), "--at-most", "0.01", *independent]) == 1
         assert main(["check", str(faint), "--tolerance", "9", *independent]) == 1
     assert main(["check", str(folder), "--at-most", "1", "--at-least", "1"]) == 2

@@ -151,3 +151,12 @@ def test_a_file_of_something_else_is_refused(tmp_path):
     del arrays["answers"]
     with pytest.raises(FileFormatError):
         RuleTask.from_arrays(tmp_path, arrays)
+
+
+def test_the_most_frequent_answer_is_counted_over_the_whole_domain():
+    tasks = [rule_task(rule, tokens=4, length=3) for rule in ("max", "min", "first", "last", "sum")]
+    tasks += [rule_task(lambda inputs: inputs.prod(axis=1) % 3, tokens=5, length=2, before=[7], after=[1, 1])]
+    tasks += [RuleTask("own", (np.arange(3),), np.array([0]), (np.array([[0, 1, 2]]),), np.array([4, 4, 1]))]
+    for task in tasks:
+        assert task.guess_held == np.bincount(task.labels_of(all_inputs(task))).max()
+    assert tasks[-2].origin == "rule: own of 2 tokens, 7 before them, 1,1 behind them"

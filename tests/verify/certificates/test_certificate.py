@@ -366,6 +366,20 @@ def test_targets_of_one_s_own_are_named_in_the_first_line():
     assert certificate().headline().startswith("HELD, PROVED") and "own" not in certificate().headline()
 
 
+def test_a_guess_is_stated_of_labels_and_of_nothing_else():
+    def made(target, **guess):
+        answers = Statement(ANSWERS, "", {"contexts": 4, "held": 4, "wrong": 0, **guess})
+        subject = Subject("a" * 64, "b" * 64, target, "own", COUNTS)
+        return certificate(subject=subject, statements=(answers,), witness=None)
+
+    assert made("labels", guess_held=3).verdict is Verdict.PROVED and made("laws").verdict is Verdict.REFUTED
+    for target, guess in (("labels", {}), ("laws", {"guess_held": 3}), ("labels", {"guess_held": 0})):
+        with pytest.raises(InputError, match="guess"):
+            made(target, **guess)
+    with pytest.raises(InputError, match="guess"):
+        made("labels", guess_held=5)
+
+
 @given(st.lists(st.booleans(), min_size=1, max_size=70))
 def test_a_mask_names_the_contexts_it_was_made_of(held):
     text = mask_text(held)
@@ -436,6 +450,7 @@ def test_a_report_says_yes_only_if_the_answer_is_yes_and_every_statement_is_prov
     summary = report.summary()
     assert summary["verdict"] == report.verdict.value
     assert summary["headline"].startswith("THE CERTIFICATE IS FALSE") == (verdict is Verdict.REFUTED)
+    assert summary["headline"].startswith("HELD") == (verdict is Verdict.PROVED and held == 4)
     assert summary["statements"][1]["reason"] == "because"
     assert summary["statements"][1]["values"] == {"upper": 1 / 3}
     assert json.loads(json.dumps(summary)) == summary

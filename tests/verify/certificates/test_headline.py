@@ -1,0 +1,92 @@
+"""The first line: what it says, and that nothing vacuous is called held."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.tasks.criterion import Criterion
+from verify.certificates.headline import VACUOUS, answer, outcome
+from verify.verdict import Verdict
+
+LABELS = {"contexts": 9, "held": 9, "wrong": 0, "guess_held": 4, "guess_lower": 0.5}
+LAWS = {"contexts": 9, "held": 9, "wrong": 0, "mean_upper": 0.1, "max_upper": 0.2, "guess_lower": 0.5}
+
+criteria = st.one_of(
+    st.builds(Criterion, tolerance=st.sampled_from([1e-3, 10.0, 1e300])),
+    st.builds(Criterion.at_least, st.integers(1, 9)),
+    st.builds(Criterion.at_most, st.sampled_from([0.3, 1e300])),
+)
+
+
+def line(values, criterion=None, target="labels", origin="table", **options):
+    return outcome(values, criterion or Criterion(), target=target, origin=origin, **options)
+
+
+@given(
+    st.integers(0, 9), st.integers(0, 9), st.integers(1, 9), st.integers(0, 4), st.integers(0, 4), criteria,
+    st.sampled_from(["labels", "laws", "values"]), st.sampled_from(["table", "own", "rule: max of 2 tokens"]),
+)  # fmt: skip
+def test_yes_is_said_only_of_what_is_answered_yes_and_beats_a_guess(
+    held, wrong, guess, mean, least, criterion, target, origin
+):
+    values = {"contexts": 9, "held": held, "wrong": min(wrong, 9 - held), "guess_lower": Fraction(least, 8)}
+    values |= {"mean_upper": mean / 8, "max_upper": 1.0, **({"guess_held": guess} if target == "labels" else {})}
+    found = line(values, criterion, target, origin)
+    by_count = target == "labels" and criterion.asked != "at-most"
+    better = held > guess or held == guess == 9 if by_count else mean < least
+    yes = answer(criterion, values) is Verdict.PROVED
+    assert (found.verdict is Verdict.PROVED) == (yes and better)
+    assert (found.word == VACUOUS) == (yes and not better)
+    assert found.word.startswith("HELD") == (yes and better and criterion.asked == "held" and origin != "own")
+    assert found.word.startswith("REPRODUCES ITS TARGETS") == (yes and better and origin == "own")
+    assert (found.verdict is Verdict.UNDECIDED) == (found.word == "NOT DECIDED")
+
+
+@pytest.mark.parametrize("missing", ["guess_held", "mean_upper", "guess_lower"])
+def test_what_is_not_known_to_beat_a_guess_does_not(missing):
+    values, target = (LABELS, "labels") if missing == "guess_held" else (LAWS, "laws")
+    assert line(values, target=target).word == "HELD, PROVED"
+    assert line({k: v for k, v in values.items() if k != missing}, target=target).word == VACUOUS
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (line(LABELS), "HELD, PROVED: 9 of 9 contexts; a guess without the context holds 4; targets of a table"),
+        (line(LABELS | {"held": 5, "wrong": 4}), "NOT HELD: 4 of 9 proved wrong, 5 held; a guess"),
+        (line(LABELS | {"held": 5}), "NOT DECIDED: 5 of 9 contexts held, 0 proved wrong; a guess"),
+        (line(LABELS | {"guess_held": 9}), "HELD, PROVED: 9 of 9 contexts; a guess without the context holds 9"),
+        (line(LABELS | {"held": 4}, Criterion.at_least(4)), "NO BETTER THAN A GUESS: 4 of 9 contexts held, 0 proved"),
+        (
+            line(LAWS, Criterion(tolerance=10.0), "laws"),
+            "HELD, PROVED: 9 of 9 contexts, within 10 nats; KL worst <= 0.2",
+        ),
+        (
+            line(LAWS | {"mean_upper": 0.5}, Criterion(tolerance=10.0), "laws"),
+            "NO BETTER THAN A GUESS: 9 of 9 contexts,",
+        ),
+        (line(LAWS, target="laws", origin="own"), "REPRODUCES ITS TARGETS, PROVED: 9 of 9 contexts; KL"),
+        (line(LAWS, Criterion.at_most(1e300), "laws"), "AS ASKED, PROVED: 9 of 9 contexts; asked: the mean"),
+        (
+            line(LAWS | {"mean_upper": 9.0}, Criterion.at_most(1e300), "laws"),
+            "NO BETTER THAN A GUESS: 9 of 9 contexts;",
+        ),
+        (line(LABELS, where="in every float32 run"), "HELD, PROVED: 9 of 9 contexts, in every float32 run; a guess"),
+        (line(LABELS, word="BY HEART", noun="character"), "BY HEART, PROVED: 9 of 9 characters; a guess"),
+        (line(LABELS, by="MEASURED"), "HELD, MEASURED: 9 of 9 contexts; a guess"),
+        (
+            line(LABELS, origin="rule: max of 2 tokens"),
+            "HELD, PROVED: 9 of 9 inputs; a guess without the context holds 4",
+        ),
+    ],
+)
+def test_the_first_line_carries_the_word_the_count_the_tolerance_and_the_guess(found, said):
+    assert str(found).startswith(said)
+
+
+def test_the_targets_close_the_line():
+    assert str(line(LABELS, origin="rule: max of 2 tokens")).endswith("; the rule is max of 2 tokens")
+    assert str(line(LAWS, target="laws", origin="smoothed counts")).endswith(">= 0.5 nats; targets of smoothed counts")
+    assert str(line(LABELS).adding("not run")).endswith("targets of a table; not run")
