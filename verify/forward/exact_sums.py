@@ -1,0 +1,502 @@
+r"""Sums of products that no rounding touches: what every run computes, and what real arithmetic computes.
+
+A number that every run of a number format shares is kept as a float64 and a bound of how far a run may be from it: 0
+where Theorem E says that all runs have this very number. The same records hold what is true in real arithmetic, there
+with the distance to the exact number.
+
+Page: docs/rigour/runs.md, Theorem E.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verify.arithmetic.elementary import exp
+from verify.arithmetic.formats import FloatFormat
+from verify.arithmetic.rounding import UNIT, Floats
+
+Bools = NDArray[np.bool_]
+Int64Array = NDArray[np.int64]
+
+_SLACK = 1.0 + 2.0**-30  # outweighs the roundings of a bound, sums of fewer than 2^20 numbers that are not negative
+_FLOOR = 2.0**-1000  # outweighs their underflow
+GAP = 120.0  # by which a top score leads, so that the others weigh nothing
+LARGEST_EXACT = 2.0**53 - 1.0  # units up to which a sum that was computed as so much is so much
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of numbers, and how far others may be from them; the numbers of a column lie together in the memory.
+
+    Args:
+        value: `[P, d]`.
+        off: At most so far is a run, or real arithmetic, from the value, `[1, d]` for all rows or `[P, d]`.
+    """
+
+    value: Floats
+    off: Floats
+
+    def take(self, rows: Int64Array) -> "Rows":
+        """These rows, in this order."""
+        return Rows(self.value.T[:, rows].T, self.off if len(self.off) == 1 else self.off[rows])
+
+    def __getitem__(self, part: slice) -> "Rows":
+        return Rows(self.value[part], self.off if len(self.off) == 1 else self.off[part])
+
+    def columns(self, chosen: Int64Array) -> "Rows":
+        """These columns, in this order."""
+        return Rows(self.value.T[chosen].T, self.off[:, chosen])
+
+    def size(self) -> Floats:
+        """Upper bounds of the absolute values of each column, `[d]`."""
+        return (np.abs(self.value).max(axis=0, initial=0.0) + self.off.max(axis=0, initial=0.0)) * _SLACK
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Rectified neurons between some columns of the stream.
+
+    Args:
+        W_in: `[n, h]`.
+        b_in: `[h]`, or none.
+        W_out: `[h, m]`.
+        b_out: `[m]`, or none.
+        skip: Which columns of the rows that are read are added, `[m]`; none without a skip connection.
+    """
+
+    W_in: Floats
+    b_in: Floats | None
+    W_out: Floats
+    b_out: Floats | None
+    skip: Int64Array | None
+
+
+def joined(parts: list[Rows]) -> Rows:
+    """The rows of all parts, one part after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    offs = [part.off for part in parts]
+    if all(len(off) == 1 for off in offs):
+        off = np.max(offs, axis=0)
+    else:
+        off = np.concatenate([np.broadcast_to(part.off, part.value.shape) for part in parts])
+    return Rows(np.concatenate([part.value.T for part in parts], axis=1).T, off)
+
+
+def low(x: Floats) -> Floats:
+    """The largest power of two of which each entry is a multiple; infinity for 0."""
+    mantissa, exponent = np.frexp(x)
+    whole = np.ldexp(np.abs(mantissa), 53).astype(np.int64)
+    return np.where(whole > 0, np.ldexp((whole & -whole).astype(np.float64), exponent - 53), np.inf)
+
+
+def units(x: Floats) -> Floats:
+    """Of each column the largest power of two that divides all its entries; infinity where all are 0, `[d]`."""
+    if not x.size:
+        return np.full(x.shape[1], np.inf)
+    if np.abs(x).max() < 2.0**62:
+        whole = x.astype(np.int64)
+        if np.array_equal(whole, x):
+            together = np.bitwise_or.reduce(whole, axis=0)
+            return np.where(together != 0, (together & -together).astype(np.float64), np.inf)
+    return low(x).min(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """The terms of sums, column by column over all rows.
+
+    Args:
+        unit: A power of two of which all terms are multiples, `[m]`; infinity where all are 0.
+        total: Upper bound of the sum of the sizes of the terms, `[m]`.
+        count: At most so many terms are not 0, `[m]`.
+        factors: The largest of the products in units of their own, `[m]`.
+    """
+
+    unit: Floats
+    total: Floats
+    count: Int64Array
+    factors: Floats
+
+    @classmethod
+    def of(cls, x: Floats, matrix: Floats, shift: Floats | None, skip: Floats | None) -> "_Terms":
+        own, top, size, lows = units(x), np.abs(x).max(axis=0, initial=0.0), np.abs(matrix), low(matrix)
+        unit = (own[:, None] * lows).min(axis=0, initial=np.inf)
+        total, count = top @ size, ((matrix != 0.0) & (top > 0.0)[:, None]).sum(axis=0)
+        share = np.where(top > 0.0, top / np.where(top > 0.0, own, 1.0), 0.0)
+        factors = (share[:, None] * np.where(size > 0.0, size / np.where(size > 0.0, lows, 1.0), 0.0)).max(
+            axis=0, initial=0.0
+        )
+        for more in (shift, skip):
+            if more is not None:
+                more = np.atleast_2d(more)
+                largest = np.abs(more).max(axis=0, initial=0.0)
+                unit, total, count = np.minimum(unit, units(more)), total + largest, count + (largest > 0.0)
+        return cls(unit, total, count, factors)
+
+
+class EveryRun:
+    r"""What every run in a number format computes, in any order of summation, with or without fused multiply-add.
+
+    Args:
+        number_format: The format; its significand has p bits.
+        skip_last: Whether hypothesis H5 (d) is used: the skip row is added to the finished product in one addition.
+
+    Page: docs/rigour/runs.md, Theorem E.
+    """
+
+    def __init__(self, number_format: FloatFormat, *, skip_last: bool = False) -> None:
+        self.format, self.skip_last = number_format, skip_last
+        self.unit = number_format.unit_roundoff
+        self.most = min(1.0 / self.unit, LARGEST_EXACT)
+        self.need = 1.0  # the largest number of units that an exact sum needed
+        self.stopped = ""
+
+    @property
+    def bits(self) -> float:
+        """The bits that the largest of the exact sums needed."""
+        return math.log2(self.need)
+
+    def stop(self, why: str) -> None:
+        """Remember the first reason for which something is not exact."""
+        self.stopped = self.stopped or why
+
+    def given(self, x: Floats, y: Floats) -> Rows:
+        """The sums of two given numbers, entry by entry."""
+        unit, value = np.minimum(units(x), units(y)), np.asfortranarray(x + y)
+        size = np.abs(x).max(axis=0, initial=0.0) + np.abs(y).max(axis=0, initial=0.0)
+        need = np.abs(value).max(axis=0, initial=0.0) / _finite(unit)
+        exact = self._fits(x) & self._fits(y) & (need <= self.most) & self._in_range(unit, size)
+        self._note(need[exact])
+        return Rows(value, np.where(exact, 0.0, self._rounded(size, np.full(len(size), 2)))[None])
+
+    def read_out(self, x: Rows, matrix: Floats, shift: Floats | None) -> Rows:
+        """The product of the rows with a matrix, plus a shift."""
+        return self.mapped(x, matrix, shift, where="the readout")
+
+    def mapped(
+        self,
+        x: Rows,
+        matrix: Floats,
+        shift: Floats | None,
+        *,
+        skip: Rows | None = None,
+        fires: bool = False,
+        where: str = "",
+    ) -> Rows:
+        """The product of the rows with a matrix, plus a shift and the skip rows.
+
+        Args:
+            x: `[P, n]`.
+            matrix: `[n, m]`.
+            shift: `[m]`, or none.
+            skip: `[P, m]`, or none.
+            fires: Whether only what is above 0 is read of the result, which is 0 elsewhere.
+            where: Of the sum, for the reason.
+
+        Returns:
+            `[P, m]`.
+        """
+        moved = (matrix != 0.0).any(axis=0)
+        moved |= False if shift is None else shift != 0.0
+        if skip is not None and not moved.all():  # adding zeros changes nothing
+            some = np.flatnonzero(moved)
+            part = self._mapped(
+                x, matrix[:, some], None if shift is None else shift[some], skip.columns(some), fires, where
+            )
+            value, off = (
+                skip.value.copy(order="F"),
+                np.broadcast_to(skip.off, (max(len(skip.off), len(part.off)), len(moved))),
+            )
+            value[:, some] = part.value
+            off = off.copy()
+            off[:, some] = part.off
+            result = Rows(value, off)
+        else:
+            result = self._mapped(x, matrix, shift, skip, fires, where)
+        if fires:
+            np.maximum(result.value, 0.0, out=result.value)
+        return result
+
+    def _mapped(
+        self, x: Rows, matrix: Floats, shift: Floats | None, skip: Rows | None, fires: bool, where: str
+    ) -> Rows:
+        if skip is not None and self.skip_last:
+            return self._added(self._mapped(x, matrix, shift, None, fires, where), skip, where)
+        value, size = (matrix.T @ x.value.T).T, np.abs(matrix)
+        value += 0.0 if shift is None else shift
+        value += 0.0 if skip is None else skip.value
+        drift = (x.off @ size + (0.0 if skip is None else skip.off)) * _SLACK
+        terms = _Terms.of(x.value, matrix, shift, None if skip is None else skip.value)
+        fits = self._fits(matrix) & self._in_range(terms.unit, terms.total)
+        fits &= True if shift is None else self._fits(shift[None])
+        unit = _finite(terms.unit)
+        need = terms.total / unit
+        two = np.maximum(terms.factors, np.abs(value).max(axis=0, initial=0.0) / unit)
+        need = np.where((terms.count <= 2) & (need > self.most), two, need)
+        good = fits & (need <= self.most)
+        self._note(need[good])
+        exact = good & self._absorbs(unit, drift)
+        total = terms.total[None]
+        for j in np.flatnonzero(fits & ~good):
+            # Row by row, with the units of each row, and for neurons whether they are silent.
+            if len(exact) == 1:
+                exact = np.broadcast_to(exact, value.shape).copy()
+            sizes = np.abs(x.value) @ size[:, j] + (0.0 if shift is None else abs(shift[j]))
+            sizes += 0.0 if skip is None else np.abs(skip.value[:, j])
+            if len(total) == 1:
+                total = np.broadcast_to(total, value.shape).copy()
+            total[:, j] = sizes
+            own = sizes / unit[j]
+            open_ = np.flatnonzero(own > self.most)
+            if fires and len(open_):
+                away = drift[:, j] if len(drift) == 1 else drift[open_, j]
+                error = 4.0 * _gamma(self.unit, terms.count[j] + 2) * (sizes[open_] + away) + 2.0 * away
+                error += 8.0 * (terms.count[j] + 1) * self.format.smallest_normal
+                silent = open_[value[open_, j] + error <= 0.0]
+                value[silent, j] = -1.0
+                own[silent] = 1.0
+                open_ = np.setdiff1d(open_, silent, assume_unique=True)
+            if len(open_):
+                more = [np.full((len(open_), 1), 0.0 if shift is None else shift[j])]
+                more += [] if skip is None else [skip.value[open_, j : j + 1]]
+                own[open_] = _needs(x.value[open_], matrix[:, j], np.hstack(more), value[open_, j])
+            fit = own <= self.most
+            self._note(own[fit])
+            exact[:, j] = fit & self._absorbs(unit[j], drift[:, j])
+        if exact.all() and not drift.any():
+            return Rows(value, np.zeros((1, len(unit))))
+        if not (exact | ~fits).all():
+            self.stop(f"{where}: a sum needs more than {math.log2(1.0 / self.unit):.0f} bits")
+        if len(exact) == 1:
+            zero = (value == 0.0).any(axis=0)
+        else:
+            zero = value == 0.0
+        return Rows(value, np.where(exact, drift * zero, drift + self._rounded(total + drift, terms.count)) * _SLACK)
+
+    def averaged(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
+        """The averages of rows, `[Q, d]`.
+
+        Args:
+            x: `[P, d]`.
+            reads: Which rows are averaged, `[Q, k]`.
+            dust: What the rows that are not read add at most, `[d]`.
+            length: How many rows there are with them.
+        """
+        count = reads.shape[1]
+        value = x.value.T[:, reads[:, 0]].T if count == 1 else (x.value.T[:, reads].sum(axis=2) / count).T
+        drift = x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
+        drift, top = (drift + dust) * _SLACK, np.abs(x.value).max(axis=0, initial=0.0)
+        unit = units(x.value) / count
+        need = top / _finite(unit)
+        exact = self._absorbs(unit, drift) & self._in_range(unit, top)
+        if count > 1:
+            exact &= need <= self.most
+            self._note(need)
+        zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
+        rough = drift + self._rounded(top + drift, np.full(len(top), length + 3))
+        return Rows(value, np.where(exact, drift * zero, rough))
+
+    def neurons(self, x: Rows, layer: Layer, where: str) -> Rows:
+        """The rows after a layer of rectified neurons."""
+        hidden = self.mapped(x, layer.W_in, layer.b_in, fires=True, where=where)
+        skip = None if layer.skip is None else x.columns(layer.skip)
+        return self.mapped(hidden, layer.W_out, layer.b_out, skip=skip, where=where)
+
+    def score_error(self, query: Rows, key: Rows) -> tuple[float, bool]:
+        """How far a score of these queries and keys may be off, and whether all of them are exact."""
+        doubt, total, need, unit = _score_terms(query, key)
+        exact = doubt == 0.0 and need <= self.most and bool(self._in_range(unit, np.array(total)))
+        error = float(self._rounded(np.array(total), np.array(query.value.shape[1])))
+        return doubt + error, exact
+
+    def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> Bools:
+        """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
+        lead = (gap - 2.0 * error) * (1.0 - 4.0 * self.unit) >= GAP
+        lead &= (count == length) | (4.0 * length * self._least() <= self.unit / 4.0)
+        return lead & ((count == 1) | (exact & (count & (count - 1) == 0)))
+
+    def weight_of_others(self, gap: float, error: float, count: int, length: int) -> float:
+        """How much all rows below the top ones may weigh together."""
+        del gap, error
+        return 0.0 if length == count else 4.0 * length * self._least()
+
+    def _least(self) -> float:
+        return max(2.0**-173, 2.0 * self.unit * self.format.smallest_normal)  # 2^-173 > e^-120
+
+    def _added(self, x: Rows, skip: Rows, where: str) -> Rows:
+        """One addition of two finished rows (H5 d)."""
+        value, drift = x.value + skip.value, (x.off + skip.off) * _SLACK
+        unit = np.minimum(units(x.value), units(skip.value))
+        size = np.abs(x.value).max(axis=0, initial=0.0) + np.abs(skip.value).max(axis=0, initial=0.0)
+        exact = self._absorbs(unit, drift) & self._in_range(unit, size)
+        for j in np.flatnonzero(exact.any(axis=0)):
+            need = np.abs(value[:, j]) / _finite(unit)[j]
+            if need.max(initial=0.0) > self.most:
+                both = np.minimum(low(x.value[:, j]), low(skip.value[:, j]))
+                need = np.abs(value[:, j]) / _finite(both)
+            fit = need <= self.most
+            self._note(need[fit])
+            if not fit.all():
+                exact = np.broadcast_to(exact, value.shape).copy()
+                exact[:, j] &= fit
+                self.stop(f"{where}: a sum needs more than {math.log2(1.0 / self.unit):.0f} bits")
+        zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
+        return Rows(value, np.where(exact, drift * zero, drift + self._rounded(size + drift, np.full(len(size), 2))))
+
+    def _fits(self, matrix: Floats) -> Bools:
+        """Of which columns the entries are numbers of the format, `[m]`."""
+        size, lows = np.abs(matrix), low(matrix)
+        inside = (size <= self.most / 8.0 * lows) if self.unit <= UNIT else (size <= self.most * lows)
+        inside &= (size <= self.format.largest / 8.0) & (lows >= self.format.smallest_normal)
+        return ((matrix == 0.0) | inside).all(axis=0)
+
+    def _in_range(self, unit: Floats, total: Floats) -> Bools:
+        """Whether no partial sum overflows, or is so small that it may be flushed."""
+        return (unit >= self.format.smallest_normal) & (total <= self.format.largest / 8.0)
+
+    def _absorbs(self, unit: Floats, drift: Floats) -> Bools:
+        """Whether numbers that are multiples of the unit absorb what they may be off by."""
+        return (drift == 0.0) | (drift < self.unit / 8.0 * _finite(unit))
+
+    def _rounded(self, sizes: Floats, count: Int64Array) -> Floats:
+        """How far two evaluations of sums may be apart, one in the format and one in float64."""
+        error = _gamma(self.unit + UNIT, count + 3) * sizes + 16.0 * (count + 1) * self.format.smallest_normal
+        return np.where(sizes <= self.format.largest / 8.0, error, np.inf) * _SLACK
+
+    def _note(self, need: Floats) -> None:
+        self.need = max(self.need, float(need.max(initial=1.0)))
+
+
+class InReals:
+    r"""What real arithmetic computes: the integers that every run has, and a bound of the distance for each entry.
+
+    Sums are evaluated in float64, without an error where all terms are multiples of a unit of which $2^{53}$ hold them.
+
+    Page: docs/rigour/runs.md, Lemma J.
+    """
+
+    unit = 0.0
+    bits = 0.0
+    format = None
+
+    def __init__(self) -> None:
+        self.stopped = ""
+
+    def stop(self, why: str) -> None:
+        """Remember the first reason for which nothing is known of a row."""
+        self.stopped = self.stopped or why
+
+    def given(self, x: Floats, y: Floats) -> Rows:
+        """The sums of two given numbers, entry by entry."""
+        terms = _Terms.of(x, np.eye(x.shape[1]), None, y)
+        return Rows(np.asfortranarray(x + y), self._rounded(terms)[None])
+
+    def mapped(
+        self, x: Rows, matrix: Floats, shift: Floats | None, *, skip: Rows | None = None, where: str = ""
+    ) -> Rows:
+        """The product of the rows `[P, n]` with a matrix `[n, m]`, plus a shift and the skip rows, `[P, m]`."""
+        del where
+        value = (matrix.T @ x.value.T).T
+        value += 0.0 if shift is None else shift
+        value += 0.0 if skip is None else skip.value
+        terms = _Terms.of(x.value, matrix, shift, None if skip is None else skip.value)
+        off = x.off @ np.abs(matrix) + (0.0 if skip is None else skip.off) + self._rounded(terms)
+        return Rows(value, off * _SLACK)
+
+    read_out = mapped
+
+    def averaged(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
+        """The averages of rows, as `EveryRun.averaged`."""
+        count = reads.shape[1]
+        value = x.value.T[:, reads[:, 0]].T if count == 1 else (x.value.T[:, reads].sum(axis=2) / count).T
+        off = x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
+        top = np.abs(x.value).max(axis=0, initial=0.0)
+        off = off + dust + (0.0 if count == 1 else 2.0 * UNIT * (count + length) * top)
+        return Rows(value, off * _SLACK)
+
+    def score_error(self, query: Rows, key: Rows) -> tuple[float, bool]:
+        """How far a score of these queries and keys may be off, and whether all of them are exact."""
+        doubt, total, need, _ = _score_terms(query, key)
+        exact = need <= LARGEST_EXACT
+        return doubt + (0.0 if exact else float(_gamma(UNIT, query.value.shape[1] + 3)) * total), exact
+
+    def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> Bools:
+        """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
+        del exact, length
+        return (gap - 2.0 * error >= GAP) & ((count == 1) | ((error <= 0.125) & (count & (count - 1) == 0)))
+
+    def weight_of_others(self, gap: float, error: float, count: int, length: int) -> float:
+        """By how much an average moves, in units of the largest value."""
+        gap = (gap - 2.0 * error) * (1.0 - 2.0**-40)
+        tail = 0.0 if length == count else float(exp(np.array(-min(gap, 700.0))).upper())
+        # Equal scores that differ by 2 error weigh e^(2 error) times as much as another.
+        return (2.0 * length * tail + (5.0 * error if count > 1 else 0.0)) * _SLACK
+
+    def neurons(self, x: Rows, layer: Layer, where: str) -> Rows:
+        """The rows after a layer of rectified neurons: distances pass those that surely fire, with their signs."""
+        hidden = self.mapped(x, layer.W_in, layer.b_in)
+        before, away = hidden.value.copy(order="F"), hidden.off
+        np.maximum(hidden.value, 0.0, out=hidden.value)
+        known = Rows(hidden.value, np.zeros((1, hidden.value.shape[1])))
+        skip = None if layer.skip is None else x.columns(layer.skip)
+        still = None if skip is None else Rows(skip.value, np.zeros((1, skip.value.shape[1])))
+        result = self.mapped(known, layer.W_out, layer.b_out, skip=still, where=where)
+        if not x.off.any() and not away.any():
+            return result
+        fires, size = before > away, np.abs(layer.W_out)
+        off, rounded = result.off, self._rounded(_Terms.of(x.value, layer.W_in, layer.b_in, None))
+        kink = ~(np.abs(before) > away)  # also where nothing is known
+        if (kink & (away > 0.0)).any():
+            off = off + np.where(kink, away, 0.0) @ size
+        if rounded.any():
+            off = off + (rounded * fires) @ size
+        for i in np.flatnonzero(x.off.any(axis=0)):
+            slope = np.zeros((1, size.shape[1]))
+            if layer.skip is not None:
+                slope[0, layer.skip == i] = 1.0
+            if layer.W_in[i].any():
+                slope = np.abs(slope + (fires * layer.W_in[i]) @ layer.W_out)
+                each = _Terms.of(np.abs(layer.W_in[i : i + 1]), size, None, None)
+                error = (_gamma(UNIT, len(size)) + UNIT) * (each.total + 1.0)
+                slope += np.where(each.total < LARGEST_EXACT * np.minimum(each.unit, 1.0), 0.0, error)
+            off = off + x.off[:, i : i + 1] * slope
+        return Rows(result.value, off * _SLACK)
+
+    def _rounded(self, terms: _Terms) -> Floats:
+        exact = terms.total <= LARGEST_EXACT * terms.unit
+        return np.where(exact, 0.0, _gamma(UNIT, terms.count + 2) * terms.total + _FLOOR)
+
+
+def _score_terms(query: Rows, key: Rows) -> tuple[float, float, float, Floats]:
+    """What distances change a score by, the largest sum of its terms, how many units it needs, and the unit."""
+    asks, asked = query.size(), key.size()
+    total = float(asks @ asked) * _SLACK
+    doubt = float(query.off.max(axis=0, initial=0.0) @ asked + asks @ key.off.max(axis=0, initial=0.0)) * _SLACK
+    top = float(np.abs(query.value).max(axis=0, initial=0.0) @ np.abs(key.value).max(axis=0, initial=0.0))
+    unit = np.asarray((units(query.value) * units(key.value)).min(initial=np.inf))
+    return doubt, total, top / float(unit), unit
+
+
+def _finite(unit: Floats) -> Floats:
+    """The units, with 1 for columns of zeros."""
+    return np.where(np.isfinite(unit), unit, 1.0)
+
+
+def _gamma(unit: float, count: int | Int64Array) -> Floats:
+    """An upper bound of count * unit / (1 - count * unit); infinite from a quarter on."""
+    share = np.asarray(count, dtype=np.float64) * unit
+    return np.where(share < 0.25, share / (1.0 - np.minimum(share, 0.25)) * _SLACK, np.inf)
+
+
+def _needs(x: Floats, column: Floats, more: Floats, value: Floats) -> Floats:
+    """How many units the sum of a row needs, in units of that row."""
+    own, chosen = low(x), np.flatnonzero(column)
+    weight, x, own = column[chosen], x[:, chosen], own[:, chosen]
+    terms = np.hstack([np.abs(x * weight), np.abs(more)])
+    unit = _finite(np.hstack([own * low(weight), low(more)]).min(axis=1, initial=np.inf))
+    share = np.where(x != 0.0, np.abs(x) / np.where(x != 0.0, own, 1.0), 0.0) * (np.abs(weight) / low(weight))
+    two = np.maximum(share.max(axis=1, initial=0.0), np.abs(value) / unit)
+    return np.where((terms != 0.0).sum(axis=1) <= 2, two, terms.sum(axis=1) / unit)

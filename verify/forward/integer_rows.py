@@ -1,0 +1,412 @@
+r"""The logits of models that work on integers: what every run has, without rounding, and what real arithmetic has.
+
+The models are those of tokens whose neurons are rectified and whose heads read one row, or a power of two of rows with
+equal scores. Rows that are equal are worked on once, and only those that are read: what a head reads is found first,
+from the columns that its scores depend on, which in many models are the same in all contexts.
+
+Page: docs/rigour/runs.md, Theorem E and Lemma J.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.models.blocks import Attention, FeedForward
+from constructions.models.model import Model
+from verify.arithmetic import blas
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import Floats
+from verify.forward.boxes import Boxes
+from verify.forward.exact_sums import EveryRun, InReals, Layer, Rows, joined
+from verify.forward.in_balls import checked_contexts
+
+Bools = NDArray[np.bool_]
+Int64Array = NDArray[np.int64]
+Places = tuple[int, ...]
+
+_TOGETHER = 2**23  # tokens of the contexts that are worked on at a time
+_ENTRIES = 2**22  # of hidden rows, or of scores, that are there at a time
+_NEAR = 2.0**-10  # what is further off is taken for unknown where equal rows are looked for
+_WIDE = 64  # neurons from which on rows of equal values are looked for
+
+
+def integer_logits(
+    model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals
+) -> Iterator[tuple[int, Enclosure]]:
+    """Enclose the logits of a few contexts at a time: of every run in a number format, or in real arithmetic.
+
+    Args:
+        model: The weights.
+        contexts: Tokens, `[T, S]` with `S <= n_ctx`.
+        arithmetic: Whose logits; afterwards it knows how many bits were needed, and what stopped the first context.
+
+    Returns:
+        Iterator of the index of the first context of the chunk and the enclosure of its logits `[rows, d_vocab_out]`;
+        the radius is infinite where nothing is known.
+
+    Raises:
+        InputError: Contexts that the model cannot read.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+
+    Page: docs/rigour/runs.md
+
+    Example:
+        >>> from verify.arithmetic.formats import FLOAT32
+        >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+        >>> [(start, logits)] = integer_logits(model, np.array([[0], [1]]), EveryRun(FLOAT32))
+        >>> logits.midpoint.tolist(), float(logits.radius.max())
+        ([[1.0, 0.0], [0.0, 1.0]], 0.0)
+    """
+    contexts = checked_contexts(model, contexts)
+    blas.probe()
+    return _chunks(model, contexts, arithmetic)
+
+
+def refusal(model: Model) -> str:
+    """Why nothing can be said of the logits of a model without rounding; empty if something may.
+
+    Page: docs/rigour/runs.md
+    """
+    if not model.reads_tokens or model.is_rational:
+        return "the model reads vectors" if not model.reads_tokens else "the model is rational"
+    for place, block in enumerate(model.blocks):
+        if not isinstance(block, (Attention, FeedForward)) or block.norm is not None:
+            return f"block {place} normalizes"
+        if isinstance(block, FeedForward) and block.activation != "relu":
+            return f"block {place} has neurons of the kind {block.activation}"
+    return ""
+
+
+def _chunks(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> Iterator[tuple[int, Enclosure]]:
+    length, why = contexts.shape[1], refusal(model)
+    boxes = None if why else Boxes.of(model, length, arithmetic.format)
+    if boxes is not None and boxes.first_overflow <= _last_attention(model):
+        why = f"a number in block {boxes.first_overflow} may overflow"
+    if why:
+        arithmetic.stop(why)
+    step = max(1, _TOGETHER // length)
+    for start in range(0, len(contexts), step):
+        part = contexts[start : start + step]
+        if boxes is None or why:
+            shape = (len(part), model.d_vocab_out)
+            yield start, Enclosure(np.zeros(shape), np.full(shape, np.inf))
+            continue
+        with np.errstate(all="ignore"):
+            rows, cells = _Chunk(model, part, arithmetic, boxes).logits()
+            known = np.isfinite(rows.value) & np.isfinite(rows.off)
+        value, radius = np.where(known, rows.value, 0.0), np.where(known, rows.off, np.inf)
+        yield start, Enclosure(value[cells[:, 0]], radius[cells[:, 0]])
+
+
+@dataclass(frozen=True)
+class _Reads:
+    """What heads read, by the pattern of a context.
+
+    Args:
+        pattern: Which pattern each context has, `[T]`.
+        positions: Of each head the positions that it reads, `[patterns, queries, k]`.
+        weights: Of each head how much the rows weigh that are not read.
+        lost: Of which queries nothing is known, `[patterns, queries]`.
+    """
+
+    pattern: Int64Array
+    positions: list[Int64Array]
+    weights: list[float]
+    lost: Bools
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What has to be computed of a block.
+
+    Args:
+        place: Of the block.
+        read: Columns of the stream that are read.
+        written: Columns that are written.
+        positions: That are computed.
+        chosen: The neurons; of an attention, by head, the entries of its values.
+        reads: What the heads read.
+    """
+
+    place: int
+    read: Int64Array
+    written: Int64Array
+    positions: Places
+    chosen: Int64Array | dict[int, Int64Array]
+    reads: _Reads | None
+
+
+class _Chunk:
+    """Contexts whose rows are worked on together."""
+
+    def __init__(self, model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals, boxes: Boxes) -> None:
+        self.model, self.contexts, self.arithmetic, self.boxes = model, contexts, arithmetic, boxes
+        self.length = contexts.shape[1]
+        self._known: dict[tuple[int, tuple[int, ...], Places], _Reads] = {}
+
+    def logits(self) -> tuple[Rows, Int64Array]:
+        """The logits of the distinct last rows, and which of them each context has, `[T, 1]`."""
+        columns = np.flatnonzero((self.model.W_U != 0.0).any(axis=1) | self._is_whole(len(self.model.blocks)))
+        rows, cells = self._stream(len(self.model.blocks), columns, (self.length - 1,))
+        rows, cells = _merged(rows, cells)
+        return self.arithmetic.read_out(rows, self.model.W_U[columns], self.model.b_U), cells
+
+    def _stream(self, place: int, columns: Int64Array, positions: Places) -> tuple[Rows, Int64Array]:
+        """The distinct rows before a block, of some columns and at some positions, and which of them are where."""
+        steps: list[_Step] = []
+        for before in reversed(range(place)):
+            step = self._step(before, columns, positions)
+            steps.append(step)
+            columns, positions = step.read, self._needed(step)
+        rows, cells = self._embedded(columns, positions)
+        for step in reversed(steps):
+            block = self.model.blocks[step.place]
+            if isinstance(block, FeedForward):
+                rows, cells = self._neurons(step, block, rows, cells)
+            else:
+                assert isinstance(block, Attention)
+                rows, cells = self._attention(step, block, rows, cells, positions)
+                positions = step.positions
+        return rows, cells
+
+    def _step(self, place: int, columns: Int64Array, positions: Places) -> _Step:
+        """What a block has to compute for some columns at some positions."""
+        block = self.model.blocks[place]
+        if isinstance(block, FeedForward):
+            whole, reads = self._is_whole(place), None
+            chosen = np.flatnonzero((block.W_out[:, columns] != 0.0).any(axis=1) | whole)
+            read = (block.W_in[:, chosen] != 0.0).any(axis=1) | whole
+        else:
+            assert isinstance(block, Attention)
+            entries = (block.W_O[:, :, columns] != 0.0).any(axis=2)
+            chosen = {int(head): np.flatnonzero(entries[head]) for head in np.flatnonzero(entries.any(axis=1))}
+            key = place, tuple(chosen), positions
+            if key not in self._known:
+                self._known[key] = self._reads(place, block, list(chosen), positions)
+            reads = self._known[key]
+            read = np.zeros(block.d_model, dtype=bool)
+            for head, own in chosen.items():
+                read |= (block.W_V[head][:, own] != 0.0).any(axis=1)
+        if block.skip:
+            read[columns] = True
+        return _Step(place, np.flatnonzero(read), columns, positions, chosen, reads)
+
+    def _is_whole(self, place: int) -> bool:
+        """Whether all of a block has to be computed, since it might overflow elsewhere."""
+        return self.boxes.first_overflow <= len(self.model.blocks) and place > _last_attention(self.model)
+
+    def _needed(self, step: _Step) -> Places:
+        """The positions of the rows that a block reads."""
+        if step.reads is None:
+            return step.positions
+        block = self.model.blocks[step.place]
+        assert isinstance(block, Attention)
+        needed = [np.unique(places) for places in step.reads.positions]
+        if block.skip or not needed:
+            needed.append(np.array(step.positions))
+        return tuple(np.unique(np.concatenate(needed)).tolist())
+
+    def _embedded(self, columns: Int64Array, positions: Places) -> tuple[Rows, Int64Array]:
+        tokens = self.contexts[:, list(positions)]
+        first, cells = _distinct(tokens * len(positions) + np.arange(len(positions)))
+        token, position = tokens.ravel()[first], np.array(positions)[first % len(positions)]
+        return self.arithmetic.given(self.model.W_E[token][:, columns], self.model.W_pos[position][:, columns]), cells
+
+    def _neurons(self, step: _Step, block: FeedForward, rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
+        chosen = step.chosen
+        assert not isinstance(chosen, dict)
+        if len(chosen) >= _WIDE:
+            rows, cells = _merged(rows, cells)
+        layer = Layer(
+            block.W_in[np.ix_(step.read, chosen)],
+            None if block.b_in is None else block.b_in[chosen],
+            block.W_out[np.ix_(chosen, step.written)],
+            None if block.b_out is None else block.b_out[step.written],
+            np.searchsorted(step.read, step.written) if block.skip else None,
+        )
+        together = max(1, _ENTRIES // max(1, len(chosen), len(step.read), len(step.written)))
+        parts = [
+            self.arithmetic.neurons(rows[start : start + together], layer, f"block {step.place}")
+            for start in range(0, len(rows.value), together)
+        ]
+        return joined(parts), cells
+
+    def _attention(
+        self, step: _Step, block: Attention, rows: Rows, cells: Int64Array, positions: Places
+    ) -> tuple[Rows, Int64Array]:
+        reads, chosen = step.reads, step.chosen
+        assert reads is not None and isinstance(chosen, dict)
+        column = np.zeros(self.length, dtype=np.int64)
+        column[list(positions)] = np.arange(len(positions))
+        own = cells[:, column[list(step.positions)]]
+        keys = [own] if block.skip or not chosen else []
+        for places in reads.positions:
+            at = column[places]
+            if len(at) == 1:
+                keys += [cells[:, at[0, :, k]] for k in range(at.shape[2])]
+            else:
+                keys += [np.take_along_axis(cells, at[reads.pattern][:, :, k], 1) for k in range(at.shape[2])]
+        lost = reads.lost[reads.pattern] if len(reads.lost) > 1 else np.broadcast_to(reads.lost, own.shape)
+        first, after = _distinct(*keys, lost.astype(np.int64)) if lost.any() else _distinct(*keys)
+        taken = [key.ravel()[first] for key in keys]
+        skip = None
+        if block.skip:
+            skip = rows.columns(np.searchsorted(step.read, step.written)).take(taken.pop(0))
+        elif not chosen:
+            taken.pop(0)
+        mixed = [Rows(np.zeros((len(first), 0)), np.zeros((1, 0)))]
+        matrix = [np.zeros((0, len(step.written)))]
+        for (head, entries), places, weight in zip(chosen.items(), reads.positions, reads.weights, strict=True):
+            shift = None if block.b_V is None else block.b_V[head][entries]
+            where = f"block {step.place}, head {head}"
+            value = self.arithmetic.mapped(rows, block.W_V[head][np.ix_(step.read, entries)], shift, where=where)
+            ids = np.stack([taken.pop(0) for _ in range(places.shape[2])], axis=1)
+            dust = weight * (self.boxes.values[step.place][head][entries] + 1.0)
+            mixed.append(self.arithmetic.averaged(value, ids, dust, self.length))
+            matrix.append(block.W_O[head][np.ix_(entries, step.written)])
+        shift = None if block.b_O is None else block.b_O[step.written]
+        result = self.arithmetic.mapped(
+            _beside(mixed), np.concatenate(matrix), shift, skip=skip, where=f"block {step.place}"
+        )
+        if lost.any():
+            unknown = np.where(lost.ravel()[first], np.inf, 0.0)
+            result = Rows(result.value, result.off + unknown[:, None])
+        return result, after
+
+    def _reads(self, place: int, block: Attention, heads: list[int], positions: Places) -> _Reads:
+        """What some heads read from some positions: one row, or a power of two of rows with equal scores."""
+        if not heads:
+            none = np.zeros(len(self.contexts), dtype=np.int64)
+            return _Reads(none, [], [], np.zeros((1, len(positions)), dtype=bool))
+        alone = any(isinstance(b, Attention) and b.attends == "last" for b in self.model.blocks[:place])
+        available = (self.length - 1,) if alone else tuple(range(self.length))
+        if block.attends == "causal":
+            available = tuple(p for p in available if p <= positions[-1])
+        read = np.zeros(block.d_model, dtype=bool)
+        for head in heads:
+            read |= (block.W_Q[head] != 0.0).any(axis=1) | (block.W_K[head] != 0.0).any(axis=1)
+        columns = np.flatnonzero(read)
+        rows, cells = _merged(*self._stream(place, columns, available))
+        first, pattern = _distinct_rows(cells)
+        cells = cells[first]
+        places, asks = np.array(available), np.searchsorted(available, positions)
+        allowed = np.ones((len(asks), len(places)), dtype=bool)
+        if block.attends == "causal":
+            allowed = places[None, :] <= np.array(positions)[:, None]
+        lost = np.zeros((len(cells), len(asks)), dtype=bool)
+        result, weights = [], []
+        for head in heads:
+            query, key = (
+                self.arithmetic.mapped(
+                    rows,
+                    matrix[head][columns],
+                    None if shift is None else shift[head],
+                    where=f"block {place}, head {head}",
+                )
+                for matrix, shift in ((block.W_Q, block.b_Q), (block.W_K, block.b_K))
+            )
+            error, exact = self.arithmetic.score_error(query, key)
+            root = float(np.sqrt(float(block.score_root)))
+            if block.score_root != 1:
+                size = float(query.size() @ key.size())
+                error, exact = (
+                    (error + 8.0 * (self.arithmetic.unit + 2.0**-52) * size) / root * 1.01,
+                    exact and (root * root == block.score_root and float(np.log2(root)).is_integer()),
+                )
+            found, count, gap = _looked(query.value, key.value, cells, asks, allowed, root)
+            decided = self.arithmetic.decides(gap, error, exact, count, self.length)
+            if not (decided | lost).all():
+                self.arithmetic.stop(f"block {place}, head {head}: it reads neither one row nor equal ones alone")
+            lost |= ~decided
+            least = float(gap[decided].min(initial=np.inf))
+            result.append(places[found])
+            weights.append(self.arithmetic.weight_of_others(least, error, found.shape[2], self.length))
+        return _Reads(pattern, result, weights, lost)
+
+
+def _last_attention(model: Model) -> int:
+    return max((place for place, block in enumerate(model.blocks) if isinstance(block, Attention)), default=-1)
+
+
+def _looked(
+    query: Floats, key: Floats, cells: Int64Array, asks: Int64Array, allowed: Bools, root: float
+) -> tuple[Int64Array, Int64Array, Floats]:
+    """Where the top scores are `[n, I, k]`, how many there are, and by how much they lead `[n, I]`."""
+    found, counts, gaps = [], [], []
+    step = max(1, _ENTRIES // max(1, len(asks) * cells.shape[1] * max(1, query.shape[1])))
+    for start in range(0, len(cells), step):
+        part = cells[start : start + step]
+        scores = np.matmul(query[part[:, asks]], np.swapaxes(key[part], 1, 2)) / root
+        scores = np.where(allowed, scores, -np.inf)
+        top = scores.max(axis=2, keepdims=True)
+        read = scores == top
+        count = read.sum(axis=2)
+        gaps.append(top[..., 0] - np.where(read, -np.inf, scores).max(axis=2))
+        counts.append(count)
+        # Of a number of rows that is no power of two nothing will be said.
+        whole = np.where(count & (count - 1) == 0, np.maximum(count, 1), 1)
+        largest = int(whole.max(initial=1))
+        if largest == 1:
+            found.append(scores.argmax(axis=2)[..., None])
+        else:
+            order = np.argsort(~read, axis=2, kind="stable")
+            found.append(np.take_along_axis(order, np.arange(largest) % whole[..., None], 2))
+    most = max(part.shape[2] for part in found)
+    found = [np.tile(part, most // part.shape[2]) for part in found]
+    return np.concatenate(found), np.concatenate(counts), np.concatenate(gaps)
+
+
+def _distinct(*keys: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Where the distinct tuples of keys are first, and which of them is where; all keys have one shape."""
+    code = keys[0].ravel()
+    for key in keys[1:]:
+        span = int(key.max(initial=0)) + 1
+        if int(code.max(initial=0)) >= 2**62 // span:
+            code = np.unique(code, return_inverse=True)[1]
+        code = code * span + key.ravel()
+    span = int(code.max(initial=0)) + 1
+    if span <= 8 * len(code):
+        place = np.full(span, -1)
+        place[code] = np.arange(len(code))
+        there = np.flatnonzero(place >= 0)
+        first, place[there] = place[there], np.arange(len(there))
+        return first, place[code].reshape(keys[0].shape)
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    return first, inverse.reshape(keys[0].shape)
+
+
+def _distinct_rows(table: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Where the distinct rows of a table are first, and which of them each row is."""
+    if (table == table[:1]).all():
+        return np.zeros(1, dtype=np.int64), np.zeros(len(table), dtype=np.int64)
+    weights = np.random.default_rng(0).integers(-(2**62), 2**62, table.shape[1]) | 1
+    _, first, inverse = np.unique(table @ weights, return_index=True, return_inverse=True)
+    if not np.array_equal(table[first][inverse], table):
+        _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return first, inverse.ravel()
+
+
+def _merged(rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
+    """The rows with those of equal values worked on once."""
+    if not rows.value.shape[1]:
+        return rows[:1], np.zeros_like(cells)
+    # -0.0 is 0.0 in all that is read of a row; one that is far off is not to spoil others.
+    far = ~(rows.off < _NEAR).all(axis=1)
+    bits = np.column_stack([(rows.value + 0.0).view(np.int64), np.broadcast_to(far, len(rows.value)).astype(np.int64)])
+    first, inverse = _distinct_rows(bits)
+    if len(first) == len(rows.value):
+        return rows, cells
+    off = rows.off
+    if len(off) > 1:
+        off = np.zeros((len(first), rows.value.shape[1]))
+        np.maximum.at(off, inverse, rows.off)
+    return Rows(rows.value.T[:, first].T, off), inverse[cells]
+
+
+def _beside(parts: list[Rows]) -> Rows:
+    """The columns of all parts, side by side."""
+    count = max(len(part.off) for part in parts)
+    off = np.hstack([np.broadcast_to(part.off, (count, part.off.shape[1])) for part in parts])
+    return Rows(np.concatenate([part.value.T for part in parts]).T, off)

@@ -1,0 +1,73 @@
+r"""Which labels every run of a model holds, in any order of summation, with or without fused multiply-add.
+
+Page: docs/rigour/runs.md
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from constructions.arrays import BoolArray, Int64Array
+from constructions.models.model import Model
+from verify.arithmetic.formats import FLOAT32, FloatFormat
+from verify.divergence.kullback_leibler import argmax_margin
+from verify.forward.exact_sums import EveryRun
+from verify.forward.integer_rows import integer_logits
+
+
+@dataclass(frozen=True, eq=False)
+class ExactRuns:
+    """What is proved of every run in a number format.
+
+    Args:
+        held: The contexts whose label every run holds, `[T]`.
+        margin: By how much the logit of such a label leads in every run, at least, nats; infinite where there is none.
+        bits: Of the longest of the sums that are exact; the format has at least as many.
+        reason: The first thing that no run was proved to compute exactly; empty if there is none.
+    """
+
+    held: BoolArray
+    margin: float
+    bits: float
+    reason: str
+
+
+def exact_runs(
+    model: Model,
+    contexts: Int64Array,
+    labels: Int64Array,
+    number_format: FloatFormat = FLOAT32,
+    *,
+    skip_last: bool = False,
+) -> ExactRuns:
+    r"""Judge the labels of contexts in every run that keeps hypothesis H5, by Theorem E.
+
+    Args:
+        model: The weights, in float64. Nothing is claimed of a model that normalizes, or whose neurons are smooth.
+        contexts: Tokens, `[T, S]`.
+        labels: `[T]`.
+        number_format: The number type of the runs.
+        skip_last: Whether the host is known to add the skip row to the finished product, in one addition.
+
+    Returns:
+        The labels that are held, and what stopped the others.
+
+    Raises:
+        InputError: Contexts that the model cannot read.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+
+    Example:
+        >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+        >>> runs = exact_runs(model, np.array([[0], [1]]), np.array([0, 0]))
+        >>> runs.held.tolist(), runs.margin, runs.bits
+        ([True, False], 1.0, 0.0)
+    """
+    arithmetic = EveryRun(number_format, skip_last=skip_last)
+    held, least = np.zeros(len(labels), dtype=bool), math.inf
+    for start, logits in integer_logits(model, contexts, arithmetic):
+        own = np.asarray(labels)[start : start + len(logits)]
+        margin = argmax_margin(logits, np.arange(model.d_vocab_out) == own[:, None])
+        held[start : start + len(logits)] = margin > 0.0
+        least = min(least, float(margin[margin > 0.0].min(initial=math.inf)))
+    return ExactRuns(held, least, arithmetic.bits, arithmetic.stopped)
