@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from constructions.arrays import Int64Array
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from verify.arithmetic.formats import FloatFormat
 from verify.arithmetic.rounding import UNIT, Floats
-from verify.forward.exact_sums import LARGEST_EXACT, Int64Array, low, units
+from verify.forward.exact_sums import LARGEST_EXACT, low, units
 
 _SLACK = 1.0 + 2.0**-30
 _POINTS = 4096  # neurons of one direction whose kinks are all looked at

@@ -11,14 +11,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Int64Array
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.formats import FloatFormat
 from verify.arithmetic.rounding import UNIT, Floats
-
-Bools = NDArray[np.bool_]
-Int64Array = NDArray[np.int64]
 
 _SLACK = 1.0 + 2.0**-30  # outweighs the roundings of a bound, sums of fewer than 2^20 numbers that are not negative
 _FLOOR = 2.0**-1000  # outweighs their underflow
@@ -268,7 +265,7 @@ class EveryRun:
             exact[:, j] = fit & self._absorbs(unit[j], drift[:, j])
         if exact.all() and not drift.any():
             return Rows(value, np.zeros((1, len(unit))))
-        if not (exact | ~fits).all():
+        if (~exact & fits & (drift == 0.0)).any():
             self.stop(f"{where}: a sum needs more than {math.log2(1.0 / self.unit):.0f} bits")
         if len(exact) == 1:
             zero = (value == 0.0).any(axis=0)
@@ -312,7 +309,7 @@ class EveryRun:
         error = float(self._rounded(np.array(total), np.array(query.value.shape[1])))
         return doubt + error, exact
 
-    def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> Bools:
+    def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
         """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
         lead = (gap - 2.0 * error) * (1.0 - 4.0 * self.unit) >= GAP
         lead &= (count == length) | (4.0 * length * self._least() <= self.unit / 4.0)
@@ -346,18 +343,18 @@ class EveryRun:
         zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
         return Rows(value, np.where(exact, drift * zero, drift + self._rounded(size + drift, np.full(len(size), 2))))
 
-    def _fits(self, matrix: Floats) -> Bools:
+    def _fits(self, matrix: Floats) -> BoolArray:
         """Of which columns the entries are numbers of the format, `[m]`."""
         size, lows = np.abs(matrix), low(matrix)
         inside = (size <= self.most / 8.0 * lows) if self.unit <= UNIT else (size <= self.most * lows)
         inside &= (size <= self.format.largest / 8.0) & (lows >= self.format.smallest_normal)
         return ((matrix == 0.0) | inside).all(axis=0)
 
-    def _in_range(self, unit: Floats, total: Floats) -> Bools:
+    def _in_range(self, unit: Floats, total: Floats) -> BoolArray:
         """Whether no partial sum overflows, or is so small that it may be flushed."""
         return (unit >= self.format.smallest_normal) & (total <= self.format.largest / 8.0)
 
-    def _absorbs(self, unit: Floats, drift: Floats) -> Bools:
+    def _absorbs(self, unit: Floats, drift: Floats) -> BoolArray:
         """Whether numbers that are multiples of the unit absorb what they may be off by."""
         return (drift == 0.0) | (drift < self.unit / 8.0 * _finite(unit))
 
@@ -414,7 +411,8 @@ class InReals:
         value = x.value.T[:, reads[:, 0]].T if count == 1 else (x.value.T[:, reads].sum(axis=2) / count).T
         off = x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
         top = np.abs(x.value).max(axis=0, initial=0.0)
-        off = off + dust + (0.0 if count == 1 else 2.0 * UNIT * (count + length) * top)
+        whole = (count == 1) | (top * count <= LARGEST_EXACT * units(x.value))
+        off = off + dust + np.where(whole, 0.0, 2.0 * UNIT * (count + length) * top)
         return Rows(value, off * _SLACK)
 
     def score_error(self, query: Rows, key: Rows) -> tuple[float, bool]:
@@ -423,7 +421,7 @@ class InReals:
         exact = need <= LARGEST_EXACT
         return doubt + (0.0 if exact else float(_gamma(UNIT, query.value.shape[1] + 3)) * total), exact
 
-    def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> Bools:
+    def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
         """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
         del exact, length
         return (gap - 2.0 * error >= GAP) & ((count == 1) | ((error <= 0.125) & (count & (count - 1) == 0)))

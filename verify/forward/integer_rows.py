@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import BoolArray, Int64Array
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from verify.arithmetic import blas
@@ -22,8 +22,6 @@ from verify.forward.boxes import Boxes
 from verify.forward.exact_sums import EveryRun, InReals, Layer, Rows, joined
 from verify.forward.in_balls import checked_contexts
 
-Bools = NDArray[np.bool_]
-Int64Array = NDArray[np.int64]
 Places = tuple[int, ...]
 
 _TOGETHER = 2**23  # tokens of the contexts that are worked on at a time
@@ -50,8 +48,6 @@ def integer_logits(
         InputError: Contexts that the model cannot read.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
-    Page: docs/rigour/runs.md
-
     Example:
         >>> from verify.arithmetic.formats import FLOAT32
         >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
@@ -65,10 +61,7 @@ def integer_logits(
 
 
 def refusal(model: Model) -> str:
-    """Why nothing can be said of the logits of a model without rounding; empty if something may.
-
-    Page: docs/rigour/runs.md
-    """
+    """Why nothing can be said of the logits of a model without rounding; empty if something may."""
     if not model.reads_tokens or model.is_rational:
         return "the model reads vectors" if not model.reads_tokens else "the model is rational"
     for place, block in enumerate(model.blocks):
@@ -114,7 +107,7 @@ class _Reads:
     pattern: Int64Array
     positions: list[Int64Array]
     weights: list[float]
-    lost: Bools
+    lost: BoolArray
 
 
 @dataclass(frozen=True)
@@ -331,7 +324,7 @@ def _last_attention(model: Model) -> int:
 
 
 def _looked(
-    query: Floats, key: Floats, cells: Int64Array, asks: Int64Array, allowed: Bools, root: float
+    query: Floats, key: Floats, cells: Int64Array, asks: Int64Array, allowed: BoolArray, root: float
 ) -> tuple[Int64Array, Int64Array, Floats]:
     """Where the top scores are `[n, I, k]`, how many there are, and by how much they lead `[n, I]`."""
     found, counts, gaps = [], [], []

@@ -24,7 +24,7 @@ class ExactRuns:
         held: The contexts whose label every run holds, `[T]`.
         margin: By how much the logit of such a label leads in every run, at least, nats; infinite where there is none.
         bits: Of the longest of the sums that are exact; the format has at least as many.
-        reason: The first thing that no run was proved to compute exactly; empty if there is none.
+        reason: The first thing that no run was proved to compute exactly; empty if all labels are held.
     """
 
     held: BoolArray
@@ -60,8 +60,8 @@ def exact_runs(
     Example:
         >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
         >>> runs = exact_runs(model, np.array([[0], [1]]), np.array([0, 0]))
-        >>> runs.held.tolist(), runs.margin, runs.bits
-        ([True, False], 1.0, 0.0)
+        >>> runs.held.tolist(), runs.bits, runs.reason
+        ([True, False], 0.0, '')
     """
     arithmetic = EveryRun(number_format, skip_last=skip_last)
     held, least = np.zeros(len(labels), dtype=bool), math.inf
@@ -70,4 +70,4 @@ def exact_runs(
         margin = argmax_margin(logits, np.arange(model.d_vocab_out) == own[:, None])
         held[start : start + len(logits)] = margin > 0.0
         least = min(least, float(margin[margin > 0.0].min(initial=math.inf)))
-    return ExactRuns(held, least, arithmetic.bits, arithmetic.stopped)
+    return ExactRuns(held, least, arithmetic.bits, "" if held.all() else arithmetic.stopped)
