@@ -171,7 +171,10 @@ class EveryRun:
 
     def read_out(self, x: Rows, matrix: Floats, shift: Floats | None) -> Rows:
         """The product of the rows with a matrix, plus a shift."""
-        return self.mapped(x, matrix, shift, where="the readout")
+        result = self.mapped(x, matrix, shift, where="the readout")
+        if result.off.any():
+            self.stop("the readout is rounded")
+        return result
 
     def mapped(
         self,

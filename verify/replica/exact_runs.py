@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from constructions.arrays import BoolArray, Int64Array
+from constructions.errors import InputError
 from constructions.models.model import Model
 from verify.arithmetic.formats import FLOAT32, FloatFormat
 from verify.divergence.kullback_leibler import argmax_margin
@@ -54,7 +55,7 @@ def exact_runs(
         The labels that are held, and what stopped the others.
 
     Raises:
-        InputError: Contexts that the model cannot read.
+        InputError: Contexts that the model cannot read, or another number of labels.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Example:
@@ -63,10 +64,13 @@ def exact_runs(
         >>> runs.held.tolist(), runs.bits, runs.reason
         ([True, False], 0.0, '')
     """
+    labels = np.asarray(labels)
+    if labels.shape != (len(contexts),):
+        raise InputError(f"labels have the shape {labels.shape}, expected ({len(contexts)},), one of each context")
     arithmetic = EveryRun(number_format, skip_last=skip_last)
     held, least = np.zeros(len(labels), dtype=bool), math.inf
     for start, logits in integer_logits(model, contexts, arithmetic):
-        own = np.asarray(labels)[start : start + len(logits)]
+        own = labels[start : start + len(logits)]
         margin = argmax_margin(logits, np.arange(model.d_vocab_out) == own[:, None])
         held[start : start + len(logits)] = margin > 0.0
         least = min(least, float(margin[margin > 0.0].min(initial=math.inf)))

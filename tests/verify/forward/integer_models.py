@@ -1,9 +1,15 @@
 """Small models of integers, with what they should answer, for the judges of runs without rounding."""
 
+from dataclasses import replace
+
 import numpy as np
+from hypothesis import strategies as st
 
 from constructions.models.blocks import Attention, Block, FeedForward
 from constructions.models.model import Model
+from verify.arithmetic.enclosure import Enclosure
+from verify.forward.exact_sums import EveryRun, InReals
+from verify.forward.integer_rows import integer_logits
 
 
 def parabola(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -81,3 +87,46 @@ def knots_table(seed: int = 0) -> Model:
     shift = -np.arange(39.0)
     block = FeedForward(np.ones((1, 39)), W_out, b_in=shift, b_out=table[:1], skip=False)
     return Model(blocks=(block,), W_U=np.ones((1, 1)), W_E=np.arange(40.0)[:, None], W_pos=np.zeros((1, 1)))
+
+
+@st.composite
+def random_models(draw: st.DrawFn) -> tuple[Model, np.ndarray]:
+    """Small tensors of integers, halves and real numbers, heads that read by position, by content, or all rows."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    width, length = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    pool = draw(st.sampled_from([(0, 1, -1, 2, 5), (0, 1, -3, 0.5, 64), (0, 1, 4097, -0.25), (0, 1, 0.1, -1 / 3)]))
+
+    def some(*shape: int) -> np.ndarray:
+        return rng.choice(np.array(pool, float), shape)
+
+    blocks = []
+    for _ in range(draw(st.integers(1, 3))):
+        skip, neurons = draw(st.booleans()), draw(st.integers(1, 4))
+        if draw(st.booleans()):
+            maps = some(width, neurons), some(neurons, width)
+            blocks.append(FeedForward(*maps, b_in=some(neurons), b_out=some(width), skip=skip))
+            continue
+        scale = draw(st.sampled_from([0.0, 1.0, 200.0, 1000.0]))
+        maps = scale * some(1, width, 1), some(1, width, 1), some(1, width, 2), some(1, 2, width)
+        block = Attention(*maps, b_Q=scale * some(1, 1), b_V=some(1, 2), skip=skip, attends="all")
+        root = draw(st.sampled_from([1, 2, 4]))
+        blocks.append(replace(block, score_root=root, attends="causal" if draw(st.booleans()) else "all"))
+    model = Model(blocks=tuple(blocks), W_U=some(width, 3), b_U=some(3), W_E=some(4, width), W_pos=some(length, width))
+    return model, rng.integers(0, 4, (3, length))
+
+
+def judged(model: Model, contexts: np.ndarray, arithmetic: EveryRun | InReals) -> Enclosure:
+    """The logits of all contexts, enclosed."""
+    parts = [part for _, part in integer_logits(model, contexts, arithmetic)]
+    return Enclosure(np.concatenate([p.midpoint for p in parts]), np.concatenate([p.radius for p in parts]))
+
+
+def known(enclosure: Enclosure) -> int:
+    """Of how many contexts every run has the same logits."""
+    return int((enclosure.radius == 0.0).all(axis=1).sum())
+
+
+def changed(model: Model, place: int, **tensors: np.ndarray) -> Model:
+    """The model with other tensors of one block."""
+    blocks = [replace(block, **tensors) if i == place else block for i, block in enumerate(model.blocks)]
+    return Model(blocks=tuple(blocks), W_U=model.W_U, b_U=model.b_U, W_E=model.W_E, W_pos=model.W_pos)

@@ -1,0 +1,42 @@
+"""The boxes of all rows hold every run, and stay small where steps take multiples away."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.models.blocks import Attention
+from constructions.models.model import Model
+from tests.verify.forward.hostile_runs import ORDERS, hostile_run
+from tests.verify.forward.integer_models import random_models, residue
+from verify.arithmetic.formats import FLOAT16, FLOAT32, FLOAT64
+from verify.forward.boxes import Boxes
+
+
+@given(random_models(), st.sampled_from([FLOAT32, FLOAT64]), st.sampled_from(ORDERS))
+def test_what_heads_mix_is_in_its_box_in_every_run(pair, number_format, order):
+    model, contexts = pair
+    boxes = Boxes.of(model, contexts.shape[1], number_format)
+    dtype = {"float32": np.float32, "float64": np.float64}[number_format.name]
+    for place, largest in boxes.values.items():
+        block = model.blocks[place]
+        assert isinstance(block, Attention)
+        shift = None if block.b_V is None else block.b_V[0]
+        values = Model(blocks=model.blocks[:place], W_U=block.W_V[0], b_U=shift, W_E=model.W_E, W_pos=model.W_pos)
+        run = hostile_run(values, contexts, dtype, order)
+        assert (np.abs(run).max(axis=0) <= largest[0]).all()
+
+
+def test_steps_keep_a_box_small():
+    one = np.ones((1, 1, 1))
+    head = Attention(W_Q=0.0 * one, W_K=0.0 * one, W_V=one, W_O=one, skip=False)
+    blocks = [block for _ in range(8) for block in residue(1000, 2)]
+    model = Model(blocks=(*blocks, head), W_U=np.ones((1, 1)), W_E=np.arange(1500.0)[:, None], W_pos=np.zeros((2, 1)))
+    [largest] = Boxes.of(model, 2, FLOAT32).values.values()
+    assert 499.0 <= largest[0, 0] <= 1500.0
+
+
+def test_the_block_in_which_a_number_may_overflow_is_named():
+    one = np.ones((1, 1))
+    head = Attention(one[None], one[None], 300.0 * one[None], one[None], skip=False)
+    model = Model(blocks=(head, head), W_U=one, W_E=one, W_pos=0.0 * one)
+    assert [Boxes.of(model, 1, f).first_overflow for f in (FLOAT16, FLOAT32, None)] == [1, 3, 3]

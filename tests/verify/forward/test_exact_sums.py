@@ -1,0 +1,117 @@
+"""Sums that no rounding touches: which are claimed, and that no order of summation leaves what is claimed."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.models.blocks import Attention, FeedForward
+from constructions.models.model import Model
+from tests.verify.forward.hostile_runs import ORDERS, hostile_run, sequential
+from tests.verify.forward.integer_models import changed, judged, known
+from verify.arithmetic.formats import FLOAT16, FLOAT32, FLOAT64
+from verify.forward.exact_sums import EveryRun, InReals, Rows, low, units
+from verify.forward.in_balls import logits_in_balls, rounded_outwards
+
+
+@given(st.lists(st.integers(-(2**60), 2**60), min_size=1, max_size=5), st.integers(-30, 3))
+def test_a_unit_is_the_largest_power_of_two_that_divides_a_column(numbers, exponent):
+    column = np.ldexp(np.array(numbers, float), exponent)[:, None]
+    [unit] = units(column)
+    assert unit == low(column).min()
+    if column.any():
+        shares = column / unit
+        assert (shares == np.round(shares)).all() and (shares % 2.0 == 1.0).any()
+    else:
+        assert unit == np.inf
+
+
+def test_what_a_row_is_off_by_is_absorbed_by_any_number_but_0():
+    arithmetic, one = EveryRun(FLOAT32), np.ones((1, 1))
+    near = Rows(np.array([[0.0], [3.0]]), np.full((1, 1), 2.0**-60))
+    assert arithmetic.mapped(near, one, None).off[0, 0] >= 2.0**-60
+    assert arithmetic.mapped(near, one, np.array([1.0])).off[0, 0] == 0.0
+    far = Rows(np.array([[0.0], [3.0]]), np.full((1, 1), 2.0**-20))
+    assert (arithmetic.mapped(far, one, np.array([1.0])).off >= 2.0**-20).all()
+
+
+def test_a_neuron_that_is_surely_silent_needs_no_bits():
+    # 2^26 x + 1 - 2^27 needs 27 bits, and is far below 0 where x is 1.
+    x = Rows(np.array([[1.0, 1.0], [3.0, 1.0]]), np.zeros((1, 2)))
+    arithmetic = EveryRun(FLOAT32)
+    fired = arithmetic.mapped(x, np.array([[2.0**26], [1.0]]), np.array([-(2.0**27)]), fires=True)
+    assert (fired.value[0, 0], fired.off[0, 0]) == (0.0, 0.0) and fired.off[1, 0] > 0.0
+    plain = arithmetic.mapped(x, np.array([[2.0**26], [1.0]]), np.array([-(2.0**27)]))
+    assert (plain.off > 0.0).all()
+
+
+def test_an_average_is_of_numbers_whose_sum_fits():
+    rows = Rows(np.array([[2.0**23 - 1.0], [2.0**23]]), np.zeros((1, 1)))
+    both, one = np.array([[0, 1]]), np.array([[0], [1]])
+    assert EveryRun(FLOAT32).averaged(rows, both, np.zeros(1), 2).off[0, 0] == 0.0
+    assert EveryRun(FLOAT16).averaged(rows, both, np.zeros(1), 2).off[0, 0] > 0.0
+    assert EveryRun(FLOAT32).averaged(rows, one, np.zeros(1), 2).value.tolist() == rows.value.tolist()
+
+
+def test_a_weight_that_the_format_does_not_hold_is_not_exact():
+    one = np.ones((1, 1))
+    for weight, exact in ((2.0**24, True), (2.0**24 + 1.0, False)):
+        model = Model(blocks=(), W_U=weight * one, W_E=one, W_pos=0.0 * one)
+        assert (known(judged(model, np.array([[0]]), EveryRun(FLOAT32))) == 1) == exact
+        assert known(judged(model, np.array([[0]]), EveryRun(FLOAT64))) == 1
+
+
+def two_products(p: int) -> tuple[Model, np.ndarray]:
+    """x -> min(x, p) times p less min(x, p - 1) times p: two products, whose difference is 0 or p."""
+    shift = np.array([0.0, -1.0])
+    step = FeedForward(np.ones((1, 2)), np.array([[float(p)], [-float(p)]]), b_in=shift, skip=False)
+    one = np.ones((1, 1))
+    model = Model(blocks=(step,), W_U=one, W_E=np.arange(1.0, p + 1.0)[:, None], W_pos=0.0 * one)
+    return model, np.arange(p)[:, None]
+
+
+def test_products_have_to_fit_and_not_their_difference_alone():
+    for p, fits in ((2003, True), (4099, False)):
+        model, contexts = two_products(p)
+        logits = judged(model, contexts, EveryRun(FLOAT32))
+        assert (known(logits) == p) == fits
+        run = hostile_run(model, contexts, np.float32, sequential)
+        assert (run == p).all() == fits
+        assert (np.abs(run - logits.midpoint) <= logits.radius).all()
+
+
+def test_a_skip_row_is_a_term_like_any_other_unless_the_host_is_known_to_add_it_last():
+    # x - t relu(x - t + 1) + t relu(x - t): products and result fit, but not what lies between in any order.
+    t = 2.0**19
+    step = FeedForward(np.ones((1, 2)), np.array([[-t], [t]]), b_in=np.array([1.0 - t, -t]))
+    tokens = np.array([[1.0], [t - 1.0], [t], [2.0 * t - 1.0]])
+    model = Model(blocks=(step,), W_U=np.ones((1, 1)), W_E=tokens, W_pos=np.zeros((1, 1)))
+    contexts = np.arange(4)[:, None]
+    strict, last = EveryRun(FLOAT32), EveryRun(FLOAT32, skip_last=True)
+    assert known(judged(model, contexts, strict)) < 4
+    assert known(judged(model, contexts, last)) == 4
+    runs = [hostile_run(model, contexts, np.float32, order) for order in ORDERS]
+    assert any(not np.array_equal(run, runs[0]) for run in runs[1:])
+    wide = judged(model, contexts, strict)
+    assert all((np.abs(run - wide.midpoint) <= wide.radius).all() for run in runs)
+
+
+def test_a_kink_multiplies_distances_by_its_slopes():
+    # x = 1 + e in real arithmetic lies on the kink of a step of height 1000, which a small e moves by 1000 e.
+    hard = np.zeros((1, 1, 1))
+    head = Attention(W_Q=hard, b_Q=np.array([[130.0]]), W_K=hard + 1, W_V=hard + 1, W_O=hard + 1, skip=False)
+    step = FeedForward(np.ones((1, 2)), np.array([[1000.0], [-1000.0]]), b_in=np.array([-1.0, -2.0]), skip=False)
+    one = np.ones((1, 1))
+    model = Model(blocks=(head, step), W_U=one, W_E=np.array([[0.0], [1.0]]), W_pos=np.zeros((2, 1)))
+    flat = changed(model, 1, b_in=np.array([-3.0, -2.0]))
+    contexts = np.array([[0, 1]])
+    on_the_kink, off = judged(model, contexts, InReals()), judged(flat, contexts, InReals())
+    exact = rounded_outwards(logits_in_balls(model, contexts, 512))
+    assert np.abs(exact.midpoint - on_the_kink.midpoint) <= on_the_kink.radius + exact.radius
+    assert off.radius[0, 0] == 0.0 < on_the_kink.radius[0, 0]
+
+
+def test_what_may_overflow_is_not_claimed():
+    one = np.ones((1, 1))
+    model = Model(blocks=(), W_U=one, W_E=np.array([[40000.0]]), W_pos=np.array([[30000.0]]))
+    assert np.isinf(judged(model, np.array([[0]]), EveryRun(FLOAT16)).radius).all()
+    assert known(judged(model, np.array([[0]]), EveryRun(FLOAT32))) == 1
