@@ -8,7 +8,7 @@ Page: docs/rigour/runs.md, Theorem E and Lemma J.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -23,6 +23,11 @@ from verify.forward.exact_sums import EveryRun, InReals, Layer, Rows, joined
 from verify.forward.in_balls import checked_contexts
 
 Places = tuple[int, ...]
+
+_MODEL = frozenset({"blocks", "W_U", "b_U", "W_E", "W_pos"})
+_BLOCK = frozenset(
+    """W_Q W_K W_V W_O b_Q b_K b_V b_O norm skip attends queries score_root W_in W_out b_in b_out activation""".split()
+)
 
 _TOGETHER = 2**23  # tokens of the contexts that are worked on at a time
 _ENTRIES = 2**22  # of hidden rows, or of scores, that are there at a time
@@ -61,15 +66,30 @@ def integer_logits(
 
 
 def refusal(model: Model) -> str:
-    """Why nothing can be said of the logits of a model without rounding; empty if something may."""
+    """Why nothing can be said of the logits of a model without rounding; empty if something may.
+
+    What a model or a block has beside what is known here is refused, so that no new option is passed over.
+    """
     if not model.reads_tokens or model.is_rational:
         return "the model reads vectors" if not model.reads_tokens else "the model is rational"
+    if extra := _beyond(model, _MODEL):
+        return f"the model has {extra}"
     for place, block in enumerate(model.blocks):
         if not isinstance(block, (Attention, FeedForward)) or block.norm is not None:
             return f"block {place} normalizes"
         if isinstance(block, FeedForward) and block.activation != "relu":
             return f"block {place} has neurons of the kind {block.activation}"
+        if isinstance(block, Attention) and len({len(tensor) for tensor in (block.W_Q, block.W_K, block.W_V)}) > 1:
+            return f"block {place} has heads that share keys"
+        if extra := _beyond(block, _BLOCK):
+            return f"block {place} has {extra}"
     return ""
+
+
+def _beyond(record: Model | Attention | FeedForward, known: frozenset[str]) -> str:
+    """The first field of a record that is not known and not as it is by default."""
+    given = (f.name for f in fields(record) if f.name not in known and getattr(record, f.name) is not f.default)
+    return next(given, "")
 
 
 def _chunks(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> Iterator[tuple[int, Enclosure]]:

@@ -1,6 +1,6 @@
 """Logits of every run, and of real arithmetic, of models of integers: against hostile runs and against rationals."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from tests.verify.forward.integer_models import (
 from verify.arithmetic.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat
 from verify.forward.exact_sums import EveryRun, InReals
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
-from verify.forward.integer_rows import integer_logits
+from verify.forward.integer_rows import integer_logits, refusal
 
 DTYPES = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
 
@@ -154,6 +154,17 @@ def test_of_models_that_round_it_says_nothing(kind: str):
     for arithmetic in (EveryRun(FLOAT32), InReals()):
         assert np.isinf(judged(model, contexts, arithmetic).radius).all()
         assert "normalizes" in arithmetic.stopped or "gelu" in arithmetic.stopped
+
+
+def test_what_a_later_kind_of_block_has_more_is_refused():
+    @dataclass(frozen=True, eq=False)
+    class Gated(FeedForward):
+        gate: np.ndarray | None = None
+
+    one = np.ones((1, 1))
+    for gate, reason in ((None, ""), (one, "block 0 has gate")):
+        model = Model(blocks=(Gated(one, one, gate=gate),), W_U=one, W_E=one, W_pos=one)
+        assert refusal(model) == reason
 
 
 def test_a_neuron_that_is_dropped_must_not_overflow():
