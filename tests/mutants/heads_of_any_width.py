@@ -33,6 +33,11 @@ def found(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("constructions/heads/bit_table_heads.py", original, mutated, TABLES, why)
 
 
+def sized(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/verify/capacity/test_layer_dimension.py"
+    return Mutant("verify/capacity/layer_dimension.py", original, mutated, tests, why)
+
+
 MUTANTS = [
     judged("row[label] != 0 or min(row) < 0", "row[label] != 0", "negative multipliers"),
     judged("if some and all(", "if all(", "multipliers that are all 0"),
@@ -56,4 +61,11 @@ MUTANTS = [
     found("rise / (weight * (fmpq(2) ** slope - 1))", "rise / (weight * fmpq(2) ** slope)", "values of other slopes"),
     found("left = constant - sum", "left = constant + sum", "the last position adds what it has to take away"),
     found("(2**shifted).sum(axis=2)", "(2**shifted).max(axis=2)", "other denominators"),
+    sized("r, e = min(d_qk, d, N), min(d_head, d, N - 1)", "r, e = min(d_qk, N), min(d_head, N - 1)", "idle gauges"),
+    sized("(H * H if e == N - 1 else H)", "H", "heads do not mix"),
+    sized("if length == 2 and r == N and H <= N * N:", "if length == 2 and r == N:", "dependent tables"),
+    sized("H * e * min(d, N - 1) - H", "H * e * min(d, N - 1) - 2 * H", "gauges count twice"),
+    sized("(length - 1) * min(d, of_others)", "length * min(d, of_others)", "a position too many"),
+    sized("by_input[:, :, -1] += W_U.T", "pass", "no skip connection in the Jacobian"),
+    sized("bilinear)[:, None, None] % PRIME", "written)[:, None, None] % PRIME", "keys move as values do"),
 ]
