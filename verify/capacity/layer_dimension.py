@@ -103,13 +103,13 @@ def dimension_floor(contexts: Int64Array, *, d_model: int, d_qk: int, d_head: in
     if rows * columns > _MOST_ENTRIES:
         raise ResourceError(f"the Jacobian has {rows} x {columns} entries, at most 2^25 are allowed")
     jacobian = _jacobian(contexts, n_tokens, d_model, d_qk, d_head, n_heads, np.random.default_rng(seed))
-    return int(nmod_mat(*jacobian.shape, jacobian.ravel().tolist(), PRIME).rank())
+    return int(nmod_mat(len(jacobian), columns, jacobian.ravel().tolist(), PRIME).rank())
 
 
 def _jacobian(
     contexts: Int64Array, N: int, d: int, d_qk: int, d_head: int, H: int, rng: np.random.Generator
 ) -> Int64Array:
-    """The derivatives of the logits less the first of them at random residues, `[T (N - 1), entries of all weights]`."""
+    """The derivatives of the logits less the first at random residues, `[T (N - 1), entries of all weights]`."""
     (T, S), K = contexts.shape, N - 1
 
     def residues(*shape: int) -> Int64Array:
