@@ -7,7 +7,6 @@ import numpy as np
 from flint import nmod_mat
 
 from constructions.arrays import Int64Array
-from constructions.capacity.generic_rank import checked_contexts
 from constructions.errors import ResourceError, require_at_least
 
 PRIME = 33554393
@@ -93,7 +92,7 @@ def dimension_floor(contexts: Int64Array, *, d_model: int, d_qk: int, d_head: in
         >>> dimension_floor(all_contexts(4, 2), d_model=4, d_qk=4, d_head=2, n_heads=1)
         37
     """
-    contexts = checked_contexts(contexts)
+    contexts = np.array(distinct_contexts(contexts))
     require_at_least(1, d_model=d_model, d_qk=d_qk, d_head=d_head)
     require_at_least(0, n_heads=n_heads)
     n_tokens, length = int(contexts.max()) + 1, contexts.shape[1]
@@ -103,7 +102,7 @@ def dimension_floor(contexts: Int64Array, *, d_model: int, d_qk: int, d_head: in
     if rows * columns > _MOST_ENTRIES:
         raise ResourceError(f"the Jacobian has {rows} x {columns} entries, at most 2^25 are allowed")
     jacobian = _jacobian(contexts, n_tokens, d_model, d_qk, d_head, n_heads, np.random.default_rng(seed))
-    return int(nmod_mat(len(jacobian), columns, jacobian.ravel().tolist(), PRIME).rank())
+    return int(nmod_mat(len(jacobian), jacobian.shape[1], jacobian.ravel().tolist(), PRIME).rank())
 
 
 def _jacobian(
