@@ -8,6 +8,7 @@ from flint import nmod_mat
 
 from constructions.arrays import Int64Array
 from constructions.errors import ResourceError, require_at_least
+from verify.capacity.linear_relations import distinct_contexts
 
 PRIME = 33554393
 """Below 2^25: sums of 2^13 products of residues fit into 64 bits."""
