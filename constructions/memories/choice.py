@@ -30,6 +30,7 @@ from constructions.heads.steps import steps_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
+from constructions.memories.probe_memory import probe_memory, probe_parameters
 from constructions.memories.rank_one_heads import rank_one_heads_memory
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
@@ -311,6 +312,15 @@ MEMORIES: tuple[Kind, ...] = (
         False,
         "docs/claims/knots.md",
         lambda task, dtype, seed, progress: knots_memory(task, dtype=dtype, seed=seed),
+    ),
+    Kind(
+        "probes",
+        "any distinct contexts of up to 1182 tokens; labels",
+        "1.1 to 1.8 a fact beyond 4 N + 2 K and some 800; every run in float32 is exact",
+        False,
+        "docs/claims/probes.md",
+        lambda task, dtype, seed, progress: probe_memory(task, dtype=dtype, seed=seed),
+        probe_parameters,
     ),
     Kind(
         "one-head",

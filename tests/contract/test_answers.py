@@ -51,7 +51,7 @@ def test_every_memory_holds_bigrams_with_answers_of_their_own(name, answers, tmp
 
 
 @pytest.mark.parametrize(("tokens", "answers"), [(1, 1), (2, 1), (2, 4), (3, 2)])
-@pytest.mark.parametrize("name", ["one-head", "block-heads", "cross-heads", "knots", "packed-words", "steps"])
+@pytest.mark.parametrize("name", ["one-head", "block-heads", "cross-heads", "knots", "packed-words", "probes", "steps"])
 def test_few_tokens_and_few_answers_are_held(name, tokens, answers, tmp_path):
     task = bigrams(tokens, answers)
     built = BY_NAME[name].build(task, "float64", 0, lambda stage, share, detail: None)
@@ -68,7 +68,7 @@ def test_one_head_keeps_its_margin_for_any_number_of_answers(tokens, answers, ma
 
 
 @pytest.mark.parametrize("answers", [1, 2, 9])
-@pytest.mark.parametrize("name", ["knots", "newton"])
+@pytest.mark.parametrize("name", ["knots", "newton", "probes"])
 def test_single_tokens_are_held(name, answers, tmp_path):
     contexts = np.arange(7)[:, None]
     names = tuple(f"answer {i}" for i in range(answers))

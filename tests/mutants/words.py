@@ -18,7 +18,33 @@ def judge(original: str, mutated: str, why: str) -> Mutant:
     return Mutant(f"verify/memories/{file}.py", original, mutated, tests, why)
 
 
+def probes(file: str, original: str, mutated: str, why: str) -> Mutant:
+    room = "models" if file == "exact_steps" else "memories"
+    return Mutant(
+        f"constructions/{room}/{file}.py", original, mutated, f"tests/constructions/{room}/test_{file}.py", why
+    )
+
+
 MUTANTS = [
+    probes("probe_memory", "4.0 * _SHARP * stride, -_SHARP]]", "4.0 * _SHARP * stride + 2.0 * _SHARP, -_SHARP]]",
+           "heads read between two positions"),
+    probes("probe_memory", "W_O[0, 0, 0] = 2.0 if three else", "W_O[0, 0, 0] = 3.0 if three else",
+           "one of three probes counts twice"),
+    probes("probe_memory", "for k in halvings(plan.probes)]", "for k in halvings(plan.probes - 1)]",
+           "the sum is not taken to its residue"),
+    probes("probe_memory", "_knots(plan.modulus * (np.eye(size) - 1.0))", "_knots(np.eye(size) - 1.0)",
+           "other cells of the row are not silenced"),
+    probes("probe_memory", "silence = float(-(-most // 4) + 1)", "silence = 1.0", "a probe takes other sums too"),
+    probes("probe_memory", "np.full(outputs, -1.0)", "np.full(outputs, 1.0)", "what is never a label is not behind"),
+    probes("probe_memory", "plan.segment * (numbers[:, -1:] % plan.segments", "plan.segment * (numbers[:, -1:] % 2",
+           "the table is solved for other segments"),
+    probes("sparse_sums", "<< i\n", "<< 0\n", "the lifting adds at the lowest bit"),
+    probes("sparse_sums", "if degrees[cell] != 1:", "if False:", "an equation waits for a cell that it has no more"),
+    probes("window_hash", "grown[stride:] += weights @ map_", "grown[stride:] += weights", "the maps are left out"),
+    probes("exact_steps", "b_in[:2] = 1.5 - 2.0 * step.threshold, 0.5", "b_in[:2] = 1.0 - 2.0 * step.threshold, 0.0",
+           "integers are at kinks"),
+    probes("exact_steps", "read[pending, last.column] = -float(last.threshold)", "read[pending, last.column] = 0.0",
+           "what a step found is not taken away"),
     packed("(SIGNIFICAND[dtype] - 1) // bits", "SIGNIFICAND[dtype] // bits", "the sum of two words is forgotten"),
     packed("b_in = base * np.array([place, place, place - 1.0,", "b_in = base * np.array([place, place, place,",
            "a digit is chosen at two places"),
