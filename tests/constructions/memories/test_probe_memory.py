@@ -101,7 +101,7 @@ def test_answers_of_one_digit_and_of_two_are_told_apart(answers):
 
 
 def test_knots_that_would_be_too_steep_are_replaced_by_one_neuron_for_each_row():
-    task = facts(random_contexts(9000, 4, 40), 40, 8000)
+    task = facts(random_contexts(9000, 4, 40), 40, 1100)
     assert plan_of(*module.sizes_of(task)).one_hot
     assert held(task)
 
