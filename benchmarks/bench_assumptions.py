@@ -21,7 +21,7 @@ from constructions.errors import InputError
 from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.random_heads import random_heads
 from constructions.tasks.vectors import VectorTask
-from verify.forward.vector_attention import enclose_mixed_inputs
+from verify.forward.heads import enclose_mixed_inputs
 from verify.linear_algebra.numerical_rank import NumericalRanks
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.assumptions import Assumptions, SubsetTest, assess_assumptions

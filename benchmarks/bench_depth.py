@@ -17,10 +17,10 @@ import numpy as np  # noqa: E402
 
 from constructions.models.blocks import Attention, Block, FeedForward, Normalization  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
-from verify.forward.logits import bits_needed, decide_argmax  # noqa: E402
+from verify.forward.in_pairs import InPairs  # noqa: E402
+from verify.forward.ladder import bits_needed, decide_argmax  # noqa: E402
 from verify.forward.map_norms import Norms  # noqa: E402
-from verify.forward.pair_rows import InPairs  # noqa: E402
-from verify.forward.token_balls import logit_balls  # noqa: E402
+from verify.forward.row_balls import logit_balls  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def measure(shape: Shape, *, pairs: bool, repetitions: int) -> None:
     print(f"argmax: {decided.summary()}; {seconds:.1f} s, {seconds / min(plain):.1f} plain forwards", flush=True)
     if pairs:
         start = time.process_time()
-        widest = max(float(radii.max()) for _, _, radii in logit_balls(model, contexts, norms=norms, rows=InPairs()))
+        widest = max(float(radii.max()) for _, _, radii in logit_balls(model, contexts, norms=norms, numbers=InPairs()))
         seconds = time.process_time() - start
         print(f"pairs: radius {widest:.3g}, {seconds:.1f} s, {seconds / min(plain):.1f} plain forwards", flush=True)
 

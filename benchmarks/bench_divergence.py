@@ -25,7 +25,8 @@ from constructions.models.shapes import dana_network  # noqa: E402
 from constructions.tasks.task import Counts  # noqa: E402
 from verify.arithmetic.enclosure import Enclosure, matmul  # noqa: E402
 from verify.divergence import kullback_leibler as judged  # noqa: E402
-from verify.forward.float64 import enclose_features, enclose_logits  # noqa: E402
+from verify.forward.heads import enclose_features  # noqa: E402
+from verify.forward.logits import enclose_logits  # noqa: E402
 
 
 def median_seconds(work: Callable[[], object], repeat: int) -> float:
@@ -89,9 +90,9 @@ def bench_forward(sizes: list[int], repeat: int) -> None:
             n_heads = T * 5 // 64
             network = network_of_heads(front_end, 64, 4, n_heads, 16)
             features = enclose_features(network, contexts)
-            logits = enclose_logits(network, contexts, features=features)
+            logits = enclose_logits(network, contexts)
             first = median_seconds(lambda n=network, c=contexts: enclose_features(n, c), repeat)
-            second = median_seconds(lambda n=network, c=contexts, f=features: enclose_logits(n, c, features=f), repeat)
+            second = median_seconds(lambda n=network, c=contexts: enclose_logits(n, c), repeat)
             print(
                 f"| {T} | {n_heads} x 16 | {front_end} | {solve:.3f} | {first / solve:.2f} | {second / solve:.2f} "
                 f"| {features.radius.max():.1e} | {logits.radius.max():.1e} |",

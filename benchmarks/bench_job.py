@@ -43,7 +43,8 @@ def measure(facts: int, d_model: int, d_head: int, margin: float, *, rank: bool)
     from constructions.memories.memory import build_memory
     from constructions.tasks.text import default_text, text_task
     from verify.divergence.kullback_leibler import argmax_margin, quadratic_divergence_bound
-    from verify.forward.float64 import enclose_features, enclose_logits
+    from verify.forward.heads import enclose_features
+    from verify.forward.logits import enclose_logits
     from verify.linear_algebra.row_rank import certify_full_row_rank
 
     task = text_task(default_text(), context=4, facts=facts)
@@ -61,7 +62,7 @@ def measure(facts: int, d_model: int, d_head: int, margin: float, *, rank: bool)
         spent, certificate = _seconds(lambda: certify_full_row_rank(features))
         _row(facts, f"rank: {certificate.verdict.value}", spent, solve)
         total += spent
-    spent, logits = _seconds(lambda: enclose_logits(built.model, task.contexts, features=features))
+    spent, logits = _seconds(lambda: enclose_logits(built.model, task.contexts))
     _row(facts, "enclosed logits", spent, solve)
     total += spent
     assert task.laws is not None

@@ -19,7 +19,7 @@ from constructions.models.attention import features  # noqa: E402
 from constructions.tasks.arrays import enumerated_task  # noqa: E402
 from verify.certificates.certificate import ARGMAX  # noqa: E402
 from verify.certificates.memorization import certify_memorization  # noqa: E402
-from verify.forward.float64 import enclose_features  # noqa: E402
+from verify.forward.heads import enclose_features  # noqa: E402
 from verify.linear_algebra.singular_values import enclose_condition  # noqa: E402
 from verify.replica.run import DTYPES, run  # noqa: E402
 

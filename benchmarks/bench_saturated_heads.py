@@ -20,7 +20,8 @@ from constructions.saturated.random_heads import random_heads  # noqa: E402
 from constructions.saturated.saturated_heads import SaturatedHeads, saturated_heads  # noqa: E402
 from constructions.saturated.single_direction_heads import single_direction_heads  # noqa: E402
 from constructions.tasks.vectors import VectorTask  # noqa: E402
-from verify.forward.vector_attention import enclose_layer, enclose_outputs  # noqa: E402
+from verify.forward.heads import enclose_layer  # noqa: E402
+from verify.forward.logits import enclose_logits  # noqa: E402
 from verify.linear_algebra.row_rank import certify_full_row_rank  # noqa: E402
 from verify.saturated.saturation import certify_saturation  # noqa: E402
 from verify.verdict import Verdict  # noqa: E402
@@ -168,7 +169,7 @@ def certificates(task: VectorTask, layer: Model) -> list[object]:
     """Share of saturated heads, rank and label error, as proved, and the time that took."""
     start = time.process_time()
     forward = enclose_layer(layer, task)
-    outputs = enclose_outputs(layer, task, mixed=forward.mixed)
+    outputs = enclose_logits(layer, task)
     proof = certify_full_row_rank(forward.mixed)
     error = float(abs(outputs - task.labels).upper().max())
     share = float(certify_saturation(forward.top, threshold=_SATURATED).saturated.mean())

@@ -21,7 +21,8 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from constructions.products import multiplier
 from verify.arithmetic.products import multiplying
-from verify.forward.float64 import enclose_features, logit_chunks
+from verify.forward.heads import enclose_features
+from verify.forward.logits import logit_chunks
 from verify.linear_algebra.gram import distance, factor, gram, smallest_eigenvalue_estimate
 from verify.linear_algebra.norms import radius_norm
 from verify.replica.device import device_name, select_device
@@ -125,7 +126,7 @@ def measure(model: Model, contexts: np.ndarray, device: torch.device, rate: floa
             verdict = "PROVED" if bound > radius_norm(features) else "UNDECIDED"
         else:
             verdict = "UNDECIDED"
-        stage("enclosed logits", lambda: sum(len(x) for _, x in logit_chunks(model, contexts, features=features)))
+        stage("enclosed logits", lambda: sum(len(x) for _, x in logit_chunks(model, contexts)))
     replica = Replica.from_model(model, dtype=torch.float64).to(device)
     tokens = torch.tensor(contexts, device=device)
     with torch.no_grad():

@@ -18,7 +18,7 @@ from constructions.tasks.task import Counts, Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import numbers_of, tokens_of
 from verify.certificates.answers import judge_answers
-from verify.forward.logits import decide_argmax
+from verify.forward.ladder import decide_argmax
 from verify.progress import Progress, silent
 
 Fate = Literal["held", "lost", "undecided"]

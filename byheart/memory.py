@@ -35,7 +35,7 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.domain import load_rule
 from verify.certificates.memorization import MemorizationCertificate, load_subject
-from verify.forward.logits import climb
+from verify.forward.ladder import climb
 from verify.progress import Progress, silent
 
 

@@ -16,7 +16,7 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from constructions.tasks.task import Counts, make_task
 from tests.layers import memory_layer, random_layer_task
-from verify.forward.logits import decide_argmax
+from verify.forward.ladder import decide_argmax
 
 VOCABULARY, POSITIONS = 7, 4
 RNG = np.random.default_rng(20261122)

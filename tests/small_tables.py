@@ -10,7 +10,7 @@ from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.heads.bit_table_heads import bit_table_heads
 from constructions.heads.counting_heads import bit_contexts
 from verify.capacity.sign_relation import forbids_heads
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict
 
 

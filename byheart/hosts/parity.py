@@ -20,7 +20,8 @@ from verify.arithmetic.rounding import down, up
 from verify.certificates.answers import margin_upper
 from verify.divergence.computed import argmax_hits, computed_losses
 from verify.divergence.kullback_leibler import argmax_margin
-from verify.forward.logits import climb, enclose_logits, logit_chunks
+from verify.forward.ladder import climb
+from verify.forward.logits import enclose_logits, logit_chunks
 from verify.replica.rounding import rounding_bound
 
 EXP_ULPS = 20.0

@@ -21,7 +21,7 @@ from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import number
-from verify.forward.float64 import enclose_attention, enclose_features
+from verify.forward.heads import enclose_attention, enclose_features
 from verify.forward.logits import enclose_logits
 
 _SHOWN_CONTEXTS = 8

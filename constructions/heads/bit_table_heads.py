@@ -42,7 +42,7 @@ def bit_table_heads(labels: Sequence[int], *, heads: int, draws: int = 400, seed
         InputError: Other labels, or numbers below 1.
 
     Example:
-        >>> from verify.forward.rationals import exact_network_logits
+        >>> from verify.forward.in_rationals import exact_network_logits
         >>> model = bit_table_heads([0, 1, 1, 0], heads=2)
         >>> [int(a < b) for a, b in exact_network_logits(model, bit_contexts(2)).tolist()]
         [0, 1, 1, 0]

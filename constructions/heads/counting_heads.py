@@ -55,7 +55,7 @@ def counting_heads(labels: Sequence[int]) -> Model:
         InputError: Other labels, or fewer than two.
 
     Example:
-        >>> from verify.forward.rationals import exact_network_logits
+        >>> from verify.forward.in_rationals import exact_network_logits
         >>> exact_network_logits(counting_heads([0, 1, 0]), bit_contexts(2))
         [  1/4,  -1/4]
         [-1/32,  1/32]

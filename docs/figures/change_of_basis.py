@@ -12,7 +12,7 @@ from flint import fmpq_mat
 from constructions.claims.dana_skip_head import integer_front_end
 from constructions.errors import HypothesisError
 from constructions.features.exact_skip_connection import basis_condition, exact_change_of_basis
-from verify.forward.rationals import exact_outputs
+from verify.forward.in_rationals import exact_outputs
 
 CONTEXTS = np.array([[0, 1], [1, 0]])
 TARGETS = {"a target off the range of Y": (1, 3), "a target in the range of Y": (2, 2)}  # one number for each context

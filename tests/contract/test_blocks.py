@@ -32,11 +32,11 @@ from tests.verify.forward.test_in_balls import holds
 from verify.arithmetic.formats import FLOAT32, FLOAT64
 from verify.arithmetic.pairs import Pairs
 from verify.forward.in_balls import logits_in_balls
+from verify.forward.in_float64 import InFloat64
+from verify.forward.in_pairs import InPairs
+from verify.forward.in_rationals import exact_network_logits
 from verify.forward.logits import enclose_logits
-from verify.forward.pair_rows import InPairs
-from verify.forward.rationals import exact_network_logits
-from verify.forward.rows import InFloat64
-from verify.forward.token_balls import logit_balls
+from verify.forward.row_balls import logit_balls
 from verify.independent.ball_forward import BallForward, NoInformationError
 from verify.independent.integer_forward import IntegerForward
 from verify.independent.plain_model import PlainModel
@@ -196,18 +196,18 @@ def in_rationals(model, given_inputs):
 
 
 def in_floats(model, given_inputs):
-    """The enclosure of float64, with the paths of the two shapes of one attention."""
+    """The enclosure of float64."""
     found = enclose_logits(model, given_inputs)
     return as_balls(Pairs.exact(found.midpoint), np.broadcast_to(found.radius, found.shape))
 
 
-def in_rows(rows):
-    """One ball for each row, in an arithmetic of rows."""
+def in_rows(numbers):
+    """One ball for each row, in a format of floats."""
 
     def outputs(model, given_inputs):
         parts = [
             as_balls(value if isinstance(value, Pairs) else Pairs.exact(value), radius)
-            for _, value, radius in logit_balls(model, given_inputs, rows=rows)
+            for _, value, radius in logit_balls(model, given_inputs, numbers=numbers)
         ]
         return arb_mat([row for part in parts for row in part.tolist()])
 

@@ -2,14 +2,16 @@
 
 from tests.mutants import Mutant
 
-BALLS = "verify/forward/token_balls.py"
-ROWS = "verify/forward/rows.py"
+BALLS = "verify/forward/row_balls.py"
+ROWS = "verify/forward/in_float64.py"
 ACTIVATIONS = "verify/arithmetic/activations.py"
 NORMS = "verify/forward/map_norms.py"
 PAIRS = "verify/arithmetic/pairs.py"
-PAIR_ROWS = "verify/forward/pair_rows.py"
+PAIR_ROWS = "verify/forward/in_pairs.py"
 LOGITS = "verify/forward/logits.py"
-TESTS = "tests/verify/forward/test_token_balls.py tests/verify/forward/test_rows.py"
+TESTS = (
+    "tests/verify/forward/test_row_balls.py tests/verify/forward/test_heads.py tests/verify/forward/test_in_float64.py"
+)
 
 
 def balls(original: str, mutated: str, why: str) -> Mutant:
@@ -43,16 +45,6 @@ MUTANTS = [
     ),
     balls("raised(row_norms(errors))", "raised(0.0 * row_norms(errors))", "the sum of embeddings rounds for nothing"),
     balls(
-        " + self._rounded(self._sizes(stream.value, stream.whole()), len(model.W_U), norms)",
-        "",
-        "the readout rounds for nothing",
-    ),
-    balls(
-        "radii += growth(rows.unit, 2) * self._shifted(np.abs(rows.high(logits)), radii, np.abs(model.b_U))",
-        "pass",
-        "the shift of the readout is added without rounding",
-    ),
-    balls(
         'centring = centring if norm.kind == "layer" else np.zeros(size.shape)',
         "centring = np.zeros(size.shape)",
         "the mean of a row is exact",
@@ -68,37 +60,7 @@ MUTANTS = [
         "a normalization does not end an explosion",
     ),
     balls("- radius / (2.0 * np.sqrt(float(width))) * (1.0 + 2.0**-40)", "+ radius", "a root grows with the radius"),
-    balls(
-        "total, radius = self.rows.add(stream.value, value), stream.whole() + radius",
-        "total = self.rows.add(stream.value, value)",
-        "a residual connection forgets the stream",
-    ),
-    balls(
-        "raised(slope * radius + units * sizes)",
-        "raised(0.01 * slope * radius + units * sizes)",
-        "neurons shrink what they are given",
-    ),
-    balls(
-        "        doubt += query.radius[..., None] * (key.radius + key.size)[..., None, :]\n",
-        "",
-        "scores forget the radius of queries",
-    ),
-    balls(
-        "query.size[..., None] * (key.radius + rounding * key.size)",
-        "query.size[..., None] * (rounding * key.size)",
-        "scores forget the radius of keys",
-    ),
-    balls(
-        "        doubt += query.radius[..., None] * (key.radius + key.size)[..., None, :]\n",
-        "        doubt += query.radius[..., None] * key.size[..., None, :]\n",
-        "scores forget the product of two radii",
-    ),
     balls("error = (_times(weights, surplus) + lost) * apart", "error = lost * apart", "weights are exact"),
-    balls(
-        "error += (_times(weights, 1.0 + surplus) + lost) * value.radius[..., None, :]",
-        "error += lost * value.radius[..., None, :]",
-        "averages forget the radii of values",
-    ),
     balls(
         "        rest -= (weights * deficit).sum(axis=-1) * (1.0 + 2.0 * growth(2.0**-53, length + 16))\n",
         "        rest += 1e3 * mass\n",
@@ -108,11 +70,6 @@ MUTANTS = [
         "radius = np.where(quotient < hull, quotient, hull)",
         "radius = quotient",
         "attention may be farther off than its values lie apart",
-    ),
-    balls(
-        "np.where(allowed, apart + value.radius[..., None, :], 0.0).max(axis=-1)",
-        "np.where(allowed, apart, 0.0).max(axis=-1)",
-        "the hull of values forgets their radii",
     ),
     activations('"gelu-tanh": 6.0, "silu": 4.0', '"gelu-tanh": 0.5, "silu": 0.5', "activations hardly round"),
     activations("_COEFFICIENT = 0.044715", "_COEFFICIENT = 0.0447149", "another tanh form"),
@@ -132,7 +89,7 @@ MUTANTS = [
         NORMS,
         "moved = _spectral_norm(gained - sums / float(len(matrix)))",
         "moved = 0.5 * _spectral_norm(gained)",
-        "tests/verify/forward/test_map_norms.py tests/verify/forward/test_token_balls.py",
+        "tests/verify/forward/test_map_norms.py tests/verify/forward/test_row_balls.py",
         "half a norm",
     ),
     Mutant(
@@ -181,80 +138,158 @@ MUTANTS = [
         "the low word of the largest score stays",
     ),
     Mutant(PAIR_ROWS, "np.where(inside, x.low, 0.0)", "np.zeros(x.shape)", TESTS, "GELU forgets low words"),
-    logits(
+    Mutant(
+        "verify/forward/ladder.py",
         "lower, upper = part.lower(), part.upper()",
         "lower, upper = part.midpoint.copy(), part.midpoint.copy()",
+        "tests/verify/forward/test_logits.py",
         "a place is decided without a radius",
     ),
-    logits("proved = least > upper.max(axis=1)", "proved = least >= upper.max(axis=1)", "a tie is decided"),
     Mutant(
-        LOGITS,
+        "verify/forward/ladder.py",
+        "proved = least > upper.max(axis=1)",
+        "proved = least >= upper.max(axis=1)",
+        "tests/verify/forward/test_logits.py",
+        "a tie is decided",
+    ),
+    Mutant(
+        "verify/forward/ladder.py",
         "np.where(value.high == high, value.low, -np.inf)",
         "value.high",
         "tests/verify/forward/test_logits.py",
         "low words do not decide between equal high ones",
     ),
-    logits(
+    Mutant(
+        "verify/forward/ladder.py",
         "least = np.take_along_axis(lower, best, 1)",
         "least = np.take_along_axis(upper, best, 1)",
+        "tests/verify/forward/test_logits.py",
         "balls that may be equal decide",
     ),
-    logits(
+    Mutant(
+        "verify/forward/ladder.py",
         "(radius + 2.0**-51 * np.abs(value.high)) * (1.0",
         "(2.0**-51 * np.abs(value.high)) * (1.0",
+        "tests/verify/forward/test_logits.py",
         "a shifted pair has no radius",
     ),
-    logits(
+    Mutant(
+        "verify/forward/ladder.py",
         "(radius + 2.0**-51 * np.abs(value.high)) * (1.0",
         "radius * (1.0",
+        "tests/verify/forward/test_logits.py",
         "the low word of a shifted pair is forgotten",
     ),
-    logits(
+    Mutant(
+        "verify/forward/ladder.py",
         "np.abs(value.high)) * (1.0 + 2.0**-40)",
         "np.abs(value.high))",
+        "tests/verify/forward/test_logits.py",
         "the radius of a shifted pair is rounded to nearest",
     ),
-    logits("-np.inf).argmax(axis=1)", "-np.inf).argmin(axis=1)", "a pair is shifted by a wrong entry"),
-    logits(
+    Mutant(
+        "verify/forward/ladder.py",
+        "-np.inf).argmax(axis=1)",
+        "-np.inf).argmin(axis=1)",
+        "tests/verify/forward/test_logits.py",
+        "a pair is shifted by a wrong entry",
+    ),
+    Mutant(
+        "verify/forward/ladder.py",
         "for part in (value.high, value.low))",
         "for part in (value.high, 0.0 * value.low))",
+        "tests/verify/forward/test_logits.py",
         "only the high word is subtracted",
     ),
-    logits(
+    Mutant(
+        "verify/forward/ladder.py",
         "np.broadcast_to(part, value.shape) for part in top",
         "np.broadcast_to(part[:1], value.shape) for part in top",
+        "tests/verify/forward/test_logits.py",
         "the first row shifts all rows",
     ),
-    logits("        if not absolute:", "        if True:", "values of vectors are shifted"),
-    logits(
+    Mutant(
+        "verify/forward/ladder.py",
+        "        if not absolute:",
+        "        if True:",
+        "tests/verify/forward/test_logits.py",
+        "values of vectors are shifted",
+    ),
+    Mutant(
+        "verify/forward/ladder.py",
         "    if absolute:\n        return rounded",
         "    if False:\n        return rounded",
+        "tests/verify/forward/test_logits.py",
         "balls of vectors are shifted",
     ),
-    logits("[x - top for x in row]", "[x.mid() - top for x in row]", "a shifted ball has no radius"),
-    logits("top = max(finite)", "top = min(finite)", "a ball is shifted by a wrong entry"),
-    logits("row[:] = [x - top for x in row]", "row[:] = [x - x.mid() for x in row]", "every ball is shifted by itself"),
-    logits("for x in row if x.is_finite()", "for x in row", "a ball without information is the largest"),
-    logits("return two[:, 1] - two[:, 0]", "return two[:, 0] - two[:, 1]", "gaps are negative"),
-    logits(
-        "[gap[left] > 0.0].min(initial=1.0)", "[gap[left] > 0.0].max(initial=1.0)", "the largest gap chooses the bits"
+    Mutant(
+        "verify/forward/ladder.py",
+        "[x - top for x in row]",
+        "[x.mid() - top for x in row]",
+        "tests/verify/forward/test_logits.py",
+        "a shifted ball has no radius",
     ),
-    logits("gap[left][gap[left] > 0.0]", "gap[gap > 0.0]", "the gaps of closed contexts choose the bits"),
-    logits(
-        "chosen = left[start : start + len(part)]", "chosen = left[: len(part)]", "another chunk of contexts is named"
+    Mutant(
+        "verify/forward/ladder.py",
+        "top = max(finite)",
+        "top = min(finite)",
+        "tests/verify/forward/test_logits.py",
+        "a ball is shifted by a wrong entry",
     ),
-    logits("left[start : start + len(radius)]", "left[: len(radius)]", "another chunk of contexts is named"),
-    logits(
-        "left, bits = np.flatnonzero(is_open), 2 * bits", "left, bits = left, 2 * bits", "what is closed stays in balls"
+    Mutant(
+        "verify/forward/ladder.py",
+        "row[:] = [x - top for x in row]",
+        "row[:] = [x - x.mid() for x in row]",
+        "tests/verify/forward/test_logits.py",
+        "every ball is shifted by itself",
     ),
-    logits(
-        "logits_in_balls(model, _part(inputs, chosen), bits)",
-        "logits_in_balls(model, _part(inputs, left), bits)",
-        "the first balls are those of all contexts",
+    Mutant(
+        "verify/forward/ladder.py",
+        "for x in row if x.is_finite()",
+        "for x in row",
+        "tests/verify/forward/test_logits.py",
+        "a ball without information is the largest",
     ),
-    logits(
-        "features is None or whole else features[left]",
-        "features is None or whole else features[: len(left)]",
-        "other features",
+    Mutant(
+        "verify/forward/ladder.py",
+        "return two[:, 1] - two[:, 0]",
+        "return two[:, 0] - two[:, 1]",
+        "tests/verify/forward/test_logits.py",
+        "gaps are negative",
+    ),
+    Mutant(
+        "verify/forward/ladder.py",
+        "[gap[left] > 0.0].min(initial=1.0)",
+        "[gap[left] > 0.0].max(initial=1.0)",
+        "tests/verify/forward/test_logits.py",
+        "the largest gap chooses the bits",
+    ),
+    Mutant(
+        "verify/forward/ladder.py",
+        "gap[left][gap[left] > 0.0]",
+        "gap[gap > 0.0]",
+        "tests/verify/forward/test_logits.py",
+        "the gaps of closed contexts choose the bits",
+    ),
+    Mutant(
+        "verify/forward/ladder.py",
+        "chosen = left[start : start + len(part)]",
+        "chosen = left[: len(part)]",
+        "tests/verify/forward/test_logits.py",
+        "another chunk of contexts is named",
+    ),
+    Mutant(
+        "verify/forward/ladder.py",
+        "left[start : start + len(radius)]",
+        "left[: len(radius)]",
+        "tests/verify/forward/test_logits.py",
+        "another chunk of contexts is named",
+    ),
+    Mutant(
+        "verify/forward/ladder.py",
+        "left, bits = np.flatnonzero(is_open), 2 * bits",
+        "left, bits = left, 2 * bits",
+        "tests/verify/forward/test_logits.py",
+        "what is closed stays in balls",
     ),
 ]

@@ -12,7 +12,7 @@ from constructions.models.exact_attention import exact_features
 from constructions.models.shapes import dana_tensors
 from verify import strategies
 from verify.forward.in_balls import logits_in_balls
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.strategies import Sizes
 
 # An instance is enough, the smallest one is not asked for.

@@ -32,7 +32,7 @@ from verify.divergence.kullback_leibler import (
     mean_upper_bound,
     quadratic_divergence_bound,
 )
-from verify.forward.logits import Rung, climb
+from verify.forward.ladder import Rung, climb
 from verify.progress import Progress
 
 Bounds = Float64Array | tuple[Float64Array, Float64Array]  # from below and above, each `[T]`
@@ -91,21 +91,18 @@ def judge_answers(
     task: Task | VectorTask,
     criterion: Criterion,
     *,
-    features: Enclosure | None = None,
     keep_outputs: bool = False,
     progress: Progress,
 ) -> Answers:
     """Bound margins and losses of every context.
 
     A context of which float64 proves neither that it is held nor that it is not climbs to pairs of float64 and then to
-    balls (`verify/forward/logits.py:climb`).
+    balls (`verify/forward/ladder.py:climb`).
 
     Args:
         model: The weights: any model of blocks.
         task: The contexts and their targets.
         criterion: What is asked; of it the tolerance and whether a mean must be known from below matter.
-        features: For the two shapes of one attention, what `enclose_features` (tokens) or `enclose_mixed_inputs`
-            (vectors) returned, if it is known.
         keep_outputs: Return the outputs.
         progress: Called with the stage and the finished share of it.
 
@@ -117,7 +114,7 @@ def judge_answers(
     margins[:] = np.inf
     kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
     rungs, is_open = np.full(size, "", dtype="U7"), np.ones(size, dtype=bool)
-    for rung, _, rows, outputs in climb(model, task.inputs, is_open, features=features, most_bits=_MOST_BITS):
+    for rung, _, rows, outputs in climb(model, task.inputs, is_open, most_bits=_MOST_BITS):
         if task.target == "values":
             assert isinstance(task, VectorTask)
             distance = abs(outputs - task.labels[rows])

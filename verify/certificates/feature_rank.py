@@ -21,8 +21,7 @@ from verify.arithmetic.exact_json import Number, lowered, raised
 from verify.arithmetic.rounding import down
 from verify.arithmetic.sums import total
 from verify.certificates.certificate import FEATURE_RANK, Statement, StatementCheck
-from verify.forward.float64 import enclose_last
-from verify.forward.in_balls import mixed_inputs_in_balls
+from verify.forward.heads import enclose_last, mixed_inputs_in_balls
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.gram import GramWitness
 from verify.linear_algebra.norms import float_above, frobenius, radius_norm

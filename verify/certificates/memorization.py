@@ -50,9 +50,8 @@ from verify.certificates.memory_budget import require_memory
 from verify.certificates.provenance import provenance
 from verify.certificates.saturation import check_saturation, prove_saturation
 from verify.divergence.kullback_leibler import empirical_divergence
-from verify.forward.float64 import enclose_features
+from verify.forward.heads import AttendedVectors, enclose_features, enclose_layer
 from verify.forward.logits import logit_chunks
-from verify.forward.vector_attention import AttendedVectors, enclose_layer
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
 
@@ -150,7 +149,7 @@ def certify_memorization(
     blas.probe()
     show = progress or silent
     seen = _see(model, task, show, ranked=rank)
-    answers = judge_answers(model, task, asked, features=seen.features, keep_outputs=keep_outputs, progress=show)
+    answers = judge_answers(model, task, asked, keep_outputs=keep_outputs, progress=show)
     subject = subject_of(model, task)
     statements = [_state_answers(subject, asked, answers, task)]
     empirical = None
@@ -218,7 +217,7 @@ def check_memorization(
     seen = _see(model, task, show, ranked=ranked)
     # Bounds from below are wanted for a question about the mean, whichever of the two asks it.
     either = asked if asked.asked == "at-most" else certificate.criterion
-    answers = judge_answers(model, task, either, features=seen.features, progress=show)
+    answers = judge_answers(model, task, either, progress=show)
     checks = []
     for statement in certificate.statements:
         if statement.id == ANSWERS:

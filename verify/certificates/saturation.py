@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import SATURATION, Statement, StatementCheck
-from verify.forward.vector_attention import AttendedVectors
+from verify.forward.heads import AttendedVectors
 from verify.verdict import Verdict
 
 DELTA = Fraction(1, 100)

@@ -14,7 +14,7 @@ from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
-from verify.forward.rationals import exact_rank
+from verify.forward.exact_rank import exact_rank
 from verify.verdict import proved
 
 _PAPER = {"tokens": 10, "width": 2, "head_width": 5, "heads": 20}

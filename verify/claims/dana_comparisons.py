@@ -17,7 +17,7 @@ from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import decided, proved
 

@@ -14,7 +14,7 @@ from constructions.tasks.arrays import all_contexts
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
-from verify.forward.rationals import exact_outputs
+from verify.forward.in_rationals import exact_outputs
 from verify.verdict import decided
 
 _SCORES = (1, 2, 4, 8, 16)

@@ -28,8 +28,9 @@ from verify.claims.evidence import Evidence, Means, Method, Role
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
-from verify.forward.float64 import enclose_features
-from verify.forward.rationals import exact_network_logits, exact_outputs, exact_rank
+from verify.forward.exact_rank import exact_rank
+from verify.forward.heads import enclose_features
+from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.linear_algebra.singular_values import enclose_condition
 from verify.replica.rounding import rounding_bound
 from verify.verdict import Verdict, decided, proved

@@ -23,7 +23,7 @@ from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import ONE_HEAD_LABELS
-from verify.forward.float64 import enclose_logits
+from verify.forward.logits import enclose_logits
 from verify.verdict import Verdict, decided
 
 

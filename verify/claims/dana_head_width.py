@@ -15,7 +15,7 @@ from constructions.tasks.arrays import all_contexts
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import decided
 
 _SIZES = ((3, 2, 2, 5, 2), (2, 3, 3, 4, 1), (4, 2, 1, 3, 3))  # N, S, d, d_h, H

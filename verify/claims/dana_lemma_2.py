@@ -27,7 +27,8 @@ from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import Stated, stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
-from verify.forward.rationals import exact_outputs, exact_rank
+from verify.forward.exact_rank import exact_rank
+from verify.forward.in_rationals import exact_outputs
 from verify.verdict import Verdict, decided
 
 _LOWER = "rank over GF(2^62 - 57) of explicit integer weights with base-2 attention"

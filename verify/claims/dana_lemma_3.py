@@ -29,8 +29,9 @@ from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorem import Applied
 from verify.claims.theorems import INDEPENDENT_EXPONENTIALS, RANK
-from verify.forward.float64 import enclose_features
-from verify.forward.rationals import PRIME, exact_network_logits, exact_rank, order_of_two
+from verify.forward.exact_rank import PRIME, exact_rank, order_of_two
+from verify.forward.heads import enclose_features
+from verify.forward.in_rationals import exact_network_logits
 from verify.linear_algebra.ball_rank import ball_outputs, ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict, decided, proved

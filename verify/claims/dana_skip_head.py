@@ -22,7 +22,8 @@ from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
-from verify.forward.rationals import exact_network_logits, exact_outputs, exact_rank
+from verify.forward.exact_rank import exact_rank
+from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.memories.sharp_attention import SharpAttention, enclose_sharp_attention
 from verify.verdict import Verdict, decided, proved
 

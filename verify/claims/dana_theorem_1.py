@@ -27,7 +27,7 @@ from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorem import Applied
 from verify.claims.theorems import COLLINEAR_DIVERGENCE, RANK
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict, decided, proved
 
 _BITS = 128

@@ -25,7 +25,7 @@ from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
-from verify.forward.rationals import exact_outputs
+from verify.forward.in_rationals import exact_outputs
 from verify.verdict import Verdict, decided, proved
 
 _SIZES = ((4, 2, 4, 2), (3, 3, 3, 2), (5, 2, 5, 3))

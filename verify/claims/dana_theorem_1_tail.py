@@ -33,7 +33,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import Stated, stated
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.memories.left_out_bound import LeftOutBound, left_out_bound
 from verify.verdict import decided, proved
 

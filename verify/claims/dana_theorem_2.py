@@ -50,7 +50,7 @@ from verify.encoders.low_entropy_bound import (
     slides_factor,
     within,
 )
-from verify.forward.float64 import enclose_logits
+from verify.forward.logits import enclose_logits
 from verify.unembeddings.coherence import certify_margins
 from verify.verdict import Verdict, decided, proved
 

@@ -18,7 +18,7 @@ from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import RANK
-from verify.forward.rationals import exact_outputs
+from verify.forward.in_rationals import exact_outputs
 from verify.verdict import decided
 
 _SIZES = ((2, 2, 2, 1), (3, 2, 3, 2), (2, 3, 2, 2))  # N, S, d, H

@@ -16,7 +16,7 @@ from verify.claims.comparison import Comparison
 from verify.claims.theorem import Applied
 from verify.claims.theorems import ONE_HEAD_DIVERGENCE
 from verify.divergence.kullback_leibler import divergence, mean_upper_bound
-from verify.forward.float64 import enclose_logits
+from verify.forward.logits import enclose_logits
 
 CLOSE = Fraction(1, 10**5)
 """How near weights have to come to the bound, nats: a bound that is too large by more is refuted by them."""

@@ -11,7 +11,8 @@ from constructions.arrays import Float64Array
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
-from verify.forward.vector_attention import enclose_layer, enclose_outputs
+from verify.forward.heads import enclose_layer
+from verify.forward.logits import enclose_logits
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict
 
@@ -44,7 +45,7 @@ def held_labels(
         labels: The numbers, where they are not those of the task, `[T, d_out]`.
     """
     forward = enclose_layer(layer, task)
-    outputs = enclose_outputs(layer, task, mixed=forward.mixed)
+    outputs = enclose_logits(layer, task)
     outputs = outputs if added is None else outputs + added
     proof = certify_full_row_rank(forward.mixed)
     if task.kind == "regression":

@@ -19,7 +19,7 @@ from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.forward.in_balls import logits_in_balls
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import decided, proved
 
 _BITS = 320

@@ -19,7 +19,7 @@ from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import evaluated, stated
 from verify.claims.quantifier import Quantifier
-from verify.forward.rationals import exact_network_logits, exact_outputs
+from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.verdict import decided
 
 _SIZES = ((3, 2), (4, 2), (5, 3), (6, 3))  # V, n

@@ -9,7 +9,7 @@ from verify.claims.evidence import Evidence, Means, Method, Role
 from verify.claims.formula import Stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
-from verify.forward.exact_mixed_rank import exact_mixed_rank
+from verify.forward.exact_rank import exact_mixed_rank
 from verify.verdict import proved
 
 

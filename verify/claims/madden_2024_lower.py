@@ -20,7 +20,7 @@ from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import INTERPOLATED_LAWS
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.memories.knots import prove_knots
 from verify.verdict import decided, proved

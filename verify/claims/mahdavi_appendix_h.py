@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from constructions.claims.mahdavi_theorem_1 import build
 from verify.claims.evidence import Evidence, Means, Method
-from verify.forward.vector_attention import enclose_layer
+from verify.forward.heads import enclose_layer
 from verify.saturated.saturation import certify_saturation
 from verify.verdict import proved
 

@@ -19,7 +19,7 @@ from verify.claims.formula import stated
 from verify.claims.held_labels import held_labels
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
-from verify.forward.exact_mixed_rank import exact_mixed_rank
+from verify.forward.exact_rank import exact_mixed_rank
 from verify.verdict import proved
 
 _SIZES = ((2, 1, 6), (2, 2, 5), (2, 3, 4), (3, 3, 7), (4, 5, 6), (5, 8, 8))  # n, d, H

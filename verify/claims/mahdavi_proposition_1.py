@@ -24,8 +24,7 @@ from verify.claims.formula import stated
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
 from verify.claims.unread_heads import heads_as_layer, unlabelled
-from verify.forward.in_balls import mixed_inputs_in_balls
-from verify.forward.vector_attention import AttendedVectors, enclose_layer, enclose_theta
+from verify.forward.heads import AttendedVectors, enclose_attention, enclose_layer, mixed_inputs_in_balls
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.linear_algebra.singular_values import enclose_singular_values
@@ -160,7 +159,6 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
 def _finite_strength(sizes: Sizes, build: _Builder) -> Evidence:
     """Equation (19) in every head: distances to one token, then the separation, against what the formula allows."""
     task, heads, forward = _built(sizes, build, 2)
-    theta = enclose_theta(heads_as_layer(heads), task)
     mixed = forward.mixed.reshape(sizes.examples, sizes.heads, sizes.width)
     norm = largest_norm(task.contexts)
     good = total = 0
@@ -171,7 +169,7 @@ def _finite_strength(sizes: Sizes, build: _Builder) -> Evidence:
         total += 1
         steep, base = _scores(task, heads, head, block)
         bound = one_hot_bound(steep, base)
-        direct = one_hot_distance(theta[: block.start, head], bound.winners)
+        direct = one_hot_distance(enclose_attention(heads_as_layer(heads), task, head)[: block.start], bound.winners)
         rows = np.arange(block.start)
         tokens = task.contexts[np.zeros_like(rows) if task.shared else rows, bound.winners]
         # C is any matrix: it need not be exact for the inequality.

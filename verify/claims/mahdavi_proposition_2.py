@@ -21,8 +21,8 @@ from verify.claims.formula import stated
 from verify.claims.largest_rank import largest_rank
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import MIXED_RANK
-from verify.forward.exact_mixed_rank import exact_mixed_inputs
-from verify.forward.vector_attention import enclose_mixed_inputs
+from verify.forward.exact_rank import exact_mixed_inputs
+from verify.forward.heads import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved

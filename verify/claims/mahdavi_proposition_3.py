@@ -20,7 +20,7 @@ from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method
 from verify.claims.formula import stated
 from verify.claims.held_labels import held_labels
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.saturated.activation_patterns import relu_barrier
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, decided, proved

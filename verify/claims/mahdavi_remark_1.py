@@ -21,7 +21,7 @@ from verify.claims.largest_rank import largest_rank
 from verify.claims.quantifier import Quantifier
 from verify.claims.theorems import TWO_TOKENS
 from verify.claims.unread_heads import mixed_inputs_are_independent, of_size_one
-from verify.forward.exact_mixed_rank import exact_mixed_inputs, exact_mixed_rank
+from verify.forward.exact_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 

@@ -10,7 +10,7 @@ from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.saturated_heads import SaturatedHeads
 from constructions.tasks.vectors import VectorTask
-from verify.forward.vector_attention import enclose_mixed_inputs
+from verify.forward.heads import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import RankCertificate, certify_full_row_rank
 
 

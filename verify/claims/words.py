@@ -10,7 +10,7 @@ from flint import fmpq
 
 from constructions.models.blocks import FeedForward, tensor_fields
 from constructions.models.model import Model
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ through in blocks of rows that stay in the cache, so nothing of its size is allo
 Page: docs/rigour/divergence.md proves every bound used here; the lemmas are named in the comments.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -20,8 +20,8 @@ from verify.arithmetic.elementary import EXP_ERROR, EXP_LOWEST, LOG_ERROR, exp_f
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.given_numbers import as_float64
 from verify.arithmetic.rounding import TINY, UNIT, down, gamma, quiet, up
+from verify.arithmetic.softmax import enclose_softmax
 from verify.arithmetic.sums import total, tree_sum, upper_sum
-from verify.forward.float64 import enclose_softmax, row_blocks
 
 _Columns: TypeAlias = tuple[Float64Array, ...]  # numbers of each row of a block
 
@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _SLACK = 1.0 + 2.0**-40  # outweighs 4096 roundings of non-negative numbers (Lemma F1)
+_CACHED_ENTRIES = 2**17  # entries of an array that is worked on while it stays in the cache
 
 
 def quadratic_divergence_bound(logits: Enclosure, laws: Float64Array) -> Float64Array:
@@ -70,7 +71,7 @@ def quadratic_divergence_bound(logits: Enclosure, laws: Float64Array) -> Float64
     _check_laws(logits, laws)
     bounds = np.empty(len(logits))
     with np.errstate(all="ignore"):
-        for rows in row_blocks(*logits.shape):
+        for rows in _row_blocks(*logits.shape):
             weights = _checked_weights(laws, rows)
             if not weights.min() > 0.0:
                 row, token = (int(i) for i in np.argwhere(weights == 0.0)[0])
@@ -164,7 +165,7 @@ def argmax_margin(logits: Enclosure, modes: BoolArray) -> Float64Array:
         raise InputError(f"modes is {modes.dtype} of shape {modes.shape}, expected booleans of shape {logits.shape}")
     margins = np.empty(len(logits))
     with np.errstate(all="ignore"):
-        for rows in row_blocks(*logits.shape):
+        for rows in _row_blocks(*logits.shape):
             chosen = modes[rows]
             if not chosen.any(axis=1).all():
                 raise InputError(f"modes: row {rows.start + int(chosen.any(axis=1).argmin())} has no mode")
@@ -315,7 +316,7 @@ def entropy(laws: Float64Array | Counts) -> Enclosure:
         if laws.ndim != 2 or laws.shape[1] == 0:
             raise InputError(f"laws has shape {laws.shape}, expected [T, N] with N at least 1")
         midpoint, radius = np.empty(len(laws)), np.empty(len(laws))
-        for rows in row_blocks(*laws.shape):
+        for rows in _row_blocks(*laws.shape):
             weights = _checked_weights(laws, rows)
             mass = total(weights, 1)
             part = log(mass) - total(log(np.where(weights > 0.0, weights, 1.0)) * weights, 1) / mass
@@ -416,7 +417,7 @@ def _by_rows(logits: Enclosure, of: Callable[[slice], _Columns], columns: int) -
     """Put together the numbers of each row, `[columns, T]`, that are computed for a block of rows at a time."""
     result = np.empty((columns, len(logits)))
     with np.errstate(all="ignore"):
-        for rows in row_blocks(*logits.shape):
+        for rows in _row_blocks(*logits.shape):
             result[:, rows] = of(rows)
     return result
 
@@ -449,3 +450,9 @@ def _checked_weights(laws: Float64Array, rows: slice) -> Float64Array:
     if least == 0.0 and not weights.any(axis=1).all():
         raise InputError(f"laws: row {rows.start + int(weights.any(axis=1).argmin())} is 0 throughout")
     return weights
+
+
+def _row_blocks(rows: int, width: int) -> Iterator[slice]:
+    """Slices of so few rows each that an array of this width stays in the cache."""
+    step = max(1, _CACHED_ENTRIES // max(width, 1))
+    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))

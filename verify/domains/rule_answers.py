@@ -19,7 +19,7 @@ from verify.domains.attention_tables import AttentionTables, is_one_attention
 from verify.domains.separable import Budget, judge_last_token
 from verify.domains.sweep import sweep_last_token
 from verify.domains.tally import MOST_NAMED, Tally
-from verify.forward.logits import climb
+from verify.forward.ladder import climb
 from verify.forward.map_norms import Norms
 from verify.kept_pieces import KeptPieces
 from verify.progress import Progress, silent
@@ -83,7 +83,7 @@ def judge_rule(
 
     One attention with one head is judged by sums of minima over the positions (`verify/domains/separable.py`), one with
     several heads input by input in float64 (`verify/domains/sweep.py`). What these leave open, and every input of any
-    other model, climbs the ladder (`verify/forward/logits.py:climb`). An interrupt from the keyboard ends the work, and
+    other model, climbs the ladder (`verify/forward/ladder.py:climb`). An interrupt from the keyboard ends the work, and
     what was proved until then is returned. The pieces of the work are the last tokens, or for other models some
     thousands of inputs each.
 

@@ -18,7 +18,7 @@ from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
 from verify.arithmetic.given_numbers import as_float64
 from verify.arithmetic.sums import total
 from verify.divergence.kullback_leibler import divergence, quadratic_divergence_bound
-from verify.forward.float64 import logit_chunks
+from verify.forward.logits import logit_chunks
 from verify.linear_algebra.singular_values import enclose_singular_values
 
 Progress = Callable[[str, float | None, str], None]

@@ -16,7 +16,7 @@ from constructions.models.exact_network import as_rationals, exact_front_end
 from constructions.models.model import Model
 from verify.arithmetic.given_numbers import is_masked
 from verify.encoders.logit_range import BITS, mean_divergence
-from verify.forward.rationals import exact_network_logits, exact_outputs
+from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.verdict import Verdict
 
 Law = Sequence[Fraction]

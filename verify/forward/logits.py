@@ -1,80 +1,23 @@
-r"""The logits, or outputs, of any model in exact real arithmetic: enclosed, and the largest of them decided.
-
-The bounds that are used depend on the shape of the model: those of one attention from the last position over tokens
-(`verify/forward/float64.py`), those of one attention with queries of the task (`verify/forward/vector_attention.py`),
-and for all other models one ball for each row (`verify/forward/token_balls.py`).
-
-Where float64 is too little, a ladder is climbed: pairs of float64, then balls of the precision that is predicted.
+r"""The logits, or outputs, of any model in exact real arithmetic, enclosed.
 
 Page: docs/rigour/depth.md
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Iterator
 
 import numpy as np
-from flint import arb, arb_mat, ctx
-from numpy.typing import NDArray
 
-from constructions.arrays import BoolArray, Int64Array
-from constructions.errors import InputError, require_at_least
+from constructions.arrays import Int64Array
+from constructions.errors import require_at_least
 from constructions.models.model import Model
-from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.pairs import Pairs, added
-from verify.arithmetic.rounding import Floats
-from verify.forward import float64
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
 from verify.forward.map_norms import Norms
-from verify.forward.pair_rows import InPairs
-from verify.forward.rows import InFloat64
-from verify.forward.token_balls import logit_balls
-from verify.forward.vector_attention import enclose_outputs
-
-Rung = Literal["float64", "pairs", "balls"]
-
-_LEAST_BITS, _LARGEST_BITS = 53, 300
-_FEWEST_BALL_BITS, _MOST_BALL_BITS = 128, 4096
-_BALLS_TOGETHER = 256  # contexts whose logits are balls at the same time
+from verify.forward.row_balls import logit_balls
 
 
-@dataclass(frozen=True, eq=False)
-class DecidedArgmax:
-    r"""Where the largest logit of each context is, as far as that is proved.
-
-    Args:
-        place: The place of the largest logit in exact real arithmetic, `[T]`; -1 where it is not decided.
-        rung: What decided it, `[T]`: ``"float64"``, ``"pairs"``, ``"balls"``, or ``""``.
-        bits: Precision of the balls that were used last; 0 without.
-    """
-
-    place: Int64Array
-    rung: NDArray[np.str_]
-    bits: int
-
-    @property
-    def undecided(self) -> Int64Array:
-        """The contexts that are not decided."""
-        return np.flatnonzero(self.place < 0)
-
-    def summary(self) -> str:
-        """How many contexts each rung decided, and which none did."""
-        counts = Counter(str(name) for name in self.rung)
-        parts = [f"{counts[name]} by {name}" for name in get_args(Rung) if counts[name]]
-        left = ", ".join(map(str, self.undecided.tolist()))
-        return "; ".join(parts + ([f"undecided: {left}"] if left else []))
-
-
-def enclose_logits(
-    model: Model,
-    inputs: Int64Array | VectorTask,
-    *,
-    features: Enclosure | None = None,
-    precision: int | None = None,
-) -> Enclosure:
+def enclose_logits(model: Model, inputs: Int64Array | VectorTask, *, precision: int | None = None) -> Enclosure:
     r"""Enclose the logits, or outputs, of any model.
 
     For many contexts over a large vocabulary use `logit_chunks`, which never holds them all.
@@ -82,15 +25,13 @@ def enclose_logits(
     Args:
         model: The weights.
         inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
-        features: For a model of one attention, what `enclose_features` (tokens) or `enclose_mixed_inputs` (vectors)
-            returned, if it is known already.
         precision: Bits of the balls that are worked with, 2 to 10^6; by default float64 with proved roundings.
 
     Returns:
         Enclosure `[T, d_vocab_out]`.
 
     Raises:
-        InputError: Inputs that do not fit the model, features of another shape or model, or no such precision.
+        InputError: Inputs that do not fit the model, or no such precision.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Example:
@@ -101,13 +42,8 @@ def enclose_logits(
         >>> enclose_logits(network, np.array([[0, 1], [1, 1]])).midpoint.tolist()
         [[1.0, 2.0], [1.0, 2.0]]
     """
-    if is_dana_network(model):
-        return float64.enclose_logits(model, _tokens(inputs), features=features, precision=precision)
-    if is_mahdavi_layer(model):
-        return enclose_outputs(model, _vectors(inputs), mixed=features, precision=precision)
-    _require_no_features(features)
     if precision is not None:
-        return rounded_outwards(logits_in_balls(model, inputs, precision))  # pyright: ignore[reportArgumentType]
+        return rounded_outwards(logits_in_balls(model, inputs, precision))
     parts = [part for _, part in logit_chunks(model, inputs)]
     if not parts:
         return Enclosure(np.zeros((0, model.d_vocab_out)))
@@ -115,12 +51,7 @@ def enclose_logits(
 
 
 def logit_chunks(
-    model: Model,
-    inputs: Int64Array | VectorTask,
-    *,
-    rows: int | None = None,
-    features: Enclosure | None = None,
-    norms: Norms | None = None,
+    model: Model, inputs: Int64Array | VectorTask, *, rows: int | None = None, norms: Norms | None = None
 ) -> Iterator[tuple[int, Enclosure]]:
     """Enclose the logits of a few contexts at a time, in their order, in bounded memory.
 
@@ -128,9 +59,7 @@ def logit_chunks(
         model: The weights, in float64.
         inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
         rows: Largest number of contexts in one chunk; by default as many as suit the memory.
-        features: For a model of one attention, what `enclose_features` (tokens) or `enclose_mixed_inputs` (vectors)
-            returned, if it is known already.
-        norms: The norms of the maps of the same model, for the models that need them, to be shared by several calls.
+        norms: The norms of the maps of the same model, to be shared by several calls.
 
     Returns:
         Iterator of the index of the first context of the chunk, and the enclosure of its logits `[rows, d_vocab_out]`.
@@ -146,251 +75,6 @@ def logit_chunks(
         >>> [(start, part.shape) for start, part in logit_chunks(network, np.array([[0, 1], [1, 1], [0, 0]]), rows=2)]
         [(0, (2, 2)), (2, (1, 2))]
     """
-    if is_dana_network(model):
-        return float64.logit_chunks(model, _tokens(inputs), rows=rows, features=features)
     require_at_least(1, rows=rows)
-    if is_mahdavi_layer(model):
-        outputs = enclose_outputs(model, _vectors(inputs), mixed=features)
-        step = rows or max(1, len(outputs))
-        return ((start, outputs[start : start + step]) for start in range(0, len(outputs), step))
-    _require_no_features(features)
     balls = logit_balls(model, inputs, norms=norms, chunk=rows)
     return ((start, Enclosure(value, radius)) for start, value, radius in balls)
-
-
-def bits_needed(
-    model: Model, inputs: Int64Array | VectorTask, radius: float, *, norms: Norms | None = None
-) -> int | None:
-    r"""Predict the bits with which the balls of all logits would have at most this radius; nothing is proved by it.
-
-    The radius is proportional to the unit of the roundings while it is small, so one pass in float64 with a very small
-    unit tells the factor, and a second one confirms it.
-
-    Args:
-        model: The weights, in float64.
-        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
-        radius: The largest radius that is wanted, above 0.
-        norms: The norms of the maps of the same model, to be shared by several calls.
-
-    Returns:
-        From 53 to 300, or `None` where 300 are too few.
-
-    Raises:
-        InputError: Inputs that do not fit the model, or no such radius.
-
-    Example:
-        >>> one = np.ones((1, 1))
-        >>> bits_needed(Model(blocks=(), W_U=one, W_E=one, W_pos=one), np.array([[0]]), 1e-3)
-        53
-    """
-    if not 0.0 < radius < np.inf:
-        raise InputError(f"radius = {radius}, expected a number above 0")
-    norms = Norms(model) if norms is None else norms
-
-    def widest(bits: int) -> float:
-        rows = InFloat64(2.0**-bits)
-        radii = [part.max(initial=0.0) for _, _, part in logit_balls(model, inputs, rows=rows, norms=norms)]
-        return float(np.max(radii, initial=0.0))
-
-    if widest(_LEAST_BITS) <= radius:
-        return _LEAST_BITS
-    least = widest(_LARGEST_BITS)
-    if not least <= radius:
-        return None
-    bits = max(_LEAST_BITS + 1, _LARGEST_BITS + int(np.ceil(np.log2(least) - np.log2(radius))))
-    while bits < _LARGEST_BITS and not widest(bits) <= radius:
-        bits += 1
-    return min(bits, _LARGEST_BITS)
-
-
-def climb(
-    model: Model,
-    inputs: Int64Array | VectorTask,
-    is_open: BoolArray,
-    *,
-    rungs: Sequence[Rung] = get_args(Rung),
-    most_bits: int = _MOST_BALL_BITS,
-    features: Enclosure | None = None,
-    norms: Norms | None = None,
-) -> Iterator[tuple[Rung, int, Int64Array, Enclosure]]:
-    r"""Enclose the outputs of the contexts that are still open, a few at a time, on one rung after the other.
-
-    The caller closes, in `is_open`, the contexts that it has decided; the next rung sees only what is open then. Balls
-    start at twice the bits that are predicted for a radius of a quarter of the least gap between two logits, at least
-    128, and double them.
-
-    On the rungs behind float64 the enclosure is one of the outputs of a model of tokens less one number of each row,
-    the largest midpoint, so that float64 holds the differences to their last bits. No softmax and no margin depends on
-    that number. Why it is rigorous: the number is itself exact, a pair or the middle of a ball.
-
-    Args:
-        model: The weights, in float64.
-        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
-        is_open: The contexts that are to be enclosed, `[T]`; read anew before each rung.
-        rungs: Which rungs are climbed.
-        most_bits: Precision of the last balls, at most.
-        features: For a model of one attention, what `enclose_features` (tokens) or `enclose_mixed_inputs` (vectors)
-            returned, if it is known already.
-        norms: The norms of the maps of the same model, to be shared by several calls.
-
-    Returns:
-        Iterator of the rung, its bits, the contexts, and the enclosure of their outputs, `[contexts, d_vocab_out]`.
-
-    Raises:
-        InputError: Inputs that do not fit the model, a rational model, or an unknown rung.
-        BlasError: The arithmetic of this machine does not keep what the proofs need.
-    """
-    if unknown := [name for name in rungs if name not in get_args(Rung)]:
-        raise InputError(f"rungs names {unknown[0]!r}, expected some of {', '.join(map(repr, get_args(Rung)))}")
-    return _climb(model, inputs, is_open, rungs, most_bits, features, norms)
-
-
-def _climb(
-    model: Model,
-    inputs: Int64Array | VectorTask,
-    is_open: BoolArray,
-    rungs: Sequence[Rung],
-    most_bits: int,
-    features: Enclosure | None,
-    norms: Norms | None,
-) -> Iterator[tuple[Rung, int, Int64Array, Enclosure]]:
-    gap = np.zeros(len(is_open))
-    if "float64" in rungs and is_open.any():
-        left = np.flatnonzero(is_open)
-        whole = len(left) == len(is_open)
-        given = features if features is None or whole else features[left]
-        for start, part in logit_chunks(model, inputs if whole else _part(inputs, left), features=given, norms=norms):
-            chosen = left[start : start + len(part)]
-            gap[chosen] = _gaps(part.midpoint)
-            yield "float64", 53, chosen, part
-    if "pairs" in rungs and is_open.any():
-        left = np.flatnonzero(is_open)
-        norms = Norms(model) if norms is None else norms
-        for start, value, radius in logit_balls(model, _part(inputs, left), rows=InPairs(), norms=norms):
-            chosen, part = (
-                left[start : start + len(radius)],
-                _less_largest(value, radius, isinstance(inputs, VectorTask)),
-            )
-            gap[chosen] = _gaps(part.midpoint)
-            yield "pairs", 100, chosen, part
-    if "balls" in rungs and is_open.any():
-        left = np.flatnonzero(is_open)
-        norms = Norms(model) if norms is None else norms
-        # Where not even the pairs tell two logits apart, they may be equal, and the gap says nothing.
-        known = gap[left][gap[left] > 0.0].min(initial=1.0)
-        bits = 2 * (bits_needed(model, _part(inputs, left), float(max(known / 4.0, 2.0**-200)), norms=norms) or 300)
-        bits = min(max(bits, _FEWEST_BALL_BITS), most_bits)
-        while len(left) and bits <= most_bits:
-            for start in range(0, len(left), _BALLS_TOGETHER):
-                chosen = left[start : start + _BALLS_TOGETHER]
-                balls = logits_in_balls(model, _part(inputs, chosen), bits)  # pyright: ignore[reportArgumentType]
-                yield "balls", bits, chosen, _rounded_less_largest(balls, bits, isinstance(inputs, VectorTask))
-            left, bits = np.flatnonzero(is_open), 2 * bits
-
-
-def decide_argmax(
-    model: Model,
-    inputs: Int64Array | VectorTask,
-    *,
-    rungs: Sequence[Rung] = get_args(Rung),
-    norms: Norms | None = None,
-) -> DecidedArgmax:
-    r"""Decide where the largest logit of each context is, in exact real arithmetic, with as few bits as it takes.
-
-    A context climbs to the next rung only where the rungs before left it open (`climb`); balls end at 4096 bits, and a
-    tie stays open whatever they are.
-
-    Why it is rigorous: a place counts as decided only if the lower end of its logit is proved to be above the upper
-    ends of all others.
-
-    Args:
-        model: The weights, in float64.
-        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
-        rungs: Which rungs are climbed.
-        norms: The norms of the maps of the same model, to be shared by several calls.
-
-    Returns:
-        The places, and which rung decided each.
-
-    Raises:
-        InputError: Inputs that do not fit the model, a rational model, or an unknown rung.
-        BlasError: The arithmetic of this machine does not keep what the proofs need.
-
-    Example:
-        >>> tokens = np.array([[1.0, 0.0], [1.0, 2.0**-80], [1.0, 1.0]])
-        >>> model = Model(blocks=(), W_U=np.array([[1.0, 1.0], [0.0, 1.0]]), W_E=tokens, W_pos=np.zeros((1, 2)))
-        >>> decided = decide_argmax(model, np.array([[2], [1], [0]]), rungs=("float64", "pairs"))
-        >>> decided.place.tolist(), decided.summary()
-        ([1, 1, -1], '1 by float64; 1 by pairs; undecided: 2')
-    """
-    count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
-    place, rung, last = np.full(count, -1), np.full(count, "", dtype="U7"), 0
-    is_open = np.ones(count, dtype=bool)
-    for name, bits, contexts, part in climb(model, inputs, is_open, rungs=rungs, norms=norms):
-        lower, upper = part.lower(), part.upper()
-        best = lower.argmax(axis=1)[:, None]
-        least = np.take_along_axis(lower, best, 1)[:, 0]
-        np.put_along_axis(upper, best, -np.inf, 1)
-        proved = least > upper.max(axis=1)
-        chosen = contexts[proved]
-        place[chosen], rung[chosen], is_open[chosen] = best[proved, 0], name, False
-        last = bits if name == "balls" else 0
-    return DecidedArgmax(place, rung, last)
-
-
-def _gaps(values: Floats) -> Floats:
-    """Between the two largest of each row, roughly."""
-    if values.shape[1] < 2:
-        return np.full(len(values), np.inf)
-    two = np.partition(values, -2, axis=1)[:, -2:]
-    return two[:, 1] - two[:, 0]
-
-
-def _less_largest(value: Pairs, radius: Floats, absolute: bool) -> Enclosure:
-    """What these values with these radii are less the largest value of their row, as float64."""
-    with np.errstate(all="ignore"):
-        if not absolute:
-            # Of equal high words the low ones decide.
-            high = value.high.max(axis=1, keepdims=True)
-            best = np.where(value.high == high, value.low, -np.inf).argmax(axis=1)[:, None]
-            top = (np.take_along_axis(part, best, 1) for part in (value.high, value.low))
-            value = added(value, -Pairs(*(np.broadcast_to(part, value.shape) for part in top)))
-        # The sum is within 2^-52 of the exact one, relatively, and its low word no larger than that.
-        return Enclosure(value.high, (radius + 2.0**-51 * np.abs(value.high)) * (1.0 + 2.0**-40))
-
-
-def _rounded_less_largest(balls: arb_mat, bits: int, absolute: bool) -> Enclosure:
-    if absolute:
-        return rounded_outwards(balls)
-    with ctx.workprec(2 * bits):
-        rows = balls.tolist()
-        for row in rows:
-            finite = [x.mid() for x in row if x.is_finite()]
-            top = max(finite) if finite else arb(0)
-            row[:] = [x - top for x in row]
-        return rounded_outwards(arb_mat(rows))
-
-
-def _part(inputs: Int64Array | VectorTask, chosen: Int64Array) -> Int64Array | VectorTask:
-    """Some of the contexts, or examples."""
-    if not isinstance(inputs, VectorTask):
-        return np.asarray(inputs)[chosen]
-    contexts = inputs.contexts if inputs.shared else inputs.contexts[chosen]
-    return VectorTask(contexts=contexts, queries=inputs.queries[chosen], labels=inputs.labels[chosen])
-
-
-def _tokens(inputs: Int64Array | VectorTask) -> Int64Array:
-    if isinstance(inputs, VectorTask):
-        raise InputError("inputs is a task that brings vectors, expected tokens [T, S]: the model reads tokens")
-    return inputs
-
-
-def _vectors(inputs: Int64Array | VectorTask) -> VectorTask:
-    if not isinstance(inputs, VectorTask):
-        raise InputError(f"inputs is {type(inputs).__name__}, expected a VectorTask: the model reads vectors")
-    return inputs
-
-
-def _require_no_features(features: Enclosure | None) -> None:
-    if features is not None:
-        raise InputError("features are given, which only a model of one attention has")

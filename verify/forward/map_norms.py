@@ -81,12 +81,17 @@ class Norms:
         """The maps `[maps, n, p]` as one, `[n, maps * p]`."""
         return self._once("side by side", maps, None, _side_by_side)
 
+    def rows_of(self, maps: Floats) -> Floats:
+        """Euclidean norms of the rows of a stack of maps `[maps, n, p]`, `[n, maps]`."""
+        return self._once("rows", maps, None, lambda array, _: row_norms(array).T)
+
     def _once(self, kind: str, array: Floats, norm: Normalization | None, compute: Any) -> Any:
         # Slices of a tensor are made anew each time; the memory that they show is not.
         key = (kind, array.__array_interface__["data"][0], array.shape, id(norm))
         if key not in self._known:
-            self._known[key] = compute(array, norm)
-        return self._known[key]
+            # What the key names must not be freed, or something else may come to stand there.
+            self._known[key] = (compute(array, norm), array, norm)
+        return self._known[key][0]
 
 
 def row_norms(x: Floats) -> Floats:

@@ -14,7 +14,7 @@ from constructions.models.blocks import Attention, FeedForward, Tensor
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.task import Task
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 
 _TOGETHER = 2048  # contexts whose attention is rational at the same time
 
@@ -22,9 +22,9 @@ _TOGETHER = 2048  # contexts whose attention is rational at the same time
 def integer_margins(model: Model, task: Task) -> ObjectArray:
     r"""By how much the logit of each label is above the largest other one, exactly.
 
-    The stream after the attention is what `verify/forward/rationals.py:exact_network_logits` says, and has to consist
-    of integers, as has every tensor of the neurons; from there on all is additions and products of integers, entry by
-    entry, without those that are 0. So the time is that of $T$ integers for each entry that is not 0.
+    The stream after the attention is what `verify/forward/in_rationals.py:exact_network_logits` says, and has to
+    consist of integers, as has every tensor of the neurons; from there on all is additions and products of integers,
+    entry by entry, without those that are 0. So the time is that of $T$ integers for each entry that is not 0.
 
     Args:
         model: A rational model: an attention, then ReLU neurons without normalization.

@@ -18,7 +18,7 @@ from constructions.models.model import Model
 from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure
 from verify.divergence.kullback_leibler import argmax_margin, quadratic_divergence_bound
-from verify.forward.in_balls import checked_contexts
+from verify.forward.walk import checked_contexts
 
 _SCALE = 192  # binary digits of an attention weight after the point
 _PRECISION = 512  # of the balls that enclose it

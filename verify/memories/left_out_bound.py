@@ -17,10 +17,12 @@ from constructions.models.model import Model
 from verify.arithmetic.elementary import exp, log
 from verify.arithmetic.enclosure import Enclosure, enclosure, largest, matmul, maximum, sqrt
 from verify.arithmetic.given_numbers import as_float64, is_masked
+from verify.arithmetic.softmax import enclose_softmax
 from verify.arithmetic.sums import total
-from verify.forward.float64 import enclose_features, enclose_last, enclose_logits, enclose_softmax
-from verify.forward.in_balls import features_in_balls, last_in_balls, rounded_outwards
-from verify.forward.rationals import exact_network_logits, exact_outputs
+from verify.forward.heads import enclose_features, enclose_last, features_in_balls, last_in_balls
+from verify.forward.in_balls import rounded_outwards
+from verify.forward.in_rationals import exact_network_logits, exact_outputs
+from verify.forward.logits import enclose_logits
 from verify.linear_algebra.given_matrix import given_matrix
 from verify.linear_algebra.linear_systems import enclose_solution
 from verify.linear_algebra.singular_values import enclose_spectral_norm

@@ -1,6 +1,6 @@
 r"""The arithmetic of rows for an evaluation that is not seen: in a floating-point format, somewhere else.
 
-The values are those of float64. The radii of `verify/forward/token_balls.py` then hold what every evaluation in the
+The values are those of float64. The radii of `verify/forward/row_balls.py` then hold what every evaluation in the
 format computes, in any order of summation, before one is done.
 
 Page: docs/rigour/runs.md
@@ -10,7 +10,8 @@ from constructions.models.blocks import Activation
 from verify.arithmetic.activations import ACTIVATION_UNITS
 from verify.arithmetic.formats import ERF_ULPS, FloatFormat
 from verify.arithmetic.rounding import UNIT, Floats
-from verify.forward.rows import Elsewhere, InFloat64, growth
+from verify.forward.arithmetic import Elsewhere, growth
+from verify.forward.in_float64 import InFloat64
 
 
 class InFormat(InFloat64):

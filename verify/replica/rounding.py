@@ -11,16 +11,13 @@ from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
-from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
 from verify.arithmetic.formats import EXP_ULPS, FLOAT64, FloatFormat
-from verify.forward.in_balls import checked_contexts
 from verify.forward.map_norms import Norms
-from verify.forward.rows import InFloat64
-from verify.forward.token_balls import logit_balls
+from verify.forward.row_balls import logit_balls
+from verify.forward.walk import checked_contexts
 from verify.replica.format_rows import InFormat
-from verify.replica.single_attention import single_attention_bound
 
 _COARSEST = 2.0**-11
 _SLACK = 1.0 + 2.0**-40
@@ -35,16 +32,8 @@ def rounding_bound(
     computed ones come from all of these rounded to the format, through the operations of
     `verify.replica.module.Replica` in the format.
 
-    For one attention from one position (the network of Dana et al., the layer of Mahdavi et al.) the bound follows the
-    computation entry by entry: a sum of $n$ products, added in any order, with or without fused multiply-add, is off by
-    at most
-
-    $$ \gamma_n \sum_i |x_i| |w_i|, \qquad \gamma_n = \frac{n u}{1 - n u}, $$
-
-    and a softmax of scores that are off by $\delta$ by a factor in $[e^{-L}, e^{L}]$ with
-    $L = 2\rho + 2\varepsilon/(1 - \varepsilon) + \gamma_{S+2}$, where $\rho = \delta + u \cdot \mathrm{range}$ and
-    $\varepsilon$ is the relative error of the exponential. For all other models it follows one ball per row, about what
-    float64 computes: the computed row is within one radius of it, the exact row within another.
+    The walk of `verify/forward/walk.py` in the unit of the format tells how far what is computed is from what float64
+    computes, in float64 how far the exact rows are: the sum of both radii, for each output (Lemma R10).
 
     Rigorous under three hypotheses, each named on the page: elementary operations of the format have the relative error
     $u$ and may flush subnormal numbers; matrix products are sums of products; the exponential and the error function
@@ -85,22 +74,13 @@ def rounding_bound(
         raise InputError(f"exp_ulps = {exp_ulps}, expected a positive number of units in the last place")
     if not number_format.unit_roundoff >= FLOAT64.unit_roundoff:
         raise InputError(f"number_format: {number_format.name} is finer than float64, in which the bound is evaluated")
-    if is_dana_network(model) or is_mahdavi_layer(model):
-        return single_attention_bound(model, inputs, number_format, exp_ulps)
-    return _ball_bound(model, inputs, number_format, exp_ulps)
-
-
-def _ball_bound(
-    model: Model, inputs: Int64Array | VectorTask, number_format: FloatFormat, exp_ulps: float
-) -> Float64Array:
-    """What is computed and what is exact both lie about the values of float64: the sum of the radii (Lemma R10)."""
     count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
     bound = np.full(count, math.inf)
     if number_format.unit_roundoff > _COARSEST or 2.0 * number_format.unit_roundoff * exp_ulps > 0.25:
         return bound
     norms = Norms(model)
-    computed = logit_balls(model, inputs, rows=InFormat(number_format, exp_ulps), norms=norms)
-    exact = logit_balls(model, inputs, rows=InFloat64(), norms=norms)
+    computed = logit_balls(model, inputs, numbers=InFormat(number_format, exp_ulps), norms=norms)
+    exact = logit_balls(model, inputs, norms=norms)
     for (start, value, radius), (_, again, around) in zip(computed, exact, strict=True):
         # Both evaluations are the same; if they were not, their distance would count.
         with np.errstate(all="ignore"):

@@ -50,7 +50,7 @@ def certify_saturation(top: Enclosure, *, threshold: float) -> Saturation:
     Why it is rigorous: the enclosure holds the exact weight; it is at least the lower end and at most the upper one.
 
     Args:
-        top: Largest attention weights, `[T, H]`, e.g. those of `verify.forward.vector_attention.enclose_layer`.
+        top: Largest attention weights, `[T, H]`, e.g. those of `verify.forward.heads.enclose_layer`.
         threshold: $1 - \delta$, in (0, 1).
 
     Returns:

@@ -22,8 +22,8 @@ from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from tests.exports import MODELS, attention, neurons, norm, of_tokens
+from verify.forward.in_rationals import exact_network_logits
 from verify.forward.logits import enclose_logits
-from verify.forward.rationals import exact_network_logits
 from verify.strategies import inputs, models
 
 EQUAL = [name for name, model in MODELS.items() if model.reads_tokens]

@@ -17,7 +17,7 @@ from constructions.tasks.task import Task
 from tests.bigrams import KINDS, bigram_task
 from verify.certificates.memorization import certify_memorization
 from verify.forward.in_balls import logits_in_balls
-from verify.forward.logits import decide_argmax
+from verify.forward.ladder import decide_argmax
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 TYPES = {"float64": np.float64, "float32": np.float32}

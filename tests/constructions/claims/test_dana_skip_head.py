@@ -13,7 +13,7 @@ from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
-from verify.forward.float64 import enclose_logits
+from verify.forward.logits import enclose_logits
 from verify.verdict import Verdict
 
 

@@ -12,7 +12,7 @@ from constructions.memories.parameters import paper_heads
 from constructions.models.attention import logits
 from constructions.models.construction import Construction
 from constructions.tasks.task import Task
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 
 
 def worst_error(made: Construction[Task]) -> float:

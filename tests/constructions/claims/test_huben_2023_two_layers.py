@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from constructions.claims.huben_2023_two_layers import behind_null, two_layers
 from constructions.errors import HypothesisError
 from constructions.tasks.arrays import all_contexts
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 
 
 @given(st.integers(1, 3), st.integers(1, 3), st.data())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from constructions.claims.madden_2024_lower import CLAIM, exact_laws_model, positional_attention
 from constructions.claims.zhang_2017_theorem import random_contexts
 from constructions.errors import HypothesisError, InputError
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 
 
 @given(st.integers(2, 4), st.integers(1, 3), st.integers(0, 99))

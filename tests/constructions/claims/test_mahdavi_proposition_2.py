@@ -5,7 +5,7 @@ import pytest
 from constructions.claims.mahdavi_proposition_2 import CLAIM
 from constructions.errors import HypothesisError
 from constructions.models.construction import Construction
-from verify.forward.vector_attention import enclose_mixed_inputs
+from verify.forward.heads import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict
 

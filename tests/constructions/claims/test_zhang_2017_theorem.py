@@ -5,7 +5,7 @@ import pytest
 
 from constructions.claims.zhang_2017_theorem import CLAIM, interpolating_network, random_contexts
 from constructions.errors import HypothesisError, InputError
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 
 
 def test_equal_points_and_outputs_that_do_not_fit_are_refused():

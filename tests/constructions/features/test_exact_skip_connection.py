@@ -19,7 +19,7 @@ from constructions.features.exact_skip_connection import (
     without_shifts,
 )
 from constructions.models.exact_network import ExactFrontEnd, exact_front_end
-from verify.forward.rationals import exact_network_logits, exact_outputs
+from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.strategies import Sizes, contexts, exact_front_ends, sizes
 
 ONE = fmpq_mat(1, 1, [1])

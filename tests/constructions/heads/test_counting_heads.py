@@ -15,8 +15,8 @@ from constructions.tasks.arrays import array_task
 from verify.capacity.parity import parity_errors, parity_floor
 from verify.certificates.memorization import certify_memorization
 from verify.divergence.kullback_leibler import divergence
+from verify.forward.in_rationals import exact_network_logits
 from verify.forward.logits import enclose_logits
-from verify.forward.rationals import exact_network_logits
 
 
 def right(model, contexts, labels):

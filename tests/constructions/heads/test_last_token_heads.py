@@ -19,7 +19,7 @@ from constructions.models.precision import Precision
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.text import text_task
 from verify.certificates.memorization import certify_memorization
-from verify.forward.rationals import exact_network_logits, exact_outputs
+from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.independent.checker import check_independently
 
 

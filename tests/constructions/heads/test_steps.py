@@ -18,7 +18,8 @@ from tests.bigrams import KINDS, bigram_task
 from verify.certificates.memorization import certify_memorization
 from verify.divergence.kullback_leibler import argmax_margin
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
-from verify.forward.logits import decide_argmax, enclose_logits
+from verify.forward.ladder import decide_argmax
+from verify.forward.logits import enclose_logits
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 

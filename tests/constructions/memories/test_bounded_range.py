@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from constructions.encoders.approximating_sequences import FIRST, SECOND, within_range
 from constructions.errors import InputError
 from constructions.memories.bounded_range import KEPT, bounded_transformer, laws_of_contexts, ordered_contexts
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 
 
 @given(st.integers(2, 1000), st.integers(1, 10**6))

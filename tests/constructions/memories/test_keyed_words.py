@@ -11,7 +11,7 @@ from constructions.memories.keyed_words import keyed_words_memory, rounded_integ
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.memories.integer_neurons import integer_margins
 
 

@@ -15,8 +15,8 @@ from constructions.models.model import Model
 from constructions.models.precision import Precision
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
-from verify.forward.logits import decide_argmax
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
+from verify.forward.ladder import decide_argmax
 from verify.memories.knots import prove_knots
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")

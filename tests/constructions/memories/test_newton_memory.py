@@ -29,7 +29,7 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 from verify.divergence.kullback_leibler import argmax_margin
-from verify.forward.float64 import enclose_logits
+from verify.forward.logits import enclose_logits
 from verify.verdict import Verdict
 
 

@@ -24,7 +24,7 @@ from verify.capacity.divergence_floor import (
     relation_divergence_floor,
 )
 from verify.divergence.kullback_leibler import divergence
-from verify.forward.float64 import enclose_logits
+from verify.forward.logits import enclose_logits
 from verify.verdict import Verdict
 
 XOR = exclusive_or_contexts()

@@ -16,7 +16,7 @@ from tests.verify.claims.conftest import Spoil
 from verify.claims import dana_lemma_3
 from verify.claims.audit import audit_claims
 from verify.claims.evidence import Evidence
-from verify.forward.rationals import exact_rank
+from verify.forward.exact_rank import exact_rank
 from verify.linear_algebra.ball_rank import ball_outputs, ball_rank
 from verify.verdict import Verdict
 

@@ -16,8 +16,7 @@ from tests.constructions.mahdavi_examples import layer_examples
 from verify.claims import mahdavi_proposition_1 as audit
 from verify.claims.audit import NEEDED
 from verify.claims.mahdavi_proposition_1 import Sizes
-from verify.forward.in_balls import mixed_inputs_in_balls
-from verify.forward.vector_attention import enclose_layer
+from verify.forward.heads import enclose_layer, mixed_inputs_in_balls
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.saturation import OneHotDistance, one_hot_bound

@@ -8,7 +8,7 @@ import pytest
 from constructions.claims.zhang_2017_theorem import CLAIM, exact, interpolating_network
 from verify.claims import zhang_2017_theorem as audit
 from verify.claims.audit import Audit
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict
 
 

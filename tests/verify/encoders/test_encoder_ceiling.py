@@ -18,7 +18,7 @@ from verify.encoders.encoder_ceiling import (
     network_divergence,
     truncation_ceiling,
 )
-from verify.forward.float64 import enclose_logits
+from verify.forward.logits import enclose_logits
 from verify.strategies import laws
 
 

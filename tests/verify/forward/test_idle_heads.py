@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from verify.forward.idle_heads import alike, idle_heads, members, mostly
+from verify.forward.idle_heads import alike, idle_heads, mostly
 
 
 def test_a_head_is_idle_where_no_entry_that_may_differ_from_zero_is_read():
@@ -28,6 +28,6 @@ def test_contexts_with_equal_rows_are_together_once_and_in_order():
     assert len(found) == len(np.unique(rows[row_of], axis=0))
 
 
-def test_no_keys_have_no_members():
-    assert members(np.zeros(0, dtype=np.int64)) == []
-    assert [(key, places.tolist()) for key, places in members(np.array([7, 2, 7]))] == [(2, [1]), (7, [0, 2])]
+def test_a_shift_wakes_a_head():
+    b_Q = np.array([[0.0, 0.0], [0.0, 5e-324]])
+    assert idle_heads(np.array([[False]]), np.ones((2, 1, 2)), b_Q).tolist() == [[True, False]]

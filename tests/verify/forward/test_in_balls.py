@@ -19,16 +19,10 @@ from constructions.models.blocks import FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
 from tests.layers import layers_and_tasks, random_layer, random_layer_task, truth
-from tests.verify.forward.test_float64 import KINDS, random_network
+from tests.verify.forward.test_heads import KINDS, random_network
 from verify.forward import in_balls as forward_balls
-from verify.forward.in_balls import (
-    attention_in_balls,
-    features_in_balls,
-    last_in_balls,
-    logits_in_balls,
-    mixed_inputs_in_balls,
-    rounded_outwards,
-)
+from verify.forward.heads import attention_in_balls, features_in_balls, last_in_balls, mixed_inputs_in_balls
+from verify.forward.in_balls import InBalls, logits_in_balls, rounded_outwards
 
 LEAST = fmpq(1, 2**1074)  # the least positive float64
 
@@ -151,19 +145,6 @@ def test_of_scores_that_are_not_known_any_attention_is_possible():
         unknown += bool(ball.contains(0) and ball.contains(1))
     assert unknown > 0
     assert all(x.is_finite() for x in logits_in_balls(network, contexts, 2).entries())
-
-
-def test_logits_of_given_features_hold_for_all_numbers_in_the_balls():
-    network, contexts, (_, features, logits) = uniform_network("integer", 8)
-    rows, columns = features.shape
-    exact = arb_mat(rows, columns, [arb(fmpq(x.numerator, x.denominator)) for x in features.flat])
-    wide = arb_mat(rows, columns, [x + arb(0, 0.25) for x in exact.entries()])
-    narrow_logits = logits_in_balls(network, contexts, 100, features=exact).entries()
-    wide_logits = logits_in_balls(network, contexts, 100, features=wide).entries()
-    for narrow, ball, x in zip(narrow_logits, wide_logits, logits.flat, strict=True):
-        assert holds(narrow, x)
-        assert ball.contains(narrow)
-    assert max(float(x.rad()) for x in narrow_logits) < 1e-9 < max(float(x.rad()) for x in wide_logits)
 
 
 @pytest.mark.parametrize("precision", [2, 100])
@@ -312,13 +293,11 @@ def test_contexts_that_the_network_cannot_read_are_refused(call, contexts, messa
         CALLS[call](network, contexts, 100)
 
 
-def test_heads_and_features_that_do_not_exist_are_refused():
+def test_heads_that_do_not_exist_are_refused():
     network, contexts = random_network("gaussian", 6, sizes=(4, 3, 4, 2, 3, 2, 3))
     for head in (-1, 2):
         with pytest.raises(InputError, match=rf"head = {head}, expected 0 .. 1"):
             attention_in_balls(network, contexts, head, 100)
-    with pytest.raises(InputError, match="features has shape"):
-        logits_in_balls(network, contexts, 100, features=arb_mat(len(contexts), 3, [0.0] * (3 * len(contexts))))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -377,8 +356,6 @@ def test_what_is_asked_of_the_one_attention_is_refused_where_there_are_other_blo
     for call in (CALLS["attention"], features_in_balls, mixed_inputs_in_balls):
         with pytest.raises(InputError, match="one attention and nothing else"):
             call(twice, contexts, 64)
-    with pytest.raises(InputError, match="one attention and nothing else"):
-        logits_in_balls(twice, contexts, 64, features=arb_mat(len(contexts), 4))
 
 
 def test_scores_of_vectors_that_nothing_is_known_of_leave_shares_between_0_and_1():
@@ -441,7 +418,7 @@ def test_rows_of_which_a_norm_sees_nothing_give_entries_of_at_most_the_root_of_t
 def test_rows_of_which_nothing_is_known_give_balls_around_all_that_a_norm_or_a_softmax_can_return():
     unknown = arb_mat([[arb(math.nan), arb(0, math.inf), arb(1)]])
     for kind in ("layer", "rms"):
-        for ball in forward_balls._normalized(Normalization(kind, np.ones(3)), unknown).entries():
+        for ball in InBalls(one_row(row=[0.0])).normalized(unknown, Normalization(kind, np.ones(3))).entries():
             assert ball.is_finite() and ball.contains(2) and ball.contains(-2)
     for scores in ([math.nan, 1.0], [1.0, math.nan], [math.inf, 0.0], [0.0, math.inf], [math.nan, math.inf]):
         for ball in forward_balls._softmax([arb(score) for score in scores]):

@@ -17,10 +17,10 @@ from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.plain_model import holds, plain_logits, random_model
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.pairs import Pairs, two_sum
-from verify.forward import float64, logits
-from verify.forward.logits import bits_needed, climb, decide_argmax, enclose_logits, logit_chunks
-from verify.forward.token_balls import logit_balls
-from verify.forward.vector_attention import enclose_outputs
+from verify.forward import ladder
+from verify.forward.ladder import bits_needed, climb, decide_argmax
+from verify.forward.logits import enclose_logits, logit_chunks
+from verify.forward.row_balls import logit_balls
 
 
 def a_network() -> tuple[Model, np.ndarray]:
@@ -32,37 +32,15 @@ def a_network() -> tuple[Model, np.ndarray]:
     return network, np.array([[0, 1], [2, 3], [1, 1]])
 
 
-def same(a: Enclosure, b: Enclosure) -> bool:
-    return np.array_equal(a.midpoint, b.midpoint) and np.array_equal(
-        a.radius + 0.0 * a.midpoint, b.radius + 0.0 * b.midpoint
-    )
-
-
-def test_a_network_of_one_attention_keeps_its_own_path_to_the_last_bit() -> None:
-    network, contexts = a_network()
-    features = float64.enclose_features(network, contexts)
-    assert same(enclose_logits(network, contexts), float64.enclose_logits(network, contexts))
-    assert same(
-        enclose_logits(network, contexts, features=features),
-        float64.enclose_logits(network, contexts, features=features),
-    )
-    assert same(
-        enclose_logits(network, contexts, precision=90), float64.enclose_logits(network, contexts, precision=90)
-    )
-    parts = list(logit_chunks(network, contexts, rows=2))
-    own = list(float64.logit_chunks(network, contexts, rows=2))
-    assert [s for s, _ in parts] == [s for s, _ in own] and all(
-        same(a, b) for (_, a), (_, b) in zip(parts, own, strict=True)
-    )
-
-
-def test_a_layer_that_reads_vectors_keeps_its_own_path_to_the_last_bit() -> None:
+def test_chunks_follow_one_another_and_hold_what_the_whole_holds() -> None:
     n = np.random.default_rng(2).normal
     layer = mahdavi_layer(n(size=(2, 3, 2)), n(size=(2, 3, 2)), n(size=(2, 3, 1)), n(size=(2, 4)), n(size=(4, 2)))
     task = VectorTask(n(size=(5, 4, 3)), n(size=(5, 3)), n(size=(5, 2)))
-    outputs = enclose_outputs(layer, task)
-    assert same(enclose_logits(layer, task), outputs)
-    assert [(s, p.shape) for s, p in logit_chunks(layer, task, rows=3)] == [(0, (3, 2)), (3, (2, 2))]
+    for model, inputs, count in ((layer, task, 5), (*a_network(), 3)):
+        whole, parts = enclose_logits(model, inputs), list(logit_chunks(model, inputs, rows=2))
+        assert [start for start, _ in parts] == list(range(0, count, 2))
+        apart = np.concatenate([part.midpoint for _, part in parts])
+        assert (np.abs(apart - whole.midpoint) <= 2.0 * whole.radius).all()
 
 
 @given(st.integers(0, 2**32))
@@ -128,7 +106,7 @@ def test_a_place_is_decided_only_where_its_lower_end_is_above_all_other_upper_en
     part = Enclosure(
         np.array([[1.0, 1.0, 0.0], [1.0, 0.5, 0.0], [0.0, 2.0, 1.0]]), np.array([[0.0] * 3, [0.375] * 3, [0.375] * 3])
     )
-    monkeypatch.setattr(logits, "climb", lambda *a, **b: iter([("float64", 53, np.arange(3), part)]))
+    monkeypatch.setattr(ladder, "climb", lambda *a, **b: iter([("float64", 53, np.arange(3), part)]))
     assert decide_argmax(*a_network()).place.tolist() == [-1, -1, 1]
 
 
@@ -148,7 +126,7 @@ entries = st.tuples(st.floats(-4.0, 4.0), st.floats(-(2.0**-53), 2.0**-53), st.s
 def test_pairs_less_their_largest_are_less_that_one_number(rows: list[Any], absolute: bool) -> None:
     numbers = np.array(rows)
     value, radius = Pairs(*two_sum(numbers[:, :, 0], numbers[:, :, 1])), numbers[:, :, 2]
-    found = logits._less_largest(value, radius, absolute)
+    found = ladder._less_largest(value, radius, absolute)
     for i in range(len(rows)):
         exact = [Fraction(float(value.high[i, j])) + Fraction(float(value.low[i, j])) for j in range(3)]
         top = Fraction(0) if absolute else max(exact)
@@ -166,7 +144,7 @@ def test_balls_less_their_largest_are_less_that_one_number(absolute: bool) -> No
         balls = [x + arb(0, float(r)) for x, r in zip(row, radii, strict=True)]
         balls[1] = (arb(1) + arb(2.0**-100)) + arb(0, float(radii[1]))
         # A ball without information is no largest one, wherever it stands.
-        found = logits._rounded_less_largest(arb_mat([[arb("nan"), *balls]]), 128, absolute)
+        found = ladder._rounded_less_largest(arb_mat([[arb("nan"), *balls]]), 128, absolute)
     top = 0 if absolute else one + tiny
     for j, (middle, reach) in enumerate(zip(middles, radii, strict=True), start=1):
         assert inside(found, 0, j, middle - top - reach, middle - top + reach)
@@ -175,9 +153,9 @@ def test_balls_less_their_largest_are_less_that_one_number(absolute: bool) -> No
 
 
 def test_every_rung_names_the_contexts_it_encloses_and_only_open_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logits, "_BALLS_TOGETHER", 1)
-    monkeypatch.setattr(logits, "logit_chunks", lambda *a, **b: logit_chunks(*a, **b, rows=2))
-    monkeypatch.setattr(logits, "logit_balls", lambda *a, **b: logit_balls(*a, **b | {"chunk": 2}))
+    monkeypatch.setattr(ladder, "_BALLS_TOGETHER", 1)
+    monkeypatch.setattr(ladder, "logit_chunks", lambda *a, **b: logit_chunks(*a, **b, rows=2))
+    monkeypatch.setattr(ladder, "logit_balls", lambda *a, **b: logit_balls(*a, **b | {"chunk": 2}))
     model, _ = random_model(np.random.default_rng(28), blocks=2)
     contexts = np.arange(5)[:, np.newaxis]
     exact = plain_logits(model, contexts)
@@ -215,13 +193,6 @@ def test_the_least_gap_of_the_open_contexts_chooses_the_bits_of_the_first_balls(
     assert first(1) == 128 < 150 < first(2) < 256
 
 
-def test_features_are_those_of_the_open_contexts() -> None:
-    network, contexts = a_network()
-    features, is_open = float64.enclose_features(network, contexts), np.array([False, True, True])
-    [(_, _, chosen, part)] = climb(network, contexts, is_open, rungs=("float64",), features=features)
-    assert chosen.tolist() == [1, 2] and same(part, enclose_logits(network, contexts[1:]))
-
-
 def test_bits_that_are_predicted_are_enough_and_hardly_too_many() -> None:
     rng = np.random.default_rng(4)
     model, contexts = random_model(rng, blocks=4)
@@ -248,7 +219,6 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
     calls: list[tuple[str, Any]] = [
         ("tokens", lambda: enclose_logits(network, task)),
         ("VectorTask", lambda: enclose_logits(layer, contexts)),
-        ("features", lambda: enclose_logits(model, others, features=Enclosure(np.ones((3, 1))))),
         ("rows", lambda: logit_chunks(model, others, rows=0)),
         ("rungs", lambda: decide_argmax(model, others, rungs=("float32",))),  # type: ignore[arg-type]
     ]

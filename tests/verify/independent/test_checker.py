@@ -51,7 +51,7 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.divergence.kullback_leibler import divergence
-from verify.forward.float64 import enclose_logits
+from verify.forward.logits import enclose_logits
 from verify.independent import checker, evaluation, integer_forward, integer_rank
 from verify.independent.ball_answers import Answer, Targets
 from verify.independent.ball_divergence import LogSoftmax

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from constructions.models.shapes import dana_network
 from tests.memories import memory, random_task
 from verify.arithmetic.integers import dyadic
-from verify.forward.float64 import enclose_features, enclose_logits
+from verify.forward.heads import enclose_features
+from verify.forward.logits import enclose_logits
 from verify.independent import integer_forward
 from verify.independent.ball_forward import NoInformationError
 from verify.independent.integer_forward import IntegerForward

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from tests.constructions.rational_front_ends import networks_with_contexts
-from verify.forward.rationals import exact_outputs
+from verify.forward.in_rationals import exact_outputs
 from verify.linear_algebra.ball_rank import BallRank, ball_outputs, ball_rank
 from verify.verdict import Verdict
 

@@ -12,7 +12,7 @@ from constructions.memories.knots import knots_memory
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task, enumerated_task
-from verify.forward.rationals import exact_network_logits
+from verify.forward.in_rationals import exact_network_logits
 from verify.memories.integer_neurons import integer_margins
 
 

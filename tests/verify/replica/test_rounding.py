@@ -12,16 +12,42 @@ from hypothesis import strategies as st
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Attention, FeedForward, Normalization
 from constructions.models.model import Model
-from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
+from constructions.models.shapes import dana_network, mahdavi_layer, mahdavi_tensors
 from constructions.tasks.vectors import VectorTask
 from tests.layers import changed_layer, layers_and_tasks, random_layer, random_layer_task, truth
 from tests.verify.forward.plain_model import plain_logits, random_model
-from tests.verify.forward.test_token_balls import layers
-from tests.verify.replica.test_single_attention import random_network
-from verify.arithmetic.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
-from verify.replica import rounding
+from tests.verify.forward.test_row_balls import layers
+from verify.arithmetic.formats import FLOAT32, FLOAT64, FloatFormat
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
+
+
+def random_network(
+    generator: np.random.Generator,
+    *,
+    d_vocab: int = 4,
+    n_ctx: int = 3,
+    d_model: int = 5,
+    n_heads: int = 2,
+    d_qk: int = 3,
+    d_head: int = 2,
+    d_vocab_out: int = 4,
+    scale: float = 1.0,
+    zeros: float = 0.0,
+) -> Model:
+    def tensor(*shape: int) -> np.ndarray:
+        return generator.standard_normal(shape) * (generator.random(shape) >= zeros)
+
+    return dana_network(
+        W_E=tensor(d_vocab, d_model),
+        W_pos=tensor(n_ctx, d_model),
+        W_Q=tensor(n_heads, d_model, d_qk) * scale,
+        W_K=tensor(n_heads, d_model, d_qk),
+        W_V=tensor(n_heads, d_model, d_head),
+        W_O=tensor(n_heads, d_head, d_model),
+        W_U=tensor(d_model, d_vocab_out),
+    )
+
 
 FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
 
@@ -150,11 +176,11 @@ def test_the_bound_of_a_transformer_is_of_use(name):
 
 
 @given(seed=st.integers(0, 2**32 - 1), name=st.sampled_from(["float32", "float64"]))
-def test_the_balls_hold_what_the_sharper_bound_speaks_about(seed, name):
+def test_torch_stays_within_the_bound_of_networks(seed, name):
     network = random_network(np.random.default_rng(seed))
     contexts = np.array([[0, 1, 2], [3, 3, 0]])
     outputs, exact = computed(network, contexts, name), plain_logits(network, contexts, 500)
-    assert is_within(outputs, exact, rounding._ball_bound(network, contexts, FORMATS[name], EXP_ULPS))
+    assert is_within(outputs, exact, rounding_bound(network, contexts, number_format=FORMATS[name]))
 
 
 def one_row(block, *, width=2, spread=1.0):

@@ -19,10 +19,10 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
 from tests.layers import changed_layer, layers_and_tasks, memory_layer, random_layer, random_layer_task
-from tests.verify.forward.test_token_balls import layers
+from tests.verify.forward.test_row_balls import layers
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.formats import FLOAT32
-from verify.forward.float64 import logit_chunks
+from verify.forward.logits import logit_chunks
 from verify.replica.device import DeviceError
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound

@@ -9,8 +9,9 @@ from flint import arb, ctx, fmpq
 from tests.verify.forward.plain_model import _activated
 from verify.arithmetic.pairs import Pairs
 from verify.arithmetic.rounding import gamma
-from verify.forward.pair_rows import InPairs
-from verify.forward.rows import InFloat64, growth
+from verify.forward.arithmetic import growth
+from verify.forward.in_float64 import InFloat64
+from verify.forward.in_pairs import InPairs
 
 ACTIVATIONS = ["relu", "gelu", "gelu-tanh", "silu"]
 

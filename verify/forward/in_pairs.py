@@ -1,12 +1,13 @@
-r"""The arithmetic of rows in which a number is a pair of float64, about 100 bits.
+r"""Pairs of float64, about 100 bits, as a format of the rows of `verify/forward/row_balls.py`.
 
-Where the ball of float64 is too wide, the same recursion runs on the high words of pairs, with the unit $2^{-100}$.
+Where the ball of float64 is too wide, the same bounds are taken of the high words of pairs, with the unit $2^{-100}$.
 
 Page: docs/rigour/depth.md
 """
 
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from verify.arithmetic.activations import ACTIVATION_UNITS
 from verify.arithmetic.error_function import coefficients, pieces
 from verify.arithmetic.pairs import Pairs
 from verify.arithmetic.rounding import Floats
-from verify.forward.rows import LOWEST_SCORE
+from verify.forward.arithmetic import LOWEST_SCORE, BoolArray
 
 _END, _DEGREE = 12, 18
 
@@ -34,6 +35,7 @@ class InPairs:
     unit = pairs.UNIT
     exponential = pairs.EXPONENTIAL_UNITS
     elsewhere = None
+    by_terms = False  # a slice is as long as the largest entry of a row, whatever it meets
 
     def inner(self, terms: int) -> float:
         return pairs.inner_error(terms)
@@ -52,6 +54,13 @@ class InPairs:
 
     def add(self, x: Pairs, y: Pairs) -> Pairs:
         return pairs.blockwise(pairs.added, x, y)
+
+    def joined(self, parts: Sequence[Pairs]) -> Pairs:
+        return Pairs(np.concatenate([part.high for part in parts]), np.concatenate([part.low for part in parts]))
+
+    def mean(self, x: Pairs) -> Pairs:
+        sums = pairs.total(x.transpose(0, 2, 1))
+        return pairs.blockwise(pairs.divided, sums, Pairs.exact(np.full(sums.shape, float(x.shape[1]))))
 
     def mapped(self, x: Pairs, matrix: Floats, shift: Floats | None) -> Pairs:
         y = pairs.product(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), Pairs.exact(matrix))
@@ -76,13 +85,13 @@ class InPairs:
         return z, y, root.high
 
     def scores(self, query: Pairs, key: Pairs, root: int) -> Pairs:
-        scores = pairs.product(query, key.transpose(0, 1, 3, 2))
+        scores = pairs.product(query, key.transpose(*range(len(key.shape) - 2), -1, -2))
         if root != 1:
             square_root = pairs.root(Pairs.exact(np.array([float(root)])))
             scores = pairs.blockwise(pairs.divided, scores, _spread(square_root[0], scores.shape))
         return scores
 
-    def below_largest(self, scores: Pairs, allowed: Floats) -> Pairs:
+    def below_largest(self, scores: Pairs, allowed: BoolArray) -> Pairs:
         high = np.where(allowed, scores.high, -np.inf)
         # The low word of the largest score may be large too: the whole pair is taken away.
         low = np.where(high == high.max(axis=-1, keepdims=True), scores.low, -np.inf)

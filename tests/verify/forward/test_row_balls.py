@@ -14,19 +14,21 @@ from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.plain_model import holds, plain_logits, random_block, random_model
+from verify.forward.arithmetic import Numbers
+from verify.forward.in_float64 import InFloat64
+from verify.forward.in_pairs import InPairs
 from verify.forward.map_norms import Norms
-from verify.forward.pair_rows import InPairs
-from verify.forward.rows import InFloat64, Rows
-from verify.forward.token_balls import Stream, _Walk, logit_balls
+from verify.forward.row_balls import InRowBalls, RowBalls, logit_balls
+from verify.forward.walk import Stream, passed, stream_of
 
 SPREADS = [1e-3, 0.3, 1.0, 3.0, 30.0]
 
 
-def balls(model: Model, inputs: Any, rows: Rows | None = None) -> tuple[Any, np.ndarray]:
+def balls(model: Model, inputs: Any, numbers: Numbers | None = None) -> tuple[Any, np.ndarray]:
     """All logits with their radii; of pairs both words."""
-    parts = list(logit_balls(model, inputs, rows=rows))
+    parts = list(logit_balls(model, inputs, numbers=numbers))
     radius = np.concatenate([r for _, _, r in parts])
-    if isinstance(rows, InPairs):
+    if isinstance(numbers, InPairs):
         return tuple(np.concatenate([getattr(v, word) for _, v, _ in parts]) for word in ("high", "low")), radius
     return np.concatenate([v for _, v, _ in parts]), radius
 
@@ -156,7 +158,7 @@ def test_what_overflows_before_the_logits_is_no_information() -> None:
 @pytest.mark.parametrize("rows", [InFloat64(), InPairs()])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("queries", ["task", "stream"])
-def test_balls_hold_models_that_read_vectors(queries: str, shared: bool, rows: Rows) -> None:
+def test_balls_hold_models_that_read_vectors(queries: str, shared: bool, rows: Numbers) -> None:
     rng = np.random.default_rng(3)
     n = rng.normal
     task = VectorTask(n(size=(1 if shared else 4, 3, 5)), n(size=(4, 5)), n(size=(4, 1)))
@@ -201,6 +203,19 @@ def test_a_context_alone_has_the_ball_it_has_among_others() -> None:
 
 
 GAIN = 1e3
+
+
+def walked(model: Model, x: np.ndarray, radius: float, places: list[int] | None = None) -> Stream[RowBalls]:
+    """The stream of contexts with these rows, `[T, S, d]`, all with one radius, behind some blocks."""
+    cells = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2])
+    stream = Stream(RowBalls(x.reshape(cells.size, -1), np.full(cells.size, radius)), cells)
+    with np.errstate(all="ignore"):
+        return passed(InRowBalls(Norms(model)), model, stream, places)
+
+
+def read(model: Model, x: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    stream = walked(model, x, radius)
+    return InRowBalls(Norms(model)).read_out(stream.rows.taken(stream.cells[:, -1]), model.W_U, model.b_U)
 
 
 def moved_rows(kind: str) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -250,15 +265,9 @@ def test_rows_that_move_by_their_radius_stay_in_the_ball(kind: str) -> None:
     nothing = np.zeros((1, 2, 1))
     last = Attention(nothing, nothing, nothing, np.zeros((1, 1, 2)), attends="causal")
     model = Model((block, last), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.eye(2))
-    walk = _Walk(model, InFloat64(), Norms(model))
 
-    def image(rows: np.ndarray, radius: float) -> Stream:
-        stream = Stream(rows, np.full(rows.shape[:2], radius))
-        if isinstance(block, Normalization):
-            return walk._normalized(stream, block)
-        if isinstance(block, FeedForward):
-            return walk._neurons(stream, block)
-        return walk._attention(stream, block, None, only_last=False)
+    def image(rows: np.ndarray, radius: float) -> RowBalls:
+        return walked(model, rows, radius, [0]).rows
 
     ball = image(x, amount)
     reached = max(
@@ -273,14 +282,13 @@ def test_blocks_keep_rows_of_a_ball_in_their_ball(seed: int) -> None:
     rng = np.random.default_rng(seed)
     block = random_block(rng, 3)
     model = Model((block, *layers(rng, 3)), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.eye(3))
-    walk = _Walk(model, InFloat64(), Norms(model))
     x = rng.normal(size=(1, 4, 3))
     for amount in (1e-8, 1e-3, 1.0):
-        ball = walk.read_out(walk.passed(Stream(x, np.full((1, 4), amount)), None))
+        ball = read(model, x, amount)
         for _ in range(10):
             step = rng.normal(size=x.shape)
             step *= amount / np.linalg.norm(step, axis=-1, keepdims=True)
-            value, own = walk.read_out(walk.passed(Stream(x + step, np.zeros((1, 4))), None))
+            value, own = read(model, x + step, 0.0)
             assert (np.abs(value - ball[0]) <= ball[1] + own).all()
 
 
@@ -288,21 +296,18 @@ def test_a_value_that_a_head_reads_alone_is_enclosed_as_well_as_it_is_known() ->
     # The scores of a saturated head may be wrong by much: it still reads the same value.
     one = np.array([[[1.0], [0.0]]])
     block = Attention(1e3 * one, 1e3 * one, one, np.ones((1, 1, 2)), skip=False, attends="all")
-    model = Model((block,), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.eye(2))
-    walk = _Walk(model, InFloat64(), Norms(model))
+    model = Model((block, block), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.eye(2))
     x = np.array([[[1.0, 0.0], [0.5, 0.0], [0.0, 0.0]]])
-    ball = walk._attention(Stream(x, np.full((1, 3), 1e-9)), block, None, only_last=False)
-    assert ball.radius[0, 0] < 2e-9 * 2.0**0.5
+    ball = walked(model, x, 1e-9, [0]).rows
+    assert ball.radius[0] < 2e-9 * 2.0**0.5
 
 
 def test_attention_is_never_farther_off_than_its_values_lie_apart() -> None:
     one = np.array([[[1.0], [0.0]]])
     block = Attention(one, one, one, np.ones((1, 1, 2)), skip=False, attends="all")
-    model = Model((block,), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.eye(2))
-    walk = _Walk(model, InFloat64(), Norms(model))
+    model = Model((block, block), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.eye(2))
     x = np.array([[[1.0, 0.0], [0.5, 0.0], [0.0, 0.0]]])
-    with np.errstate(all="ignore"):
-        radius = walk._attention(Stream(x, np.full((1, 3), 1e3)), block, None, only_last=False).radius
+    radius = walked(model, x, 1e3, [0]).rows.radius
     assert 1e3 < radius.max() < 2.0**0.5 * 1002
 
 
@@ -311,13 +316,13 @@ def test_the_centre_of_a_row_far_from_zero_is_known_only_as_well_as_its_rounding
     x = 1e8 + rng.normal(size=(1, 64, 7))
     norm = Normalization("layer", w=np.ones(7), epsilon=1e-9)
     model = Model((norm,), W_U=np.eye(7), W_E=np.eye(7), W_pos=np.eye(7))
-    walk = _Walk(model, InFloat64(), Norms(model))
-    ball = walk._normalized(Stream(x, np.zeros((1, 64))), norm)
-    pairs = InPairs().normalized(InPairs().exact(x), norm)[0].high
+    walk = InRowBalls(Norms(model))
+    ball = walk.normalized(RowBalls(x[0], np.zeros(64)), norm)
+    pairs = InPairs().normalized(InPairs().exact(x[0]), norm)[0].high
     assert (np.linalg.norm(ball.value - pairs, axis=-1) <= ball.whole()).all()
     assert np.linalg.norm(ball.value - pairs, axis=-1).max() > 1e-10
-    value, radius = walk.read_out(ball)
-    assert (np.abs(value - pairs[:, 0]) <= radius).all() and np.abs(value - pairs[:, 0]).max() > 1e-10
+    value, radius = walk.read_out(ball, model.W_U, None)
+    assert (np.abs(value - pairs) <= radius).all() and np.abs(value - pairs).max() > 1e-10
 
 
 @pytest.mark.parametrize("d", [1, 300])
@@ -335,10 +340,9 @@ def test_a_readout_is_off_by_its_roundings_only_and_they_are_counted(d: int) -> 
 def test_the_sum_of_embeddings_is_held_with_its_rounding() -> None:
     rng = np.random.default_rng(13)
     model = Model((), W_U=np.eye(1), W_E=rng.normal(size=(200, 1)), W_pos=rng.normal(size=(1, 1)))
-    walk = _Walk(model, InFloat64(), Norms(model))
-    stream = walk.read(np.arange(200)[:, None], None)
+    stream = stream_of(InRowBalls(Norms(model)), model, np.arange(200)[:, None]).rows
     exact = InPairs().sum_of_exact(model.W_E, np.broadcast_to(model.W_pos, (200, 1)))[0]
-    assert (np.abs(exact.low[:, 0]) <= stream.radius[:, 0]).all() and exact.low.any()
+    assert (np.abs(exact.low[:, 0]) <= stream.radius).all() and exact.low.any()
 
 
 def test_a_smaller_unit_predicts_a_smaller_ball() -> None:

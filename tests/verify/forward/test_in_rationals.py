@@ -19,8 +19,10 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from constructions.tasks.vectors import VectorTask
 from tests.constructions.rational_front_ends import fractions, networks_with_contexts, plain_logits, plain_outputs
-from verify.forward.float64 import enclose_features, enclose_last, enclose_logits
-from verify.forward.rationals import PRIME, ExactRank, exact_network_logits, exact_outputs, exact_rank, order_of_two
+from verify.forward.exact_rank import PRIME, ExactRank, exact_rank, order_of_two
+from verify.forward.heads import enclose_features, enclose_last
+from verify.forward.in_rationals import exact_network_logits, exact_outputs
+from verify.forward.logits import enclose_logits
 
 ONE = as_rationals([[1]])
 LINE = as_rationals([[0], [1]])

@@ -4,7 +4,7 @@ import numpy as np
 
 from constructions.models.blocks import Normalization
 from verify.arithmetic.pairs import Pairs
-from verify.forward.pair_rows import InPairs
+from verify.forward.in_pairs import InPairs
 
 
 def test_low_words_of_huge_scores_count() -> None:

@@ -1,0 +1,269 @@
+r"""The ladder of precision: float64, pairs of float64, then balls of as many bits as are predicted, until decided.
+
+Page: docs/rigour/depth.md
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from flint import arb, arb_mat, ctx
+from numpy.typing import NDArray
+
+from constructions.arrays import BoolArray, Int64Array
+from constructions.errors import InputError
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.pairs import Pairs, added
+from verify.arithmetic.rounding import Floats
+from verify.forward.in_balls import logits_in_balls, rounded_outwards
+from verify.forward.in_float64 import InFloat64
+from verify.forward.in_pairs import InPairs
+from verify.forward.logits import logit_chunks
+from verify.forward.map_norms import Norms
+from verify.forward.row_balls import logit_balls
+from verify.forward.walk import part_of
+
+Rung = Literal["float64", "pairs", "balls"]
+
+_LEAST_BITS, _LARGEST_BITS = 53, 300
+_FEWEST_BALL_BITS, _MOST_BALL_BITS = 128, 4096
+_BALLS_TOGETHER = 256  # contexts whose logits are balls at the same time
+
+
+@dataclass(frozen=True, eq=False)
+class DecidedArgmax:
+    r"""Where the largest logit of each context is, as far as that is proved.
+
+    Args:
+        place: The place of the largest logit in exact real arithmetic, `[T]`; -1 where it is not decided.
+        rung: What decided it, `[T]`: ``"float64"``, ``"pairs"``, ``"balls"``, or ``""``.
+        bits: Precision of the balls that were used last; 0 without.
+    """
+
+    place: Int64Array
+    rung: NDArray[np.str_]
+    bits: int
+
+    @property
+    def undecided(self) -> Int64Array:
+        """The contexts that are not decided."""
+        return np.flatnonzero(self.place < 0)
+
+    def summary(self) -> str:
+        """How many contexts each rung decided, and which none did."""
+        counts = Counter(str(name) for name in self.rung)
+        parts = [f"{counts[name]} by {name}" for name in get_args(Rung) if counts[name]]
+        left = ", ".join(map(str, self.undecided.tolist()))
+        return "; ".join(parts + ([f"undecided: {left}"] if left else []))
+
+
+def bits_needed(
+    model: Model, inputs: Int64Array | VectorTask, radius: float, *, norms: Norms | None = None
+) -> int | None:
+    r"""Predict the bits with which the balls of all logits would have at most this radius; nothing is proved by it.
+
+    The radius is proportional to the unit of the roundings while it is small, so one pass in float64 with a very small
+    unit tells the factor, and a second one confirms it.
+
+    Args:
+        model: The weights, in float64.
+        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
+        radius: The largest radius that is wanted, above 0.
+        norms: The norms of the maps of the same model, to be shared by several calls.
+
+    Returns:
+        From 53 to 300, or `None` where 300 are too few.
+
+    Raises:
+        InputError: Inputs that do not fit the model, or no such radius.
+
+    Example:
+        >>> one = np.ones((1, 1))
+        >>> bits_needed(Model(blocks=(), W_U=one, W_E=one, W_pos=one), np.array([[0]]), 1e-3)
+        53
+    """
+    if not 0.0 < radius < np.inf:
+        raise InputError(f"radius = {radius}, expected a number above 0")
+    norms = Norms(model) if norms is None else norms
+
+    def widest(bits: int) -> float:
+        numbers = InFloat64(2.0**-bits)
+        radii = [part.max(initial=0.0) for _, _, part in logit_balls(model, inputs, numbers=numbers, norms=norms)]
+        return float(np.max(radii, initial=0.0))
+
+    if widest(_LEAST_BITS) <= radius:
+        return _LEAST_BITS
+    least = widest(_LARGEST_BITS)
+    if not least <= radius:
+        return None
+    bits = max(_LEAST_BITS + 1, _LARGEST_BITS + int(np.ceil(np.log2(least) - np.log2(radius))))
+    while bits < _LARGEST_BITS and not widest(bits) <= radius:
+        bits += 1
+    return min(bits, _LARGEST_BITS)
+
+
+def climb(
+    model: Model,
+    inputs: Int64Array | VectorTask,
+    is_open: BoolArray,
+    *,
+    rungs: Sequence[Rung] = get_args(Rung),
+    most_bits: int = _MOST_BALL_BITS,
+    norms: Norms | None = None,
+) -> Iterator[tuple[Rung, int, Int64Array, Enclosure]]:
+    r"""Enclose the outputs of the contexts that are still open, a few at a time, on one rung after the other.
+
+    The caller closes, in `is_open`, the contexts that it has decided; the next rung sees only what is open then. Balls
+    start at twice the bits that are predicted for a radius of a quarter of the least gap between two logits, at least
+    128, and double them.
+
+    On the rungs behind float64 the enclosure is one of the outputs of a model of tokens less one number of each row,
+    the largest midpoint, so that float64 holds the differences to their last bits. No softmax and no margin depends on
+    that number. Why it is rigorous: the number is itself exact, a pair or the middle of a ball.
+
+    Args:
+        model: The weights, in float64.
+        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
+        is_open: The contexts that are to be enclosed, `[T]`; read anew before each rung.
+        rungs: Which rungs are climbed.
+        most_bits: Precision of the last balls, at most.
+        norms: The norms of the maps of the same model, to be shared by several calls.
+
+    Returns:
+        Iterator of the rung, its bits, the contexts, and the enclosure of their outputs, `[contexts, d_vocab_out]`.
+
+    Raises:
+        InputError: Inputs that do not fit the model, a rational model, or an unknown rung.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+    """
+    if unknown := [name for name in rungs if name not in get_args(Rung)]:
+        raise InputError(f"rungs names {unknown[0]!r}, expected some of {', '.join(map(repr, get_args(Rung)))}")
+    return _climb(model, inputs, is_open, rungs, most_bits, norms)
+
+
+def _climb(
+    model: Model,
+    inputs: Int64Array | VectorTask,
+    is_open: BoolArray,
+    rungs: Sequence[Rung],
+    most_bits: int,
+    norms: Norms | None,
+) -> Iterator[tuple[Rung, int, Int64Array, Enclosure]]:
+    gap = np.zeros(len(is_open))
+    if "float64" in rungs and is_open.any():
+        left = np.flatnonzero(is_open)
+        whole = len(left) == len(is_open)
+        for start, part in logit_chunks(model, inputs if whole else part_of(inputs, left), norms=norms):
+            chosen = left[start : start + len(part)]
+            gap[chosen] = _gaps(part.midpoint)
+            yield "float64", 53, chosen, part
+    if "pairs" in rungs and is_open.any():
+        left = np.flatnonzero(is_open)
+        norms = Norms(model) if norms is None else norms
+        for start, value, radius in logit_balls(model, part_of(inputs, left), numbers=InPairs(), norms=norms):
+            chosen, part = (
+                left[start : start + len(radius)],
+                _less_largest(value, radius, isinstance(inputs, VectorTask)),
+            )
+            gap[chosen] = _gaps(part.midpoint)
+            yield "pairs", 100, chosen, part
+    if "balls" in rungs and is_open.any():
+        left = np.flatnonzero(is_open)
+        norms = Norms(model) if norms is None else norms
+        # Where not even the pairs tell two logits apart, they may be equal, and the gap says nothing.
+        known = gap[left][gap[left] > 0.0].min(initial=1.0)
+        bits = 2 * (bits_needed(model, part_of(inputs, left), float(max(known / 4.0, 2.0**-200)), norms=norms) or 300)
+        bits = min(max(bits, _FEWEST_BALL_BITS), most_bits)
+        while len(left) and bits <= most_bits:
+            for start in range(0, len(left), _BALLS_TOGETHER):
+                chosen = left[start : start + _BALLS_TOGETHER]
+                balls = logits_in_balls(model, part_of(inputs, chosen), bits)
+                yield "balls", bits, chosen, _rounded_less_largest(balls, bits, isinstance(inputs, VectorTask))
+            left, bits = np.flatnonzero(is_open), 2 * bits
+
+
+def decide_argmax(
+    model: Model,
+    inputs: Int64Array | VectorTask,
+    *,
+    rungs: Sequence[Rung] = get_args(Rung),
+    norms: Norms | None = None,
+) -> DecidedArgmax:
+    r"""Decide where the largest logit of each context is, in exact real arithmetic, with as few bits as it takes.
+
+    A context climbs to the next rung only where the rungs before left it open (`climb`); balls end at 4096 bits, and a
+    tie stays open whatever they are.
+
+    Why it is rigorous: a place counts as decided only if the lower end of its logit is proved to be above the upper
+    ends of all others.
+
+    Args:
+        model: The weights, in float64.
+        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
+        rungs: Which rungs are climbed.
+        norms: The norms of the maps of the same model, to be shared by several calls.
+
+    Returns:
+        The places, and which rung decided each.
+
+    Raises:
+        InputError: Inputs that do not fit the model, a rational model, or an unknown rung.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+
+    Example:
+        >>> tokens = np.array([[1.0, 0.0], [1.0, 2.0**-80], [1.0, 1.0]])
+        >>> model = Model(blocks=(), W_U=np.array([[1.0, 1.0], [0.0, 1.0]]), W_E=tokens, W_pos=np.zeros((1, 2)))
+        >>> decided = decide_argmax(model, np.array([[2], [1], [0]]), rungs=("float64", "pairs"))
+        >>> decided.place.tolist(), decided.summary()
+        ([1, 1, -1], '1 by float64; 1 by pairs; undecided: 2')
+    """
+    count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
+    place, rung, last = np.full(count, -1), np.full(count, "", dtype="U7"), 0
+    is_open = np.ones(count, dtype=bool)
+    for name, bits, contexts, part in climb(model, inputs, is_open, rungs=rungs, norms=norms):
+        lower, upper = part.lower(), part.upper()
+        best = lower.argmax(axis=1)[:, None]
+        least = np.take_along_axis(lower, best, 1)[:, 0]
+        np.put_along_axis(upper, best, -np.inf, 1)
+        proved = least > upper.max(axis=1)
+        chosen = contexts[proved]
+        place[chosen], rung[chosen], is_open[chosen] = best[proved, 0], name, False
+        last = bits if name == "balls" else 0
+    return DecidedArgmax(place, rung, last)
+
+
+def _gaps(values: Floats) -> Floats:
+    """Between the two largest of each row, roughly."""
+    if values.shape[1] < 2:
+        return np.full(len(values), np.inf)
+    two = np.partition(values, -2, axis=1)[:, -2:]
+    return two[:, 1] - two[:, 0]
+
+
+def _less_largest(value: Pairs, radius: Floats, absolute: bool) -> Enclosure:
+    """What these values with these radii are less the largest value of their row, as float64."""
+    with np.errstate(all="ignore"):
+        if not absolute:
+            # Of equal high words the low ones decide.
+            high = value.high.max(axis=1, keepdims=True)
+            best = np.where(value.high == high, value.low, -np.inf).argmax(axis=1)[:, None]
+            top = (np.take_along_axis(part, best, 1) for part in (value.high, value.low))
+            value = added(value, -Pairs(*(np.broadcast_to(part, value.shape) for part in top)))
+        # The sum is within 2^-52 of the exact one, relatively, and its low word no larger than that.
+        return Enclosure(value.high, (radius + 2.0**-51 * np.abs(value.high)) * (1.0 + 2.0**-40))
+
+
+def _rounded_less_largest(balls: arb_mat, bits: int, absolute: bool) -> Enclosure:
+    if absolute:
+        return rounded_outwards(balls)
+    with ctx.workprec(2 * bits):
+        rows = balls.tolist()
+        for row in rows:
+            finite = [x.mid() for x in row if x.is_finite()]
+            top = max(finite) if finite else arb(0)
+            row[:] = [x - top for x in row]
+        return rounded_outwards(arb_mat(rows))

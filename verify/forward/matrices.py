@@ -1,0 +1,141 @@
+"""The walk's operations on matrices of FLINT, one row for each distinct row of the stream: of balls, or of rationals.
+
+Page: docs/rigour/forward.md
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from flint import arb_mat, fmpq_mat
+
+from constructions.arrays import BoolArray, Int64Array
+from constructions.models.blocks import Activation, Attention, Normalization, Tensor
+from verify.forward.attention_pairs import AttentionPairs
+
+M = TypeVar("M", arb_mat, fmpq_mat)
+
+
+class InMatrices(ABC, Generic[M]):
+    """The operations that sums, products and quotients are enough for; rows of heads are a list of matrices."""
+
+    kind: Any  # the class of M
+
+    @abstractmethod
+    def given(self, x: Tensor) -> M:
+        """Exact numbers."""
+
+    @abstractmethod
+    def weights(self, scores: list[Any], root: int) -> list[Any]:
+        """The softmax of scores that are still to be divided by the square root of `root`."""
+
+    @abstractmethod
+    def normalized(self, rows: M, norm: Normalization) -> M:
+        """The rows after a normalization."""
+
+    @abstractmethod
+    def activated(self, rows: M, activation: Activation) -> M:
+        """The activation of each entry."""
+
+    def embedded(self, a: Tensor, b: Tensor) -> M:
+        return self.given(a) + self.given(b)
+
+    def taken(self, rows: M, chosen: Int64Array) -> M:
+        return self._chosen(rows.tolist(), chosen.tolist(), rows.ncols())
+
+    def joined(self, parts: Sequence[M]) -> M:
+        entries = [entry for part in parts for entry in part.entries()]
+        return self.kind(sum(part.nrows() for part in parts), parts[0].ncols(), entries)
+
+    def added(self, rows: M, others: M) -> M:
+        return rows + others
+
+    def less(self, rows: M, others: M) -> M:
+        return rows - others
+
+    def mean(self, rows: M, read: Int64Array) -> M:
+        table = rows.tolist()
+        means = [
+            sum(column[1:], column[0]) / len(some)
+            for some in read.tolist()
+            for column in zip(*(table[i] for i in some), strict=True)
+        ]
+        return self.kind(len(read), rows.ncols(), means)
+
+    def shifted(self, rows: M, b: Tensor) -> M:
+        return rows + self._chosen(self.given(b[None]).tolist(), [0] * rows.nrows(), len(b))
+
+    def mapped(self, rows: M, W: Tensor, b: Tensor | None) -> M:
+        y = rows * self.given(W)
+        return y if b is None else self.shifted(y, b)
+
+    def read_out(self, rows: M, W: Tensor, b: Tensor | None) -> M:
+        return self.mapped(rows, W, b)
+
+    def nonzero(self, rows: M) -> BoolArray:
+        entries = [not entry == 0 for entry in rows.entries()]  # what is not known to be 0
+        return np.array(entries, dtype=bool).reshape(rows.nrows(), rows.ncols())
+
+    def heads(self, rows: M, maps: Tensor, shifts: Tensor | None) -> list[M]:
+        return [self.mapped(rows, W, None if shifts is None else shifts[h]) for h, W in enumerate(maps)]
+
+    def repeated(self, rows: M, heads: int) -> list[M]:
+        return [rows] * heads
+
+    def chosen_heads(self, x: list[M], heads: Sequence[int]) -> list[M]:
+        return [x[head] for head in heads]
+
+    def at_rest(self, value: list[M], _: int) -> list[M]:
+        return value
+
+    def written(self, mixed: list[M], block: Attention, heads: Sequence[int] | None = None) -> M:
+        W_O = block.W_O if heads is None else block.W_O[list(heads)]
+        output = W_O.reshape(len(W_O) * block.d_head, block.d_out)
+        return self.side_by_side(mixed) * self.given(output)
+
+    def side_by_side(self, heads: list[M]) -> M:
+        """The rows of all heads, `[P, heads * n]`."""
+        tables = [head.tolist() for head in heads]
+        entries = [entry for rows in zip(*tables, strict=True) for row in rows for entry in row]
+        return self.kind(heads[0].nrows(), sum(head.ncols() for head in heads), entries)
+
+    def patterns(self, block: Attention, query: M, key: M, pairs: AttentionPairs) -> list[list[Any]]:
+        """The attention weights of one head, for each look those of the rows that it reads."""
+        queries, keys = query.tolist(), key.tolist()
+        found: dict[int, list[Any]] = {}
+        for asking, read, looks in _groups(pairs):
+            scores = self._chosen(queries, asking, block.d_qk) * self._chosen(keys, read, block.d_qk).transpose()
+            found |= {
+                look: self.weights(row, block.score_root) for look, row in zip(looks, scores.tolist(), strict=True)
+            }
+        return [found[look] for look in range(len(found))]
+
+    def mixed(self, block: Attention, query: list[M], key: list[M], value: list[M], pairs: AttentionPairs) -> list[M]:
+        heads = []
+        for q, k, v in zip(query, key, value, strict=True):
+            shares, table, means = self.patterns(block, q, k, pairs), v.tolist(), {}
+            for _, read, looks in _groups(pairs):
+                weights = self.kind(len(looks), len(read), [share for look in looks for share in shares[look]])
+                rows = (weights * self._chosen(table, read, v.ncols())).tolist()
+                means |= dict(zip(looks, rows, strict=True))
+            heads.append(self._chosen([means[look] for look in range(len(means))], range(len(means)), v.ncols()))
+        return heads
+
+    def _chosen(self, table: list[list[Any]], chosen: Sequence[int], columns: int) -> M:
+        """The chosen rows of a matrix that is given as lists."""
+        return self.kind(len(chosen), columns, [entry for i in chosen for entry in table[i]])
+
+
+def _groups(pairs: AttentionPairs) -> list[tuple[list[int], list[int], list[int]]]:
+    """The looks that read the same rows: which rows ask, which are read, and which looks these are."""
+    positions = pairs.asking.shape[1]
+    alike = bool(pairs.allowed.all())
+    groups: dict[tuple[int, int], list[int]] = {}
+    for look, place in enumerate(pairs.kept.tolist()):
+        groups.setdefault((place // positions, 0 if alike else place % positions), []).append(look)
+    asked = pairs.asked
+    return [
+        (asked[looks].tolist(), pairs.read[context, pairs.allowed[position]].tolist(), looks)
+        for (context, position), looks in groups.items()
+    ]

@@ -1,0 +1,608 @@
+r"""Rows of floats and a ball about each: the arithmetic of the walk for float64, for pairs, and for a run elsewhere.
+
+The ball of a row is in the Euclidean norm, of radius $\rho$: the exact row is within $\rho$ of the evaluated one. A
+linear map multiplies $\rho$ by its spectral norm, a normalization divides it by the size of the row, attention is
+enclosed together with its softmax, and the rounding of each step is added. So the radius costs no second forward pass,
+and grows by a few bits with each block, where a radius for each entry grows by twenty.
+
+The same bounds hold for every format of numbers (`verify/forward/arithmetic.py:Numbers`): float64, pairs, and with a
+smaller unit they tell in advance what a longer format would leave.
+
+Page: docs/rigour/depth.md proves every bound used here; the lemmas are named in the comments.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from constructions.arrays import BoolArray, Int64Array
+from constructions.errors import InputError, require_at_least
+from constructions.models.blocks import Activation, Attention, FeedForward, Normalization
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
+from verify.arithmetic import blas
+from verify.arithmetic.activations import SLOPES
+from verify.arithmetic.elementary import exp
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import Floats, gamma
+from verify.arithmetic.softmax import enclose_softmax
+from verify.forward.arithmetic import LOWEST_SCORE, Numbers, Values, growth
+from verify.forward.attention_pairs import AttentionPairs
+from verify.forward.in_float64 import InFloat64
+from verify.forward.map_norms import FLOOR, MapNorms, Norms, raised, row_norms
+from verify.forward.walk import Heads, checked_inputs, part_of, passed, stream_of
+
+_LOWEST_POWER = 2.0**-865  # above exp(-600)
+_ROW_ENTRIES = 2**25  # of the distinct rows of the contexts that are worked on together
+_WIDE_ENTRIES = 2**23  # of what the last attention and the blocks behind it make of them
+_LOGIT_ENTRIES = 2**20  # of the logits of a chunk
+_CACHED_ENTRIES = 2**18  # of an array that is worked on while it stays in the cache
+_DENSE = 8  # so many times as many scores are worth one product of matrices
+_UNDERFLOW = 2.0**-1060  # above what the underflow of a square can lose, several times over
+
+
+@dataclass(frozen=True)
+class RowBalls:
+    r"""Evaluated rows, and bounds of their distance to the exact ones.
+
+    The exact row is $z + \mathrm{diag}(w)(a + b) + c$ with $z$ the value, $|a|$ at most `moved`, $|b|$ at most
+    `slipped` and $|c|$ at most `radius`; behind layer normalization $a$ is orthogonal to the ones vector. Without a
+    `norm` there are no $a$ and $b$.
+
+    Args:
+        value: The rows, `[P, d]`.
+        radius: `[P]`.
+        norm: The normalization that they come from, or none.
+        moved: `[P]`, or none.
+        slipped: `[P]`, or none.
+        nonzero: Which entries may differ from 0, `[P, d]`, also elsewhere; none if nothing is known.
+    """
+
+    value: Values
+    radius: Floats
+    norm: Normalization | None = None
+    moved: Floats | None = None
+    slipped: Floats | None = None
+    nonzero: BoolArray | None = None
+
+    def taken(self, chosen: Int64Array | slice) -> "RowBalls":
+        """Some of the rows."""
+        moved, slipped = (None if part is None else part[chosen] for part in (self.moved, self.slipped))
+        nonzero = None if self.nonzero is None else self.nonzero[chosen]
+        return RowBalls(self.value[chosen], self.radius[chosen], self.norm, moved, slipped, nonzero)
+
+    def through(self, norms: MapNorms) -> Floats:
+        """Bounds of the images of the errors under maps, `[P, maps]`."""
+        spread = self.radius[..., None] * norms.plain
+        if self.moved is not None and self.slipped is not None:
+            spread = spread + self.moved[..., None] * norms.moved + self.slipped[..., None] * norms.slipped
+        return spread
+
+    def whole(self) -> Floats:
+        """One radius for the sum of the errors of a row, `[P]`."""
+        if self.norm is None or self.moved is None or self.slipped is None:
+            return self.radius
+        return raised(self.radius + float(np.abs(self.norm.w).max()) * (self.moved + self.slipped))
+
+
+@dataclass(frozen=True)
+class HeadBalls:
+    """Rows of each head: values `[P, H, n]`, their norms and their radii `[P, H]`."""
+
+    value: Values
+    size: Floats
+    radius: Floats
+
+
+class InRowBalls:
+    """The arithmetic of rows of floats with a ball about each.
+
+    Args:
+        norms: The norms of the maps of the model.
+        numbers: The format; float64 by default.
+    """
+
+    def __init__(self, norms: Norms, numbers: Numbers | None = None) -> None:
+        self.norms, self.numbers = norms, InFloat64() if numbers is None else numbers
+        self.fits = True  # whether nothing that was worked on can overflow elsewhere
+
+    def _sizes(self, value: Values, radius: Floats) -> Floats:
+        """Bounds of the norms of the rows that are evaluated: of those that are seen, or of all within the radius."""
+        sizes = row_norms(self.numbers.high(value))
+        if self.numbers.elsewhere is None:
+            return sizes
+        self._require_small(sizes + radius)
+        return raised(sizes + radius)
+
+    def _require_small(self, sizes: Floats | float) -> None:
+        """Note whether numbers of these sizes, none of them NaN, may appear elsewhere without an overflow."""
+        if self.numbers.elsewhere is not None:
+            self.fits = self.fits and bool(np.all(sizes <= self.numbers.elsewhere.largest))
+
+    def _raised(self, radius: Floats) -> Floats:
+        """`raised`, and more than underflow takes elsewhere."""
+        return raised(radius) if self.numbers.elsewhere is None else raised(radius + self.numbers.elsewhere.floor)
+
+    def _rounded(self, rows: RowBalls, maps: Floats, norms: MapNorms, terms: int, chosen: Floats | None) -> Floats:
+        """What rows round by in a product with each of the maps, `[P, maps]` (Lemma T1).
+
+        Args:
+            rows: The rows.
+            maps: The maps, `[maps, n, p]`.
+            norms: Those of the maps.
+            terms: How many products a sum has.
+            chosen: The norms of the rows of the maps, `[n, maps]`, where they are known.
+        """
+        numbers = self.numbers
+        sizes = self._sizes(rows.value, rows.whole())
+        if numbers.elsewhere is not None:
+            frobenius = norms.frobenius + numbers.elsewhere.floor
+            self._require_small((1.0 + sizes.max(initial=0.0)) * frobenius)
+        inner = numbers.inner(terms)
+        if not numbers.by_terms:
+            return (inner * sizes)[:, None] * norms.frobenius
+        if rows.nonzero is not None and rows.nonzero.shape[1] <= terms:
+            few = int(rows.nonzero.sum(axis=1).max(initial=0))
+            inner = min(inner, growth(numbers.unit, few + (numbers.elsewhere is not None)))
+        by_row = self.norms.rows_of(maps) if chosen is None else chosen
+        value = numbers.high(rows.value)
+        terms_of = np.abs(value) @ by_row * (1.0 + 2.0 * gamma(value.shape[1] + 8)) + FLOOR
+        if numbers.elsewhere is not None:
+            terms_of = terms_of + rows.whole()[:, None] * norms.frobenius + sizes[:, None] * numbers.elsewhere.floor
+        return inner * terms_of
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Rows.
+
+    def given(self, x: Floats) -> RowBalls:
+        """Numbers that the task brings."""
+        radius = np.zeros(x.shape[:-1])
+        if self.numbers.elsewhere is not None:
+            self._require_small(row_norms(x))
+            radius = self._raised(self.numbers.elsewhere.conversion * row_norms(x))
+        return RowBalls(self.numbers.exact(x), radius, nonzero=x != 0.0)
+
+    def embedded(self, a: Floats, b: Floats) -> RowBalls:
+        """Lemma T5 (a)."""
+        value, errors = self.numbers.sum_of_exact(a, b)
+        self._require_small(row_norms(a) + row_norms(b))
+        return RowBalls(value, self._raised(row_norms(errors)), nonzero=(a != 0.0) | (b != 0.0))
+
+    def taken(self, rows: RowBalls, chosen: Int64Array) -> RowBalls:
+        return rows.taken(chosen)
+
+    def joined(self, parts: Sequence[RowBalls]) -> RowBalls:
+        whole = np.concatenate([part.whole() for part in parts])
+        return RowBalls(self.numbers.joined([part.value for part in parts]), whole)
+
+    def added(self, rows: RowBalls, others: RowBalls) -> RowBalls:
+        """Lemma T5 (b)."""
+        total, radius = self.numbers.add(rows.value, others.value), rows.whole() + others.whole()
+        return RowBalls(total, self._raised(radius + growth(self.numbers.unit, 2) * self._sizes(total, radius)))
+
+    def less(self, rows: RowBalls, others: RowBalls) -> RowBalls:
+        return self.added(rows, RowBalls(-others.value, others.whole()))
+
+    def mean(self, rows: RowBalls, read: Int64Array) -> RowBalls:
+        """Lemma B7."""
+        values, length = [], read.shape[1]
+        radius, sizes = rows.whole()[read].mean(axis=1), row_norms(self.numbers.high(rows.value))[read].mean(axis=1)
+        step = max(1, _CACHED_ENTRIES // (length * rows.value.shape[1]))
+        for start in range(0, len(read), step):
+            values.append(self.numbers.mean(rows.value[read[start : start + step]]))
+        radius = radius + growth(self.numbers.unit, length + 3) * (sizes + radius)
+        return RowBalls(self.numbers.joined(values) if values else rows.value[:0], self._raised(radius))
+
+    def nonzero(self, rows: RowBalls) -> BoolArray:
+        return np.ones(rows.value.shape, dtype=bool) if rows.nonzero is None else rows.nonzero
+
+    def shifted(self, rows: RowBalls, b: Floats) -> RowBalls:
+        value = self.numbers.add(rows.value, self.numbers.exact(np.broadcast_to(b, rows.value.shape)))
+        return RowBalls(value, self._raised(self._with_shift(value, rows.whole(), row_norms(b))))
+
+    def _with_shift(self, value: Values, radius: Floats, shifts: Floats) -> Floats:
+        """The radius after shifts of these sizes were added: half a unit of what is seen, or of all that it may be."""
+        sizes = row_norms(self.numbers.high(value))
+        if self.numbers.elsewhere is not None:
+            sizes = sizes + radius + shifts
+            self._require_small(sizes)
+        return radius + growth(self.numbers.unit, 2) * sizes
+
+    def mapped(self, rows: RowBalls, W: Floats, b: Floats | None) -> RowBalls:
+        images = self._mapped(rows, W[None], None if b is None else b[None])
+        return RowBalls(images.value[:, 0], images.radius[:, 0])
+
+    def _mapped(self, rows: RowBalls, maps: Floats, shifts: Floats | None) -> HeadBalls:
+        """The images under maps `[maps, n, p]` (Lemma T1)."""
+        count, inner, width = maps.shape
+        norms = self.norms.of(maps, rows.norm)
+        side_by_side = self.norms.side_by_side(maps)
+        y = self.numbers.mapped(rows.value, side_by_side, None if shifts is None else shifts.reshape(-1))
+        y = y.reshape(len(rows.radius), count, width)
+        radius = rows.through(norms) + self._rounded(rows, maps, norms, inner, None)
+        if shifts is not None:
+            radius = self._with_shift(y, radius, row_norms(shifts))
+        return HeadBalls(y, row_norms(self.numbers.high(y)), self._raised(radius))
+
+    def read_out(self, rows: RowBalls, W: Floats, b: Floats | None) -> tuple[Values, Floats]:
+        """The outputs, and a radius for each (Lemma T5 (c))."""
+        norms = self.norms.of_columns(W, rows.norm)
+        outputs = self.numbers.mapped(rows.value, W, b)
+        sizes = self._sizes(rows.value, rows.whole())
+        frobenius = norms.frobenius
+        if self.numbers.elsewhere is not None:
+            frobenius = frobenius + self.numbers.elsewhere.floor
+            self._require_small((1.0 + sizes.max(initial=0.0)) * frobenius)
+        radii = rows.through(norms) + (self.numbers.inner(len(W)) * sizes)[:, None] * frobenius
+        if b is not None:
+            radii = self._with_shift(outputs[..., None], radii, np.abs(b))
+        return outputs, self._raised(radii)
+
+    def normalized(self, rows: RowBalls, norm: Normalization) -> RowBalls:
+        """Lemma T2."""
+        numbers, width = self.numbers, norm.width
+        radius = rows.whole()
+        z, y, root = numbers.normalized(rows.value, norm)
+        size = self._sizes(rows.value, radius)
+        normal_size = row_norms(numbers.high(y))
+        reach = np.sqrt(float(width)) * (1.0 + 2.0**-40)
+        square = _UNDERFLOW if numbers.elsewhere is None else numbers.elsewhere.square
+        relative = growth(numbers.unit, width + 6) + width * square / norm.epsilon
+        relative = relative if relative < 0.125 else np.inf
+        centring = self._raised(growth(numbers.unit, width + 2) * size)
+        centring = centring if norm.kind == "layer" else np.zeros(size.shape)
+        least = root * (1.0 - 2.0 * relative - 2.0**-40) - centring / np.sqrt(float(width))
+        known = np.isfinite(root) & (relative < np.inf)  # squares may have overflown
+        least = np.where(known, least, -np.inf)
+        moved = np.minimum(_quotient(radius, least, width), raised(2.0 * reach * np.ones(size.shape)))
+        gained = row_norms(numbers.high(z))
+        if numbers.elsewhere is None:
+            slipped = raised(_quotient(centring, least, width) + relative / (1.0 - relative) * normal_size)
+            furthest = reach + normal_size
+            slipped = np.where(known & (slipped < furthest), slipped, furthest)
+        else:
+            # Its root is that of a row that may be `radius` away, and nothing is known of what it may overflow to.
+            slipped = np.zeros(size.shape)
+            if norm.kind == "layer":
+                slipped = _quotient(centring, least - radius / np.sqrt(float(width)) * (1.0 + 2.0**-40), width)
+            most = np.minimum(reach, normal_size / (1.0 - relative) + moved + 2.0 * slipped)
+            furthest = (3.0 * reach + normal_size) * (1.0 + 2.0 * relative)
+            slipped = self._raised(np.minimum(slipped + relative * most, furthest))
+            largest = float(np.abs(norm.w).max())
+            gained += largest * (moved + slipped)
+            gained *= 4.0 / 3.0  # one more rounding: the gain is converted
+            self._require_small(size * (size + width) + norm.epsilon)
+            self._require_small(np.where(known, slipped + gained + largest * (1.0 + reach), np.inf))
+        spread = growth(numbers.unit, 3) * gained
+        if norm.b is not None:
+            spread = spread + 2.0 * growth(numbers.unit, 4) * row_norms(norm.b)
+            self._require_small(row_norms(norm.b) + gained)
+        return RowBalls(z, self._raised(spread), norm, moved, raised(slipped))
+
+    def activated(self, rows: RowBalls, activation: Activation) -> RowBalls:
+        """Lemma T4."""
+        numbers, radius = self.numbers, rows.whole()
+        largest = np.abs(numbers.high(rows.value)).max(axis=-1, initial=0.0) * (1.0 + 2.0**-40) + radius
+        steep, curved = SLOPES[activation]
+        # Lemma T4: g'(0) = 1/2, and the second derivative is at most `curved`.
+        slope = 1.0 if activation == "relu" else np.minimum(steep, 0.5 + curved * largest)
+        units = growth(numbers.unit, numbers.activation_units(activation))
+        radius = self._raised(slope * radius + units * self._sizes(rows.value, radius))
+        return RowBalls(numbers.activated(rows.value, activation), radius)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Heads.
+
+    def heads(self, rows: RowBalls, maps: Floats, shifts: Floats | None) -> HeadBalls:
+        if len(maps):
+            return self._mapped(rows, maps, shifts)
+        none = np.zeros((len(rows.radius), 0))
+        return HeadBalls(self.numbers.exact(np.zeros((*none.shape, maps.shape[2]))), none, none)
+
+    def chosen_heads(self, x: HeadBalls, heads: Sequence[int]) -> HeadBalls:
+        which = np.asarray(heads, dtype=np.int64)
+        return HeadBalls(x.value[:, which], x.size[:, which], x.radius[:, which])
+
+    def at_rest(self, value: HeadBalls, length: int) -> HeadBalls:
+        """Elsewhere the weights are not quite equal (Lemma R11)."""
+        if self.numbers.elsewhere is None:
+            return value
+        theta = growth(self.numbers.unit, 2.0 * self.numbers.exponential + 2.0 * length + 8.0)
+        largest = value.size + value.radius
+        self._require_small(largest)
+        return HeadBalls(value.value, value.size, self._raised(value.radius + theta * largest))
+
+    def written(self, mixed: HeadBalls, block: Attention, heads: Sequence[int] | None = None) -> RowBalls:
+        """Lemma T1 for the heads side by side; those that are left out add nothing, and round like the others."""
+        count, whole = len(mixed.radius), block.W_O.reshape(1, -1, block.d_out)
+        norms, by_row = self.norms.of(whole), self.norms.rows_of(whole)
+        matrix = whole[0]
+        if heads is not None:
+            rows_of_heads = (np.asarray(heads)[:, None] * block.d_head + np.arange(block.d_head)).ravel()
+            matrix, by_row = matrix[rows_of_heads], by_row[rows_of_heads]
+        rows = RowBalls(mixed.value.reshape(count, len(matrix)), raised(row_norms(mixed.radius)))
+        y = self.numbers.mapped(rows.value, matrix, None)
+        # Heads of very different sizes meet maps of very different sizes.
+        sizes = row_norms(block.W_O.reshape(block.n_heads, -1))[slice(None) if heads is None else list(heads)]
+        spread = np.fmin(rows.through(norms)[:, 0], raised(mixed.radius @ sizes))
+        return RowBalls(y, self._raised(spread + self._rounded(rows, whole, norms, whole.shape[1], by_row)[:, 0]))
+
+    def mixed(
+        self, block: Attention, query: HeadBalls, key: HeadBalls, value: HeadBalls, pairs: AttentionPairs
+    ) -> HeadBalls:
+        """Lemma T3, for contexts whose arrays stay in the cache."""
+        (count, positions), length = pairs.asking.shape, pairs.read.shape[1]
+        n_heads, width = value.value.shape[1:]
+        if not n_heads or not count:
+            none = np.zeros((len(pairs.kept), n_heads))
+            return HeadBalls(self.numbers.exact(np.zeros((*none.shape, width))), none, none)
+        table = self._score_table(block, query, key, pairs)
+        values, radii = [], []
+        step = max(1, _CACHED_ENTRIES // (n_heads * length * max(positions, width)))
+        for start in range(0, count, step):
+            part = slice(start, start + step)
+            mixed, radius = self._mixed(block, query, key, value, pairs, part, table)
+            values.append(mixed.transpose(0, 2, 1, 3).reshape(-1, n_heads, width))
+            radii.append(radius.transpose(0, 2, 1).reshape(-1, n_heads))
+        mixed, radius = self.numbers.joined(values)[pairs.kept], np.concatenate(radii)[pairs.kept]
+        return HeadBalls(mixed, row_norms(self.numbers.high(mixed)), radius)
+
+    def patterns(self, block: Attention, query: HeadBalls, key: HeadBalls, pairs: AttentionPairs) -> Enclosure:
+        """The attention weights of the last position in float64, `[L, H, S]` (Lemma F5)."""
+        table, count = self._score_table(block, query, key, pairs), len(pairs.asking)
+        shape = (count, query.radius.shape[1], pairs.read.shape[1])
+        midpoint, radius = np.empty(shape), np.empty(shape)
+        step = max(1, _CACHED_ENTRIES // max(1, shape[1] * shape[2]))
+        for start in range(0, count, step):
+            part = slice(start, start + step)
+            scores, doubt = self._scores(block, query, key, pairs, part, table)
+            weights = enclose_softmax(Enclosure(scores[:, :, 0], self._raised(doubt)[:, :, 0]), axis=2)
+            midpoint[part], radius[part] = weights.midpoint, weights.radius
+        return Enclosure(midpoint, radius)
+
+    def repeated(self, rows: RowBalls, heads: int) -> HeadBalls:
+        """The rows themselves, for each head."""
+        value, radius = rows.value, np.repeat(rows.whole()[:, None], heads, axis=1)
+        sizes = np.repeat(row_norms(self.numbers.high(value))[:, None], heads, axis=1)
+        return HeadBalls(np.broadcast_to(value[:, None], (len(value), heads, value.shape[1])), sizes, radius)
+
+    def _score_table(
+        self, block: Attention, query: HeadBalls, key: HeadBalls, pairs: AttentionPairs
+    ) -> tuple[Values, Int64Array, Int64Array] | None:
+        """The scores of all rows that ask with all that are read, `[Q, P, H]`, and which is where; if they are few."""
+        if pairs.asking.shape[1] != 1:
+            return None
+        asked, asking = np.unique(pairs.asking[:, 0], return_inverse=True)
+        rows, read = np.unique(pairs.read, return_inverse=True)
+        if len(asked) * len(rows) > _DENSE * pairs.read.size:
+            return None
+        asks, has = query.value[asked].transpose(1, 0, 2), key.value[rows].transpose(1, 0, 2)
+        scores = self.numbers.scores(asks, has, block.score_root)
+        return scores.transpose(1, 2, 0), asking.reshape(-1), read.reshape(pairs.read.shape)
+
+    def _scores(
+        self,
+        block: Attention,
+        query: HeadBalls,
+        key: HeadBalls,
+        pairs: AttentionPairs,
+        part: slice,
+        table: tuple[Values, Int64Array, Int64Array] | None,
+    ) -> tuple[Values, Floats]:
+        """The scores in some contexts and how far they are off, `[C, H, i, S]` (Lemma T3)."""
+        numbers, asking, read = self.numbers, pairs.asking[part], pairs.read[part]
+        if table is None:
+            asks, has = (x.value[rows].transpose(0, 2, 1, 3) for x, rows in ((query, asking), (key, read)))
+            scores = numbers.scores(asks, has, block.score_root)
+        else:
+            known, asked_of, read_of = table
+            scores = known[asked_of[part][:, None], read_of[part]].transpose(0, 2, 1)[:, :, None]
+        query_size, query_radius = (x[asking].transpose(0, 2, 1)[..., None] for x in (query.size, query.radius))
+        key_size, key_radius = (x[read].transpose(0, 2, 1)[:, :, None] for x in (key.size, key.radius))
+        rounding = numbers.inner(block.d_qk) + growth(numbers.unit, 4)
+        doubt = query_size * (key_radius + rounding * key_size) + query_radius * (key_radius + key_size)
+        if numbers.elsewhere is not None:
+            doubt += rounding * (query_radius * (key_radius + key_size) + query_size * key_radius)
+            self._require_small((query_size + query_radius).max(initial=0.0) * (key_size + key_radius))
+        if block.score_root != 1:
+            doubt /= np.sqrt(float(block.score_root))
+        return scores, doubt
+
+    def _mixed(
+        self,
+        block: Attention,
+        query: HeadBalls,
+        key: HeadBalls,
+        value: HeadBalls,
+        pairs: AttentionPairs,
+        part: slice,
+        table: tuple[Values, Int64Array, Int64Array] | None,
+    ) -> tuple[Values, Floats]:
+        """What the heads mix in some contexts, `[C, H, i, n]`, and its radii `[C, H, i]` (Lemma T3)."""
+        numbers, allowed = self.numbers, pairs.allowed
+        scores, doubt = self._scores(block, query, key, pairs, part, table)
+        scores = numbers.below_largest(scores, allowed)
+        below, read = numbers.high(scores), pairs.read[part]
+        value_size, value_radius = (x[read].transpose(0, 2, 1) for x in (value.size, value.radius))
+        distance = np.where(allowed, np.abs(below), 0.0)
+        if numbers.elsewhere is not None:
+            distance += doubt + np.where(allowed, doubt, 0.0).max(axis=-1, keepdims=True)
+        doubt += growth(numbers.unit, 2) * distance
+        # The error of a score, of its distance to the largest, and of the exponential, logarithmically.
+        doubt = self._raised(doubt + growth(numbers.unit, numbers.exponential + 1.0))
+        powers = numbers.numerators(scores)
+        values = value.value[read].transpose(0, 2, 1, 3)
+        mixed, mass = numbers.averaged(powers, values)
+        weights = numbers.high(powers)
+        surplus, deficit = _exponential_less_one(doubt), np.minimum(doubt, 1.0)
+        apart = _distances(numbers.high(mixed), numbers.high(values), value_size)
+        hidden = np.where(allowed & (below < LOWEST_SCORE), _LOWEST_POWER, 0.0)
+        lost = _times(hidden, 1.0 + surplus)
+        if numbers.elsewhere is not None:
+            # Each numerator may underflow there, where another one is 1.
+            flushed = numbers.elsewhere.floor * (1.0 + np.where(allowed, surplus, 0.0).max(axis=-1, keepdims=True))
+            lost = lost + np.where(allowed, flushed, 0.0)
+        error = (_times(weights, surplus) + lost) * apart
+        error += (_times(weights, 1.0 + surplus) + lost) * value_radius[:, :, None]
+        error = error.sum(axis=-1)
+        length = below.shape[-1]
+        error += numbers.inner(length) * row_norms(weights) * row_norms(value_size)[..., None]
+        error += growth(numbers.unit, length + 3) * row_norms(numbers.high(mixed)) * mass
+        error *= 1.0 + 2.0 * growth(2.0**-53, length + 16)
+        rest = mass * (1.0 - 2.0**-40) - growth(numbers.unit, length) * mass
+        rest -= (weights * deficit).sum(axis=-1) * (1.0 + 2.0 * growth(2.0**-53, length + 16))
+        rest -= 0.0 if numbers.elsewhere is None else lost.sum(axis=-1)
+        rest *= 1.0 - 2.0**-40
+        hull = np.where(allowed, apart + value_radius[:, :, None], 0.0).max(axis=-1)
+        quotient = np.where(rest > 0.0, error / rest, np.inf)
+        radius = np.where(quotient < hull, quotient, hull)
+        if numbers.elsewhere is not None:
+            # The sums, the products and the quotient there, which no error above speaks about.
+            largest = np.where(allowed, (value_size + value_radius)[:, :, None], 0.0).max(axis=-1)
+            radius = radius + growth(numbers.unit, 2 * length + 8) * largest
+            self._require_small(largest)
+        return mixed, self._raised(radius)
+
+
+def logit_balls(
+    model: Model,
+    inputs: Int64Array | VectorTask,
+    *,
+    numbers: Numbers | None = None,
+    norms: Norms | None = None,
+    chunk: int | None = None,
+) -> Iterator[tuple[int, Values, Floats]]:
+    r"""Evaluate the logits, or outputs, of a few contexts at a time, with proved radii.
+
+    Args:
+        model: The weights, in float64.
+        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
+        numbers: The format of the evaluation; float64 by default.
+        norms: The norms of the maps of the same model, to be shared by several calls.
+        chunk: Contexts whose outputs are given together; by default as many as suit the memory.
+
+    Returns:
+        Iterator of the index of the first context of a chunk, its logits `[rows, d_vocab_out]` in the format
+        `numbers`, and the radii, of that shape.
+
+    Raises:
+        InputError: Inputs that do not fit the model, a rational model, or norms of another model.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+
+    Example:
+        >>> from constructions.models.blocks import Normalization
+        >>> final = Normalization("layer", w=np.ones(2))
+        >>> model = Model(blocks=(final,), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+        >>> [(start, logits, radii)] = logit_balls(model, np.array([[0], [1]]))
+        >>> logits.shape, bool(radii.max() < 1e-14)
+        ((2, 2), True)
+    """
+    blas.probe()
+    norms = Norms(model) if norms is None else norms
+    if norms.model is not model:
+        raise InputError("norms are those of another model")
+    require_at_least(1, chunk=chunk)
+    return _chunks(
+        model, checked_inputs(model, inputs), norms, numbers, chunk or max(1, _LOGIT_ENTRIES // model.d_vocab_out)
+    )
+
+
+def _chunks(
+    model: Model, inputs: Int64Array | VectorTask, norms: Norms, numbers: Numbers | None, chunk: int
+) -> Iterator[tuple[int, Values, Floats]]:
+    for start, count, rows, arithmetic in _last_rows(model, inputs, norms, numbers, chunk):
+        for first in range(0, count, chunk):
+            with np.errstate(all="ignore"):
+                part = slice(first, min(first + chunk, count))
+                fits = arithmetic.fits
+                logits, radii = arithmetic.read_out(rows.taken(part), model.W_U, model.b_U)
+                radii = np.where(arithmetic.fits, radii, np.inf)
+                arithmetic.fits = fits
+            yield start + first, logits, radii
+
+
+def _last_rows(
+    model: Model, inputs: Int64Array | VectorTask, norms: Norms, numbers: Numbers | None, chunk: int
+) -> Iterator[tuple[int, int, RowBalls, InRowBalls]]:
+    """The last rows behind all blocks, of many contexts at a time: a row for each."""
+    places = [i for i, block in enumerate(model.blocks) if isinstance(block, Attention)]
+    last = places[-1] if places else 0
+    count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
+    together = _contexts_together(model, inputs, last)
+    step = -(-_contexts_within(model, inputs, last) // chunk) * chunk
+    for start in range(0, count, together):
+        arithmetic = InRowBalls(norms, numbers)
+        with np.errstate(all="ignore"):
+            some = inputs if together >= count else part_of(inputs, np.arange(start, min(start + together, count)))
+            stream = passed(arithmetic, model, stream_of(arithmetic, model, some), range(last))
+            block = model.blocks[last] if places else None
+            heads = Heads.of(arithmetic, block, stream) if isinstance(block, Attention) else None
+        fits, size = arithmetic.fits, len(stream.cells)
+        for first in range(0, size, step):
+            with np.errstate(all="ignore"):
+                arithmetic.fits = fits
+                cells = stream.cells[first : first + step]
+                behind = replace(stream, cells=cells)
+                if heads is not None:
+                    behind = heads.attended(cells, only_last=True, first=first)
+                behind = passed(arithmetic, model, behind, range(last + bool(places), len(model.blocks)))
+                rows = behind.rows.taken(behind.cells[:, -1])
+            yield start + first, len(cells), rows, arithmetic
+
+
+def _contexts_together(model: Model, inputs: Int64Array | VectorTask, last: int) -> int:
+    """How many contexts share their rows up to the last attention."""
+    shared = model.reads_tokens and not any(isinstance(block, Attention) for block in model.blocks[:last])
+    of_vectors = isinstance(inputs, VectorTask)
+    count, length = (inputs.n_examples, inputs.n_tokens) if of_vectors else inputs.shape
+    width = max((_width(block, length) for block in model.blocks[: last + 1]), default=1)
+    most = length * model.d_vocab if shared else count * length
+    return max(1, count if most * width <= _ROW_ENTRIES else _ROW_ENTRIES // (length * width))
+
+
+def _contexts_within(model: Model, inputs: Int64Array | VectorTask, last: int) -> int:
+    """How many contexts are worked on together from the last attention on."""
+    return max(1, _WIDE_ENTRIES // max((_width(block, 1) for block in model.blocks[last:]), default=1))
+
+
+def _width(block: object, length: int) -> int:
+    """Entries of the widest array that a block makes of a row."""
+    if isinstance(block, Attention):
+        return max(block.n_heads * max(block.d_qk, block.d_head, length), block.d_model, block.d_out)
+    if isinstance(block, FeedForward):
+        return max(block.d_model, block.d_mlp, block.d_out)
+    return block.width if isinstance(block, Normalization) else 1
+
+
+def _quotient(radius: Floats, least: Floats, width: int) -> Floats:
+    """Lemma T2: how far rows may move that are divided by their size; infinite where nothing is known."""
+    rest = least * (1.0 - 2.0**-40) - radius / (2.0 * np.sqrt(float(width))) * (1.0 + 2.0**-40)
+    return np.where(rest > 0.0, raised(radius / rest), np.inf)
+
+
+def _exponential_less_one(doubt: Floats) -> Floats:
+    """Above exp(D) - 1 (Lemma T3)."""
+    near = doubt / (1.0 - 0.5 * doubt)
+    if (doubt <= 1.0).all():
+        return near * (1.0 + 2.0**-40)
+    far = exp(np.minimum(doubt, 700.0)).midpoint
+    far = np.where(doubt <= 700.0, far, np.inf)
+    return np.where(doubt <= 1.0, near, far) * (1.0 + 2.0**-40)
+
+
+def _times(weights: Floats, factors: Floats) -> Floats:
+    """Products in which a weight of 0 counts as nothing, whatever the factor."""
+    return np.where(weights == 0.0, 0.0, weights * factors)
+
+
+def _distances(mixed: Floats, values: Floats, sizes: Floats) -> Floats:
+    """Upper bounds of the distances of what is mixed to each value, `[T, H, i, j]` (Lemma T3)."""
+    own = np.einsum("...i,...i->...", mixed, mixed)[..., None]
+    squares = own + (sizes * sizes)[..., None, :]
+    if mixed.shape[-2] == 1:
+        inner = np.einsum("...in,...jn->...ij", mixed, values)
+    else:
+        inner = np.matmul(mixed, np.swapaxes(values, -1, -2))
+    cancelled = np.maximum(squares - 2.0 * inner, 0.0) + 8.0 * growth(2.0**-53, values.shape[-1] + 32) * squares
+    return np.sqrt(cancelled) * (1.0 + 2.0**-40) + FLOOR

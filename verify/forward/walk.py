@@ -1,0 +1,250 @@
+r"""The walk: what a model of any blocks computes, in any arithmetic, on the distinct rows of the stream.
+
+Before any block there is one row for each pair of a position and a token that occurs; an attention leaves one for each
+pair of what asks and what is read. Every arithmetic walks the same way and brings the operations
+(`verify/forward/arithmetic.py`). A block is one function in these operations, and an entry of `BLOCKS`.
+
+Page: docs/rigour/forward.md
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from constructions.arrays import BoolArray, Int64Array
+from constructions.errors import InputError
+from constructions.models.blocks import Attention, FeedForward, Normalization
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
+from verify.arithmetic.given_numbers import is_masked
+from verify.forward.arithmetic import Arithmetic
+from verify.forward.attention_pairs import AttentionPairs, distinct_pairs, only_last_is_read, pairs_of
+from verify.forward.idle_heads import alike, idle_heads, mostly
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Stream(Generic[R]):
+    """The rows of the residual stream of a set of contexts, each once.
+
+    Args:
+        rows: The distinct rows, `[P, d]`.
+        cells: Which of them each context has at each position, `[T, S]`.
+        queries: Those that the task brings, `[examples, d]`, or none.
+    """
+
+    rows: R
+    cells: Int64Array
+    queries: R | None = None
+
+    def last(self, arithmetic: Arithmetic[R, Any, Any]) -> "Stream[R]":
+        """The rows at the last position alone."""
+        chosen, cells = np.unique(self.cells[:, -1], return_inverse=True)
+        return replace(self, rows=arithmetic.taken(self.rows, chosen), cells=cells.reshape(-1, 1))
+
+
+def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Array | VectorTask) -> Stream[R]:
+    """The stream before any block.
+
+    Args:
+        arithmetic: What evaluates it.
+        model: The model.
+        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
+
+    Raises:
+        InputError: Inputs that the model cannot read.
+    """
+    inputs = checked_inputs(model, inputs)
+    if isinstance(inputs, VectorTask):
+        count, length = inputs.n_examples, inputs.n_tokens
+        firsts = np.zeros(count, dtype=np.int64) if inputs.shared else np.arange(count) * length
+        rows = arithmetic.given(inputs.contexts.reshape(-1, inputs.d_model))
+        stream = Stream(rows, firsts[:, None] + np.arange(length), arithmetic.given(inputs.queries))
+    else:
+        positions, tokens, cells = distinct_pairs(inputs)
+        stream = Stream(arithmetic.embedded(model.W_E[tokens], model.W_pos[positions]), cells)
+    return stream.last(arithmetic) if only_last_is_read(model.blocks, -1) else stream
+
+
+def passed(
+    arithmetic: Arithmetic[R, Any, Any], model: Model, stream: Stream[R], places: Sequence[int] | None = None
+) -> Stream[R]:
+    """The stream after all blocks, or after those at these places."""
+    for place in range(len(model.blocks)) if places is None else places:
+        block = model.blocks[place]
+        stream = BLOCKS[type(block)](arithmetic, block, stream, only_last_is_read(model.blocks, place))
+    return stream
+
+
+def read_out(arithmetic: Arithmetic[R, Any, Any], model: Model, stream: Stream[R]) -> tuple[Any, Int64Array]:
+    """The outputs of the distinct last rows, and which of them each context has, `[T]`."""
+    last = stream.last(arithmetic)
+    return arithmetic.read_out(last.rows, model.W_U, model.b_U), last.cells[:, 0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The blocks: each a function of the arithmetic, the block, the stream before it, and whether of the stream behind it
+# only the last rows are read.
+
+
+def _normalization(arithmetic: Arithmetic[R, Any, Any], block: Normalization, stream: Stream[R], _: bool) -> Stream[R]:
+    return replace(stream, rows=arithmetic.normalized(stream.rows, block))
+
+
+def _feed_forward(arithmetic: Arithmetic[R, Any, Any], block: FeedForward, stream: Stream[R], _: bool) -> Stream[R]:
+    hidden = arithmetic.mapped(_read(arithmetic, block, stream), block.W_in, block.b_in)
+    y = arithmetic.mapped(arithmetic.activated(hidden, block.activation), block.W_out, block.b_out)
+    return replace(stream, rows=arithmetic.added(stream.rows, y) if block.skip else y)
+
+
+def _attention(arithmetic: Arithmetic[R, Any, Any], block: Attention, stream: Stream[R], last: bool) -> Stream[R]:
+    return Heads.of(arithmetic, block, stream).attended(stream.cells, only_last=last)
+
+
+BLOCKS: dict[type, Callable[..., Stream[Any]]] = {
+    Normalization: _normalization,
+    FeedForward: _feed_forward,
+    Attention: _attention,
+}
+"""How each kind of block is walked."""
+
+
+def _read(arithmetic: Arithmetic[R, Any, Any], block: Attention | FeedForward, stream: Stream[R]) -> R:
+    return stream.rows if block.norm is None else arithmetic.normalized(stream.rows, block.norm)
+
+
+@dataclass(frozen=True)
+class Heads(Generic[R]):
+    """Queries, keys and values of the distinct rows of a stream.
+
+    Args:
+        arithmetic: What evaluates them.
+        block: The attention.
+        stream: The stream before it.
+        asking: What asks: the rows behind the norm, or the queries of the task.
+        read: The rows behind the norm.
+        query: `[Q, heads, d_qk]` in the arithmetic.
+        key: `[P, heads, d_qk]`.
+        value: `[P, heads, d_head]`.
+    """
+
+    arithmetic: Arithmetic[R, Any, Any]
+    block: Attention
+    stream: Stream[R]
+    asking: R
+    read: R
+    query: Any
+    key: Any
+    value: Any
+
+    @classmethod
+    def of(cls, arithmetic: Arithmetic[R, Any, Any], block: Attention, stream: Stream[R]) -> "Heads[R]":
+        """Those of an attention that reads this stream."""
+        read = _read(arithmetic, block, stream)
+        asking = read
+        if block.queries == "task":
+            assert stream.queries is not None
+            asking = stream.queries
+        query = arithmetic.heads(asking, block.W_Q, block.b_Q)
+        key, value = arithmetic.heads(read, block.W_K, block.b_K), arithmetic.heads(read, block.W_V, block.b_V)
+        return cls(arithmetic, block, stream, asking, read, query, key, value)
+
+    def pairs(self, cells: Int64Array, *, only_last: bool, first: int = 0) -> AttentionPairs:
+        """What is looked at in contexts with these cells, the first of them the example `first`."""
+        return pairs_of(self.block, cells, only_last=only_last, first=first)
+
+    def mixed(self, pairs: AttentionPairs) -> Any:
+        """What the heads read, a row for each look."""
+        return self.arithmetic.mixed(self.block, self.query, self.key, self.value, pairs)
+
+    def attended(self, cells: Int64Array, *, only_last: bool, first: int = 0) -> Stream[R]:
+        """The stream behind the attention, for contexts with these cells."""
+        arithmetic, block = self.arithmetic, self.block
+        pairs = self.pairs(cells, only_last=only_last, first=first)
+        idle = self._idle(pairs)
+        if not block.n_heads:
+            y = arithmetic.given(np.zeros((len(pairs.kept), block.d_out)))
+        elif idle is None:
+            y = arithmetic.written(self.mixed(pairs), block)
+        else:
+            y = self._written_together(pairs, idle)
+        if block.b_O is not None:
+            y = arithmetic.shifted(y, block.b_O)
+        if block.skip:
+            y = arithmetic.added(arithmetic.taken(self.stream.rows, pairs.asked), y)
+        return Stream(y, pairs.cells, self.stream.queries)
+
+    def _idle(self, pairs: AttentionPairs) -> BoolArray | None:
+        """Which heads ask nothing in which look, `[L, H]`; none where following each head costs no more."""
+        if pairs.asking.shape[1] != 1 or not self.block.n_heads:
+            return None
+        asked, look = np.unique(pairs.asked, return_inverse=True)
+        idle = idle_heads(self.arithmetic.nonzero(self.asking)[asked], self.block.W_Q, self.block.b_Q)
+        counts = np.bincount(look.reshape(-1), minlength=len(asked))
+        return (
+            idle[look.reshape(-1)] if mostly(idle, counts) and len(np.unique(pairs.read)) <= len(pairs.read) else None
+        )
+
+    def _written_together(self, pairs: AttentionPairs, idle: BoolArray) -> R:
+        """What the heads write, `[L, d_out]`: those that are idle together, as one mean (Lemma B7)."""
+        arithmetic, block, length = self.arithmetic, self.block, pairs.read.shape[1]
+        every = arithmetic.written(arithmetic.at_rest(self.value, length), block)
+        groups = alike(idle, np.arange(len(idle)))
+        parts = []
+        for group in groups:
+            busy = np.flatnonzero(~idle[group[0]]).tolist()
+            read = pairs.read[group]
+            value = arithmetic.chosen_heads(self.value, busy)
+            rest = every
+            if busy:
+                rest = arithmetic.less(every, arithmetic.written(arithmetic.at_rest(value, length), block, busy))
+            y = arithmetic.mean(rest, read)
+            if busy:
+                query, key = (arithmetic.chosen_heads(x, busy) for x in (self.query, self.key))
+                places = np.arange(len(group))
+                some = AttentionPairs(pairs.asking[group], read, pairs.allowed, places, places[:, None])
+                mixed = arithmetic.mixed(block, query, key, value, some)
+                y = arithmetic.added(arithmetic.written(mixed, block, busy), y)
+            parts.append(y)
+        return arithmetic.taken(arithmetic.joined(parts), np.argsort(np.concatenate(groups), kind="stable"))
+
+
+def part_of(inputs: Int64Array | VectorTask, chosen: Int64Array) -> Int64Array | VectorTask:
+    """Some of the contexts, or examples."""
+    if not isinstance(inputs, VectorTask):
+        return np.asarray(inputs)[chosen]
+    contexts = inputs.contexts if inputs.shared else inputs.contexts[chosen]
+    return VectorTask(contexts=contexts, queries=inputs.queries[chosen], labels=inputs.labels[chosen])
+
+
+def checked_inputs(model: Model, inputs: Int64Array | VectorTask) -> Int64Array | VectorTask:
+    """What the model can read, contexts as int64 `[T, S]`; or an `InputError`."""
+    if model.reads_tokens:
+        if isinstance(inputs, VectorTask):
+            raise InputError("inputs is a task that brings vectors, expected tokens [T, S]: the model reads tokens")
+        return checked_contexts(model, inputs)
+    if not isinstance(inputs, VectorTask):
+        raise InputError(f"inputs is {type(inputs).__name__}, expected a VectorTask: the model reads vectors")
+    if inputs.d_model != model.d_model:
+        raise InputError(f"inputs has vectors of dimension {inputs.d_model}, expected d_model = {model.d_model}")
+    return inputs
+
+
+def checked_contexts(model: Model, contexts: Int64Array) -> Int64Array:
+    """The contexts as int64 `[T, S]`, or an `InputError` where the model cannot read them."""
+    if not model.reads_tokens:
+        raise InputError("the model reads vectors, expected a task that brings them in the place of contexts of tokens")
+    if is_masked(contexts):
+        raise InputError("contexts is a masked array, expected integers; fill the masked entries first")
+    contexts = np.asarray(contexts)
+    if contexts.ndim != 2 or contexts.dtype.kind not in "iu" or not 1 <= contexts.shape[1] <= model.n_ctx:
+        expected = f"integers [T, S] with 1 <= S <= {model.n_ctx}"
+        raise InputError(f"contexts is {contexts.dtype} of shape {contexts.shape}, expected {expected}")
+    if contexts.size and (contexts.min() < 0 or contexts.max() >= model.d_vocab):
+        raise InputError(
+            f"contexts holds tokens from {contexts.min()} to {contexts.max()}, expected 0 .. {model.d_vocab - 1}"
+        )
+    return contexts.astype(np.int64)
