@@ -52,7 +52,7 @@ def in_integers(model, contexts: np.ndarray) -> np.ndarray:
 
 def held(task: Task) -> bool:
     """Whether all facts are, or of long contexts so many that are drawn."""
-    drawn = np.random.default_rng(0).permutation(task.n_contexts)[: 10**6 // task.context_length**2 + 3]
+    drawn = np.random.default_rng(0).permutation(task.n_contexts)[: 10**6 // (task.context_length**2 + task.n_answers) + 3]
     found = in_integers(probe_memory(task).model, task.contexts[drawn])
     places = np.arange(len(drawn)), task.labels[drawn]
     right = found[places]
@@ -101,7 +101,7 @@ def test_answers_of_one_digit_and_of_two_are_told_apart(answers):
 
 
 def test_knots_that_would_be_too_steep_are_replaced_by_one_neuron_for_each_row():
-    task = facts(random_contexts(9000, 4, 40), 40, 1100)
+    task = facts(random_contexts(7000, 4, 40), 40, 8000)
     assert plan_of(*module.sizes_of(task)).one_hot
     assert held(task)
 
