@@ -20,7 +20,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
 from verify.forward.boxes import Boxes
 from verify.forward.exact_sums import EveryRun, InReals, Layer, Rows, joined
-from verify.forward.in_balls import checked_contexts
+from verify.forward.walk import checked_contexts
 
 Places = tuple[int, ...]
 
