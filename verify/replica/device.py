@@ -135,6 +135,78 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
             )
 
 
+@functools.cache
+def require_exact_sums(device: torch.device, number_format: FloatFormat) -> None:
+    r"""Refuse a device that visibly breaks hypothesis H5: what is representable is returned exactly.
+
+    Products of matrices of integers, whose terms together fill the significand and no more, are compared with the exact
+    ones, with rows and columns in units of their own and with a shift and a skip row in the same kernel: of one row, as
+    `addmm`, which may add them first, of few and of many. Pairs of numbers whose product fits are multiplied. The
+    exponential of 0 must be 1, that of numbers from -120 on as good as 0, and the softmax of one score 128 above the
+    others, and of 2^k equal ones, exactly 1 and 2^-k. A probe proves nothing: it turns what fails into an error.
+
+    Args:
+        device: Where it is computed.
+        number_format: The number type.
+
+    Raises:
+        DeviceError: Something representable was rounded; names it.
+
+    Page: docs/rigour/runs.md
+    """
+    from verify.replica.module import bag_sums, full_precision, softmax
+
+    generator, dtype = np.random.default_rng(_SEED), getattr(torch, number_format.name)
+    digits = -int(np.log2(number_format.unit_roundoff))
+    found: dict[str, bool] = {}
+
+    def on(array: Float64Array) -> torch.Tensor:
+        return torch.tensor(array).to(device, dtype)
+
+    def same(name: str, computed: torch.Tensor, exact: Float64Array) -> None:
+        found[name] = found.get(name, True) and bool(np.array_equal(computed.double().cpu().numpy(), exact))
+
+    with full_precision(), torch.autocast(device.type, enabled=False):
+        for rows in (1, 3, _OUTER):
+            left, right, up, across = _filling(generator, rows, number_format)
+            exact, x, w, scale = left @ right, on(left * up), on(right * across), up * across
+            same("matrix product", x @ w, exact * scale)
+            same("batched product", torch.bmm(x[None], w[None])[0], exact * scale)
+            same("product with a shift", torch.addmm(on(scale * 1.0), x, w), (exact + 1.0) * scale)
+            same("product with weights of a layer", torch.nn.functional.linear(x, w.T), exact * scale)
+            where = torch.arange(x.shape[1], device=device).expand(rows, -1)
+            same("weighted sum of rows", bag_sums(x[None], where, w[None]), exact * scale)
+        half = digits // 2
+        factors = generator.integers(1, 2**half, (2, _POINTS)).astype(np.float64)
+        same("product", on(factors[0]) * on(factors[1]), factors[0] * factors[1])
+        powers = torch.exp(on(np.array([0.0, -120.0, -1000.0]))).double().cpu().numpy()
+        least = 2.0 * number_format.unit_roundoff * number_format.smallest_normal
+        found["exponential"] = bool(powers[0] == 1.0 and (powers[1:] <= max(2.0**-172, 2.0 * least)).all())
+        for count in (1, 2, 4, 64):
+            scores = np.concatenate([np.full(count, 7.0), np.full(_INNER - count, -121.0)])[None]
+            weights = softmax(on(generator.permuted(scores, axis=1)), 1).double().cpu().numpy()
+            held = (weights == 1.0 / count).sum() == count and weights.sum() - 1.0 <= 2.0**-30
+            found["softmax"] = found.get("softmax", True) and bool(held)
+    for name, exact in found.items():
+        if not exact:
+            raise DeviceError(
+                f"{device_name(device)}: a {number_format.name} {name} rounds what {number_format.name} holds, so that "
+                "nothing is known of runs without rounding there; is a reduced precision switched on?"
+            )
+
+
+def _filling(
+    generator: np.random.Generator, rows: int, number_format: FloatFormat
+) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:
+    """Integers whose products with one more unit fill the significand, and powers of two for rows and columns."""
+    digits, span = -int(np.log2(number_format.unit_roundoff)), min(9, int(np.log2(number_format.largest)) // 6)
+    terms = min(_INNER, 2 ** (digits // 2))
+    left = generator.integers(-1, 2, (rows, terms)).astype(np.float64)
+    right = generator.integers(-(2 ** (digits - 1)) // terms, 2 ** (digits - 1) // terms + 1, (terms, _OUTER))
+    up, across = (np.exp2(generator.integers(-span, span + 1, shape)) for shape in ((rows, 1), (1, _OUTER)))
+    return left, right.astype(np.float64), up, across
+
+
 def probe_matrices(number_format: FloatFormat) -> tuple[Float64Array, Float64Array]:
     """Two integer matrices that every shortcut in the format gets wrong, `[128, 192]` and `[192, 128]`."""
     generator = np.random.default_rng(_SEED)

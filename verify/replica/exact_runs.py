@@ -1,4 +1,4 @@
-r"""Which labels every run of a model holds, in any order of summation, with or without fused multiply-add.
+r"""What every run of a model holds, in any order of summation, with or without fused multiply-add.
 
 Page: docs/rigour/runs.md
 """
@@ -11,10 +11,16 @@ import numpy as np
 from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
 from constructions.models.model import Model
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.formats import FLOAT32, FloatFormat
-from verify.divergence.kullback_leibler import argmax_margin
+from verify.arithmetic.rounding import up
+from verify.divergence.kullback_leibler import argmax_margin, divergence, quadratic_divergence_bound
 from verify.forward.exact_sums import EveryRun
 from verify.forward.integer_rows import integer_logits
+
+_SAMPLE = 64  # contexts that are asked first
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,3 +81,41 @@ def exact_runs(
         held[start : start + len(logits)] = margin > 0.0
         least = min(least, float(margin[margin > 0.0].min(initial=math.inf)))
     return ExactRuns(held, least, arithmetic.bits, "" if held.all() else arithmetic.stopped)
+
+
+def held_without_rounding(model: Model, task: Task, number_format: FloatFormat, tolerance: float) -> BoolArray:
+    """Which contexts every run that keeps hypothesis H5 holds, labels or laws, `[T]`.
+
+    Where a few contexts from everywhere say nothing, no more are asked.
+
+    Args:
+        model: The weights.
+        task: The contexts and their targets.
+        number_format: The number type of the runs.
+        tolerance: What the divergence of a held law may be, nats.
+    """
+    held, size = np.zeros(task.n_contexts, dtype=bool), task.n_contexts
+    if model.is_rational:
+        return held
+    some = np.unique(np.linspace(0, size - 1, min(size, _SAMPLE)).astype(np.int64))
+    for rows in (some, np.arange(size)):
+        for start, logits in integer_logits(model, task.contexts[rows], EveryRun(number_format)):
+            part = rows[start : start + len(logits)]
+            held[part] = surely_held(logits, task, part, tolerance)
+        if not held[some].any():
+            break
+    return held
+
+
+def surely_held(reachable: Enclosure, task: Task | VectorTask, rows: slice | Int64Array, tolerance: float) -> BoolArray:
+    """Whether all outputs in an enclosure hold their context (`constructions.tasks.criterion.Criterion`), `[rows]`."""
+    if isinstance(task, VectorTask) and task.target == "values":
+        distance = up(up(np.abs(reachable.midpoint - task.labels[rows])) + reachable.radius)
+        return distance.max(axis=1) <= tolerance
+    held = argmax_margin(reachable, task.modes(rows)) > 0.0
+    if isinstance(task, Task) and task.laws is not None:
+        laws = task.laws[rows]
+        held &= (quadratic_divergence_bound(reachable, laws) <= tolerance) | (
+            divergence(reachable, laws).upper() <= tolerance
+        )
+    return held

@@ -202,7 +202,7 @@ def _of_each(x: Tensor, where: Tensor) -> Tensor:
     return x[:, where]
 
 
-def _softmax(scores: Tensor, root: int, dim: int = -1) -> Tensor:
+def softmax(scores: Tensor, root: int, dim: int = -1) -> Tensor:
     if root != 1:
         scores = scores / math.sqrt(root)
     exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
@@ -284,7 +284,7 @@ def _mixed(query: Tensor, keys: Tensor, values: Tensor, asked: Tensor, where: Te
     """
     (count, length), distinct = where.shape, keys.shape[1]
     if count > 1 and where.stride(0) == 0 and distinct == length:  # all contexts have the same rows, in their order
-        weights = _softmax((query @ keys.transpose(1, 2))[:, asked], root)
+        weights = softmax((query @ keys.transpose(1, 2))[:, asked], root)
         return (weights @ values).transpose(0, 1).flatten(1)
     lowest, highest = (int(end) for end in torch.aminmax(asked))
     query, asked = query[:, lowest : highest + 1], asked - lowest
@@ -294,7 +294,7 @@ def _mixed(query: Tensor, keys: Tensor, values: Tensor, asked: Tensor, where: Te
         scores = functional.embedding(asked[:, None] * distinct + where, table)
     else:
         scores = torch.einsum("hbe,hbse->bsh", query[:, asked], _of_each(keys, where))
-    weights = _softmax(scores, root, dim=1)
+    weights = softmax(scores, root, dim=1)
     if len(values) == 1:
         return torch.bmm(weights.transpose(1, 2), values[0, where]).flatten(1)
     return bag_sums(weights.permute(2, 0, 1), where, values)
@@ -310,7 +310,7 @@ def _attention_from_all(
     if option["attends"] == "causal":
         later = torch.ones(length, length, dtype=torch.bool, device=where.device).triu(1)
         scores = scores.masked_fill(later, -math.inf)
-    mixed = (_softmax(scores, option["score_root"]) @ values).permute(1, 2, 0, 3).flatten(2).flatten(0, 1)
+    mixed = (softmax(scores, option["score_root"]) @ values).permute(1, 2, 0, 3).flatten(2).flatten(0, 1)
     y = _shifted(mixed @ own["W_O"].flatten(0, 1), own.get("b_O"))
     if option["skip"]:
         y = rows[where.flatten()] + y

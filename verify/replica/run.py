@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from constructions.arrays import BoolArray, Float64Array
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import require_fit
@@ -20,12 +20,12 @@ from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.formats import EXP_ULPS, FLOAT32, FLOAT64
+from verify.arithmetic.formats import BFLOAT16, EXP_ULPS, FLOAT32, FLOAT64
 from verify.arithmetic.rounding import down, up
 from verify.divergence.computed import argmax_hits, computed_losses, computed_margins
-from verify.divergence.kullback_leibler import argmax_margin, divergence, quadratic_divergence_bound
 from verify.forward.logits import logit_chunks
-from verify.replica.device import device_name, require_arithmetic, select_device
+from verify.replica.device import device_name, require_arithmetic, require_exact_sums, select_device
+from verify.replica.exact_runs import held_without_rounding, surely_held
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 
@@ -35,6 +35,7 @@ DTYPES = ("float64", "float32", "bfloat16")
 """The floating-point types a replica runs in, finest first."""
 
 _JUDGED = {"float64": FLOAT64, "float32": FLOAT32}
+_FORMATS = {**_JUDGED, "bfloat16": BFLOAT16}
 _BATCH_BYTES = {"cpu": 2**27, "cuda": 2**30}
 
 
@@ -52,8 +53,8 @@ class RunResult:
         max_kl: Largest of them, nats.
         max_label_error: Largest |output - label|, in the unit of the labels; `None` but for a regression.
         held: Contexts that are held (`constructions.tasks.criterion.Criterion`) by what was computed.
-        held_proved: Contexts that every computation in this type holds that keeps to the rounding bound; `None` where
-            nothing is judged.
+        held_proved: Contexts that every computation in this type holds: where no sum is rounded (Theorem E), or what is
+            rounded keeps to the rounding bound; `None` where nothing is proved.
         least_margin: By how much the largest outputs of the target were above all others, at least, nats; `None` for a
             regression, and where every token is a mode.
         max_output_error: Largest |output - midpoint of its certified enclosure|; nats, if it is a logit.
@@ -105,8 +106,8 @@ def run(
     model - scores scaled by $1/\sqrt{d}$, positions reversed, a weight changed - leaves it; nothing is
     tuned. In bfloat16 the bound would be larger than the outputs: figures are reported, and nothing is judged.
     Divergences are computed in float64 from the logits, and are figures, not proofs. Proved are `within_bound` of this
-    run, and of every run `held_proved`: what is computed lies within radius and rounding bound of the midpoint, and all
-    outputs that do hold the context.
+    run, and of every run `held_proved`: no sum is rounded, or what is computed lies within radius and rounding bound of
+    the midpoint, and all outputs that do hold the context.
 
     Args:
         model: The certified weights.
@@ -180,6 +181,12 @@ class _Judge:
         if dtype not in DTYPES:
             raise InputError(f"dtype = {dtype!r}, expected one of {', '.join(DTYPES)}")
         self.task, self.device, self.dtype, self.tolerance = task, device, dtype, tolerance
+        count = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+        self.without_rounding = np.zeros(count, dtype=bool)
+        if isinstance(task, Task):
+            self.without_rounding = held_without_rounding(model, task, _FORMATS[dtype], tolerance)
+        if self.without_rounding.any():
+            require_exact_sums(device, _FORMATS[dtype])
         self.rounding: Float64Array | None = None
         if dtype in _JUDGED:
             require_arithmetic(device, _JUDGED[dtype])
@@ -217,26 +224,17 @@ class _Judge:
         self.held += int(np.count_nonzero(right))
         errors = np.where(np.isfinite(outputs), np.abs(outputs - midpoint), math.inf)
         self.errors.append(float(errors.max()))
+        proved = self.without_rounding[rows].copy()
+        # What every run holds this one holds too, or the device keeps none of the hypotheses.
+        self.violated |= bool((proved & ~right).any()) and self.task.target == "labels"
         if self.rounding is not None:
             limits = radius + self.rounding[start:stop, np.newaxis]
             # A limit that is not finite says nothing; a finite one is kept only if the error is proved to be below it.
             self.limits.append(float(limits.max()))
             judged = np.isfinite(limits)
             self.violated |= not bool(np.all(up(errors[judged]) <= down(limits[judged])))
-            self.held_proved += int(np.count_nonzero(self._surely_held(midpoint, up(limits), rows)))
-
-    def _surely_held(self, midpoint: Float64Array, limits: Float64Array, rows: slice) -> BoolArray:
-        """Whether all outputs that are so close to the midpoints hold the context."""
-        reachable = Enclosure(midpoint, limits)
-        if isinstance(self.task, VectorTask) and self.task.target == "values":
-            return up(up(np.abs(midpoint - self.task.labels[rows])) + limits).max(axis=1) <= self.tolerance
-        held = argmax_margin(reachable, self.task.modes(rows)) > 0.0
-        if isinstance(self.task, Task) and self.task.laws is not None:
-            laws = self.task.laws[rows]
-            held &= (quadratic_divergence_bound(reachable, laws) <= self.tolerance) | (
-                divergence(reachable, laws).upper() <= self.tolerance
-            )
-        return held
+            proved |= surely_held(Enclosure(midpoint, up(limits)), self.task, rows, self.tolerance)
+        self.held_proved += int(np.count_nonzero(proved))
 
     def _forward(self, start: int, stop: int) -> Float64Array:
         if isinstance(self.task, VectorTask):
@@ -259,10 +257,10 @@ class _Judge:
         largest = float(np.max(self.limits)) if self.limits else None
         within: bool | None = None
         note = ""
-        if largest is None:
-            note = f"{self.dtype} is reported, not judged: its rounding bound would exceed the outputs"
-        elif self.violated:
+        if self.violated:
             within = False
+        elif largest is None:
+            note = f"{self.dtype} is reported, not judged: its rounding bound would exceed the outputs"
         elif math.isfinite(largest):
             within = True
         else:
@@ -275,7 +273,7 @@ class _Judge:
             max_kl=float(np.max(distances)) if of_tokens else None,
             max_label_error=float(np.max(distances)) if self.of_values else None,
             held=self.held,
-            held_proved=None if self.rounding is None else self.held_proved,
+            held_proved=self.held_proved if self.rounding is not None or self.without_rounding.any() else None,
             least_margin=self.margin if math.isfinite(self.margin) else None,
             max_output_error=max(self.errors),
             largest_bound=largest,

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from constructions.errors import ByheartError, InputError
-from verify.arithmetic.formats import FLOAT32, FLOAT64, FloatFormat
+from verify.arithmetic.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat
 from verify.replica import module
 from verify.replica.device import (
     DeviceError,
@@ -16,6 +16,7 @@ from verify.replica.device import (
     probe_matrices,
     product_is_within_bound,
     require_arithmetic,
+    require_exact_sums,
     select_device,
     values_are_within_bound,
 )
@@ -50,6 +51,60 @@ def test_threads_are_those_that_are_asked_for_and_come_back() -> None:
     assert torch.get_num_threads() == before
     with pytest.raises(InputError, match="threads = 0, expected at least 1"), on_threads(0):
         pass
+
+
+def exact_sums_anew(number_format: FloatFormat) -> None:
+    require_exact_sums.__wrapped__(torch.device("cpu"), number_format)
+
+
+@pytest.mark.parametrize("number_format", [BFLOAT16, FLOAT16, FLOAT32, FLOAT64], ids=lambda f: f.name)
+def test_the_processor_rounds_nothing_that_its_formats_hold(number_format: FloatFormat) -> None:
+    exact_sums_anew(number_format)
+
+
+def tf32(x: torch.Tensor) -> torch.Tensor:
+    return torch.tensor(with_significands_of(x.double().numpy(), 11)).to(x.dtype)
+
+
+def towards_zero(x: torch.Tensor) -> torch.Tensor:
+    """The next number towards 0, within one unit roundoff: what H1 allows, and H5 does not."""
+    return torch.nextafter(x, torch.zeros_like(x)) if x.is_floating_point() else x
+
+
+@pytest.mark.parametrize(
+    ("name", "owner", "attribute"),
+    [
+        ("matrix product", torch.Tensor, "__matmul__"),
+        ("batched product", torch, "bmm"),
+        ("product with a shift", torch, "addmm"),
+        ("product with weights of a layer", torch.nn.functional, "linear"),
+        ("weighted sum of rows", module, "bag_sums"),
+        ("product", torch.Tensor, "__mul__"),
+        ("exponential", torch, "exp"),
+        ("softmax", module, "softmax"),
+    ],
+)
+def test_what_rounds_a_number_that_is_representable_is_refused(
+    name: str, owner: object, attribute: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = getattr(owner, attribute)
+    monkeypatch.setattr(owner, attribute, lambda *given: towards_zero(original(*given)))
+    with pytest.raises(DeviceError, match=f"float32 {name} rounds what float32 holds"):
+        exact_sums_anew(FLOAT32)
+
+
+def test_products_in_tf32_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = torch.bmm
+    monkeypatch.setattr(torch, "bmm", lambda x, w: original(tf32(x), tf32(w)))
+    with pytest.raises(DeviceError, match="float32 batched product rounds"):
+        exact_sums_anew(FLOAT32)
+
+
+def test_autocast_leaves_the_replica_alone_and_breaks_a_layer() -> None:
+    x, w = torch.full((4, 64), 257.0), torch.ones(8, 64)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        exact_sums_anew(FLOAT32)
+        assert not torch.equal(torch.nn.functional.linear(x, w).float(), torch.full((4, 8), 64.0 * 257.0))
 
 
 def test_a_device_with_coarse_sums_of_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,16 +17,19 @@ from constructions.errors import InputError
 from constructions.files import canonical_json
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
+from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Counts, Task, make_task
 from tests.layers import changed_layer, layers_and_tasks, memory_layer, random_layer, random_layer_task
+from tests.verify.forward.integer_models import changed, sum_modulo
 from tests.verify.forward.test_row_balls import layers
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.formats import FLOAT32
 from verify.forward.logits import logit_chunks
 from verify.replica.device import DeviceError
+from verify.replica.exact_runs import surely_held
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
-from verify.replica.run import DTYPES, RunResult, _Judge, run, run_all
+from verify.replica.run import DTYPES, RunResult, run, run_all
 
 N, S, T = 7, 3, 40
 
@@ -549,7 +552,8 @@ def test_another_network_leaves_the_bound_on_cuda(
     assert run(network, task, dtype="float32", device="cuda").within_bound is False
 
 
-def test_what_every_run_holds_is_proved_only_beyond_twice_radius_and_bound() -> None:
+def test_what_every_run_holds_is_proved_only_beyond_twice_radius_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "held_without_rounding", lambda model, task, *_: np.zeros(task.n_contexts, bool))
     task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"), target="labels")
     one = np.ones((1, 2, 1))
     network = dana_network(
@@ -566,10 +570,32 @@ def test_what_every_run_holds_is_proved_only_beyond_twice_radius_and_bound() -> 
 def test_a_law_is_proved_to_be_held_only_where_all_that_may_be_computed_is_near_it() -> None:
     laws = np.array([[0.75, 0.25]])
     task = make_task(np.array([[0]]), Counts.from_rows([{0: 3, 1: 1}]), vocabulary=("a", "b"), laws=laws)
-    judge = object.__new__(_Judge)
-    judge.task, judge.tolerance = task, 1e-3
     for limit, proved in ((0.0, True), (0.01, True), (0.2, False), (2.0, False)):
-        assert judge._surely_held(np.log(laws), np.full((1, 2), limit), slice(0, 1)).tolist() == [proved]
+        reachable = Enclosure(np.log(laws), np.full((1, 2), limit))
+        assert surely_held(reachable, task, slice(0, 1), 1e-3).tolist() == [proved]
+
+
+def test_a_memory_of_integers_is_held_by_every_run_where_the_rounding_bound_says_nothing() -> None:
+    model, contexts, labels = sum_modulo(61)
+    task = array_task(contexts, next_tokens=labels, vocabulary=61, target="labels")
+    for dtype in ("float32", "float64"):
+        found = run(model, task, dtype=dtype)
+        assert found.held_proved == len(labels) and found.within_bound and found.max_output_error == 0.0
+    found = run(model, task, dtype="bfloat16")
+    assert found.held_proved is not None and 0 < found.held_proved <= found.held < len(labels)
+    small, contexts, labels = sum_modulo(5)
+    task = array_task(contexts, next_tokens=labels, vocabulary=5, target="labels")
+    assert run(small, task, dtype="bfloat16").held_proved == 25
+
+
+def test_a_run_that_does_not_hold_what_every_run_holds_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, contexts, labels = sum_modulo(5)
+    task = array_task(contexts, next_tokens=labels, vocabulary=5, target="labels")
+    other = changed(model, 1, b_in=np.array([0.0, -7.5, -8.5]))
+    original = Replica.from_model
+    monkeypatch.setattr(Replica, "from_model", lambda given, **options: original(other, **options))
+    for dtype in ("float32", "bfloat16"):
+        assert run(model, task, dtype=dtype).within_bound is False
 
 
 def test_a_law_that_is_off_by_more_than_the_tolerance_is_neither_held_nor_proved_to_be() -> None:

@@ -1,0 +1,120 @@
+"""Mutants of the judges of runs without rounding: each claims what some run, or real arithmetic, does not keep."""
+
+from tests.mutants import Mutant
+
+TESTS = "tests/verify/forward/test_exact_sums.py tests/verify/forward/test_integer_rows.py"
+
+
+def runs(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/verify/replica/test_exact_runs.py tests/verify/replica/test_run.py"
+    return Mutant("verify/replica/exact_runs.py", original, mutated, tests, why)
+
+
+def sums(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/forward/exact_sums.py", original, mutated, TESTS, why)
+
+
+def rows(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/forward/integer_rows.py", original, mutated, TESTS, why)
+
+
+def boxes(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/forward/boxes.py", original, mutated, "tests/verify/forward/test_boxes.py " + TESTS, why)
+
+
+def device(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/replica/device.py", original, mutated, "tests/verify/replica/test_device.py", why)
+
+
+MUTANTS = [
+    device(
+        "found[name] = found.get(name, True) and bool(", "found[name] = bool(True or ", "every device rounds nothing"
+    ),
+    device("powers[0] == 1.0 and", "powers[0] <= 1.0 and", "exp(0) may be less than 1"),
+    device("(weights == 1.0 / count).sum() == count and", "", "equal scores may have any weights"),
+    runs("task.modes(rows)) > 0.0", "task.modes(rows)) > -1.0", "what may lose is proved to win"),
+    runs("labels[rows])) + reachable.radius)", "labels[rows])))", "values that may be missed are proved to be met"),
+    runs("        held &= (quadratic", "        _ = (quadratic", "the divergence of laws is not looked at"),
+    runs(
+        "quadratic_divergence_bound(reachable, laws)",
+        "quadratic_divergence_bound(Enclosure(reachable.midpoint), laws)",
+        "the divergence is that of the midpoints",
+    ),
+    runs(
+        "divergence(reachable, laws).upper()", "divergence(reachable, laws).lower()", "the least divergence is enough"
+    ),
+    sums("exact = good & self._absorbs(unit, drift)", "exact = good", "distances are absorbed whatever they are"),
+    sums("exact[:, j] = fit &", "exact[:, j] = True |", "a row that needs too many bits is exact"),
+    sums("two = np.maximum(terms.factors, ", "two = (", "two products have to fit in their difference alone"),
+    sums("terms.count <= 2) & (need", "terms.count <= 3) & (need", "three terms are judged by their sum"),
+    sums("np.where((terms != 0.0).sum(axis=1) <= 2, two", "np.where(True, two", "many terms are judged by their sum"),
+    sums(
+        "np.maximum(share.max(axis=1, initial=0.0), np.abs(value) / unit)",
+        "np.abs(value) / unit",
+        "products need not fit",
+    ),
+    sums("total, count = top @ size, (", "total, count = 0.0 * (top @ size), (", "the sizes of products are not added"),
+    sums("for more in (shift, skip):", "for more in (shift,):", "the skip row is no term"),
+    sums(
+        "silent = open_[value[open_, j] + error <= 0.0]",
+        "silent = open_[value[open_, j] <= 0.0]",
+        "any negative sum is silent",
+    ),
+    sums("if skip is not None and self.skip_last:", "if skip is not None:", "the skip row is always added last"),
+    sums("exact &= need <= self.most\n            self._note(need)", "self._note(need)", "any average is exact"),
+    sums(
+        "unit = units(x.value) / count", "unit = units(x.value) * count", "an average is a multiple of what is averaged"
+    ),
+    sums("drift, top = (drift + dust)", "drift, top = (drift + 0.0 * dust)", "rows below the top one weigh nothing"),
+    sums("lead = (gap - 2.0 * error) * (1.0 - 4.0 * self.unit) >= GAP", "lead = gap > 0.0", "any top score is hard"),
+    sums("(exact & (count & (count - 1) == 0))", "exact", "a third is exact"),
+    sums(
+        "inside &= (size <= self.format.largest / 8.0)",
+        "inside |= (size <= self.format.largest / 8.0)",
+        "any weight is in the format",
+    ),
+    sums("fits = self._fits(matrix) &", "fits =", "weights are rounded by nobody"),
+    sums("exact = np.where(exact, 0.0", "exact = np.where(True, 0.0", "real sums are never rounded")
+    if False
+    else sums(
+        "np.where(whole, 0.0, 2.0 * UNIT", "np.where(whole, 0.0, 0.0 * UNIT", "averages of real numbers are exact"
+    ),
+    sums("kink = ~(np.abs(before) > away)", "kink = np.zeros_like(before, dtype=bool)", "distances pass no kink"),
+    sums("fires, size = before > away", "fires, size = before > np.inf", "distances pass no neuron that fires"),
+    sums("slope[0, layer.skip == i] = 1.0", "slope[0, layer.skip == i] = 0.0", "distances pass no skip connection"),
+    sums("off = off + x.off[:, i : i + 1] * slope", "off = off", "distances pass no neurons"),
+    sums("tail = 0.0 if length == count", "tail = 0.0 if length >= count", "real softmax reads one row"),
+    sums("(5.0 * error if count > 1 else 0.0)", "0.0", "scores that differ weigh the same"),
+    rows(
+        "if boxes is not None and boxes.first_overflow <= _last_attention(model):",
+        "if False:",
+        "overflows are not looked for",
+    ),
+    rows("result = Rows(result.value, result.off + unknown[:, None])", "pass", "an undecided head is passed over"),
+    rows(
+        "gaps.append(top[..., 0] - np.where(read, -np.inf, scores).max(axis=2))",
+        "gaps.append(top[..., 0] + 1e3)",
+        "gaps are not measured",
+    ),
+    rows(
+        "        if extra := _beyond(block, _BLOCK):",
+        '        if extra := "":',
+        "options that nobody knows are passed over",
+    ),
+    rows(
+        "known = np.isfinite(rows.value) & np.isfinite(rows.off)",
+        "known = np.isfinite(rows.value)",
+        "nothing known is all known",
+    ),
+    rows("scores = np.where(allowed, scores, -np.inf)", "pass", "a causal head reads what comes later"),
+    boxes(
+        "return self._wider(ends, error, unit)\n\n    def attention",
+        "return self._wider(ends, 0.0 * error, unit)\n\n    def attention",
+        "rounding leaves the box",
+    ),
+    boxes(
+        "ends = ends[0] + part[0], ends[1] + part[1]\n        # What",
+        "pass\n        # What",
+        "neurons of their own direction are forgotten",
+    ),
+]
