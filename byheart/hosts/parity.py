@@ -15,7 +15,6 @@ from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.formats import FLOAT32, FLOAT64
 from verify.arithmetic.rounding import down, up
 from verify.certificates.answers import margin_upper
 from verify.divergence.computed import argmax_hits, computed_losses
@@ -23,6 +22,7 @@ from verify.divergence.kullback_leibler import argmax_margin
 from verify.forward.ladder import climb
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.replica.rounding import rounding_bound
+from verify.runs.formats import FLOAT32, FLOAT64
 
 EXP_ULPS = 20.0
 """Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""

@@ -29,7 +29,6 @@ from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.test_in_balls import holds
-from verify.arithmetic.formats import FLOAT32, FLOAT64
 from verify.arithmetic.pairs import Pairs
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.in_float64 import InFloat64
@@ -44,6 +43,7 @@ from verify.independent.plain_task import PlainTask, PlainVectorTask
 from verify.replica.device_products import products_on
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
+from verify.runs.formats import FLOAT32, FLOAT64
 from verify.strategies import inputs, models
 
 BITS = 3000  # of the truth: scores of 10^100 leave 2600 of them

@@ -2,24 +2,24 @@
 
 from tests.mutants import Mutant
 
-TESTS = "tests/verify/forward/test_exact_sums.py tests/verify/forward/test_integer_rows.py"
+TESTS = "tests/verify/runs/test_exact_sums.py tests/verify/runs/test_integer_rows.py"
 
 
 def runs(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/verify/replica/test_exact_runs.py tests/verify/replica/test_run.py"
-    return Mutant("verify/replica/exact_runs.py", original, mutated, tests, why)
+    tests = "tests/verify/runs/test_exact_runs.py tests/verify/replica/test_run.py"
+    return Mutant("verify/runs/exact_runs.py", original, mutated, tests, why)
 
 
 def sums(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/forward/exact_sums.py", original, mutated, TESTS, why)
+    return Mutant("verify/runs/exact_sums.py", original, mutated, TESTS, why)
 
 
 def rows(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/forward/integer_rows.py", original, mutated, TESTS, why)
+    return Mutant("verify/runs/integer_rows.py", original, mutated, TESTS, why)
 
 
 def boxes(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/forward/boxes.py", original, mutated, "tests/verify/forward/test_boxes.py " + TESTS, why)
+    return Mutant("verify/runs/boxes.py", original, mutated, "tests/verify/runs/test_boxes.py " + TESTS, why)
 
 
 def device(original: str, mutated: str, why: str) -> Mutant:

@@ -360,7 +360,11 @@ MUTANTS = [
         "if True:",
         "control characters are written as they are",
     ),
-    run("surely_held(Enclosure(midpoint, up(limits))", "surely_held(Enclosure(midpoint, 0.0 * limits)", "what runs is exact"),
+    run(
+        "surely_held(Enclosure(midpoint, up(limits))",
+        "surely_held(Enclosure(midpoint, 0.0 * limits)",
+        "what runs is exact",
+    ),
     run(
         "held_proved=self.held_proved if self.rounding is not None or self.without_rounding.any() else None",
         "held_proved=self.held_proved",

@@ -21,7 +21,6 @@ from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
-from verify.arithmetic.formats import FLOAT32
 from verify.certificates.memorization import certify_memorization
 from verify.claims.comparison import Comparison
 from verify.claims.evidence import Evidence, Means, Method, Role
@@ -33,6 +32,7 @@ from verify.forward.heads import enclose_features
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.linear_algebra.singular_values import enclose_condition
 from verify.replica.rounding import rounding_bound
+from verify.runs.formats import FLOAT32
 from verify.verdict import Verdict, decided, proved
 
 _XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])

@@ -13,7 +13,7 @@ from flint import arb, ctx, fmpz_mat
 
 from constructions.arrays import Float64Array
 from constructions.errors import ByheartError, InputError
-from verify.arithmetic.formats import ERF_ULPS, EXP_ULPS, ROOT_ULPS, FloatFormat
+from verify.runs.formats import ERF_ULPS, EXP_ULPS, ROOT_ULPS, FloatFormat
 
 _OUTER, _INNER = 128, 192
 _POINTS = 1024
@@ -104,7 +104,7 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
         DeviceError: A product, an exponential, an error function or a root is further off than the bound allows.
 
     Example:
-        >>> from verify.arithmetic.formats import FLOAT32
+        >>> from verify.runs.formats import FLOAT32
         >>> require_arithmetic(torch.device("cpu"), FLOAT32)
     """
     from verify.replica.module import bag_sums, full_precision

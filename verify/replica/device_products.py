@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from constructions.arrays import Float64Array
-from verify.arithmetic.formats import FLOAT64
 from verify.arithmetic.products import multiplying
 from verify.replica.device import DeviceError, device_name, require_arithmetic, select_device
+from verify.runs.formats import FLOAT64
 
 _EMULATION = "CUBLAS_EMULATE_DOUBLE_PRECISION"
 _LEAST = 2**27  # multiplications that are worth the way to the device and back

@@ -8,10 +8,10 @@ Page: docs/rigour/runs.md
 
 from constructions.models.blocks import Activation
 from verify.arithmetic.activations import ACTIVATION_UNITS
-from verify.arithmetic.formats import ERF_ULPS, FloatFormat
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.forward.arithmetic import Elsewhere, growth
 from verify.forward.in_float64 import InFloat64
+from verify.runs.formats import ERF_ULPS, FloatFormat
 
 
 class InFormat(InFloat64):
@@ -22,7 +22,7 @@ class InFormat(InFloat64):
         exp_ulps: Assumed accuracy of the exponential, in units in the last place.
 
     Example:
-        >>> from verify.arithmetic.formats import FLOAT32
+        >>> from verify.runs.formats import FLOAT32
         >>> InFormat(FLOAT32, 4.0).unit == 2.0**-24 + 2.0**-53
         True
     """

@@ -13,11 +13,11 @@ from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
-from verify.arithmetic.formats import EXP_ULPS, FLOAT64, FloatFormat
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import logit_balls
 from verify.forward.walk import checked_contexts
 from verify.replica.format_rows import InFormat
+from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat
 
 _COARSEST = 2.0**-11
 _SLACK = 1.0 + 2.0**-40
@@ -57,7 +57,7 @@ def rounding_bound(
 
     Example:
         >>> from constructions.models.shapes import dana_network
-        >>> from verify.arithmetic.formats import FLOAT32
+        >>> from verify.runs.formats import FLOAT32
         >>> one = np.ones
         >>> network = dana_network(W_E=one((3, 2)), W_pos=one((4, 2)), W_Q=one((5, 2, 1)), W_K=one((5, 2, 1)),
         ...                   W_V=one((5, 2, 2)), W_O=one((5, 2, 2)), W_U=one((2, 3)))

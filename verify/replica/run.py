@@ -20,14 +20,14 @@ from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.formats import BFLOAT16, EXP_ULPS, FLOAT32, FLOAT64
 from verify.arithmetic.rounding import down, up
 from verify.divergence.computed import argmax_hits, computed_losses, computed_margins
 from verify.forward.logits import logit_chunks
 from verify.replica.device import device_name, require_arithmetic, require_exact_sums, select_device
-from verify.replica.exact_runs import held_without_rounding, surely_held
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
+from verify.runs.exact_runs import held_without_rounding, surely_held
+from verify.runs.formats import BFLOAT16, EXP_ULPS, FLOAT32, FLOAT64
 
 Chunks = Iterable[tuple[int, Enclosure]]
 

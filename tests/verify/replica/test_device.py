@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from constructions.errors import ByheartError, InputError
-from verify.arithmetic.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat
 from verify.replica import module
 from verify.replica.device import (
     DeviceError,
@@ -20,6 +19,7 @@ from verify.replica.device import (
     select_device,
     values_are_within_bound,
 )
+from verify.runs.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat
 
 FORMATS = [FLOAT32, FLOAT64]
 

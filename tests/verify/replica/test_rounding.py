@@ -17,9 +17,9 @@ from constructions.tasks.vectors import VectorTask
 from tests.layers import changed_layer, layers_and_tasks, random_layer, random_layer_task, truth
 from tests.verify.forward.plain_model import plain_logits, random_model
 from tests.verify.forward.test_row_balls import layers
-from verify.arithmetic.formats import FLOAT32, FLOAT64, FloatFormat
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
+from verify.runs.formats import FLOAT32, FLOAT64, FloatFormat
 
 
 def random_network(

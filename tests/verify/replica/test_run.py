@@ -20,16 +20,16 @@ from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Counts, Task, make_task
 from tests.layers import changed_layer, layers_and_tasks, memory_layer, random_layer, random_layer_task
-from tests.verify.forward.integer_models import changed, sum_modulo
 from tests.verify.forward.test_row_balls import layers
+from tests.verify.runs.integer_models import changed, sum_modulo
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.formats import FLOAT32
 from verify.forward.logits import logit_chunks
 from verify.replica.device import DeviceError
-from verify.replica.exact_runs import surely_held
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 from verify.replica.run import DTYPES, RunResult, run, run_all
+from verify.runs.exact_runs import surely_held
+from verify.runs.formats import FLOAT32
 
 N, S, T = 7, 3, 40
 

@@ -14,11 +14,11 @@ from constructions.models.model import Model
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.formats import FLOAT32, FloatFormat
 from verify.arithmetic.rounding import up
 from verify.divergence.kullback_leibler import argmax_margin, divergence, quadratic_divergence_bound
-from verify.forward.exact_sums import EveryRun
-from verify.forward.integer_rows import integer_logits
+from verify.runs.exact_sums import EveryRun
+from verify.runs.formats import FLOAT32, FloatFormat
+from verify.runs.integer_rows import integer_logits
 
 _SAMPLE = 64  # contexts that are asked first
 

@@ -11,9 +11,9 @@ import numpy as np
 from constructions.arrays import Int64Array
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
-from verify.arithmetic.formats import FloatFormat
 from verify.arithmetic.rounding import UNIT, Floats
-from verify.forward.exact_sums import LARGEST_EXACT, low, units
+from verify.runs.exact_sums import LARGEST_EXACT, low, units
+from verify.runs.formats import FloatFormat
 
 _SLACK = 1.0 + 2.0**-30
 _POINTS = 4096  # neurons of one direction whose kinks are all looked at

@@ -18,9 +18,9 @@ from constructions.models.model import Model
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
-from verify.forward.boxes import Boxes
-from verify.forward.exact_sums import EveryRun, InReals, Layer, Rows, joined
 from verify.forward.walk import checked_contexts
+from verify.runs.boxes import Boxes
+from verify.runs.exact_sums import EveryRun, InReals, Layer, Rows, joined
 
 Places = tuple[int, ...]
 
@@ -54,7 +54,7 @@ def integer_logits(
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Example:
-        >>> from verify.arithmetic.formats import FLOAT32
+        >>> from verify.runs.formats import FLOAT32
         >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
         >>> [(start, logits)] = integer_logits(model, np.array([[0], [1]]), EveryRun(FLOAT32))
         >>> logits.midpoint.tolist(), float(logits.radius.max())

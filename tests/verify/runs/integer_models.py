@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from constructions.models.blocks import Attention, Block, FeedForward
 from constructions.models.model import Model
 from verify.arithmetic.enclosure import Enclosure
-from verify.forward.exact_sums import EveryRun, InReals
-from verify.forward.integer_rows import integer_logits
+from verify.runs.exact_sums import EveryRun, InReals
+from verify.runs.integer_rows import integer_logits
 
 
 def parabola(count: int) -> tuple[np.ndarray, np.ndarray]:

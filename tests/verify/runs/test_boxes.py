@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
-from tests.verify.forward.hostile_runs import ORDERS, hostile_run
-from tests.verify.forward.integer_models import random_models, residue
-from verify.arithmetic.formats import FLOAT16, FLOAT32, FLOAT64
-from verify.forward.boxes import Boxes
+from tests.verify.runs.hostile_runs import ORDERS, hostile_run
+from tests.verify.runs.integer_models import random_models, residue
+from verify.runs.boxes import Boxes
+from verify.runs.formats import FLOAT16, FLOAT32, FLOAT64
 
 
 @given(random_models(), st.sampled_from([FLOAT32, FLOAT64]), st.sampled_from(ORDERS))

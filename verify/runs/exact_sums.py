@@ -14,8 +14,8 @@ import numpy as np
 
 from constructions.arrays import BoolArray, Int64Array
 from verify.arithmetic.elementary import exp
-from verify.arithmetic.formats import FloatFormat
 from verify.arithmetic.rounding import UNIT, Floats
+from verify.runs.formats import FloatFormat
 
 _SLACK = 1.0 + 2.0**-30  # outweighs the roundings of a bound, sums of fewer than 2^20 numbers that are not negative
 _FLOOR = 2.0**-1000  # outweighs their underflow

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
-from tests.verify.forward.hostile_runs import ORDERS, hostile_run, sequential
-from tests.verify.forward.integer_models import changed, judged, known
-from verify.arithmetic.formats import FLOAT16, FLOAT32, FLOAT64
-from verify.forward.exact_sums import EveryRun, InReals, Rows, low, units
+from tests.verify.runs.hostile_runs import ORDERS, hostile_run, sequential
+from tests.verify.runs.integer_models import changed, judged, known
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
+from verify.runs.exact_sums import EveryRun, InReals, Rows, low, units
+from verify.runs.formats import FLOAT16, FLOAT32, FLOAT64
 
 
 @given(st.lists(st.integers(-(2**60), 2**60), min_size=1, max_size=5), st.integers(-30, 3))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
-from tests.verify.forward.hostile_runs import ORDERS, hostile_run, sequential
-from tests.verify.forward.integer_models import (
+from tests.verify.runs.hostile_runs import ORDERS, hostile_run, sequential
+from tests.verify.runs.integer_models import (
     changed,
     hashed_windows,
     judged,
@@ -22,10 +22,10 @@ from tests.verify.forward.integer_models import (
     residue,
     sum_modulo,
 )
-from verify.arithmetic.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat
-from verify.forward.exact_sums import EveryRun, InReals
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
-from verify.forward.integer_rows import integer_logits, refusal
+from verify.runs.exact_sums import EveryRun, InReals
+from verify.runs.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat
+from verify.runs.integer_rows import integer_logits, refusal
 
 DTYPES = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
 

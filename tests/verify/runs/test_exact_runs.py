@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from constructions.errors import InputError
-from tests.verify.forward.integer_models import sum_modulo
-from verify.arithmetic.formats import FLOAT16, FLOAT32
-from verify.replica.exact_runs import exact_runs
+from tests.verify.runs.integer_models import sum_modulo
+from verify.runs.exact_runs import exact_runs
+from verify.runs.formats import FLOAT16, FLOAT32
 
 
 def test_all_labels_of_a_sum_are_held_by_a_margin_of_one():
