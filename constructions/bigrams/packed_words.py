@@ -5,6 +5,7 @@ Page: docs/claims/bits.md
 
 import numpy as np
 
+from constructions.arrays import Float64Array, Int64Array
 from constructions.bigrams.token_blocks import require_labelled_bigrams
 from constructions.counted import counted
 from constructions.encoders.scalar_label_code import numbered_labels
@@ -16,32 +17,27 @@ from constructions.models.precision import SIGNIFICAND, Precision, require_preci
 from constructions.tasks.task import Task
 
 _CLAIM = "The memory of packed words"
-_WIDTH = 4  # of the stream behind the words: what is left of the word, the index, the digit, the answer
 
 
 def packed_words_memory(
     task: Task, *, dtype: Precision = "float64", labels_per_word: int | None = None
 ) -> Construction[Task]:
-    r"""Hold any labels of bigrams, several in each number of the embedding, with integers alone.
+    r"""Hold any labels of bigrams, several in each number of the embedding, so that no run rounds a word.
 
-    With digits of c bits, $B = 2^c \ge K$, the token a carries the words $w_g(a) = \sum_{j < m} B^j l(a, g m + j)$, one
-    for each of the $\lceil N / m \rceil$ groups of last tokens; the token b carries its group, as an indicator, and its
-    place j in the group. One head with scores 0 brings the words of the first token to the last position,
-    $-w(b) - 2 \cdot \frac12 (-w(a) - w(b)) = w(a)$; the neurons $(w_g + B^m [g = g(b)] - B^m)_ +$ leave the word of the
-    group of b; and of that one block of two neurons takes each bit, from the highest on, and one of five neurons adds
-    the digit to the answer if it is the one at the place j.
-
-    Every weight is an integer, and every number that occurs too (the attention is exactly 1/2), at most $2^{m c + 1}$:
-    so in the precision that is asked for nothing is rounded, neither in the weights nor in a run that adds the skip
-    connection last.
+    With digits of c bits, $B = 2^c$, the token b carries the words $w_g(b) = \sum_{i < m} B^i l(g m + i, b)$, one for
+    each group g of first tokens, and minus the bits of its own number: those of its group as signs, those of its place
+    in the group as they are. One head with scores 0 brings those of the first token. One layer keeps the word of the
+    group of the first token, which no bit pushes down, the next one the multiple $B^{-i} w$ of the place i; then each
+    block finds one bit above the digit, from the highest on, and takes the one before away. What is left is the digit
+    and a fraction below it, of at most $(K - 1) / (B - 1)$, which the readout has room for.
 
     Args:
         task: Contexts of two tokens, and labels, at most 2^12 different ones. Bigrams that are not named cost the same.
-        dtype: The precision in which all is exact.
-        labels_per_word: m, with $m c + 1$ at most the bits of the precision; by default what gives the fewest entries.
+        dtype: The precision in which every run is exact up to the readout, in any order of summation.
+        labels_per_word: m, such that the words fit; by default what gives the fewest entries.
 
     Returns:
-        The model: one head, a block that changes the width of the stream to 4, and $m (c + 1)$ blocks of neurons.
+        The model: one head, a layer that picks the word, one that picks the digit, and $c (m - 1) + 1$ that strip it.
 
     Raises:
         InputError: A precision that is none, or no such m.
@@ -52,32 +48,36 @@ def packed_words_memory(
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> packed_words_memory(enumerated_task(50, 2)).summary
-        '2500 bigrams by 7 words of 8 labels of 6 bits for each token, 58 blocks, 2654 parameters'
+        >>> packed_words_memory(enumerated_task(50, 2), dtype="float32").summary
+        '2500 bigrams by 17 words of 3 labels of 6 bits for each token, 16 blocks, 2459 parameters'
     """
     require_precision(dtype)
     require_labelled_bigrams(task, _CLAIM)
     answers, labels = numbered_labels(task.labels, _CLAIM)
-    bits, size = max(1, (len(answers) - 1).bit_length()), task.vocabulary_size
-    most = (SIGNIFICAND[dtype] - 1) // bits
-    if labels_per_word is None:
-        counts = {m: entries(size, m, bits) for m in range(1, min(most, size) + 1)}
-        labels_per_word = min(counts, key=counts.__getitem__)
-    if not 1 <= labels_per_word <= most:
-        raise InputError(f"labels_per_word = {labels_per_word}, expected 1 .. {most}: labels of {bits} bits in {dtype}")
-    m, groups = labels_per_word, -(-size // labels_per_word)
+    size, kinds, precision = task.vocabulary_size, len(answers), SIGNIFICAND[dtype]
+    bits = digit_bits(kinds, precision)
+    m = labels_per_word
+    fitting = [m for m in range(1, size + 1) if _fits(size, m, bits, precision)]
+    if m is None:
+        m = min(fitting, key=lambda m: entries(size, m, kinds, precision, task.n_answers))
+    if m not in fitting:
+        what = f"labels of {bits} bits for {counted(size, 'token')} in {dtype}"
+        raise InputError(f"labels_per_word = {m}, expected 1 .. {max(fitting)}: {what}")
+    groups = -(-size // m)
+    group_bits, place_bits = (groups - 1).bit_length(), (m - 1).bit_length()
     words = np.zeros((size, groups))
     first, last = task.contexts.T
-    np.add.at(words, (first, last // m), np.ldexp(labels.astype(np.float64), last % m * bits))
+    np.add.at(words, (last, first // m), np.ldexp(labels.astype(np.float64), first % m * bits))
     tokens = np.arange(size)
-    W_E = np.concatenate([-words, np.eye(groups)[tokens // m], (tokens % m)[:, None]], axis=1)
-    W_U, b_U = np.zeros((_WIDTH, task.n_answers)), np.full(task.n_answers, -1.0)  # what is never a label is behind by 1
-    W_U[3, answers] = np.arange(len(answers))
-    b_U[answers] = -(np.arange(len(answers)) ** 2) / 2.0
-    blocks: list[Block] = [_first_words(groups), _one_word(groups, 2.0 ** (m * bits))]
-    for digit in reversed(range(m)):
-        blocks += [_taken_bit(digit * bits + bit, bit) for bit in reversed(range(bits))]
-        blocks.append(_chosen_digit(digit, 2.0**bits))
+    code = np.hstack([2.0 * _bits(tokens // m, group_bits) - 1.0, _bits(tokens % m, place_bits)])
+    W_E = np.hstack([words, -code])
+    blocks: list[Block] = [
+        _first_code(groups, group_bits + place_bits),
+        _one_word(groups, group_bits, place_bits, 2.0 ** (m * bits)),
+        _one_digit(m, bits),
+        *_stripped(m, bits, kinds),
+    ]
+    W_U, b_U = _readout(answers, _fraction(kinds, bits) if m > 1 else 0.0, task.n_answers)
     model = Model(blocks=tuple(blocks), W_U=W_U, b_U=b_U, W_E=W_E, W_pos=np.zeros((2, W_E.shape[1])))
     return Construction(
         task,
@@ -87,59 +87,139 @@ def packed_words_memory(
     )
 
 
-def entries(tokens: int, labels_per_word: int, bits: int) -> int:
-    r"""The entries of a memory of packed words, zeros included, where the tokens are the answers.
+def packed_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:
+    """Entries of the memory of packed words of a task; 0 where it refuses.
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> packed_words_parameters(enumerated_task(50, 2))
+        2459
+    """
+    kinds, precision, size = len(np.unique(task.labels)), SIGNIFICAND[dtype], task.vocabulary_size
+    if task.target != "labels" or task.context_length != 2 or kinds > 2**12:
+        return 0
+    bits = digit_bits(kinds, precision)
+    fitting = [m for m in range(1, size + 1) if _fits(size, m, bits, precision)]
+    return min(entries(size, m, kinds, precision, task.n_answers) for m in fitting)
+
+
+def digit_bits(kinds: int, precision: int) -> int:
+    """Bits c of a digit: so many that its label is read in spite of the fraction below it and of rounding the logits.
+
+    Example:
+        >>> digit_bits(50, 24), digit_bits(64, 24), digit_bits(2, 53)
+        (6, 7, 2)
+    """
+    bits = max(1, (kinds - 1).bit_length())
+    while (1 - _fraction(kinds, bits)) / 2 - 2.0**-6 <= max(2.0**-8, 2.0 ** (3 - precision) * kinds**2):
+        bits += 1
+    return bits
+
+
+def entries(tokens: int, labels_per_word: int, kinds: int, precision: int, outputs: int) -> int:
+    r"""The entries of a memory of packed words, zeros included.
 
     Args:
         tokens: N.
         labels_per_word: m.
-        bits: c, of a label.
+        kinds: Different labels, K.
+        precision: Bits of the format.
+        outputs: Logits.
 
     Returns:
-        With $G = \lceil N / m \rceil$, $d = 2 G + 1$: $(N + 4) d + 2 d G + (d + 5)(G + 1) + (18 c + 45) m + 5 N$.
+        With $G = \lceil N / m \rceil$, k and j the bits of a group and of a place, $d = G + k + j$ and $n = c (m - 1)$:
+        $(N + 4) d + 2 d (k + j) + (d + 1) (G + j) + (G + j) (1 + j) + m (j + 3) + 15 n + 2$ outputs.
 
     Example:
-        >>> entries(50, 8, 6)
-        2654
+        >>> entries(50, 7, 50, 53, 50)
+        1815
     """
-    groups = -(-tokens // labels_per_word)
-    width = 2 * groups + 1
-    unpacking = (18 * bits + 45) * labels_per_word
-    return (tokens + 4) * width + 2 * width * groups + (width + 5) * (groups + 1) + unpacking + 5 * tokens
+    m = labels_per_word
+    groups = -(-tokens // m)
+    j = (m - 1).bit_length()
+    read = (groups - 1).bit_length() + j
+    width = groups + read
+    strip = 15 * digit_bits(kinds, precision) * (m - 1)
+    picked = (width + 1) * (groups + j) + (groups + j) * (1 + j) + m * (j + 3)
+    heads = 2 * width + 2 * width * max(read, 1)
+    return (tokens + 2) * width + heads + picked + strip + 2 * outputs
 
 
-def _first_words(groups: int) -> Attention:
-    """The head that leaves, of the words of both tokens, those of the first."""
-    words = np.eye(2 * groups + 1, groups)[None]
-    nothing = np.zeros((1, 2 * groups + 1, 1))
-    return Attention(W_Q=nothing, W_K=nothing, W_V=words, W_O=-2.0 * words.transpose(0, 2, 1))
+def _fits(tokens: int, m: int, bits: int, precision: int) -> bool:
+    """Whether no sum of a word and what pushes it down has more units than the format holds."""
+    groups = -(-tokens // m)
+    terms = max(6, 1 + (groups - 1).bit_length(), 1 + 2 * (m - 1).bit_length())
+    return terms << (m * bits) <= 1 << precision or m == 1
 
 
-def _one_word(groups: int, above: float) -> FeedForward:
-    """The word of the group that is indicated, beside the index; `above` is larger than every word."""
-    read = np.concatenate([np.eye(groups), above * np.eye(groups), np.zeros((1, groups))])
-    W_in = np.concatenate([read, np.eye(2 * groups + 1)[:, -1:]], axis=1)
-    W_out = np.zeros((groups + 1, _WIDTH))
-    W_out[:-1, 0] = W_out[-1, 1] = 1.0
-    return FeedForward(W_in=W_in, b_in=np.append(np.full(groups, -above), 0.0), W_out=W_out, skip=False)
+def _fraction(kinds: int, bits: int) -> float:
+    return (kinds - 1) / (2**bits - 1)
 
 
-def _taken_bit(place: int, bit: int) -> FeedForward:
-    r"""Of a word v below $2^{k + 1}$ the bit k, $(v - 2^k + 1)_ + - (v - 2^k)_ +$, moved to the digit."""
-    W_in, W_out = np.zeros((_WIDTH, 2)), np.zeros((2, _WIDTH))
-    W_in[0] = 1.0
-    W_out[:, 0] = -(2.0**place), 2.0**place
-    W_out[:, 2] = 2.0**bit, -(2.0**bit)
-    return FeedForward(W_in=W_in, b_in=np.array([1.0 - 2.0**place, -(2.0**place)]), W_out=W_out)
+def _bits(n: Int64Array, count: int) -> Float64Array:
+    """The lowest bits, the first one the lowest."""
+    return (n[:, None] >> np.arange(count) & 1).astype(np.float64)
 
 
-def _chosen_digit(place: int, base: float) -> FeedForward:
-    r"""The digit D < B is added to the answer if the index is k, and then 0: with $i = j - k$ an integer,
-    $(D - B i)_ + - (-B i)_ + - (D - B (i + 1))_ + + (-B (i + 1))_ + = D [i = 0]$."""
-    W_in, W_out = np.zeros((_WIDTH, 5)), np.zeros((5, _WIDTH))
-    W_in[1, :4] = -base
-    W_in[2] = 1.0, 0.0, 1.0, 0.0, 1.0
-    b_in = base * np.array([place, place, place - 1.0, place - 1.0, 0.0])
-    W_out[:4, 3] = 1.0, -1.0, -1.0, 1.0
-    W_out[4, 2] = -1.0
-    return FeedForward(W_in=W_in, b_in=b_in, W_out=W_out)
+def _first_code(groups: int, read: int) -> Attention:
+    """The head that leaves, of minus both codes, that of the first token: $-b + 2 \\cdot \\frac12 (a + b)$."""
+    width, columns = groups + read, max(read, 1)
+    chosen = np.zeros((1, width, columns))
+    chosen[0, groups:] = np.eye(read, columns)
+    nothing = np.zeros((1, width, 1))
+    return Attention(W_Q=nothing, W_K=nothing, W_V=chosen, W_O=-2.0 * chosen.transpose(0, 2, 1))
+
+
+def _one_word(groups: int, group_bits: int, place_bits: int, top: float) -> FeedForward:
+    r"""The word of the group whose signs are those of the stream: others are pushed down by `top` a bit at least."""
+    signs = 2.0 * _bits(np.arange(groups), group_bits) - 1.0
+    W_in = np.zeros((groups + group_bits + place_bits, groups + place_bits))
+    W_in[:groups, :groups] = np.eye(groups)
+    W_in[groups : groups + group_bits, :groups] = top / 2.0 * signs.T
+    W_in[groups + group_bits :, groups:] = np.eye(place_bits)
+    b_in = np.append(np.full(groups, -group_bits * top / 2.0), np.zeros(place_bits))
+    W_out = np.zeros((groups + place_bits, 1 + place_bits))
+    W_out[:groups, 0] = 1.0
+    W_out[groups:, 1:] = np.eye(place_bits)
+    return FeedForward(W_in=W_in, b_in=b_in, W_out=W_out, skip=False)
+
+
+def _one_digit(m: int, bits: int) -> FeedForward:
+    r"""$B^{-i} w$ for the place i: each neuron is pushed down by $B^{m - i}$ for each bit that differs."""
+    places = np.arange(m)
+    own, scale = _bits(places, (m - 1).bit_length()), 2.0 ** (-places * bits)
+    down = 2.0 ** (m * bits) * scale
+    W_in = np.vstack([scale, down * (2.0 * own - 1.0).T])
+    return FeedForward(W_in=W_in, b_in=-down * own.sum(axis=1), W_out=np.ones((m, 1)), skip=False)
+
+
+def _stripped(m: int, bits: int, kinds: int) -> list[FeedForward]:
+    r"""The bits above the digit, one a block: $b = (2^e (v - t) + 1)_ + - (2^e (v - t))_ +$ beside v, taken away next.
+
+    Whether b is 0 or 1, v is no more than `fraction` above an integer: with $2^{-e} \le 1 -$ fraction never in between.
+    """
+    if m == 1:
+        return []
+    gain = 1.0
+    while 1.0 / gain > 1.0 - _fraction(kinds, bits):
+        gain *= 2.0
+    blocks, above = [], None
+    for place in reversed(range(bits, m * bits)):
+        threshold = 2.0**place
+        rows = [[gain, gain, 1.0]] if above is None else [[gain, gain, 1.0], [-gain * above, -gain * above, -above]]
+        shifts = np.array([1.0 - gain * threshold, -gain * threshold, 0.0])
+        found = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0]])
+        blocks.append(FeedForward(W_in=np.array(rows), b_in=shifts, W_out=found, skip=False))
+        above = threshold
+    blocks.append(FeedForward(W_in=np.array([[1.0], [-(2.0**bits)]]), W_out=np.ones((1, 1)), skip=False))
+    return blocks
+
+
+def _readout(answers: Int64Array, fraction: float, outputs: int) -> tuple[Float64Array, Float64Array]:
+    r"""Logits $c y - c^2 / 2 - c h$ with c centred and h half the fraction: that of the digit below y is largest."""
+    kinds = len(answers)
+    half, centred = np.floor(32.0 * fraction) / 64.0, np.arange(kinds) - (kinds - 1) / 2.0
+    W_U, b_U = np.zeros((1, outputs)), np.full(outputs, -float(kinds**2) - 1.0)  # what is never a label is behind
+    W_U[0, answers] = centred
+    b_U[answers] = -(centred**2) / 2.0 - centred * ((kinds - 1) / 2.0 + half)
+    return W_U, b_U
