@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from verify.arithmetic.formats import FLOAT32, FLOAT64
+from verify.replica.exact_runs import exact_runs
 
 from constructions.bigrams import packed_words as module
 from constructions.bigrams.packed_words import entries, packed_words_memory, packed_words_parameters
@@ -15,11 +17,9 @@ from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
 from tests.bigrams import KINDS, bigram_task
-from verify.arithmetic.formats import FLOAT32, FLOAT64
 from verify.certificates.memorization import certify_memorization
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.ladder import decide_argmax
-from verify.replica.exact_runs import exact_runs
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 FORMATS = {"float64": FLOAT64, "float32": FLOAT32}
@@ -128,7 +128,7 @@ def test_the_certificate_says_so_and_not_of_other_labels() -> None:
 def test_a_bit_that_is_not_taken_is_found_out() -> None:
     task = enumerated_task(6, 2, seed=4)
     model = packed_words_memory(task).model
-    for place in (2, len(model.blocks) - 2, len(model.blocks) - 1):
+    for place in (4, len(model.blocks) - 2):
         blocks = model.blocks[:place] + model.blocks[place + 1 :]
         broken = Model(blocks=blocks, W_U=model.W_U, b_U=model.b_U, W_E=model.W_E, W_pos=model.W_pos)
         place = decide_argmax(broken, task.contexts).place
