@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from verify.arithmetic.formats import FLOAT32, FLOAT64
-from verify.replica.exact_runs import exact_runs
 
 from constructions.bigrams import packed_words as module
 from constructions.bigrams.packed_words import entries, packed_words_memory, packed_words_parameters
@@ -20,6 +18,8 @@ from tests.bigrams import KINDS, bigram_task
 from verify.certificates.memorization import certify_memorization
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.ladder import decide_argmax
+from verify.runs.exact_runs import exact_runs
+from verify.runs.formats import FLOAT32, FLOAT64
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 FORMATS = {"float64": FLOAT64, "float32": FLOAT32}
