@@ -1,20 +1,18 @@
-"""The order of the pages, read off the index: chapters and manual in the sidebar, the way on at the foot of each page.
+"""The order of the pages, read off the index: chapters and manual in the sidebar, and the number above each title.
 
     python docs/contents.py
 
-writes the foot of every page anew. The site does without it, since the theme has links to the next and the previous
-page; there the number of a chapter stands above its title instead.
+numbers the chapters of the index anew.
 """
 
-import os
 import re
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 DOCS = Path(__file__).parent
-FOOT = re.compile(r"\n+---\n\n(?:Chapter|Manual)[^\n]*\n\Z")
 
 
 @dataclass(frozen=True)
@@ -39,25 +37,10 @@ def entries(index: str) -> list[Entry]:
     return found
 
 
-def foot(index: str, page: str) -> str:
-    """The last line of a page on GitHub: which chapter it is, and the ones before and after it."""
-    order = entries(index)
-    (place,) = [place for place, entry in enumerate(order) if entry.page == page]
-
-    def link(entry: Entry) -> str:
-        return f"[{entry.title}]({os.path.relpath(entry.page, Path(page).parent)})"
-
-    contents = os.path.relpath("index.md", Path(page).parent)
-    last = sum(entry.number is not None for entry in order)
-    number = order[place].number
-    parts = ["Manual" if number is None else f"Chapter {number} of {last}", f"[contents]({contents})"]
-    parts += [f"before: {link(entry)}" for entry in order[:place][-1:]]
-    parts += [f"next: {link(entry)}" for entry in order[place + 1 :][:1]]
-    return "\n---\n\n" + " · ".join(parts) + "\n"
-
-
-def with_foot(index: str, page: str, text: str) -> str:
-    return FOOT.sub("", text.rstrip("\n") + "\n").rstrip("\n") + "\n" + foot(index, page)
+def numbered(index: str) -> str:
+    """The index with its chapters numbered through."""
+    numbers = count(1)
+    return re.sub(r"^\d+\. (?=\[)", lambda _: f"{next(numbers)}. ", index, flags=re.MULTILINE)
 
 
 def sidebar(index: str) -> str:
@@ -76,12 +59,11 @@ def sidebar(index: str) -> str:
 
 
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:
-    """The page as the site has it: the index with its order, the others without their foot and with their number."""
+    """The page as the site has it: the index with its order, the others with their number."""
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     if name == "index":
         source[0] += sidebar(index)
         return
-    source[0] = FOOT.sub("\n", source[0])
     for entry in entries(index):
         if entry.page == f"{name}.md" and entry.number is not None:
             title, rest = source[0].split("\n", 1)
@@ -94,10 +76,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def main() -> None:
-    index = (DOCS / "index.md").read_text(encoding="utf-8")
-    for entry in entries(index):
-        path = DOCS / entry.page
-        path.write_text(with_foot(index, entry.page, path.read_text(encoding="utf-8")), encoding="utf-8")
+    path = DOCS / "index.md"
+    path.write_text(numbered(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 sys.path[:0] = [path for path in (str(DOCS), str(ROOT)) if path not in sys.path]
 
-from contents import with_foot  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 
 from byheart.report.formulas import with_formulas  # noqa: E402
@@ -60,7 +59,7 @@ FIGURE = (
     "The claims of the register in a column, with lines to the proofs in Coq on the left and to the theorems on the "
     "right that decide them; the records below say the same in words."
 )
-RECORD = re.compile(r"^### ([\w.-]+)\n(.*?)(?=^#{2,3} |^---$)", re.MULTILINE | re.DOTALL)
+RECORD = re.compile(r"^### ([\w.-]+)\n(.*?)(?=^#{2,3} |\Z)", re.MULTILINE | re.DOTALL)
 
 
 def sources() -> dict[str, str]:
@@ -257,9 +256,8 @@ def main() -> None:
     pieces = {id: shown_piece(claim(id)) for id in REGISTER}
     records = {id: entry(claim(id), piece) for id, piece in pieces.items()}
     errors = {id: piece for id, piece in pieces.items() if claim(id).judgement in ERRORS}
-    index = (DOCS / "index.md").read_text(encoding="utf-8")
     for page, text in (("register.md", register_page(records)), ("errors.md", errors_page(errors))):
-        (DOCS / page).write_text(with_foot(index, page, text), encoding="utf-8")
+        (DOCS / page).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -303,22 +303,10 @@ def test_a_page_has_the_title_that_the_index_gives_it(contents: ModuleType) -> N
     }
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != DOCS / "index.md"], ids=name_of)
-def test_a_page_ends_with_the_way_on(page: Path, contents: ModuleType) -> None:
-    """`python docs/contents.py` writes it."""
-    text = page.read_text(encoding="utf-8")
-    assert text == contents.with_foot(INDEX, page.relative_to(DOCS).as_posix(), text)
-
-
-def test_the_way_on_leads_to_the_pages_around(contents: ModuleType) -> None:
-    index = "## One\n\n1. [A](a.md): x\n2. [B](b/b.md)\n\n## The manual\n\n- [C](c.md): y\n"
-    assert contents.foot(index, "b/b.md").splitlines()[-1] == (
-        "Chapter 2 of 2 · [contents](../index.md) · before: [A](../a.md) · next: [C](../c.md)"
-    )
-    assert contents.foot(index, "a.md").endswith("Chapter 1 of 2 · [contents](index.md) · next: [B](b/b.md)\n")
-    assert contents.foot(index, "c.md").endswith("Manual · [contents](index.md) · before: [B](b/b.md)\n")
-    once = contents.with_foot(index, "a.md", "# A\n\nText\n")
-    assert contents.with_foot(index, "a.md", once) == once and once.startswith("# A\n\nText\n\n---\n")
+def test_chapters_are_numbered_through(contents: ModuleType) -> None:
+    """`python docs/contents.py` numbers them."""
+    assert contents.numbered(INDEX) == INDEX
+    assert contents.numbered("3. [A](a.md)\n- [B](b.md)\n7. [C](c.md)\n") == "1. [A](a.md)\n- [B](b.md)\n2. [C](c.md)\n"
 
 
 def test_the_site_numbers_the_chapters_and_leads_on(site: Path, contents: ModuleType) -> None:
@@ -394,7 +382,7 @@ def test_the_pages_of_the_register_are_what_its_claims_and_their_evidence_say(
     records = {id: register.entry(claim(id), piece) for id, piece in pieces.items()}
     errors = {id: piece for id, piece in pieces.items() if claim(id).judgement in register.ERRORS}
     for page, text in (("register.md", register.register_page(records)), ("errors.md", register.errors_page(errors))):
-        shown = contents.FOOT.sub("\n", (DOCS / page).read_text(encoding="utf-8"))
+        shown = (DOCS / page).read_text(encoding="utf-8")
         assert differences(shown, text) == []
 
 
