@@ -7,6 +7,7 @@ import importlib
 from typing import Any
 
 _HOME = {
+    "byheart.editing": ("edit",),
     "byheart.facts": ("memorize", "read_facts"),
     "byheart.hosts.certify": ("certify",),
     "byheart.hosts.export": ("export",),

@@ -16,7 +16,7 @@ from typing import Any
 from constructions.errors import FileFormatError, InputError
 
 _LARGEST_FILE = 2**34  # bytes
-_MARKS = ("certificate.json", "parity.json")  # what byheart writes into every folder of results, and of an export
+_MARKS = ("certificate.json", "parity.json", "proof/edit.json")  # of results, of an export, of an edited model
 
 
 def canonical_json(value: Any) -> str:

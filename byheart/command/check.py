@@ -29,6 +29,7 @@ from byheart.terminal.tables import Rows, print_summary
 if TYPE_CHECKING:
     from constructions.tasks.criterion import Criterion
     from verify.certificates.certificate import CheckReport
+    from verify.edits.certificate import EditCheck
 
 HELP = "prove a stored certificate again, from the weights and the task"
 
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         return _check_each(options)
     [folder] = options.folder
     with on_device(options.device), progress_lines(not options.json) as progress:
-        report = _checker(options)(folder, _asked(options, folder), progress=progress)
+        report = _report(options, folder, progress=progress)
     print_summary(options, report.summary(), _check_tables)
     return EXIT_CODES[report.verdict.value]
 
@@ -125,9 +126,33 @@ def _check_each(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace, here: Path, folder: Path) -> dict[str, Any]:
-    folder = here / folder  # a worker may be elsewhere
     with on_device(options.device):
-        return _checker(options)(folder, _asked(options, folder)).summary()
+        return _report(options, here / folder).summary()  # a worker may be elsewhere
+
+
+def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "CheckReport | EditCheck":
+    """What checking a folder found: of an edit, or of a memory."""
+    if (edit := proof_of_an_edit(folder)) is None:
+        return _checker(options)(folder, _asked(options, folder), **progress)
+    names = ("at_least", "at_most", "tolerance", "sample_seed")
+    if given := [name for name in names if getattr(options, name) is not None]:
+        from constructions.errors import InputError
+
+        raise InputError(
+            f"--{given[0].replace('_', '-')} is given, but {folder} is an edit, which is judged as it was asked"
+        )
+    if options.independent:
+        from verify.independent.edit_check import check_edit_independently
+
+        return check_edit_independently(edit, full=options.full, **progress)
+    from verify.edits.proof import check_edit
+
+    return check_edit(edit, **progress)
+
+
+def proof_of_an_edit(folder: Path) -> Path | None:
+    """Where the proof of an edit lies: in the folder that `byheart edit` wrote, or in its folder `proof`."""
+    return next((each for each in (folder, folder / "proof") if (each / "edit.json").is_file()), None)
 
 
 def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:

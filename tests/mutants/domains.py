@@ -191,8 +191,8 @@ MUTANTS = [
     ),
     Mutant(
         "byheart/command/check.py",
-        "    folder = here / folder  # a worker may be elsewhere\n",
-        "",
+        "_report(options, here / folder)",
+        "_report(options, folder)",
         "tests/byheart/command/test_check.py",
         "a worker that is elsewhere checks the folder that is there",
     ),

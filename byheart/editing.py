@@ -1,0 +1,310 @@
+r"""Facts inserted into a trained model, replaced and deleted in it, with a proof of what else changes.
+
+One neuron of the last feed-forward block for each fact: it fires at that context and is off at all others that count.
+Nothing is trained.
+
+Page: docs/claims/editing.md
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from byheart.edited_folder import has_one_width, host_config, stored_dtype, write_edited
+from byheart.hosts.certify import read_facts
+from byheart.hosts.number_types import require_dtype, rounded_to
+from byheart.hosts.reading import read_model
+from constructions.arrays import Float64Array, Int64Array
+from constructions.counted import counted
+from constructions.edits.answer_direction import answer_direction
+from constructions.edits.half_space import TRIGGER, HalfSpaces, half_spaces
+from constructions.errors import InputError
+from constructions.files import new_folder, refuse_existing
+from constructions.models.appended_neurons import editable, with_neurons
+from constructions.models.blocks import Normalization
+from constructions.models.construction import require_fit
+from constructions.models.model import Model
+from constructions.models.precision import SIGNIFICAND
+from constructions.tasks.rule import rule_task
+from constructions.tasks.task import Task
+from verify.edits.certificate import FLAT, EditCertificate
+from verify.edits.judge import leads
+from verify.edits.proof import LARGEST_DOMAIN, Edit, EditProof, certify_edit, require_distinct, save_edit, whole_domain
+from verify.forward.ladder import climb, decide_argmax
+from verify.forward.logits import logit_chunks
+from verify.progress import Progress, silent
+
+RUNNER_UP, UNIFORM = "runner-up", "uniform"
+PROOF_FOLDER = "proof"
+_STRENGTH = 4.0  # how much longer than the stream is what an edit leaves in its place
+
+
+@dataclass(frozen=True, eq=False)
+class Edited:
+    """A model after an edit, with the proof of what the edit does.
+
+    Args:
+        original: The model before, in the type of the edit.
+        model: The model after.
+        edit: What was asked.
+        spaces: The half-spaces of the new neurons.
+        certificate: What was proved.
+        proof: The bounds of each context.
+        dtype: The type that the weights are stored in.
+    """
+
+    original: Model
+    model: Model
+    edit: Edit
+    spaces: HalfSpaces
+    certificate: EditCertificate
+    proof: EditProof
+    dtype: str
+
+
+def edit(
+    source: Path | str | Model,
+    facts: Path | str | Task | None = None,
+    *,
+    delete: Path | str | Task | None = None,
+    to: str = RUNNER_UP,
+    keep: Path | str | Task | None = None,
+    keep_domain: int | None = None,
+    keep_rule: str | None = None,
+    keep_length: int | None = None,
+    dtype: str | None = None,
+    config: Mapping[str, Any] | Path | str | None = None,
+    out: Path | str | None = None,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> Edited:
+    """Insert, replace and delete facts in a trained model, and prove what else changes.
+
+    Args:
+        source: The folder of a host, or a `Model`.
+        facts: Contexts and their new answers: a table or arrays, as `byheart.certify` reads them.
+        delete: Contexts, with the answers that shall go. Deletion hides them and does not unlearn them: the weights
+            that gave them are still there.
+        to: What a deleted context is answered by: ``"runner-up"``, the second answer of the original, ``"uniform"``,
+            the uniform law as far as the readout allows it, or an answer.
+        keep: Contexts whose answers shall stay, with the answers that the model has to give.
+        keep_domain: Keep the answers of all other contexts of this length.
+        keep_rule: Keep the answers of a rule, which the model has to give (`byheart.hosts.certify.certify_rule`).
+        keep_length: How many tokens the rule reads.
+        dtype: The type in which the weights are stored; by default the one in which the host loads them.
+        config: As for `byheart.certify`.
+        out: A folder to write: the edited model in the format of its host, and the proof in its folder ``proof``.
+        overwrite: Replace a folder that byheart wrote.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The edited model, with its certificate.
+
+    Raises:
+        InputError: Contexts that the model cannot read, that contradict each other, or a model that cannot be edited.
+        HypothesisError: As `edit_model`.
+        FileFormatError: A file is missing or damaged.
+    """
+    folder = None if isinstance(source, Model) else Path(source)
+    if out is not None:
+        refuse_existing(Path(out), overwrite=overwrite)
+        if folder is None:
+            raise InputError("out is given, but source is no folder of a host, expected one to be written back to")
+    if facts is None and delete is None:
+        raise InputError("facts and delete are missing, expected at least one of them")
+    host = None if folder is None else host_config(folder)
+    model = source if isinstance(source, Model) else read_model(source, config=config)
+    chosen = dtype or ("float32" if host is None else stored_dtype(host))
+    require_dtype(chosen)
+    stored = model.with_each(lambda name, tensor: rounded_to(name, tensor, chosen))
+    if sum(each is not None for each in (keep, keep_domain, keep_rule)) > 1:
+        raise InputError("keep, keep_domain and keep_rule are given together, expected at most one of them")
+    if keep_rule is not None:
+        keep = _inputs(keep_rule, keep_length, model)
+    new, old, same = (
+        None if each is None else _labelled(name, each, model, folder)
+        for name, each in (("facts", facts), ("delete", delete), ("keep", keep))
+    )
+    contexts, answers = _edits(stored, new, old, to)
+    kept = np.zeros((0, contexts.shape[1]), dtype=np.int64)
+    if keep_domain is not None:
+        kept = whole_domain(model.d_vocab, keep_domain, contexts)
+    elif same is not None:
+        kept = _kept(stored, same, contexts, answers)
+    done = edit_model(
+        stored,
+        contexts,
+        answers,
+        kept,
+        domain=keep_domain,
+        dtype=chosen,
+        everywhere=host is not None and has_one_width(host),
+        progress=progress,
+    )
+    if out is not None and folder is not None:
+        progress("writing", None, str(out))
+        with new_folder(Path(out), overwrite=overwrite) as written:
+            write_edited(folder, written, done.model, len(answers), chosen)
+            (written / PROOF_FOLDER).mkdir()
+            save_edit(written / PROOF_FOLDER, done.model, done.edit, done.certificate)
+    return done
+
+
+def _inputs(rule: str, length: int | None, model: Model) -> Task:
+    """All inputs of a rule, as facts."""
+    task = rule_task(rule, tokens=model.d_vocab, length=model.n_ctx if length is None else length)
+    if task.n_contexts > LARGEST_DOMAIN:
+        raise InputError(f"keep_rule has {task.n_contexts} inputs, expected at most {LARGEST_DOMAIN}")
+    contexts = whole_domain(model.d_vocab, task.context_length, np.zeros((0, task.context_length), dtype=np.int64))
+    return task.facts(contexts, vocabulary=model.d_vocab, answers=model.d_vocab_out)
+
+
+def _labelled(name: str, given: Path | str | Task, model: Model, folder: Path | None) -> Task:
+    task = given if isinstance(given, Task) else read_facts(Path(given), model, folder)
+    if not isinstance(task, Task):
+        raise InputError(f"{name} brings vectors, expected contexts of tokens")
+    require_fit(model, task)
+    return task
+
+
+def _edits(model: Model, facts: Task | None, delete: Task | None, to: str) -> tuple[Int64Array, Int64Array]:
+    """The contexts that are edited, and what each shall be answered by."""
+    parts = [] if facts is None else [(facts.contexts, facts.labels)]
+    if delete is not None:
+        parts.append((delete.contexts, _instead(model, delete, to)))
+    if len({contexts.shape[1] for contexts, _ in parts}) > 1:
+        raise InputError("facts and delete have contexts of different lengths, expected one length")
+    return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
+
+
+def _instead(model: Model, delete: Task, to: str) -> Int64Array:
+    """What the deleted contexts are answered by; refuses one that the model does not answer so."""
+    first, second = np.empty((2, delete.n_contexts), dtype=np.int64)
+    is_open = np.ones(delete.n_contexts, dtype=bool)
+    for _, _, rows, logits in climb(model, delete.contexts, is_open):
+        order = np.argsort(-logits.midpoint, axis=1, kind="stable")
+        first[rows], second[rows] = order[:, 0], order[:, min(1, order.shape[1] - 1)]
+        is_open[rows[leads(logits)[1] > 0.0]] = False
+    other = np.flatnonzero(first != delete.labels)
+    if len(other):
+        named = [delete.answers[answer] for answer in (delete.labels[other[0]], first[other[0]])]
+        context = [delete.vocabulary[token] for token in delete.contexts[other[0]]]
+        raise InputError(f"delete has {context} with the answer {named[0]!r}, which the model answers by {named[1]!r}")
+    if to == RUNNER_UP:
+        return second
+    if to == UNIFORM:
+        return np.full(delete.n_contexts, FLAT)
+    if to not in delete.answers:
+        raise InputError(f"to is {to!r}, expected {RUNNER_UP!r}, {UNIFORM!r} or an answer of the model")
+    return np.full(delete.n_contexts, delete.answers.index(to))
+
+
+def _kept(model: Model, keep: Task, contexts: Int64Array, answers: Int64Array) -> Int64Array:
+    """The kept contexts that are not edited; refuses one that the model answers otherwise, or that an edit changes."""
+    asked = {tuple(row): int(answer) for row, answer in zip(contexts.tolist(), answers.tolist(), strict=True)}
+    rows = [tuple(row) for row in keep.contexts.tolist()]
+    for row, label in zip(rows, keep.labels.tolist(), strict=True):
+        if asked.get(row, label) != label:
+            named = [keep.vocabulary[token] for token in row]
+            raise InputError(f"keep has {named} with the answer {keep.answers[label]!r}, which an edit is to change")
+    place = decide_argmax(model, keep.contexts).place
+    wrong = np.flatnonzero((place != keep.labels) & np.array([row not in asked for row in rows]))
+    if len(wrong):
+        named = [keep.vocabulary[token] for token in keep.contexts[wrong[0]]]
+        raise InputError(
+            f"keep has {named} with the answer {keep.answers[keep.labels[wrong[0]]]!r}, which the model is not proved "
+            f"to give ({counted(len(wrong), 'context')} in all)"
+        )
+    return keep.contexts[[row not in asked for row in rows]]
+
+
+def edit_model(
+    model: Model,
+    contexts: Int64Array,
+    answers: Int64Array,
+    kept: Int64Array,
+    *,
+    domain: int | None = None,
+    dtype: str = "float32",
+    everywhere: bool = False,
+    progress: Progress = silent,
+) -> Edited:
+    """Give a model new answers to some contexts, and prove that others keep theirs.
+
+    Args:
+        model: A model that ends with neurons behind a normalization, and a last normalization.
+        contexts: What is edited, tokens `[edits, S]`.
+        answers: What each shall be answered by, `[edits]`; `verify.edits.certificate.FLAT` for the uniform law.
+        kept: The contexts whose answers shall stay, `[K, S']`.
+        domain: Their length, where they are all contexts of one length but the edited ones.
+        dtype: The type in which the weights are stored; the proof is about the rounded weights.
+        everywhere: Give the other layers as many neurons of zeros, as hosts with one width for all layers need them.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The edited model and its certificate.
+
+    Raises:
+        InputError: A model that cannot be edited, or contexts that are named twice.
+        HypothesisError: A context that cannot be cut off from the others, an answer that no stream gives, or a type too
+            coarse for the gap between two contexts; names them.
+    """
+    edit = Edit(contexts, answers, kept, domain)
+    require_distinct(edit)
+    if len(contexts) == 0:
+        raise InputError("contexts is empty, expected at least one context to edit")
+    stored = model.with_each(lambda name, tensor: rounded_to(name, tensor, dtype))
+    block, final = editable(stored)
+    norm = block.norm
+    assert norm is not None
+    progress("rows", None, "")
+    plain = Normalization(norm.kind, w=np.ones(len(norm.w)), epsilon=norm.epsilon)
+    before = replace(stored, blocks=(*stored.blocks[:-2], plain), W_U=np.eye(len(norm.w)), b_U=None)
+    rows = np.concatenate([_values(before, contexts), _values(before, kept)])
+    progress("half-spaces", None, f"{len(contexts)} edits beside {len(kept)} kept contexts")
+    coarsest = 8.0 * 2.0 ** -SIGNIFICAND[dtype]
+    spaces = half_spaces(rows, norm, np.arange(len(contexts)), least_gap=coarsest)
+    behind = replace(stored, blocks=stored.blocks[:-1], W_U=np.eye(block.d_out), b_U=None)
+    writes = _writes(stored, final, _values(behind, contexts), answers)
+    parts = zip(("W_in", "b_in", "W_out"), (spaces.weights, spaces.shifts, writes), strict=True)
+    edited = with_neurons(stored, *(rounded_to(name, part, dtype) for name, part in parts), everywhere=everywhere)
+    certificate, proof = certify_edit(edited, edit, everywhere=everywhere, progress=progress)
+    return Edited(stored, edited, edit, spaces, certificate, proof, dtype)
+
+
+def _values(model: Model, contexts: Int64Array) -> Float64Array:
+    """About what a model computes: the middles of enclosures."""
+    parts = [part.midpoint for _, part in logit_chunks(model, contexts)] if len(contexts) else []
+    return np.concatenate(parts) if parts else np.zeros((0, model.d_vocab_out))
+
+
+def _writes(model: Model, final: Normalization, streams: Float64Array, answers: Int64Array) -> Float64Array:
+    """What each neuron adds to the stream per unit: minus what is there, and the row that gives the answer instead."""
+    centred = streams - streams.mean(axis=1, keepdims=True) if final.kind == "layer" else streams
+    known: dict[int, Float64Array] = {}
+    writes = np.empty_like(streams)
+    for place, answer in enumerate(answers.tolist()):
+        if answer not in known:
+            flat = answer == FLAT
+            known[answer] = _flattest(final) if flat else answer_direction(answer, final, model.W_U, model.b_U)[0]
+        length = max(float(np.linalg.norm(centred[place])), float(np.sqrt(len(final.w) * final.epsilon)))
+        wanted = known[answer]
+        if answer != FLAT:
+            wanted = wanted * (_STRENGTH * length / np.sqrt(len(wanted)))
+        writes[place] = (wanted - centred[place]) / TRIGGER
+    return writes
+
+
+def _flattest(final: Normalization) -> Float64Array:
+    """A stream behind whose normalization the gain and the shift cancel, as far as the ball allows it."""
+    d = len(final.w)
+    if final.b is None:
+        return np.zeros(d)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        row = np.nan_to_num(-final.b / final.w, nan=0.0, posinf=0.0, neginf=0.0)
+    row = row - row.mean() if final.kind == "layer" else row
+    row = row * min(1.0, 0.9 * np.sqrt(d) / (float(np.linalg.norm(row)) + 1e-300))
+    return row * np.sqrt(final.epsilon / (1.0 - float(row @ row) / d))

@@ -1,0 +1,142 @@
+r"""Half-spaces that cut one row of a normalized stream off from many others: the neuron of an edit.
+
+Page: docs/claims/editing.md
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+
+from constructions.arrays import Float64Array, Int64Array
+from constructions.errors import HypothesisError, InputError
+from constructions.models.blocks import Normalization
+
+TRIGGER = 40.0
+"""What the preactivation of an edit's neuron is at its own context, and minus what it is at most at the others."""
+
+_ROUNDS = 40  # of the linear program, each with the rows that the last half-space left on the wrong side
+_FIRST = 256  # rows nearest to the one that is cut off, with which the linear program begins
+_NOTHING = 1e-9  # a relative gap that may be the linear program's own rounding
+_TOGETHER = 128  # edits whose products with all rows are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class HalfSpaces:
+    r"""Neurons $u_j = \langle a_j, y \rangle + b_j$ on the rows $y = n \odot w + b$ behind a normalization.
+
+    Args:
+        weights: The $a_j$ as columns, `[d, edits]`.
+        shifts: The $b_j$, `[edits]`.
+        gaps: $(\langle m_j, n_j\rangle - \max \langle m_j, n \rangle)/(|m_j| |n_j|)$ for the normal $m_j$, `[edits]`:
+            what rounding may use up.
+        nearest: The row that each half-space leaves out last, `[edits]`; -1 where there is no other.
+    """
+
+    weights: Float64Array
+    shifts: Float64Array
+    gaps: Float64Array
+    nearest: Int64Array
+
+
+def half_spaces(
+    rows: Float64Array, norm: Normalization, places: Int64Array, *, least_gap: float = 0.0, trigger: float = TRIGGER
+) -> HalfSpaces:
+    r"""A neuron for each of some rows that is `trigger` at it and at most minus `trigger` at every other row.
+
+    With $n_j$ the row before gain and shift, $\mathrm{gap} = |n_j|^2 - \max_c \langle n_j, n(c) \rangle$ and
+    $g = 2T/\mathrm{gap}$ the neuron is $g(\langle n_j, n \rangle - |n_j|^2 + \frac12 \mathrm{gap})$, written as weights
+    $g n_j / w$ of what the normalization puts out. Rows behind a normalization lie on a sphere but for $\epsilon$, so
+    that the own normal cuts a row off wherever another is not very near (Lemma N1). Where it does not, a linear program
+    looks for another normal, which exists unless the row lies in the convex hull of the others. Coordinates of gain 0
+    are read by nobody.
+
+    Args:
+        rows: The rows n of all contexts that count, `[contexts, d]`; approximate ones do, for the weights are judged
+            afterwards.
+        norm: The normalization that the neurons read behind.
+        places: Which rows are to be cut off.
+        least_gap: What the relative gap must exceed, so that rounded weights keep it.
+        trigger: $T$, above 0.
+
+    Returns:
+        The neurons.
+
+    Raises:
+        HypothesisError: A row that no half-space cuts off from the others by so much; names the nearest one.
+
+    Source: known of perceptrons (Cover, 1965).
+
+    Example:
+        >>> rows = np.sqrt(2.0) * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+        >>> found = half_spaces(rows, Normalization("rms", w=np.ones(2)), np.array([0]), trigger=1.0)
+        >>> (rows @ found.weights + found.shifts).ravel().round(6).tolist(), found.nearest.tolist()
+        ([1.0, -1.0, -3.0], [1])
+    """
+    if not trigger > 0.0:
+        raise InputError(f"trigger = {trigger}, expected a number above 0")
+    read = np.flatnonzero(norm.w)
+    seen = np.ascontiguousarray(rows[:, read])
+    own = seen[places]
+    normals = own.copy()
+    gaps, nearest = _gaps(seen, places, normals)
+    for edit in np.flatnonzero(~(gaps > least_gap * _sizes(normals, own))):
+        place, last = int(places[edit]), int(nearest[edit])
+        normals[edit], gaps[edit], nearest[edit] = _another_normal(seen, place, least_gap, last)
+    scale = 2.0 * trigger / gaps
+    weights = np.zeros((len(norm.w), len(places)))
+    weights[read] = (normals * scale[:, None] / norm.w[read]).T
+    shifts = -scale * (np.einsum("ij,ij->i", normals, own) - gaps / 2.0)
+    if norm.b is not None:
+        shifts -= norm.b @ weights
+    return HalfSpaces(weights, shifts, gaps / _sizes(normals, own), nearest)
+
+
+def _sizes(normals: Float64Array, rows: Float64Array) -> Float64Array:
+    return np.linalg.norm(normals, axis=-1) * np.linalg.norm(rows, axis=-1)
+
+
+def _gaps(rows: Float64Array, places: Int64Array, normals: Float64Array) -> tuple[Float64Array, Int64Array]:
+    """How much farther each place lies along its normal than any other row, and which row comes next."""
+    gaps, nearest = np.empty(len(places)), np.full(len(places), -1)
+    for start in range(0, len(places), _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        products = rows @ normals[part].T
+        here = places[part], np.arange(products.shape[1])
+        own = products[here]
+        products[here] = -np.inf
+        if len(rows) == 1:  # nothing else is there: the half-space ends at 0
+            return own, nearest
+        nearest[part] = products.argmax(axis=0)
+        gaps[part] = own - products.max(axis=0)
+    return gaps, nearest
+
+
+def _another_normal(rows: Float64Array, place: int, least_gap: float, nearest: int) -> tuple[Float64Array, float, int]:
+    """The normal of the widest gap that a linear program finds, the gap, and the next row."""
+    own = rows[place]
+    chosen = np.argsort(-(rows @ own))[: _FIRST + 1]
+    chosen = chosen[chosen != place]
+    for _ in range(_ROUNDS):
+        # the widest gap among the chosen rows, with entries of the normal from -1 to 1
+        found = linprog(
+            np.append(np.zeros(len(own)), -1.0),
+            A_ub=np.column_stack([rows[chosen] - own, np.ones(len(chosen))]),
+            b_ub=np.zeros(len(chosen)),
+            bounds=[(-1.0, 1.0)] * len(own) + [(None, None)],
+            method="highs",
+        )
+        if not found.success:
+            break
+        normal = found.x[:-1]
+        gaps, last = _gaps(rows, np.array([place]), normal[None])
+        if gaps[0] > max(least_gap, _NOTHING) * _sizes(normal, own):
+            return normal, float(gaps[0]), int(last[0])
+        if last[0] in chosen:
+            break
+        chosen = np.union1d(chosen, np.setdiff1d(np.argsort(-(rows @ normal))[:_FIRST], place))
+    raise HypothesisError(
+        "an edit",
+        f"a row that a half-space cuts off from all others by more than {least_gap:.1e} of its size (Lemma N1)",
+        f"no half-space was found that cuts context {place} off from context {nearest}",
+    )

@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+
+from byheart.command.main import main
+from byheart.hosts.reading import read_model
+from tests.edited_hosts import answer, gpt2
+
+
+def test_the_command_edits_checks_and_says_that_deletion_hides(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    source = gpt2(tmp_path / "m")
+    old = answer(read_model(source), [1, 2])
+    (tmp_path / "old.csv").write_text(f"1,2,{old}\n")
+    words = [
+        "edit",
+        str(source),
+        "--delete",
+        str(tmp_path / "old.csv"),
+        "--keep-domain",
+        "2",
+        "--out",
+        str(tmp_path / "e"),
+    ]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert (
+        said.startswith("EDITED, PROVED: 1 of 1 edit answered as asked; 48 of 48") and "hidden, not unlearned" in said
+    )
+    for more in ([], ["--independent"]):
+        assert main(["check", str(tmp_path / "e"), *more]) == 0
+        assert capsys.readouterr().out.startswith("EDITED, PROVED")
+    assert main(["check", str(tmp_path / "e"), "--at-least", "1"]) == 2
+    assert "judged as it was asked" in capsys.readouterr().err

@@ -1,0 +1,44 @@
+"""Models with neurons behind a normalization, and edits of them."""
+
+from typing import Any
+
+import numpy as np
+
+from byheart.editing import Edited, edit_model
+from constructions.models.blocks import Attention, FeedForward, Normalization
+from constructions.models.model import Model
+from verify.edits.proof import whole_domain
+
+TOKENS, LENGTH = 6, 3
+
+
+def small_model(seed: int = 0, *, activation: Any = "gelu-tanh", kind: Any = "layer", zero_gain: bool = False) -> Model:
+    """Two layers of 12 dimensions, in float32, with gains of both signs and shifts."""
+    rng, d, heads = np.random.default_rng(seed), 12, 2
+
+    def drawn(*shape: int) -> np.ndarray:
+        return (rng.normal(size=shape) / np.sqrt(shape[0])).astype(np.float32).astype(np.float64)
+
+    def norm() -> Normalization:
+        gain = drawn(d) * 3.0 + np.where(rng.random(d) < 0.2, -1.0, 1.0)
+        gain[: 2 * zero_gain] = 0.0
+        return Normalization(kind, w=gain.astype(np.float32).astype(float), b=drawn(d) if kind == "layer" else None)
+
+    blocks: list[Any] = []
+    for _ in range(2):
+        maps = [drawn(heads, d, 6) for _ in range(3)]
+        blocks.append(Attention(*maps, drawn(heads, 6, d), norm=norm(), attends="causal", score_root=6))
+        own = drawn(d, 16), drawn(16, d), drawn(16), drawn(d)
+        blocks.append(FeedForward(*own, activation=activation, norm=norm()))
+    return Model(blocks=(*blocks, norm()), W_U=drawn(d, TOKENS), W_E=3.0 * drawn(TOKENS, d), W_pos=drawn(LENGTH + 1, d))
+
+
+def edited(seed: int = 0, *, edits: int = 5, flat: int = 0, everywhere: bool = False, **options: Any) -> Edited:
+    """The model with some contexts edited, and all others of its length kept."""
+    model, rng = small_model(seed, **options), np.random.default_rng(seed + 1)
+    numbers = rng.choice(TOKENS**LENGTH, edits, replace=False)
+    contexts = np.stack(np.unravel_index(numbers, (TOKENS,) * LENGTH), axis=1)
+    answers = rng.integers(TOKENS, size=edits)
+    answers[:flat] = -1
+    kept = whole_domain(TOKENS, LENGTH, contexts)
+    return edit_model(model, contexts, answers, kept, domain=LENGTH, everywhere=everywhere)

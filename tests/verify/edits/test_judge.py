@@ -1,0 +1,60 @@
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from constructions.models.appended_neurons import editable
+from tests.edited_models import TOKENS, edited
+from verify import enclose_logits
+from verify.edits.certificate import CAP
+from verify.edits.judge import caps, judge_kept, reading_model
+from verify.edits.proof import whole_domain
+
+
+@pytest.mark.parametrize("trigger", [0.5, 2.0, 8.0])
+@pytest.mark.parametrize("activation", ["silu", "gelu", "relu"])
+def test_the_bound_holds_where_neurons_leak_so_much_that_it_can_be_seen(activation: Any, trigger: float) -> None:
+    done = edited(activation=activation)
+    block, _ = editable(done.model)
+    W_in, b_in = block.W_in.copy(), np.array(block.b_in)
+    W_in[:, -5:] *= trigger / 40.0
+    b_in[-5:] *= trigger / 40.0
+    weak = replace(block, W_in=W_in, b_in=b_in)
+    model = replace(done.model, blocks=(*done.model.blocks[:-2], weak, done.model.blocks[-1]))
+    kept = judge_kept(done.original, model, 5, done.edit.kept)
+    one, two = (enclose_logits(each, done.edit.kept).midpoint for each in (done.original, model))
+    found = np.abs(one - two).max(axis=1)
+    assert (found <= kept.moved * (1 + 1e-6) + 1e-9).all()
+    assert (one.argmax(axis=1) == two.argmax(axis=1))[kept.same].all()
+    if activation == "silu" and trigger == 0.5:
+        assert found.max() > 1e-3  # so the comparison above compares something
+
+
+def test_outside_of_the_caps_contexts_of_any_length_move_by_no_more() -> None:
+    done = edited(activation="silu")
+    reader, outside = reading_model(done.model, 5), done.certificate.values["outside"]
+    for length in (1, 2, 4):
+        contexts = whole_domain(TOKENS, length, np.zeros((0, 1), dtype=np.int64))[:200]
+        off = (enclose_logits(reader, contexts).upper() <= -CAP).all(axis=1)
+        assert off.any()
+        one, two = (enclose_logits(model, contexts[off]) for model in (done.original, done.model))
+        assert (np.abs(one.midpoint - two.midpoint) - one.radius - two.radius).max() <= outside
+
+
+def test_caps_reach_as_far_as_their_radius() -> None:
+    done = edited()
+    found = caps(done.model, 5, threshold=CAP)
+    block, _ = editable(done.model)
+    assert block.norm is not None and block.b_in is not None
+    normals = (block.norm.w[:, None] * block.W_in[:, -5:]).T
+    rng, d = np.random.default_rng(0), block.d_model
+    for j, normal in enumerate(normals):
+        rows = normal / np.linalg.norm(normal) + 0.3 * rng.random((500, 1)) * rng.normal(size=(500, d))
+        rows *= np.sqrt(d) / np.linalg.norm(rows, axis=1, keepdims=True)
+        shift = block.b_in[block.d_mlp - 5 + j] + (
+            0 if block.norm.b is None else block.norm.b @ block.W_in[:, block.d_mlp - 5 + j]
+        )
+        inside = rows @ normal + shift > -CAP
+        far = np.linalg.norm(rows - np.sqrt(d) * normal / np.linalg.norm(normal), axis=1)
+        assert inside.any() and (far[inside] <= found.radii[j]).all()

@@ -1,0 +1,51 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.models.blocks import Normalization
+from constructions.models.model import Model
+from verify.edits.moved_logits import moved_logits
+
+
+def logits(model: Model, rows: np.ndarray) -> np.ndarray:
+    final: Any = model.blocks[-1]
+    x = rows.astype(np.longdouble)
+    if final.kind == "layer":
+        x = x - x.mean(axis=-1, keepdims=True)
+    y = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + np.longdouble(final.epsilon)) * final.w
+    return (y + (0.0 if final.b is None else final.b)) @ model.W_U.astype(np.longdouble)
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["layer", "rms"]), st.sampled_from([1e-6, 1e-2, 1.0]), st.integers(2, 9))
+def test_no_move_of_the_stream_moves_a_logit_farther(seed: int, kind: Any, epsilon: float, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    final = Normalization(kind, w=rng.normal(size=d), b=rng.normal(size=d), epsilon=epsilon)
+    model = Model(blocks=(final,), W_U=rng.normal(size=(d, 3)), W_E=np.eye(d)[:1], W_pos=np.zeros((1, d)))
+    stream = rng.normal(size=(50, d)) * np.sqrt(epsilon) * 10.0 ** rng.uniform(-3, 1, size=(50, 1))
+    stream[:10] = 0.0  # the denominator is smallest there
+    move = rng.normal(size=(50, d))
+    move *= np.sqrt(epsilon) * rng.uniform(0, 1.9, size=(50, 1)) / np.linalg.norm(move, axis=1, keepdims=True)
+    bound = moved_logits(model, np.linalg.norm(move, axis=1) * (1 + 1e-12))
+    assert (np.abs(logits(model, stream + move) - logits(model, stream)).max(axis=1) <= bound + 1e-12).all()
+
+
+def test_the_bound_is_nearly_reached_and_says_nothing_beyond_its_denominator() -> None:
+    final = Normalization("rms", w=np.ones(2), epsilon=1.0)
+    model = Model(blocks=(final,), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+    small = 1e-3 * np.array([[1.0, 0.0]])
+    found = np.abs(logits(model, small) - logits(model, 0 * small)).max()
+    bound = moved_logits(model, np.array([1e-3]))[0]
+    assert 0.999 * bound <= found <= bound
+    assert moved_logits(model, np.array([3.0, np.inf])).tolist() == [np.inf, np.inf]
+    assert moved_logits(model, np.array([0.0]))[0] == 0.0
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_the_ones_vector_counts_for_nothing_behind_layer_normalization(kind: Any) -> None:
+    final = Normalization(kind, w=np.ones(4), epsilon=1.0)
+    model = Model(blocks=(final,), W_U=np.ones((4, 1)), W_E=np.eye(4), W_pos=np.zeros((1, 4)))
+    bound = moved_logits(model, np.array([0.1]))[0]
+    assert bound < 1e-12 if kind == "layer" else bound > 0.1

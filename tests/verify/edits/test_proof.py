@@ -1,0 +1,72 @@
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from byheart.editing import edit_model
+from constructions.errors import HypothesisError, InputError
+from constructions.models.appended_neurons import editable
+from tests.edited_models import LENGTH, TOKENS, edited
+from verify import Verdict, decide_argmax, enclose_logits
+from verify.edits.proof import Edit, certify_edit, prove_edit, whole_domain
+
+KINDS = [("relu", "layer"), ("gelu-tanh", "layer"), ("gelu", "rms"), ("silu", "layer"), ("silu", "rms")]
+
+
+@pytest.mark.parametrize(("activation", "kind"), KINDS)
+def test_what_is_proved_of_an_edit_is_true_of_both_models(activation: Any, kind: Any) -> None:
+    done = edited(activation=activation, kind=kind, flat=1, zero_gain=kind == "layer")
+    assert done.certificate.verdict is Verdict.PROVED and done.certificate.headline().startswith(
+        "EDITED, PROVED: 4 of 4"
+    )
+    before, after = done.original, done.model
+    assert (decide_argmax(after, done.edit.contexts[1:]).place == done.edit.answers[1:]).all()
+    flat = enclose_logits(after, done.edit.contexts[:1])
+    assert flat.upper().max() - flat.lower().min() <= done.certificate.values["spread"]
+    assert (decide_argmax(before, done.edit.kept).place == decide_argmax(after, done.edit.kept).place).all()
+    kept = done.edit.kept[::9]
+    one, two = (enclose_logits(model, kept, precision=1500) for model in (before, after))
+    assert (np.abs(one.midpoint - two.midpoint) - one.radius - two.radius <= done.certificate.values["moved"]).all()
+
+
+def test_a_kept_context_in_a_cap_is_named_and_not_certified() -> None:
+    done = edited()
+    contexts, answers, kept = done.edit.contexts[1:], done.edit.answers[1:], done.edit.contexts[:1]
+    block, _ = editable(done.model)
+    assert block.b_in is not None
+    order = [*range(16), *range(17, 21), 16]  # the neuron of the first edit is one of the model's own now
+    mixed = replace(block, W_in=block.W_in[:, order], b_in=block.b_in[order], W_out=block.W_out[order])
+    model = replace(done.model, blocks=(*done.model.blocks[:-2], mixed, done.model.blocks[-1]))
+    with pytest.raises(HypothesisError, match="may fire at"):
+        certify_edit(model, Edit(contexts, answers, kept))
+
+
+def test_contexts_that_are_named_twice_are_refused() -> None:
+    done = edited()
+    contexts, answers, kept = done.edit.contexts, done.edit.answers, done.edit.kept
+    for edit, said in (
+        (Edit(contexts[[0, 0, 1, 2, 3]], answers, kept), "edited 2 times"),
+        (Edit(contexts, answers, kept[[0, 0]]), "kept 2 times"),
+        (Edit(contexts, answers, contexts[:1]), "both edited and kept"),
+    ):
+        with pytest.raises(InputError, match=said):
+            certify_edit(done.model, edit)
+
+
+def test_an_edit_of_an_edited_model_is_proved_of_both(tmp_path: Path) -> None:
+    first = edited()
+    numbers = np.array([7, 11])
+    contexts = np.stack(np.unravel_index(numbers, (TOKENS,) * LENGTH), axis=1)
+
+    second = edit_model(first.model, contexts, np.array([0, 1]), whole_domain(TOKENS, LENGTH, contexts), domain=LENGTH)
+    assert second.certificate.verdict is Verdict.PROVED and second.certificate.original == first.certificate.edited
+    left = [place for place, row in enumerate(first.edit.contexts.tolist()) if row not in contexts.tolist()]
+    assert (decide_argmax(second.model, first.edit.contexts[left]).place == first.edit.answers[left]).all()
+
+
+def test_an_answer_that_is_wrong_is_not_counted() -> None:
+    done = edited()
+    wrong = Edit(done.edit.contexts, (done.edit.answers + 1) % TOKENS, done.edit.kept[:3])
+    assert prove_edit(done.original, done.model, wrong).values["held"] == 0

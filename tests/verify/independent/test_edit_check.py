@@ -1,0 +1,88 @@
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from constructions.errors import TamperedError
+from constructions.models.appended_neurons import editable
+from constructions.models.model import Model
+from tests.edited_models import edited
+from verify import Verdict
+from verify.edits.certificate import EditCertificate
+from verify.edits.proof import check_edit, save_edit
+from verify.independent.edit_check import check_edit_independently
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path, done = tmp_path_factory.mktemp("edit"), edited(activation="silu", flat=1)
+    save_edit(path, done.model, done.edit, done.certificate)
+    return path
+
+
+def forged(folder: Path, target: Path, **changes: Any) -> Path:
+    """The folder with other numbers in its certificate, and a digest that fits."""
+    for file in folder.iterdir():
+        (target / file.name).write_bytes(file.read_bytes())
+    certificate = EditCertificate.load(folder)
+    values = {**certificate.values, **{name: changes.pop(name) for name in list(changes) if name in certificate.values}}
+    replace(certificate, values=values, **changes).save(target)
+    return target
+
+
+def checks(path: Path) -> list[Verdict]:
+    return [check_edit(path).verdict, check_edit_independently(path, full=True).verdict]
+
+
+def test_both_readers_prove_an_edit_again(folder: Path) -> None:
+    assert checks(folder) == [Verdict.PROVED, Verdict.PROVED]
+    found = check_edit_independently(folder)
+    assert "200 were looked at" in found.summary()["headline"]
+
+
+@pytest.mark.parametrize("changes", [{"moved": 1e-300}, {"moved": 0.0}, {"spread": 1e-9}, {"outside": 1e-300}])
+def test_a_bound_that_is_too_good_is_not_proved(folder: Path, tmp_path: Path, changes: dict[str, float]) -> None:
+    assert Verdict.PROVED not in checks(forged(folder, tmp_path, **changes))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"kept": 300, "same": 300}, {"kept": 1, "same": 1}, {"asked": 5, "held": 5, "edits": 6}]
+)
+def test_counts_that_are_not_those_of_the_contexts_are_refused(
+    folder: Path, tmp_path: Path, changes: dict[str, int]
+) -> None:
+    path = forged(folder, tmp_path, **changes)
+    for check in (check_edit, check_edit_independently):
+        try:
+            assert check(path).verdict is not Verdict.PROVED
+        except TamperedError:
+            pass
+
+
+def test_weights_rounded_after_the_proof_are_noticed(folder: Path, tmp_path: Path) -> None:
+    path = forged(folder, tmp_path)
+    model = Model.load(path / "model.safetensors")
+    model.with_each(lambda _, tensor: tensor.astype(np.float16).astype(np.float64)).save(path / "model.safetensors")
+    for check in (check_edit, check_edit_independently):
+        with pytest.raises(TamperedError):
+            check(path)
+
+
+def test_neurons_that_were_swapped_are_not_proved_even_with_the_right_hashes(folder: Path, tmp_path: Path) -> None:
+    path, model = forged(folder, tmp_path), Model.load(folder / "model.safetensors")
+    block, _ = editable(model)
+    writes = block.W_out.copy()
+    writes[-5:] = np.roll(writes[-5:], 1, axis=0)
+    swapped = replace(model, blocks=(*model.blocks[:-2], replace(block, W_out=writes), model.blocks[-1]))
+    swapped.save(path / "model.safetensors")
+    replace(EditCertificate.load(path), edited=swapped.sha256()).save(path)
+    assert Verdict.PROVED not in checks(path)
+
+
+def test_another_original_is_refused(folder: Path, tmp_path: Path) -> None:
+    path = forged(folder, tmp_path, original="0" * 64)
+    for check in (check_edit, check_edit_independently):
+        with pytest.raises(TamperedError, match="original"):
+            check(path)

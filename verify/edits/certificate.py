@@ -1,0 +1,285 @@
+"""The certificate of an edit: what was proved of the edited contexts, of the kept ones, and of all others.
+
+Page: docs/claims/editing.md
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from constructions.counted import counted
+from constructions.errors import FileFormatError, InputError, TamperedError
+from constructions.files import canonical_json, require_regular_file, write_atomically
+from verify.arithmetic.decimals import decimal_above
+from verify.arithmetic.exact_json import (
+    Number,
+    decode_number,
+    encode_number,
+    expect,
+    expect_fields,
+    parse_object,
+    require_sha256,
+    require_text,
+)
+from verify.verdict import Verdict
+
+FORMAT, VERSION = "byheart-edit", 1
+EDIT_FILE = "edit.json"
+CONTEXTS_FILE = "contexts.json"
+EDITED_FILE = "model.safetensors"
+
+FLAT = -1
+"""In the place of an answer: the context is to be answered by the uniform law."""
+
+CAP = 20.0
+"""The cap of a new neuron is where it reads more than minus this."""
+
+_LARGEST_FILE = 2**28
+_NUMBERS = ("asked", "held", "flat", "spread", "kept", "same", "moved", "outside")
+_COUNTS = ("asked", "held", "flat", "kept", "same")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of an edit, as plain lists of tokens.
+
+    Args:
+        contexts: What is edited, in the order of the new neurons.
+        answers: What each shall be answered by; `FLAT` for the uniform law.
+        kept: The contexts whose answers shall stay; empty where all of a length are kept.
+        domain: That length, or none.
+    """
+
+    contexts: list[list[int]]
+    answers: list[int]
+    kept: list[list[int]]
+    domain: int | None
+
+    def to_json(self) -> str:
+        """The one text of it."""
+        return canonical_json(vars(self)) + "\n"
+
+    def sha256(self) -> str:
+        """Hash of the text."""
+        return hashlib.sha256(self.to_json().encode("ascii")).hexdigest()
+
+    @classmethod
+    def read(cls, path: Path, *, d_vocab: int, d_vocab_out: int) -> "Asked":
+        """Read what was written, for a model with so many tokens and answers.
+
+        Raises:
+            FileFormatError: The file is missing or holds something else; a context is named twice, or both edited and
+                kept.
+        """
+        text = read_text(path)
+        data = parse_object(path.name, text)
+        expect_fields(path.name, data, {"contexts", "answers", "kept", "domain"})
+        contexts = _rows(path, data["contexts"], d_vocab)
+        kept = _rows(path, data["kept"], d_vocab)
+        answers = _integers(path, data["answers"], FLAT, d_vocab_out)
+        domain = data["domain"]
+        if not contexts or len(answers) != len(contexts):
+            raise FileFormatError(f"{path} has {len(contexts)} contexts and {len(answers)} answers")
+        if domain is not None and not (type(domain) is int and domain >= 1 and not kept):
+            raise FileFormatError(f"{path} has the domain {domain!r} beside {len(kept)} kept contexts")
+        seen = {tuple(row) for row in [*contexts, *kept]}
+        if len(seen) < len(contexts) + len(kept):
+            raise FileFormatError(f"{path} names a context twice, or as edited and as kept")
+        asked = cls(contexts, answers, kept, domain)
+        if asked.to_json() != text:
+            raise FileFormatError(f"{path} is not canonical")
+        return asked
+
+
+def read_text(path: Path) -> str:
+    """The ASCII text of a regular file of bounded size.
+
+    Raises:
+        FileFormatError: There is none.
+    """
+    require_regular_file(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+        if len(data) > _LARGEST_FILE:
+            raise FileFormatError(f"{path} is longer than {_LARGEST_FILE} bytes")
+        return data.decode("ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"{path} is not readable: {error}") from error
+
+
+def _rows(path: Path, value: Any, below: int) -> list[list[int]]:
+    rows = [_integers(path, row, 0, below) for row in expect(path.name, value, list)]
+    if len({len(row) for row in rows}) > 1 or (rows and not rows[0]):
+        raise FileFormatError(f"{path} has contexts of different lengths, or of none")
+    return rows
+
+
+def _integers(path: Path, value: Any, least: int, below: int) -> list[int]:
+    if any(type(entry) is not int or not least <= entry < below for entry in expect(path.name, value, list)):
+        raise FileFormatError(f"{path} has a number that is no integer from {least} to {below - 1}")
+    return value
+
+
+@dataclass(frozen=True)
+class EditCertificate:
+    """What was proved of an edit, as data to be proved again; no number in it is ever believed.
+
+    Args:
+        original: Hash of the model before.
+        edited: Hash of the model after.
+        edit: Hash of what was asked (`Asked`).
+        edits: How many neurons were added to the last feed-forward block.
+        everywhere: Whether the other layers have as many neurons of zeros.
+        values: ``held`` of ``asked`` contexts are answered as asked, ``flat`` ones with logits within ``spread`` nats;
+            of ``kept`` contexts ``same`` keep their answer and none of their logits moves by more than ``moved``;
+            outside of the caps no logit of any context moves by more than ``outside``.
+        provenance: Names and versions of the software.
+
+    Raises:
+        InputError: A number or a hash that is none.
+    """
+
+    original: str
+    edited: str
+    edit: str
+    edits: int
+    everywhere: bool
+    values: Mapping[str, Number]
+    provenance: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        for name in ("original", "edited", "edit"):
+            require_sha256(name, getattr(self, name))
+        if set(self.values) != set(_NUMBERS):
+            raise InputError(f"values has {sorted(self.values)}, expected {sorted(_NUMBERS)}")
+        for name, value in self.values.items():
+            if type(value) is not (int if name in _COUNTS else float) or not 0 <= value < math.inf:
+                raise InputError(f"{name} is {value!r}, expected a finite number of at least 0")
+        if type(self.edits) is not int or not self.values["asked"] + self.values["flat"] == self.edits:
+            raise InputError(f"edits is {self.edits!r}, expected as many as are asked for and flat")
+        if type(self.everywhere) is not bool:
+            raise InputError(f"everywhere is {self.everywhere!r}, expected a truth value")
+        for name, text in self.provenance.items():
+            require_text("provenance", name)
+            require_text(f"provenance.{name}", text)
+
+    @property
+    def verdict(self) -> Verdict:
+        """PROVED where every edit answers as asked and every kept context keeps its answer; UNDECIDED otherwise."""
+        values = self.values
+        whole = values["held"] == values["asked"] and values["same"] == values["kept"]
+        return Verdict.PROVED if whole else Verdict.UNDECIDED
+
+    def headline(self) -> str:
+        """The answer in one line, with the figures."""
+        values, proved = self.values, self.verdict is Verdict.PROVED
+        parts = [f"{values['held']} of {counted(int(values['asked']), 'edit')} answered as asked"]
+        if values["flat"]:
+            bound = decimal_above(float(values["spread"]) ** 2 / 8.0)
+            parts.append(f"{values['flat']} within KL {bound} of the uniform law")
+        parts.append(f"{values['same']} of {counted(int(values['kept']), 'kept context')} keep their answer")
+        if values["kept"]:
+            parts.append(f"no logit of theirs moves by more than {decimal_above(float(values['moved']))} nats")
+        return f"{'EDITED, PROVED' if proved else 'NOT PROVED'}: {'; '.join(parts)}"
+
+    def to_json(self) -> str:
+        """The one text of this certificate: canonical JSON and a final newline."""
+        data = self._data()
+        return canonical_json({**data, "digest": self.digest()}) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "EditCertificate":
+        """Read the text that `to_json` gives, and no other.
+
+        Raises:
+            FileFormatError: Another text.
+            TamperedError: The digest is not the hash of the contents.
+        """
+        data = parse_object(EDIT_FILE, text)
+        if data.get("format") != FORMAT or data.get("version") != VERSION:
+            raise FileFormatError(f"{EDIT_FILE} is no certificate of an edit of version {VERSION}")
+        fields = {"original", "edited", "edit", "edits", "everywhere", "values", "provenance"}
+        expect_fields(EDIT_FILE, data, {*fields, "format", "version", "digest"})
+        found = {name: data[name] for name in fields}
+        values = expect("values", found.pop("values"), dict)
+        try:
+            numbers = {name: decode_number(f"{EDIT_FILE}: {name}", value) for name, value in values.items()}
+            certificate = cls(values=numbers, **found)
+        except (InputError, TypeError, AttributeError) as error:
+            raise FileFormatError(f"{EDIT_FILE} is not a certificate: {error}") from error
+        if data["digest"] != _digest({name: value for name, value in data.items() if name != "digest"}):
+            raise TamperedError(f"{EDIT_FILE} has the digest {data['digest']!r}, which is not that of its contents")
+        if certificate.to_json() != text:
+            raise FileFormatError(f"{EDIT_FILE} is not canonical")
+        return certificate
+
+    def digest(self) -> str:
+        """Hash of the contents."""
+        return _digest(self._data())
+
+    def save(self, folder: Path) -> None:
+        """Write ``edit.json`` into `folder`, atomically."""
+        write_atomically(folder / EDIT_FILE, self.to_json().encode("ascii"))
+
+    @classmethod
+    def load(cls, folder: Path) -> "EditCertificate":
+        """Read ``edit.json`` of `folder`.
+
+        Raises:
+            FileFormatError: As `from_json`, or there is no such file.
+            TamperedError: As `from_json`.
+        """
+        return cls.from_json(read_text(folder / EDIT_FILE))
+
+    def _data(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "original": self.original,
+            "edited": self.edited,
+            "edit": self.edit,
+            "edits": self.edits,
+            "everywhere": self.everywhere,
+            "values": {name: encode_number(value) for name, value in self.values.items()},
+            "provenance": dict(self.provenance),
+        }
+
+
+@dataclass(frozen=True)
+class EditCheck:
+    """What a second proof of an edit found.
+
+    Args:
+        certificate: What was stored.
+        verdict: PROVED where every stored number follows and the edit is as asked.
+        reason: Why not, or what was done.
+        path: How it was proved.
+        looked_at: Behind the headline, which of the kept contexts were looked at; empty for all.
+    """
+
+    certificate: EditCertificate
+    verdict: Verdict
+    reason: str
+    path: str
+    looked_at: str = ""
+
+    def summary(self) -> dict[str, Any]:
+        """What a command shows, as plain data for JSON."""
+        proved = self.verdict is Verdict.PROVED
+        return {
+            "verdict": self.verdict.value,
+            "headline": f"{self.certificate.headline()}{self.looked_at}"
+            if proved
+            else f"NOT PROVED AGAIN: {self.reason}",
+            "asked": "every edit is answered as asked, and every kept context keeps its answer",
+            "path": self.path,
+            "statements": [{"id": "edit", "verdict": self.verdict.value, "reason": self.reason}],
+        }
+
+
+def _digest(data: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical_json(data).encode("ascii")).hexdigest()

@@ -1,0 +1,242 @@
+"""An edit proved, and proved again from the edited weights and the contexts alone.
+
+Page: docs/claims/editing.md
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from constructions.arrays import BoolArray, Float64Array, Int64Array
+from constructions.counted import counted
+from constructions.errors import FileFormatError, HypothesisError, InputError, TamperedError
+from constructions.files import write_atomically
+from constructions.models.appended_neurons import without_neurons
+from constructions.models.model import Model
+from verify.arithmetic.exact_json import Number, raised
+from verify.certificates.provenance import provenance
+from verify.edits.certificate import CAP, CONTEXTS_FILE, EDITED_FILE, FLAT, Asked, EditCertificate, EditCheck
+from verify.edits.judge import KeptContexts, caps, judge_kept, leads
+from verify.forward.ladder import climb
+from verify.forward.logits import enclose_logits
+from verify.progress import Progress, silent
+from verify.verdict import Verdict
+
+_SLACK = 2.0**-6  # relative; what a stored bound gives away so that another machine proves it too
+LARGEST_DOMAIN = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """What was asked of an edit.
+
+    Args:
+        contexts: The contexts that are edited, tokens, `[edits, S]`, in the order of the new neurons.
+        answers: What each shall be answered by, `[edits]`; `FLAT` for the uniform law.
+        kept: The contexts whose answers shall stay, `[K, S']`; none of them is edited.
+        domain: Where all contexts of a length are kept but the edited ones, that length; then `kept` is them.
+    """
+
+    contexts: Int64Array
+    answers: Int64Array
+    kept: Int64Array
+    domain: int | None = None
+
+    def asked(self) -> Asked:
+        """The same as plain lists."""
+        kept = self.kept.tolist() if self.domain is None else []
+        return Asked(self.contexts.tolist(), self.answers.tolist(), kept, self.domain)
+
+    @classmethod
+    def of(cls, asked: Asked, d_vocab: int) -> "Edit":
+        """The arrays of plain lists."""
+        contexts = np.array(asked.contexts, dtype=np.int64)
+        if asked.domain is not None:
+            return cls(contexts, np.array(asked.answers), whole_domain(d_vocab, asked.domain, contexts), asked.domain)
+        kept = np.array(asked.kept, dtype=np.int64).reshape(len(asked.kept), -1 if asked.kept else contexts.shape[1])
+        return cls(contexts, np.array(asked.answers), kept)
+
+
+def whole_domain(d_vocab: int, length: int, but: Int64Array) -> Int64Array:
+    """All contexts of a length over tokens below `d_vocab`, without those of `but`, in order.
+
+    Raises:
+        InputError: They are more than 2^22, or `length` is below 1.
+
+    Example:
+        >>> whole_domain(2, 2, np.array([[0, 1]])).tolist()
+        [[0, 0], [1, 0], [1, 1]]
+    """
+    if length < 1 or d_vocab**length > LARGEST_DOMAIN:
+        raise InputError(f"keep_domain = {length}: {d_vocab}^{length} contexts, expected from 1 to {LARGEST_DOMAIN}")
+    left = np.ones(d_vocab**length, dtype=bool)
+    if but.shape[1] == length:
+        left[np.ravel_multi_index(tuple(but.T), (d_vocab,) * length)] = False
+    return np.stack(np.unravel_index(np.flatnonzero(left), (d_vocab,) * length), axis=1).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class EditProof:
+    """What is proved of an edit, context by context.
+
+    Args:
+        held: Which edited contexts are answered as asked, `[edits]`.
+        spread: Upper bound of the range of the logits over the contexts that shall be flat, nats; 0 without.
+        kept: What is proved of the kept contexts.
+        radii: About how large the cap of each neuron is (`verify.edits.judge.Caps`).
+        values: The numbers of the certificate.
+    """
+
+    held: BoolArray
+    spread: float
+    kept: KeptContexts
+    radii: Float64Array
+    values: Mapping[str, Number]
+
+
+def prove_edit(original: Model, edited: Model, edit: Edit, *, progress: Progress = silent) -> EditProof:
+    """Prove what an edited model does with the edited contexts, with the kept ones, and outside of its caps.
+
+    Args:
+        original: The model without the new neurons.
+        edited: The model with them.
+        edit: What was asked.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The bounds. A context counts only if it is decided.
+
+    Raises:
+        InputError: Models or contexts that do not fit.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+    """
+    progress("edited contexts", None, "")
+    flat = edit.answers == FLAT
+    held, spread = np.zeros(len(flat), dtype=bool), 0.0
+    is_open = ~flat
+    for _, _, rows, logits in climb(edited, edit.contexts, is_open):
+        place, lead = leads(logits)
+        decided = lead > 0.0
+        is_open[rows[decided]] = False
+        held[rows] = decided & (place == edit.answers[rows])
+    if flat.any():
+        logits = enclose_logits(edited, edit.contexts[flat])
+        with np.errstate(all="ignore"):
+            ranges = np.nextafter(logits.upper().max(axis=1) - logits.lower().min(axis=1), np.inf)
+        spread = float(np.where(np.isnan(ranges), np.inf, ranges).max())
+    kept = judge_kept(original, edited, len(flat), edit.kept, progress=progress)
+    outside = caps(edited, len(flat), threshold=CAP)
+    values: dict[str, Number] = {
+        "asked": int((~flat).sum()),
+        "held": int(held.sum()),
+        "flat": int(flat.sum()),
+        "spread": spread,
+        "kept": len(edit.kept),
+        "same": int(kept.same.sum()),
+        "moved": float(kept.moved.max(initial=0.0)),
+        "outside": outside.moved,
+    }
+    return EditProof(held, spread, kept, outside.radii, values)
+
+
+def certify_edit(
+    edited: Model, edit: Edit, *, everywhere: bool = False, progress: Progress = silent
+) -> tuple[EditCertificate, EditProof]:
+    """Prove an edit, and state it with a slack that another machine's roundings need.
+
+    Args:
+        edited: The model whose last feed-forward block ends with one neuron for each edited context.
+        edit: What was asked.
+        everywhere: Whether the other layers have as many neurons of zeros.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The certificate, and the bounds of each context.
+
+    Raises:
+        InputError: A model that has no such neurons, or contexts that do not fit it.
+        HypothesisError: A kept context at which a new neuron may fire.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+    """
+    original = without_neurons(edited, len(edit.answers), everywhere=everywhere)
+    require_distinct(edit)
+    proof = prove_edit(original, edited, edit, progress=progress)
+    inside = np.flatnonzero(~np.isfinite(proof.kept.moved))
+    if len(inside):
+        raise HypothesisError(
+            "an edit",
+            "every kept context to lie outside of the caps of the new neurons",
+            f"a new neuron may fire at {edit.kept[inside[0]].tolist()} ({counted(len(inside), 'kept context')} in all)",
+        )
+    values = dict(proof.values)
+    for name in ("spread", "moved", "outside"):
+        values[name] = raised(float(values[name]), _SLACK)
+    hashes = original.sha256(), edited.sha256(), edit.asked().sha256()
+    certificate = EditCertificate(*hashes, len(edit.answers), everywhere, values, provenance())
+    return certificate, proof
+
+
+def save_edit(folder: Path, edited: Model, edit: Edit, certificate: EditCertificate) -> None:
+    """Write the edited model, the contexts and the certificate into a folder, each atomically."""
+    edited.save(folder / EDITED_FILE)
+    write_atomically(folder / CONTEXTS_FILE, edit.asked().to_json().encode("ascii"))
+    certificate.save(folder)
+
+
+def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
+    """Prove the certificate of an edit again, from the edited weights and the contexts alone.
+
+    Args:
+        folder: What `save_edit` wrote.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The verdict: REFUTED where a stored number is wrong, UNDECIDED where it does not follow.
+
+    Raises:
+        FileFormatError: A file is missing or is not what it should be.
+        TamperedError: A hash differs.
+    """
+    folder = Path(folder)
+    certificate, edited = EditCertificate.load(folder), Model.load(folder / EDITED_FILE)
+    asked = Asked.read(folder / CONTEXTS_FILE, d_vocab=edited.d_vocab, d_vocab_out=edited.d_vocab_out)
+    for name, found in (("edited", edited.sha256()), ("edit", asked.sha256())):
+        if found != getattr(certificate, name):
+            raise TamperedError(f"{folder} holds another {name} than its certificate names: the hash is {found}")
+    try:
+        edit = Edit.of(asked, edited.d_vocab)
+        original = without_neurons(edited, len(edit.answers), everywhere=certificate.everywhere)
+        if certificate.edits != len(edit.answers) or original.sha256() != certificate.original:
+            raise TamperedError(f"{folder}: the edited model without its new neurons is not the original it names")
+        own = prove_edit(original, edited, edit, progress=progress).values
+    except InputError as error:
+        raise FileFormatError(f"{folder} is not an edit: {error}") from error
+    stored, path = certificate.values, "proved bounds"
+    for name in ("asked", "flat", "kept"):
+        if own[name] != stored[name]:
+            return EditCheck(certificate, Verdict.REFUTED, f"{name} is {own[name]}, not {stored[name]}", path)
+    for name in ("held", "same"):
+        if not own[name] >= stored[name]:
+            reason = f"{name}: only {own[name]} of {stored[name]} were proved"
+            return EditCheck(certificate, Verdict.UNDECIDED, reason, path)
+    for name in ("spread", "moved", "outside"):
+        if not own[name] <= stored[name]:
+            return EditCheck(certificate, Verdict.UNDECIDED, f"{name}: the stored bound does not follow", path)
+    return EditCheck(certificate, certificate.verdict, "every number was proved again", path)
+
+
+def require_distinct(edit: Edit) -> None:
+    """Raise `InputError` where a context is edited twice, kept twice, or both edited and kept."""
+    for name, rows in (("edited", edit.contexts), ("kept", edit.kept)):
+        if edit.domain is None or name == "edited":
+            _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
+            if (times > 1).any():
+                twice = rows[first[times.argmax()]].tolist()
+                raise InputError(f"context {twice} is {name} {times.max()} times, expected once")
+    if edit.kept.shape[1:] == edit.contexts.shape[1:]:
+        edited = {tuple(row) for row in edit.contexts.tolist()}
+        both = next((row for row in edit.kept.tolist() if tuple(row) in edited), None) if edit.domain is None else None
+        if both is not None:
+            raise InputError(f"context {both} is both edited and kept, expected one of them")

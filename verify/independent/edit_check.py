@@ -1,0 +1,287 @@
+r"""The certificate of an edit proved by the second reader, in balls: the edits, and kept contexts one by one.
+
+Page: docs/claims/editing.md
+"""
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+
+from flint import arb, arb_mat, ctx
+
+from constructions.errors import FileFormatError, TamperedError
+from constructions.files import canonical_json
+from verify.edits.certificate import CAP, CONTEXTS_FILE, EDITED_FILE, FLAT, Asked, EditCertificate, EditCheck
+from verify.independent.ball_ends import ball
+from verify.independent.ball_forward import BallForward, NoInformationError
+from verify.independent.plain_arrays import PlainArray
+from verify.independent.plain_model import PlainBlock, PlainModel
+from verify.independent.plain_task import PlainTask
+from verify.progress import Progress, silent
+from verify.verdict import Verdict
+
+_PRECISIONS = (128, 256, 512, 1024)
+_SAMPLE = 200  # kept contexts that are looked at where there are more
+_TURN = 2  # beyond it each activation is smaller the lower its argument
+
+Row = list[arb]
+
+
+def check_edit_independently(folder: Path, *, full: bool = False, progress: Progress = silent) -> EditCheck:
+    r"""Prove what an edit does once more, sharing no numerical code with the prover.
+
+    Every edited context is evaluated in balls. The bound of what is kept is derived anew: what each new neuron reads is
+    a ball, its activation at the upper end of the ball bounds what it puts out (below -2 every activation shrinks
+    towards 0), and the bound of the logits follows as in Theorem N3 of the page. Of the kept contexts 200 are looked
+    at, drawn by the hashes of the certificate, or all with `full`; for those the original's answer must lead by more.
+
+    Args:
+        folder: What ``byheart edit`` wrote into ``proof``.
+        full: Look at all kept contexts.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The verdict; `path` says how many of the kept contexts were looked at.
+
+    Raises:
+        FileFormatError: A file is missing or is not what it should be.
+        TamperedError: A hash differs.
+    """
+    folder = Path(folder)
+    certificate, edited = EditCertificate.load(folder), PlainModel.read(folder / EDITED_FILE)
+    asked = Asked.read(folder / CONTEXTS_FILE, d_vocab=edited.d_vocab, d_vocab_out=edited.d_vocab_out)
+    if edited.sha256 != certificate.edited or asked.sha256() != certificate.edit:
+        raise TamperedError(f"{folder} holds another model or other contexts than its certificate names")
+    edits, stored = len(asked.contexts), certificate.values
+    original = _without(folder, edited, edits, everywhere=certificate.everywhere)
+    if edits != certificate.edits or original.sha256 != certificate.original:
+        raise TamperedError(f"{folder}: the edited model without its new neurons is not the original it names")
+    for context in (asked.contexts[0], *asked.kept[:1]):
+        if len(context) > edited.n_ctx:
+            raise FileFormatError(f"{folder}: contexts of {len(context)} tokens, expected at most {edited.n_ctx}")
+    size = len(asked.kept) if asked.domain is None else edited.d_vocab**asked.domain - _same_length(asked)
+    flat = [place for place, answer in enumerate(asked.answers) if answer == FLAT]
+    if (edits - len(flat), len(flat), size) != (stored["asked"], stored["flat"], stored["kept"]):
+        return EditCheck(certificate, Verdict.REFUTED, "the counts are not those of the contexts", "balls")
+    sample = list(_sampled(certificate, asked, edited.d_vocab, size, full))
+    some = "" if len(sample) == size else f"; of the kept ones {len(sample)} were looked at, drawn by the hashes"
+
+    def answer(verdict: Verdict, reason: str) -> EditCheck:
+        return EditCheck(certificate, verdict, reason, "balls", some)
+
+    spread = ball(stored["spread"])
+    held = 0
+    for place, row in _outputs(edited, asked.contexts, progress, "edited contexts", lambda i, row: (
+        _known(_spread(row), spread) if asked.answers[i] == FLAT else _leads(row, asked.answers[i]) is not None
+    )):  # fmt: skip
+        if asked.answers[place] == FLAT:
+            if not _spread(row) <= spread:
+                return answer(Verdict.UNDECIDED, f"the logits of context {place} are farther apart than stated")
+        else:
+            held += _leads(row, asked.answers[place]) is True
+    if held < stored["held"]:
+        return answer(Verdict.UNDECIDED, f"only {held} of {stored['held']} edits were proved")
+    moved = ball(stored["moved"])
+    answers: dict[int, int] = {}
+    twice = 2 * moved
+    for place, row in _outputs(original, sample, progress, "kept contexts", lambda _, row: _leader(row, twice) >= 0):
+        answers[place] = _leader(row, twice)
+    undecided = sum(each < 0 for each in answers.values())
+    if undecided > stored["kept"] - stored["same"]:
+        return answer(Verdict.UNDECIDED, f"of {undecided} kept contexts the answer was not proved to stay")
+    with ctx.workprec(_PRECISIONS[0]):
+        for place, row in _outputs(_reader(edited, edits), sample, progress, "new neurons", lambda _, row: True):
+            if not _bound(edited, edits, row) <= moved:
+                return answer(Verdict.UNDECIDED, f"the bound of kept context {place} does not follow")
+        if not _bound(edited, edits, [arb(-CAP)] * edits) <= ball(stored["outside"]):
+            return answer(Verdict.UNDECIDED, "the bound outside of the caps does not follow")
+    return answer(certificate.verdict, "every number was proved again")
+
+
+def _same_length(asked: Asked) -> int:
+    return len(asked.contexts) if len(asked.contexts[0]) == asked.domain else 0
+
+
+def _sampled(
+    certificate: EditCertificate, asked: Asked, d_vocab: int, size: int, full: bool
+) -> Iterator[tuple[int, ...]]:
+    """All kept contexts, or some that nobody chose."""
+    few = size if full else min(size, _SAMPLE)
+    drawn = random.Random(certificate.digest()) if few < size else None
+    if asked.domain is None:
+        places = range(size) if drawn is None else sorted(drawn.sample(range(size), few))
+        yield from (tuple(asked.kept[place]) for place in places)
+        return
+    edited, found = {tuple(row) for row in asked.contexts}, 0
+    everything = d_vocab**asked.domain
+    numbers = (
+        range(everything) if drawn is None else drawn.sample(range(everything), min(everything, few + len(edited)))
+    )
+    for number in numbers:
+        context = tuple(number // d_vocab**i % d_vocab for i in reversed(range(asked.domain)))
+        if context not in edited and found < few:
+            found += 1
+            yield context
+
+
+def _outputs(
+    model: PlainModel,
+    contexts: Sequence[Sequence[int]],
+    progress: Progress,
+    stage: str,
+    decided: Callable[[int, Row], bool],
+) -> Iterator[tuple[int, Row]]:
+    """The outputs at each context, with more bits until they are decided or there are no more."""
+    inputs = [tuple(context) for context in contexts]
+    task = PlainTask("labels", "", model.d_vocab_out, inputs, [], [], [], [0] * len(inputs), None, "")
+    left = list(range(len(inputs)))
+    for bits in _PRECISIONS:
+        if not left:
+            return
+        progress(stage, None, f"{len(left)} contexts in balls of {bits} bits")
+        try:
+            rows = BallForward(model, task, bits=bits, examples=left).run(left).outputs
+        except NoInformationError:
+            continue
+        with ctx.workprec(bits):
+            unknown = [place for place, row in zip(left, rows, strict=True) if not decided(place, row)]
+            last = bits == _PRECISIONS[-1]
+            for place, row in zip(left, rows, strict=True):
+                if last or place not in set(unknown):
+                    yield place, row
+        left = unknown
+
+
+def _known(value: arb, bound: arb) -> bool:
+    return bool(value <= bound) or bool(value > bound)
+
+
+def _spread(row: Row) -> arb:
+    least, largest = row[0], row[0]
+    for x in row[1:]:
+        least, largest = least.min(x), largest.max(x)
+    return largest - least
+
+
+def _leads(row: Row, answer: int) -> bool | None:
+    """Whether an answer is the strictly largest; none where balls do not tell."""
+    others = [x for place, x in enumerate(row) if place != answer]
+    if all(row[answer] > x for x in others):
+        return True
+    return False if any(row[answer] <= x for x in others) else None
+
+
+def _leader(row: Row, by: arb) -> int:
+    """The place that leads all others by more, or -1."""
+    best = max(range(len(row)), key=lambda place: float(row[place].mid()))
+    return best if all(row[best] - x > by for place, x in enumerate(row) if place != best) else -1
+
+
+def _bound(model: PlainModel, edits: int, reads: Row) -> arb:
+    """How far the logits move where the new neurons read at most the upper ends of these balls."""
+    block, final = model.blocks[-2], model.blocks[-1]
+    moved, width = arb(0), block.writes
+    for neuron, read in enumerate(reads):
+        above = arb(read.upper())
+        if block.options["activation"] == "relu":
+            off = above.max(arb(0))
+        elif above <= -_TURN:
+            off = _small(block.options["activation"], -above)
+        else:
+            return arb("inf")
+        row = block.tensors["W_out"].row(block.tensors["W_out"].shape[0] - edits + neuron)
+        moved += off * sum((arb(x) ** 2 for x in row), arb(0)).sqrt()
+    if moved == 0:
+        return arb(0)
+    rest = arb(final.epsilon).sqrt() - moved / (2 * arb(width).sqrt())
+    return _steepest(model) * moved / rest if rest > 0 else arb("inf")
+
+
+def _small(activation: str, t: arb) -> arb:
+    """Above the size of an activation below -t, t at least 2: -u times a tail that falls faster than 1/u."""
+    if activation == "silu":
+        return t * (-t).exp()
+    if activation == "gelu":
+        return t * (t / arb(2).sqrt()).erfc() / 2
+    return t * (-2 * (2 / arb.pi()).sqrt() * (t + arb(44715) / 10**6 * t**3)).exp()
+
+
+def _steepest(model: PlainModel) -> arb:
+    """The largest |P diag(w) U_k|."""
+    final, readout = model.blocks[-1], model.tensors["unembed.W_U"]
+    gain = [arb(x) for x in final.tensors["w"].values]
+    width, outputs = readout.shape
+    columns = arb_mat(width, outputs, [arb(x) * gain[i // outputs] for i, x in enumerate(readout.values)])
+    largest = arb(0)
+    for k in range(outputs):
+        column = [columns[i, k] for i in range(width)]
+        squares = sum((x * x for x in column), arb(0))
+        if final.kind == "layer":
+            squares -= sum(column, arb(0)) ** 2 / width
+        largest = largest.max(squares.max(arb(0)))
+    return largest.sqrt()
+
+
+def _reader(model: PlainModel, edits: int) -> PlainModel:
+    """The model whose outputs are what the last neurons read."""
+    block = model.blocks[-2]
+    assert block.norm is not None
+    W_in, b_in = block.tensors["W_in"], block.tensors["b_in"]
+    kept = W_in.shape[1] - edits
+    tensors = {name: tensor for name, tensor in model.tensors.items() if not name.startswith("unembed.")}
+    tensors["unembed.W_U"] = _columns(W_in, kept, W_in.shape[1])
+    tensors["unembed.b_U"] = PlainArray((edits,), b_in.values[kept:])
+    return replace(model, blocks=(*model.blocks[:-2], block.norm), tensors=tensors)
+
+
+def _without(folder: Path, model: PlainModel, edits: int, *, everywhere: bool) -> PlainModel:
+    """The model without its last neurons, with the hash that it has."""
+    kinds = [block.kind for block in model.blocks[-2:]]
+    last = model.blocks[-2] if len(model.blocks) > 1 else None
+    fits = last is not None and kinds[0] == "feed-forward" and kinds[1] in ("layer", "rms") and model.reads_tokens
+    if not fits or last is None or last.norm is None or "b_in" not in last.tensors or not last.options["skip"]:
+        raise FileFormatError(f"{folder} holds a model that does not end with neurons behind a normalization")
+    tensors, blocks = dict(model.tensors), list(model.blocks)
+    for place, block in enumerate(model.blocks):
+        if block.kind == "feed-forward" and (block is last or everywhere):
+            kept = block.shape("W_in")[1] - edits
+            if kept < 0 or (block is not last and not _is_zero(block, kept)):
+                raise FileFormatError(f"{folder}: a block has fewer neurons, or others than zeros")
+            cut = {
+                "W_in": _columns(block.tensors["W_in"], 0, kept),
+                "W_out": PlainArray((kept, block.writes), block.tensors["W_out"].values[: kept * block.writes]),
+            }
+            if "b_in" in block.tensors:
+                cut["b_in"] = PlainArray((kept,), block.tensors["b_in"].values[:kept])
+            for field, tensor in cut.items():
+                [name] = [name for name, each in model.tensors.items() if each is block.tensors[field]]
+                tensors[name] = tensor
+            blocks[place] = replace(block, tensors={**block.tensors, **cut})
+    digest = hashlib.sha256(canonical_json(_options(model)).encode("ascii"))
+    for name, tensor in tensors.items():
+        digest.update(tensor.hashed(name))
+    return replace(model, blocks=tuple(blocks), tensors=tensors, sha256=digest.hexdigest())
+
+
+def _options(model: PlainModel) -> dict[str, object]:
+    return {"input": "tokens", "blocks": [block.options for block in model.blocks]}
+
+
+def _is_zero(block: PlainBlock, kept: int) -> bool:
+    parts = [_columns(block.tensors["W_in"], kept, block.shape("W_in")[1]).values]
+    parts.append(block.tensors["W_out"].values[kept * block.writes :])
+    if "b_in" in block.tensors:
+        parts.append(block.tensors["b_in"].values[kept:])
+    return not any(x != 0.0 for part in parts for x in part)
+
+
+def _columns(tensor: PlainArray, start: int, stop: int) -> PlainArray:
+    rows, width = tensor.shape
+    values = tensor.values[:0]
+    for i in range(rows):
+        values += tensor.values[i * width + start : i * width + stop]  # pyright: ignore[reportOperatorIssue]
+    assert len(values) == prod((rows, stop - start))
+    return PlainArray((rows, stop - start), values)
