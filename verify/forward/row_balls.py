@@ -530,7 +530,6 @@ def _last_rows(
     last = places[-1] if places else 0
     count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
     together = _contexts_together(model, inputs, last)
-    step = -(-_contexts_within(model, inputs, last) // chunk) * chunk
     for start in range(0, count, together):
         arithmetic = InRowBalls(norms, numbers)
         with np.errstate(all="ignore"):
@@ -539,6 +538,7 @@ def _last_rows(
             block = model.blocks[last] if places else None
             heads = Heads.of(arithmetic, block, stream) if isinstance(block, Attention) else None
         fits, size = arithmetic.fits, len(stream.cells)
+        step = -(-_contexts_within(model, last, heads, stream.cells) // chunk) * chunk
         for first in range(0, size, step):
             with np.errstate(all="ignore"):
                 arithmetic.fits = fits
@@ -561,9 +561,12 @@ def _contexts_together(model: Model, inputs: Int64Array | VectorTask, last: int)
     return max(1, count if most * width <= _ROW_ENTRIES else _ROW_ENTRIES // (length * width))
 
 
-def _contexts_within(model: Model, inputs: Int64Array | VectorTask, last: int) -> int:
+def _contexts_within(model: Model, last: int, heads: Heads[RowBalls] | None, cells: Int64Array) -> int:
     """How many contexts are worked on together from the last attention on."""
-    return max(1, _WIDE_ENTRIES // max((_width(block, 1) for block in model.blocks[last:]), default=1))
+    widths = [_width(block, 1) for block in model.blocks[last + (heads is not None) :]]
+    if heads is not None:
+        widths += [heads.followed(cells) * heads.block.d_head, heads.block.d_model, heads.block.d_out]
+    return max(1, _WIDE_ENTRIES // max(widths, default=1))
 
 
 def _width(block: object, length: int) -> int:

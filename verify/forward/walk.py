@@ -8,7 +8,7 @@ Page: docs/rigour/forward.md
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -139,6 +139,7 @@ class Heads(Generic[R]):
     query: Any
     key: Any
     value: Any
+    _rests: dict[tuple[int, ...], R] = field(default_factory=dict)
 
     @classmethod
     def of(cls, arithmetic: Arithmetic[R, Any, Any], block: Attention, stream: Stream[R]) -> "Heads[R]":
@@ -170,46 +171,54 @@ class Heads(Generic[R]):
         elif idle is None:
             y = arithmetic.written(self.mixed(pairs), block)
         else:
-            y = self._written_together(pairs, idle)
+            y = self._written_together(pairs, *idle)
         if block.b_O is not None:
             y = arithmetic.shifted(y, block.b_O)
         if block.skip:
             y = arithmetic.added(arithmetic.taken(self.stream.rows, pairs.asked), y)
         return Stream(y, pairs.cells, self.stream.queries)
 
-    def _idle(self, pairs: AttentionPairs) -> BoolArray | None:
-        """Which heads ask nothing in which look, `[L, H]`; none where following each head costs no more."""
+    def followed(self, cells: Int64Array) -> int:
+        """How many heads are followed one by one, at most, in contexts with these cells of which the last row asks."""
+        idle = self._idle(self.pairs(cells, only_last=True))
+        return self.block.n_heads if idle is None else int((~idle[0]).sum(axis=1).max(initial=0))
+
+    def _idle(self, pairs: AttentionPairs) -> tuple[BoolArray, Int64Array] | None:
+        """Which heads ask nothing for each row that asks, `[Q, H]`, and the row of each look; if it is worth it."""
         if pairs.asking.shape[1] != 1 or not self.block.n_heads:
             return None
         asked, look = np.unique(pairs.asked, return_inverse=True)
         idle = idle_heads(self.arithmetic.nonzero(self.asking)[asked], self.block.W_Q, self.block.b_Q)
         counts = np.bincount(look.reshape(-1), minlength=len(asked))
-        return (
-            idle[look.reshape(-1)] if mostly(idle, counts) and len(np.unique(pairs.read)) <= len(pairs.read) else None
-        )
+        worth = mostly(idle, counts) and len(np.unique(pairs.read)) <= len(pairs.read)
+        return (idle, look.reshape(-1)) if worth else None
 
-    def _written_together(self, pairs: AttentionPairs, idle: BoolArray) -> R:
+    def _written_together(self, pairs: AttentionPairs, idle: BoolArray, look: Int64Array) -> R:
         """What the heads write, `[L, d_out]`: those that are idle together, as one mean (Lemma B7)."""
-        arithmetic, block, length = self.arithmetic, self.block, pairs.read.shape[1]
-        every = arithmetic.written(arithmetic.at_rest(self.value, length), block)
-        groups = alike(idle, np.arange(len(idle)))
+        arithmetic, block = self.arithmetic, self.block
+        groups = alike(idle, look)
         parts = []
         for group in groups:
-            busy = np.flatnonzero(~idle[group[0]]).tolist()
+            busy = np.flatnonzero(~idle[look[group[0]]]).tolist()
             read = pairs.read[group]
-            value = arithmetic.chosen_heads(self.value, busy)
-            rest = every
+            y = arithmetic.mean(self._rest(busy, read.shape[1]), read)
             if busy:
-                rest = arithmetic.less(every, arithmetic.written(arithmetic.at_rest(value, length), block, busy))
-            y = arithmetic.mean(rest, read)
-            if busy:
-                query, key = (arithmetic.chosen_heads(x, busy) for x in (self.query, self.key))
+                query, key, value = (arithmetic.chosen_heads(x, busy) for x in (self.query, self.key, self.value))
                 places = np.arange(len(group))
                 some = AttentionPairs(pairs.asking[group], read, pairs.allowed, places, places[:, None])
                 mixed = arithmetic.mixed(block, query, key, value, some)
                 y = arithmetic.added(arithmetic.written(mixed, block, busy), y)
             parts.append(y)
         return arithmetic.taken(arithmetic.joined(parts), np.argsort(np.concatenate(groups), kind="stable"))
+
+    def _rest(self, busy: list[int], length: int) -> R:
+        """What all heads but some write of each row, where they attend equally to so many."""
+        if tuple(busy) not in self._rests:
+            arithmetic, heads = self.arithmetic, busy or None
+            value = self.value if heads is None else arithmetic.chosen_heads(self.value, busy)
+            rest = arithmetic.written(arithmetic.at_rest(value, length), self.block, heads)
+            self._rests[tuple(busy)] = rest if heads is None else arithmetic.less(self._rest([], length), rest)
+        return self._rests[tuple(busy)]
 
 
 def part_of(inputs: Int64Array | VectorTask, chosen: Int64Array) -> Int64Array | VectorTask:

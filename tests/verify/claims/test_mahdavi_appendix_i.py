@@ -38,8 +38,8 @@ def test_one_example_less_than_the_rank_counts_examples():
 
 
 def test_outputs_that_are_off_prove_nothing(monkeypatch):
-    read = held_labels.enclose_outputs
-    monkeypatch.setattr(held_labels, "enclose_outputs", lambda *args, **kwargs: read(*args, **kwargs) + 1e-3)
+    read = held_labels.enclose_logits
+    monkeypatch.setattr(held_labels, "enclose_logits", lambda *args, **kwargs: read(*args, **kwargs) + 1e-3)
     assert audit._memorized(heads=2, tokens=2, width=2).verdict is not Verdict.PROVED
 
 
