@@ -25,6 +25,10 @@ __all__ = sorted(_MODULE_OF)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("byheart")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'byheart' has no attribute {name!r}")
     return getattr(importlib.import_module(_MODULE_OF[name]), name)

@@ -7,8 +7,9 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 
-from byheart.terminal.exit_codes import INTERRUPTED
+from byheart.terminal.exit_codes import BAD_USAGE, INTERRUPTED
 from byheart.terminal.failures import fail, meant
 
 COMMANDS = (
@@ -32,6 +33,14 @@ def main(arguments: list[str] | None = None) -> int:
         2
     """
     words = sys.argv[1:] if arguments is None else arguments
+    if not words:
+        _parser(COMMANDS).print_help()
+        return BAD_USAGE
+    if not words[0].startswith("-") and words[0] not in COMMANDS:
+        near = get_close_matches(words[0], COMMANDS, n=1)
+        meant_one = f"; did you mean {near[0]}?" if near else f", expected one of {', '.join(COMMANDS)}"
+        sys.stderr.write(f"byheart: {words[0]!r} is no command{meant_one}\n")
+        return BAD_USAGE
     # The others need not be loaded to read what is said to one of them.
     options = _parser([name for name in COMMANDS if name in words[:1]] or COMMANDS).parse_args(words)
     try:
@@ -76,10 +85,10 @@ class _Version(argparse.Action):
 def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="byheart",
-        description="Build, certify and check attention-only transformers that memorize a text or a table exactly.",
+        description="Build transformers that memorize a text or a table exactly, and prove what any small transformer holds.",
         formatter_class=_CommandHelp,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
+    parser.add_argument("-V", "--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in names:
         command = importlib.import_module(f"byheart.command.{name}")

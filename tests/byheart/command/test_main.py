@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import byheart
 from byheart.command import main as cli
 from byheart.command.main import main
 
@@ -50,3 +53,21 @@ def test_ctrl_c_leaves_no_file(novel, tmp_path):
 def test_an_error_is_json_too_where_json_was_asked_for(tmp_path, capsys):
     assert main(["memorize", str(tmp_path / "absent.txt"), "--json", "--out", str(tmp_path / "out")]) == 2
     assert "absent.txt" in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_a_command_that_is_misspelt_is_named_with_the_one_that_is_meant(capsys):
+    assert main(["memorise", "poem.txt"]) == 2
+    assert capsys.readouterr().err == "byheart: 'memorise' is no command; did you mean memorize?\n"
+    assert main(["xyzzy"]) == 2
+    assert "expected one of memorize, " in capsys.readouterr().err
+
+
+def test_without_a_command_the_help_is_shown(capsys):
+    assert main([]) == 2
+    assert "memorize" in capsys.readouterr().out
+
+
+def test_the_version_is_said_here_as_there(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["-V"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"byheart {byheart.__version__}\n"
