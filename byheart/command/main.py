@@ -85,7 +85,7 @@ class _Version(argparse.Action):
 def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="byheart",
-        description="Build transformers that memorize a text or a table exactly, and prove what any small transformer holds.",
+        description="Build transformers that memorize a text or a table, and prove what a trained one holds.",
         formatter_class=_CommandHelp,
     )
     parser.add_argument("-V", "--version", action=_Version, nargs=0, help="show program's version number and exit")
