@@ -17,7 +17,8 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Counts, Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import numbers_of, tokens_of
-from verify.certificates.answers import judge_answers
+from verify.certificates.answers import guess_loss, judge_answers
+from verify.certificates.headline import outcome_of_fact
 from verify.forward.ladder import decide_argmax
 from verify.progress import Progress, silent
 
@@ -69,7 +70,7 @@ class Explanation:
 
     def headline(self) -> str:
         """The answer in a line."""
-        words = {"held": "HELD, PROVED", "lost": "NOT HELD", "undecided": "NOT DECIDED"}[self.fate]
+        words = outcome_of_fact(self.fate).word
         what = "entries that are not 0" if any(each.kind == "entry" for each in self.ablations) else "heads and neurons"
         found = f"{len(self.holding)} of {len(self.ablations)} {what} lose it when they are set to 0"
         left = f", {len(self.undecided)} undecided" if self.undecided else ""
@@ -79,6 +80,7 @@ class Explanation:
         """The figures, as plain JSON data."""
         return {
             "headline": self.headline(),
+            "verdict": outcome_of_fact(self.fate).verdict.value,
             "context": list(self.context),
             "token": self.token,
             "fact": self.fate,
@@ -129,15 +131,15 @@ def explain(
     task, tokens, at = typed_context(task, context)
     if not len(at):
         raise InputError(f"context is {context!r}, expected one of the {task.n_contexts} facts that were to be held")
-    fact, asked = _one_fact(task, int(at[0])), criterion or Criterion()
-    whole = _fate(model, fact, asked)
+    fact, asked = one_fact(task, int(at[0])), criterion_of_fact(task, criterion or Criterion())
+    whole = fate(model, fact, asked)
     chosen, ablations = list(parts(model, entries=entries)), []
     for number, part in enumerate(chosen):
         left = without(model, part)
-        fate = _fate(left, fact, asked)
-        place = int(decide_argmax(left, fact.contexts).place[0]) if fate == "lost" else -1
+        found = fate(left, fact, asked)
+        place = int(decide_argmax(left, fact.contexts).place[0]) if found == "lost" else -1
         token = task.answers[place] if place >= 0 else None
-        ablations.append(Ablation(str(part), part.kind, fate, token))
+        ablations.append(Ablation(str(part), part.kind, found, token))
         progress("parts", (number + 1) / len(chosen), f"{number + 1} of {len(chosen)}")
     words = tuple(task.vocabulary[token] for token in tokens)
     return Explanation(words, task.answers[fact.labels[0]], whole, tuple(ablations))
@@ -157,7 +159,7 @@ def typed_context(task: Task | VectorTask, context: str | Sequence[str]) -> tupl
     return task, tokens, np.flatnonzero((task.contexts == tokens).all(axis=1))
 
 
-def _one_fact(task: Task, row: int) -> Task:
+def one_fact(task: Task, row: int) -> Task:
     """The task that has this fact alone."""
     rows = np.array([row])
     return replace(
@@ -173,7 +175,16 @@ def _one_fact(task: Task, row: int) -> Task:
     )
 
 
-def _fate(model: Model, fact: Task, criterion: Criterion) -> Fate:
+def criterion_of_fact(task: Task, criterion: Criterion) -> Criterion:
+    """When one fact is held: within the tolerance, and nearer than the best guess without a context is on average."""
+    if task.target != "laws":
+        return criterion
+    guess = float(np.nextafter(guess_loss(task).lower(), 0.0))
+    return Criterion(tolerance=min(criterion.tolerance, max(guess, np.finfo(float).tiny)))
+
+
+def fate(model: Model, fact: Task, criterion: Criterion) -> Fate:
+    """What becomes of the fact of a task that has no other, judged as in a certificate."""
     answers = judge_answers(model, fact, criterion, progress=silent)
     if answers.held(fact.target, criterion.tolerance)[0]:
         return "held"

@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,10 +46,12 @@ from verify.certificates.certificate import (
     SATURATION,
     TEXT_DIVERGENCE,
     Certificate,
+    Subject,
     plain_number,
 )
 from verify.certificates.domain import load_rule
-from verify.certificates.memorization import MemorizationCertificate, certify_memorization, load_subject
+from verify.certificates.headline import Outcome
+from verify.certificates.memorization import Judged, MemorizationCertificate, certify_memorization, judge, load_subject
 from verify.certificates.memory_budget import require_memory
 from verify.certificates.saturation import DELTA
 from verify.domains.sample import drawn
@@ -60,6 +62,7 @@ from verify.verdict import Verdict
 
 if TYPE_CHECKING:
     from verify.arithmetic.enclosure import Enclosure
+    from verify.replica.run import RunResult
 
 
 THEOREM_1 = "theorem-1"
@@ -433,40 +436,51 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
     if importlib.util.find_spec("torch") is None:
         raise InputError("torch is not installed; `pip install byheart[torch]` to run the weights")
     certificate = Certificate.load(folder)
-    left_out = 0
+    whole: int | None = None
     if certificate.subject.is_of_a_rule:
         model, rule = load_rule(folder, certificate)
         numbers = drawn(certificate.subject.model, certificate.subject.task, rule.n_contexts, _INPUTS_RUN, "")
-        inputs, left_out = rule.contexts_at(np.array(numbers)), rule.n_contexts - len(numbers)
-        task = rule.facts(inputs, vocabulary=model.d_vocab, answers=model.d_vocab_out)
+        task = rule.facts(rule.contexts_at(np.array(numbers)), vocabulary=model.d_vocab, answers=model.d_vocab_out)
+        whole = rule.n_contexts
     else:
         model, task = load_subject(folder, certificate)
     from verify.replica.device import on_threads
     from verify.replica.run import run
 
+    asked = certificate.criterion
+    judged = judge(model, task, asked, keep_outputs=task.n_contexts * model.d_vocab_out <= _KEPT_LOGITS)
+    outputs = judged.answers.outputs
     with on_threads(threads):
-        result = run(model, task, device=device, dtype=dtype, tolerance=certificate.criterion.tolerance)
-    summary: dict[str, Any] = {"dtype": result.dtype, **result.summary()}
-    summary["all_held"] = result.held == task.n_contexts
-    return {"headline": _run_headline(summary, task, left_out), **summary}
+        result = run(
+            model, task, device=device, dtype=dtype, tolerance=asked.tolerance,
+            logits=None if outputs is None else [(0, outputs)],
+        )  # fmt: skip
+    found = _run_outcome(result, judged, asked, certificate.subject, whole)
+    summary: dict[str, Any] = {"dtype": result.dtype, **result.summary(), "all_held": result.held == task.n_contexts}
+    return {"headline": str(found), "verdict": found.verdict.value, **summary}
 
 
-def _run_headline(summary: Mapping[str, Any], task: Task | VectorTask, left_out: int) -> str:
-    """What the run showed, in one line, whose first words say what the exit code says."""
-    held = "HELD" if summary["all_held"] else "NOT HELD"
-    word = {True: held, False: "OUTSIDE THE PROVED BOUNDS", None: "NOT JUDGED"}[summary["within_bound"]]
-    size = task.n_contexts
-    parts = [f"{summary['dtype']} on {summary['device']}, measured"]
-    if summary["accuracy"] is not None:
-        drawn_from = f" drawn from {size + left_out}" if left_out else ""
-        parts.append(f"{round(summary['accuracy'] * size)} of {counted(size, 'context')}{drawn_from} right")
-    elif isinstance(task, VectorTask):
-        parts.append(f"{counted(size, 'context')}, largest distance from a value {summary['max_label_error']}")
-    if not isinstance(task, VectorTask):
-        parts.append(f"worst KL {summary['max_kl']} nats")
-    if summary["within_bound"]:
-        parts.append("within the proved bounds")
-    return f"{word}: {'; '.join(parts)}"
+def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject: Subject, whole: int | None) -> Outcome:
+    """What the run showed: what was measured, if that is proved of the exact weights too."""
+    contexts = judged.values["contexts"]
+    values = {name: value for name, value in judged.values.items() if "guess" in name}
+    values |= {"contexts": contexts, "held": result.held, "wrong": contexts - result.held}
+    losses = (result.max_label_error,) * 2 if result.mean_kl is None else (result.mean_kl, result.max_kl)
+    mean, most = (math.inf if each is None else each for each in losses)
+    if math.isfinite(most):
+        values |= {"mean_lower": mean, "mean_upper": mean, "max_upper": most}
+    found = subject.outcome(asked, values, by="MEASURED")
+    if found.verdict is Verdict.PROVED and judged.outcome.verdict is not Verdict.PROVED:
+        found = judged.outcome.adding(f"{result.held} of {contexts} measured")
+    elif whole is not None and contexts < whole and found.verdict is Verdict.PROVED:
+        found = replace(found, word="SAMPLED, MEASURED").adding(f"drawn from {whole}")
+    word, verdict = {
+        True: (found.word, found.verdict),
+        False: ("OUTSIDE THE PROVED BOUNDS", Verdict.REFUTED),
+        None: ("NOT JUDGED", Verdict.UNDECIDED),
+    }[result.within_bound]
+    within = ["within the proved bounds"] if result.within_bound else []
+    return replace(found.adding(f"run in {result.dtype} on {result.device}", *within), word=word, verdict=verdict)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from byheart.explanation import Explanation, explain, typed_context
+from byheart.explanation import Explanation, criterion_of_fact, explain, fate, one_fact, typed_context
 from byheart.report.page import Details, write_report
 from constructions.capacity.head_counts import Capacity
 from constructions.files import canonical_json, new_folder, write_atomically
@@ -22,7 +22,6 @@ from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.rounding import down
 from verify.certificates.certificate import (
-    ANSWERS,
     CERTIFICATE_FILE,
     MODEL_FILE,
     REPORT_FILE,
@@ -31,7 +30,6 @@ from verify.certificates.certificate import (
     WITNESS_FILE,
     Certificate,
     file_sha256,
-    held_mask,
 )
 from verify.certificates.domain import load_rule
 from verify.certificates.memorization import MemorizationCertificate, load_subject
@@ -50,8 +48,7 @@ class Answer:
         margin_lower: Lower bound of the lead of `token` over every other, in nats; at most 0 where `token` is none.
         probability: Of `token`, or of the likeliest one, in [0, 1]; measured, not proved.
         memorized: Whether the context is one of the facts that were to be memorized.
-        held: Whether the certificate says that this fact is held, and it is proved here again: the right answers, which
-            are several where a law has several modes, lead all others.
+        held: Whether it is proved, here and now, that this fact is held by the criterion of the certificate.
         read_as: The tokens of the vocabulary that the context was read as, `[S]`: ``<other>`` for what it lacks.
     """
 
@@ -127,11 +124,17 @@ class Memory:
         self.summary["seconds"]["files"] = round(time.perf_counter() - start, 3)
         return self.summary
 
-    def export(self, *, to: str, out: Path | str, dtype: str = "float64", overwrite: bool = False) -> dict[str, Any]:
+    def export(
+        self, *, to: str, out: Path | str, dtype: str = "float64", allow_loss: bool = False, overwrite: bool = False
+    ) -> dict[str, Any]:
         """Write the weights for another program, load them there, and compare; see `byheart.hosts.export.export`."""
         from byheart.hosts.export import export  # the hosts are of no use to a memory that stays here
 
-        return export(self.model, task=self.task, to=to, out=out, dtype=dtype, overwrite=overwrite)
+        asked = self.certificate.criterion
+        return export(
+            self.model, task=self.task, criterion=asked, to=to, out=out, dtype=dtype, allow_loss=allow_loss,
+            overwrite=overwrite,
+        )  # fmt: skip
 
     def _write(self, folder: Path, out: Path) -> None:
         self.model.save(folder / MODEL_FILE)
@@ -169,7 +172,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
     Args:
         model: The weights.
         task: What they were made to hold; it names the tokens and the answers.
-        certificate: What is proved of the two.
+        certificate: Its criterion says when a fact is held; nothing else in it is believed.
         context: A text, cut as `constructions.tasks.vocabulary.tokens_of` says, or the tokens themselves.
 
     Returns:
@@ -179,30 +182,22 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
         InputError: A token that is not in the vocabulary, another number of tokens, or a task that brings vectors.
     """
     task, tokens, at = typed_context(task, context)
-    modes = task.modes(at[:1])[0] if len(at) else np.zeros(task.n_answers, dtype=bool)
     is_open, best, runner_up, margin, probability = np.ones(1, dtype=bool), 0, None, -np.inf, 0.0
-    right = False
     for _, _, _, logits in climb(model, np.array([tokens]), is_open):
         lower, upper, middle = logits.lower()[0], logits.upper()[0], logits.midpoint[0]
         order = np.argsort(-middle, kind="stable")
         best, runner_up = int(order[0]), int(order[1]) if len(order) > 1 else None
         margin = float(down(lower[best] - np.delete(upper, best)).min(initial=np.inf))
         probability = float(1.0 / np.exp(middle - middle[best]).sum())
-        right = bool(modes.any() and lower[modes].min() > upper[~modes].max(initial=-np.inf))
         is_open[0] = not margin > 0.0
-    names = task.answers
-    answers = certificate.statement(ANSWERS)
-    mask = answers.held if answers is not None else ""
-    held = held_mask(mask, task.n_contexts) if mask else set()
-    # A certificate about a rule does not name inputs: that one is held is what is proved here.
-    everything = answers is None or answers.values["held"] == task.n_contexts
+    names, asked = task.answers, criterion_of_fact(task, certificate.criterion)
     return Answer(
         token=names[best] if margin > 0.0 else None,
         runner_up=None if runner_up is None else names[runner_up],
         margin_lower=margin,
         probability=probability,
         memorized=bool(len(at)),
-        held=right and (everything or int(at[0]) in held),
+        held=bool(len(at)) and fate(model, one_fact(task, int(at[0])), asked) == "held",
         read_as=tuple(task.vocabulary[token] for token in tokens),
     )
 

@@ -74,6 +74,10 @@ class TamperedError(ByheartError):
     """A file whose hash is not the one its certificate names."""
 
 
+class LossError(ByheartError):
+    """Weights that, as they would be written, do not do any more what was asked; the message begins with the answer."""
+
+
 class ResourceError(ByheartError):
     """The work would need more memory than there is; raised before the work starts."""
 

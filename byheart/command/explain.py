@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from byheart.terminal.argument_types import path
-from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
+from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED
 from byheart.terminal.options import add_json_option
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
@@ -29,9 +29,7 @@ def run(options: argparse.Namespace) -> int:
     with progress_lines(not options.json) as progress:
         found = explain_folder(options.folder, options.fact, entries=options.entries, progress=progress)
     print_summary(options, found.summary(), _explain_tables)
-    if found.fate == "lost":
-        return REFUTED
-    return UNDECIDED if found.fate == "undecided" or found.undecided else PROVED
+    return UNDECIDED if found.fate == "held" and found.undecided else EXIT_CODES[found.summary()["verdict"]]
 
 
 def _explain_tables(summary: dict[str, Any]) -> Rows:

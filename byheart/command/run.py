@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from byheart.terminal.argument_types import count, path
-from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
+from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED
 from byheart.terminal.options import add_json_option
 from byheart.terminal.places import require_folder
 from byheart.terminal.tables import Rows, number, print_summary
@@ -35,11 +35,7 @@ def run(options: argparse.Namespace) -> int:
         return UNDECIDED
     summary = run_summary(options.folder, device=options.device, dtype=options.dtype, threads=options.threads)
     print_summary(options, summary, _run_tables)
-    if summary["within_bound"] is False:
-        return REFUTED
-    if summary["within_bound"] is None:
-        return UNDECIDED
-    return PROVED if summary["all_held"] else REFUTED
+    return EXIT_CODES[summary["verdict"]]
 
 
 def _missing_device(device: str) -> str:

@@ -7,27 +7,31 @@ import importlib
 import importlib.util
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from byheart.hosts.conversion import rounded_model, scales_exactly
 from byheart.hosts.host import Host
 from byheart.hosts.number_types import require_dtype
-from byheart.hosts.parity import Answered, Parity, parity, proved_answers
+from byheart.hosts.parity import Parity, parity
 from byheart.hosts.tokenizer import tokenizer_json
-from constructions.errors import InputError
+from constructions.errors import InputError, LossError
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.models.blocks import Attention
 from constructions.models.construction import require_fit
 from constructions.models.exact_network import rounded
 from constructions.models.model import Model
+from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import typed
 from verify.certificates.certificate import Certificate, file_sha256
-from verify.certificates.memorization import load_subject
+from verify.certificates.headline import OWN, Outcome, outcome
+from verify.certificates.memorization import Judged, judge, load_subject
 from verify.progress import Progress, silent
+from verify.verdict import Verdict
 
 PARITY_FILE = "parity.json"
 TOKENIZER_FILE, TOKENIZER_CONFIG_FILE = "tokenizer.json", "tokenizer_config.json"
@@ -64,6 +68,8 @@ def export(
     out: Path | str,
     dtype: str = "float64",
     task: Task | VectorTask | None = None,
+    criterion: Criterion | None = None,
+    allow_loss: bool = False,
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> dict[str, Any]:
@@ -71,7 +77,8 @@ def export(
 
     The weights are rounded to the type once, then brought into the shape that the host has, by zeros, transposes and
     powers of two (`byheart/hosts/conversion.py`); so what is proved of the rounded weights holds for what is written.
-    The largest difference is between what the host computes and the exact logits of the original float64 weights.
+    The largest difference is between what the host computes and the exact logits of the original float64 weights. What
+    is written is judged by the criterion, exactly as by `certify`, and so is what the host computes of it.
 
     Args:
         source: A folder that byheart wrote, or a model.
@@ -79,18 +86,23 @@ def export(
         out: The folder to write.
         dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``.
         task: The contexts to compare on, beside a model; a folder has its own.
+        criterion: What has to be so of what is written; by default what the certificate of the folder asks, and of a
+            model nothing.
+        allow_loss: Write it also where it is not so any more.
         overwrite: Replace a folder that byheart wrote.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
-        The content of ``parity.json``: ``facts``, ``proved`` (how many the written weights hold, proved), and for each
-        run in the host the fields of `byheart.hosts.parity.Parity`.
+        The content of ``parity.json``: ``headline`` and ``verdict``, ``facts``, ``proved`` (of how many the written
+        weights are proved to hold them, and of how many not to), and for each run in the host the fields of
+        `byheart.hosts.parity.Parity`.
 
     Raises:
         InputError: An unknown host or type, a host that is not installed, or a model that it cannot hold.
         FileFormatError: A file of the folder is missing or is not what it should be.
         TamperedError: The files are not those that the certificate names.
         ResourceError: The padding that the host needs would be too large.
+        LossError: What is written, or what the host computes of it, does not hold what was asked.
 
     Example:
         >>> import tempfile
@@ -100,8 +112,8 @@ def export(
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     made = hold(task).save(Path(folder) / "facts")
         ...     report = export(Path(folder) / "facts", to="safetensors", dtype="float32", out=Path(folder) / "out")
-        >>> report["headline"]
-        'safetensors, float32: 2 of 2 argmaxes right, proved of the weights as written'
+        >>> report["headline"][:31]
+        'HELD, PROVED: 2 of 2 contexts; '
     """
     host = host_named(to)
     require_dtype(dtype)
@@ -110,12 +122,16 @@ def export(
     out = Path(out)
     refuse_existing(out, overwrite=overwrite)
     versions = host.versions()
-    model, task = _subject(source, task)
+    model, task, promised = _subject(source, task, criterion)
+    asked = promised or Criterion()
     progress("weights", None, "")
     narrow = rounded_model(model, dtype)
     converted = host.convert(narrow)
     written = rounded_model(converted, dtype)
     exact = _scales_exactly(narrow, converted) and written.sha256() == converted.sha256()
+    judged = judge(narrow if exact else written, task, asked, progress=progress)  # one function; one may be sharper
+    refuse = promised is not None and not allow_loss
+    _require_no_loss(judged.outcome.adding(f"as written for {to} in {dtype}"), refuse=refuse)
     with new_folder(out, overwrite=overwrite) as folder:
         host.write(written, folder, dtype)
         texts = _write_tokenizer(folder, task) if isinstance(task, Task) else None
@@ -125,20 +141,21 @@ def export(
         progress("host", None, f"{to} {versions[host.packages[0]]}")
         runs = host.run(folder, task, dtype)
         progress("parity", None, "")
-        found = parity(model, task, runs, dtype=dtype, exact=exact)
-        proved = proved_answers(narrow if exact else written, task)  # of the same function; bounds of one may be better
-        facts = task.n_contexts
+        found = parity(model, task, runs, dtype=dtype, exact=exact, tolerance=asked.tolerance)
+        shown = _outcome(judged, task, asked, f"{to} in {dtype}", found)
+        _require_no_loss(shown, refuse=refuse)
         report = {
-            "headline": _headline(to, dtype, facts, proved, found),
+            "headline": str(shown),
+            "verdict": shown.verdict.value,
             "host": to,
             "versions": versions,
             "dtype": dtype,
             "model": model.sha256(),
             "task": task.sha256(),
             "parameters": written.parameters,
-            "facts": facts,
+            "facts": task.n_contexts,
             "exact_conversion": exact,
-            "proved": None if proved is None else vars(proved),
+            "proved": {name: judged.values[name] for name in ("held", "wrong")},
             "typed": texts,
             "agrees": None if None in (kinds := [each.agrees for each in found.values()]) else all(kinds),
             "runs": {name: each.summary() for name, each in found.items()},
@@ -148,16 +165,19 @@ def export(
     return report
 
 
-def _subject(source: Path | str | Model, task: Task | VectorTask | None) -> tuple[Model, Task | VectorTask]:
+def _subject(
+    source: Path | str | Model, task: Task | VectorTask | None, criterion: Criterion | None
+) -> tuple[Model, Task | VectorTask, Criterion | None]:
     if isinstance(source, Model):
         if task is None:
             raise InputError("task is missing, expected the contexts to compare on beside a model")
         require_fit(source, task)
-        return (rounded(source) if source.is_rational else source), task
+        return (rounded(source) if source.is_rational else source), task, criterion
     if task is not None:
         raise InputError(f"task is given, but the folder {source} has its own")
     folder = Path(source)
-    return load_subject(folder, Certificate.load(folder))
+    certificate = Certificate.load(folder)
+    return *load_subject(folder, certificate), criterion or certificate.criterion
 
 
 def _scales_exactly(before: Model, after: Model) -> bool:
@@ -195,18 +215,33 @@ def _write_answers(folder: Path, task: Task, host: Host) -> None:
         host.number_answers(folder, [number[name] for name in task.answers], len(names))
 
 
-def _headline(to: str, dtype: str, facts: int, proved: Answered | None, found: dict[str, Parity]) -> str:
-    """What came of it, in one line."""
-    parts = []
-    if proved is not None:
-        parts.append(f"{proved.right} of {facts} argmaxes right, proved of the weights as written")
-    if to != "safetensors":
-        for name, each in found.items():
-            held = "" if each.held is None else f"{each.held} of {facts} argmaxes right, "
-            parts.append(f"{name}: {held}largest difference {_shown(each.largest_difference)}")
+def _outcome(
+    judged: Judged, task: Task | VectorTask, asked: Criterion, where: str, found: dict[str, Parity]
+) -> Outcome:
+    """What came of it: what is proved of what is written, unless a host computes something that holds less."""
+    shown = judged.outcome
+    for each in found.values():
+        values = {name: value for name, value in judged.values.items() if "guess" in name}
+        values |= {"contexts": task.n_contexts, "held": each.held, "wrong": task.n_contexts - each.held}
+        if math.isfinite(each.mean_loss):
+            values |= {"mean_upper": each.mean_loss, "mean_lower": each.mean_loss}
+        origin = task.origin if isinstance(task, Task) else OWN
+        measured = outcome(values, asked, target=task.target, origin=origin, by="MEASURED")
+        if shown.verdict is Verdict.PROVED and measured.verdict is not Verdict.PROVED:
+            shown = measured
+    runs = (
+        f"{name}: {each.held} of {task.n_contexts} measured, largest difference {_shown(each.largest_difference)}"
+        for name, each in found.items()
+    )
+    shown = shown.adding(f"as written for {where}", *runs)
     if any(each.agrees is False for each in found.values()):
-        parts.append("OUTSIDE OF WHAT ROUNDING EXPLAINS")
-    return f"{to}, {dtype}: {'; '.join(parts)}"
+        return replace(shown, verdict=Verdict.REFUTED, word="OUTSIDE OF WHAT ROUNDING EXPLAINS")
+    return shown
+
+
+def _require_no_loss(found: Outcome, *, refuse: bool) -> None:
+    if refuse and found.verdict is not Verdict.PROVED:
+        raise LossError(f"{found}; nothing was written, allow_loss=True writes it all the same")
 
 
 def _shown(value: float) -> str:

@@ -12,14 +12,12 @@ import numpy as np
 from constructions.arrays import Float64Array
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
+from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import down, up
-from verify.certificates.answers import margin_upper
-from verify.divergence.computed import argmax_hits, computed_losses
-from verify.divergence.kullback_leibler import argmax_margin
-from verify.forward.ladder import climb
+from verify.divergence.computed import computed_held, computed_losses
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.replica.rounding import rounding_bound
 from verify.runs.formats import FLOAT32, FLOAT64
@@ -31,7 +29,6 @@ LARGEST_FLOAT64_DIFFERENCE = 1e-12
 """Of the largest logit: what a host may be off by in float64 where no rounding bound is known."""
 
 _AFFORDABLE, _BITS = 2**25, 128  # products of balls, about as many seconds as there are millions; and their precision
-_MOST_BITS = 512  # of the balls that decide an argmax; beyond, two logits are taken for a tie that stays open
 _FORMATS = {"float64": FLOAT64, "float32": FLOAT32}
 
 
@@ -43,10 +40,9 @@ class Parity:
         largest_logit: Largest absolute value of an exact logit, as a figure.
         largest_difference: Upper bound of |logit of the host - exact logit|.
         relative_difference: Their quotient.
-        held: In how many contexts the host has the largest logit at the label, or at every mode of the law; none for a
-            regression.
-        mean_kl: Mean over the contexts of KL(target || softmax(logits of the host)), nats; none for vectors, or if a
-            logit is not finite.
+        held: How many contexts are held (`constructions.tasks.criterion.Criterion`) by what the host computes.
+        mean_loss: Mean over the contexts of KL(target || softmax(logits of the host)), nats, or of the largest distance
+            from a value; infinite if a logit is not finite.
         largest_bound: Largest difference that rounding explains by the a-priori bound; none where no bound is known.
         agrees: Whether every difference is within that bound; without one, in float64, whether the relative difference
             is at most 1e-12; none where neither says anything.
@@ -55,8 +51,8 @@ class Parity:
     largest_logit: float
     largest_difference: float
     relative_difference: float
-    held: int | None
-    mean_kl: float | None
+    held: int
+    mean_loss: float
     largest_bound: float | None
     agrees: bool | None
 
@@ -69,7 +65,13 @@ class Parity:
 
 
 def parity(
-    model: Model, task: Task | VectorTask, runs: dict[str, Float64Array], *, dtype: str, exact: bool
+    model: Model,
+    task: Task | VectorTask,
+    runs: dict[str, Float64Array],
+    *,
+    dtype: str,
+    exact: bool,
+    tolerance: float = TOLERANCE,
 ) -> dict[str, Parity]:
     r"""Compare what a host has computed with the exact logits, which are enclosed once for all of its runs.
 
@@ -80,6 +82,7 @@ def parity(
         dtype: The type that the host computes in.
         exact: Whether the scores of the host are the original ones but for powers of two: otherwise no a-priori bound
             is known.
+        tolerance: What the divergence of a held law, or a held value, may be.
 
     Returns:
         The comparisons, by what ran them.
@@ -120,55 +123,11 @@ def parity(
             largest_logit=largest,
             largest_difference=differences[name],
             relative_difference=relative,
-            held=_held(logits, task, size),
-            mean_kl=float(np.mean(computed_losses(logits, task, slice(size)))) if isinstance(task, Task) else None,
+            held=int(np.count_nonzero(computed_held(logits, task, slice(size), tolerance))),
+            mean_loss=float(np.mean(computed_losses(logits, task, slice(size)))),
             largest_bound=limit if judged else None,
             agrees=agrees,
         )
-    return found
-
-
-@dataclass(frozen=True)
-class Answered:
-    """What the exact logits of weights say about the contexts of a task: proved.
-
-    Args:
-        right: In how many contexts the largest logit is at the label, or those of all modes are above the others.
-        wrong: In how many it is not.
-    """
-
-    right: int
-    wrong: int
-
-
-def proved_answers(model: Model, task: Task | VectorTask) -> Answered | None:
-    r"""Prove in how many contexts the largest logit is where it should be, in exact real arithmetic.
-
-    What float64 leaves open climbs to pairs and to balls, as in a certificate: a deep model needs them.
-
-    Args:
-        model: Weights, as float64.
-        task: The contexts and their targets.
-
-    Returns:
-        The numbers; none for a regression, which has no largest logit.
-
-    Example:
-        >>> from constructions.tasks.table import table_task
-        >>> task = table_task("a,b\nb,a\n", target="labels")
-        >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
-        >>> proved_answers(swap, task)
-        Answered(right=2, wrong=0)
-    """
-    if task.target == "values":
-        return None
-    is_open = np.ones(task.n_contexts, dtype=bool)
-    found = Answered(0, 0)
-    for _, _, rows, enclosed in climb(model, task.inputs, is_open, most_bits=_MOST_BITS):
-        modes = task.modes(rows)
-        right, wrong = argmax_margin(enclosed, modes) > 0.0, margin_upper(enclosed, modes) <= 0.0
-        is_open[rows[right | wrong]] = False
-        found = Answered(found.right + int(right.sum()), found.wrong + int(wrong.sum()))
     return found
 
 
@@ -186,7 +145,3 @@ def _rounding(model: Model, task: Task | VectorTask, dtype: str) -> Float64Array
     if not (is_dana_network(model) or is_mahdavi_layer(model)):  # hosts evaluate other blocks in ways of their own
         return None
     return rounding_bound(model, task.inputs, number_format=_FORMATS[dtype], exp_ulps=EXP_ULPS)
-
-
-def _held(logits: Float64Array, task: Task | VectorTask, size: int) -> int | None:
-    return None if task.target == "values" else int(np.count_nonzero(argmax_hits(logits, task, slice(size))))

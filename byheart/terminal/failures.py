@@ -12,13 +12,13 @@ from constructions.counted import counted
 
 def meant(error: Exception) -> tuple[Exception, int]:
     """What is said of an error and the exit code; raised again if nobody meant it to be raised."""
-    from constructions.errors import ByheartError, FileFormatError, TamperedError
+    from constructions.errors import ByheartError, FileFormatError, LossError, TamperedError
 
     if isinstance(error, MemoryError):
         return MemoryError("out of memory; memorize fewer facts or use fewer heads"), BAD_USAGE
     if not isinstance(error, (ByheartError, OSError, OverflowError)):
         raise error
-    return error, REFUTED if isinstance(error, (FileFormatError, TamperedError)) else BAD_USAGE
+    return error, REFUTED if isinstance(error, (FileFormatError, LossError, TamperedError)) else BAD_USAGE
 
 
 def fail(options: argparse.Namespace, error: object, code: int, **about: str) -> int:
@@ -43,7 +43,7 @@ _OPTIONS = {
     "facts_at_most": "facts",
     **{name: name.replace("_", "-") for name in (
         "facts", "mass", "context", "vocabulary", "unit", "delimiter", "header", "weights", "seed", "front_end",
-        "tail", "dtype", "layers", "device", "overwrite", "attention_only",
+        "tail", "dtype", "layers", "device", "overwrite", "attention_only", "allow_loss",
     )},
 }  # fmt: skip
 """The options of the command line by the arguments that they become."""

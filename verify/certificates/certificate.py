@@ -83,10 +83,10 @@ class Subject:
     origin: str
     sizes: Mapping[str, int]
 
-    def outcome(self, criterion: Criterion, values: Mapping[str, Number]) -> Outcome:
-        """The answer to a question about it from numbers of an ``answers`` statement."""
+    def outcome(self, criterion: Criterion, values: Mapping[str, Number], by: str = "PROVED") -> Outcome:
+        """The answer to a question about it from numbers of an ``answers`` statement, proved or obtained otherwise."""
         known = {"contexts": self.sizes["contexts"], "held": 0, "wrong": 0, **values}
-        return outcome(known, criterion, target=self.target, origin=self.origin)
+        return outcome(known, criterion, target=self.target, origin=self.origin, by=by)
 
     @property
     def is_of_a_rule(self) -> bool:

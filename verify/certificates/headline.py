@@ -124,6 +124,13 @@ def outcome(
     return Outcome(verdict, words, tuple(parts))
 
 
+def outcome_of_fact(fate: str) -> Outcome:
+    """What came of one fact alone, of which no guess says anything: ``"held"``, ``"lost"`` or ``"undecided"``."""
+    words = {"held": "FACT PROVED", "lost": "NOT HELD", "undecided": "NOT DECIDED"}
+    verdicts = {"held": Verdict.PROVED, "lost": Verdict.REFUTED, "undecided": Verdict.UNDECIDED}
+    return Outcome(verdicts[fate], words[fate], ())
+
+
 def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
     """The answer to a question as it is put, from proved numbers of an ``answers`` statement.
 

@@ -45,6 +45,7 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.domain import check_domain, sampled_seed
 from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
+from verify.certificates.headline import OWN, Outcome, outcome
 from verify.certificates.loading import load_certified
 from verify.certificates.memory_budget import require_memory
 from verify.certificates.provenance import provenance
@@ -83,6 +84,52 @@ class MemorizationCertificate:
         if self.witness is not None:
             write_atomically(Path(folder) / WITNESS_FILE, self.witness)
         self.certificate.save(folder)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What a model does with a task, proved here and now.
+
+    Args:
+        outcome: The answer to the question, with its first line.
+        values: The numbers that it follows from, by the names of an ``answers`` statement.
+        answers: The bounds of each context.
+    """
+
+    outcome: Outcome
+    values: dict[str, Number]
+    answers: Answers
+
+
+def judge(
+    model: Model,
+    task: Task | VectorTask,
+    criterion: Criterion | None = None,
+    *,
+    keep_outputs: bool = False,
+    progress: Progress | None = None,
+) -> Judged:
+    """Answer a question about a model and a task, without a certificate.
+
+    Args:
+        model: The weights.
+        task: The contexts and their targets.
+        criterion: What is asked; by default that every context is held.
+        keep_outputs: Return the enclosed outputs; 16 T N bytes.
+        progress: Called with the stage and the finished share of it.
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+        >>> judge(swap, table_task("a,b\nb,a\n")).outcome.word
+        'HELD, PROVED'
+    """
+    require_fit(model, task)
+    asked = criterion or Criterion()
+    answers = judge_answers(model, task, asked, keep_outputs=keep_outputs, progress=progress or silent)
+    values = _figures(task, asked, answers)
+    origin = task.origin if isinstance(task, Task) else OWN
+    return Judged(outcome(values, asked, target=task.target, origin=origin), values, answers)
 
 
 def certify_memorization(

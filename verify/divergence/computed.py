@@ -32,6 +32,31 @@ def argmax_hits(logits: Float64Array, task: Task | VectorTask, rows: slice) -> B
     return (computed_margins(logits, task, rows) > 0.0) & np.isfinite(logits).all(axis=1)
 
 
+def computed_held(logits: Float64Array, task: Task | VectorTask, rows: slice, tolerance: float) -> BoolArray:
+    r"""Which contexts are held (`constructions.tasks.criterion.Criterion`) by what was computed.
+
+    Args:
+        logits: Logits, or outputs, of these contexts, `[rows, N]`.
+        task: The contexts and their targets.
+        rows: Which contexts.
+        tolerance: What the divergence of a held law, or a held value, may be.
+
+    Returns:
+        `[rows]`.
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> task = table_task("a,b\nb,a\n", target="laws")
+        >>> computed_held(np.array([[0.0, 1.0], [1.0, 2.0]]), task, slice(2), tolerance=1.0).tolist()
+        [True, False]
+    """
+    near = computed_losses(logits, task, rows) <= tolerance
+    if task.target == "values":
+        return near
+    right = argmax_hits(logits, task, rows)
+    return right if task.target == "labels" else right & near
+
+
 def computed_margins(logits: Float64Array, task: Task | VectorTask, rows: slice) -> Float64Array:
     r"""By how much the logit of the label, or the least of the modes of the law, is above every other, nats.
 

@@ -49,7 +49,7 @@ def test_a_rule_is_a_bad_task_where_its_options_do_not_fit(tmp_path, capsys):
     assert main(["ask", str(out), "0, 1"]) == 0
     assert capsys.readouterr().out.startswith("'0, 1': '1', at least")
     assert main(["explain", str(out), "--fact", "1 0"]) == 0
-    assert capsys.readouterr().out.startswith("HELD, PROVED: 1, 0 -> 1;")
+    assert capsys.readouterr().out.startswith("FACT PROVED: 1, 0 -> 1;")
     for words in ("0, 9", "1", "0 1 2"):
         assert main(["ask", str(out), words]) == 2
     assert "expected 2 tokens" in capsys.readouterr().err
@@ -79,10 +79,10 @@ def test_a_rule_is_run(tmp_path, capsys, monkeypatch):
     out = str(tmp_path / "out")
     assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--length", "3", "--out", out]) == 0
     assert main(["run", out]) == 0
-    assert "512 of 512 contexts right" in capsys.readouterr().out
+    assert "HELD, MEASURED: 512 of 512 inputs" in capsys.readouterr().out
     monkeypatch.setattr("byheart.job._INPUTS_RUN", 100)
     assert main(["run", out]) == 0
-    assert "100 of 100 contexts drawn from 512 right" in capsys.readouterr().out
+    assert "SAMPLED, MEASURED: 100 of 100 inputs; " in capsys.readouterr().out
 
 
 def test_an_interrupt_writes_what_was_proved_and_says_so(tmp_path, capsys, monkeypatch):

@@ -13,13 +13,14 @@ def test_run_judges_the_folder(folder, capsys):
         assert main(["run", str(folder), "--dtype", dtype, "--json"]) == code
         shown = json.loads(capsys.readouterr().out)
         assert shown["within_bound"] is within
-        assert shown["headline"].startswith({0: f"HELD: {dtype}", 3: f"NOT JUDGED: {dtype}"}[code])
+        assert shown["headline"].startswith({0: "HELD, MEASURED: 50 of 50", 3: "NOT JUDGED: "}[code])
+        assert f"run in {dtype} on cpu" in shown["headline"]
 
 
 @pytest.mark.parametrize(
     ("within", "all_held", "code", "words"),
     [
-        (True, True, 0, "HELD: "),
+        (True, True, 0, "HELD, MEASURED: "),
         (True, False, 1, "NOT HELD: "),
         (False, True, 1, "OUTSIDE THE PROVED BOUNDS: "),
         (False, False, 1, "OUTSIDE THE PROVED BOUNDS: "),

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from byheart import export
+from byheart.hosts.certify import certify
 from byheart.hosts.export import host_named
-from constructions.errors import InputError, TamperedError
+from constructions.errors import InputError, LossError, TamperedError
 from tests.exports import MODELS, TASKS, attention, of_tokens, task_of
 from tests.memories import memory, random_task, write_memory
 
@@ -18,22 +19,28 @@ def test_a_folder_is_exported_with_its_task(tmp_path):
     write_memory(tmp_path / "in", network, task)
     report = export(tmp_path / "in", to="safetensors", out=tmp_path / "out")
     assert report["model"] == network.sha256() and report["task"] == task.sha256()
-    assert report["proved"] == {"right": task.n_contexts, "wrong": 0}
-    assert (
-        report["headline"] == f"safetensors, float64: {task.n_contexts} of {task.n_contexts} argmaxes right, proved of "
-        "the weights as written"
-    )
+    assert report["proved"] == {"held": task.n_contexts, "wrong": 0}
+    assert report["headline"].startswith("HELD, PROVED: 12 of 12 contexts;") and report["verdict"] == "PROVED"
+    assert "as written for safetensors in float64" in report["headline"]
     (run,) = report["runs"].values()
-    assert run["held"] == task.n_contexts and run["mean_kl"] < 1e-20
+    assert run["held"] == task.n_contexts and run["mean_loss"] < 1e-20
 
 
 def test_smaller_types_lose_facts_and_the_report_says_which_number_is_left(tmp_path):
     task = random_task(target="laws", facts=12)
     network = memory(task)
-    report = export(network, task=task, to="safetensors", dtype="bfloat16", out=tmp_path / "out")
+    write_memory(tmp_path / "in", network, task)
+    given = {"to": "safetensors", "dtype": "bfloat16", "out": tmp_path / "out"}
+    with pytest.raises(LossError, match=r"^NOT HELD: \d+ of 12 proved wrong.*as written for safetensors in bfloat16"):
+        export(tmp_path / "in", **given)
+    assert not (tmp_path / "out").exists()
+    report = export(tmp_path / "in", **given, allow_loss=True)
     (run,) = report["runs"].values()
-    assert report["proved"]["right"] == run["held"] and report["proved"]["right"] + report["proved"]["wrong"] == 12
-    assert run["mean_kl"] > 1e-8
+    # By the criterion of the folder: an argmax that is right does not make a law held.
+    proved = certify(tmp_path / "out", task)
+    assert report["verdict"] == proved["verdict"] == "REFUTED" and report["headline"].startswith("NOT HELD")
+    assert (report["proved"]["held"], report["proved"]["wrong"]) == (proved["held"], proved["wrong"])
+    assert proved["wrong"] > 0 and run["held"] == proved["held"] and run["mean_loss"] > 1e-8
 
 
 def test_a_folder_that_was_tampered_with_is_refused(tmp_path):

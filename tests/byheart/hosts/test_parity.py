@@ -6,15 +6,11 @@ import numpy as np
 import pytest
 
 from byheart.hosts.conversion import rounded_model
-from byheart.hosts.parity import parity, proved_answers
-from constructions.memories.choice import BY_NAME
+from byheart.hosts.parity import parity
 from constructions.models.model import Model
-from constructions.tasks.arrays import enumerated_task
-from constructions.tasks.task import Counts, make_task
 from tests.exports import MODELS, TASKS, task_of
-from tests.memories import changed, hidden
-from verify.divergence.kullback_leibler import argmax_margin
-from verify.forward.logits import enclose_logits, logit_chunks
+from tests.memories import changed, hidden, memory, random_task
+from verify.forward.logits import enclose_logits
 
 DANA = "network of one attention"
 
@@ -64,7 +60,7 @@ def test_logits_that_are_not_finite_never_agree():
     logits[3, 2] = np.nan
     found = parity(model, task, {"here": logits}, dtype="float64", exact=True)["here"]
     assert found.agrees is False and found.held == task.n_contexts - 1
-    assert found.summary()["largest_difference"] is None and found.summary()["mean_kl"] is None
+    assert found.summary()["largest_difference"] is None and found.summary()["mean_loss"] is None
 
 
 def test_smaller_types_and_other_models_are_not_judged():
@@ -84,23 +80,12 @@ def test_the_largest_difference_holds_the_radius_of_the_exact_logits():
         assert found.agrees is (shift == 0.0)
 
 
-def test_an_argmax_is_proved_or_refuted():
-    model, task = MODELS[DANA], task_of(DANA)
-    assert vars(proved_answers(model, task)) == {"right": task.n_contexts, "wrong": 0}
-    labels = (task.labels + (np.arange(task.n_contexts) < 3)) % task.vocabulary_size
-    other = make_task(
-        task.contexts, Counts.from_rows([{int(n): 1} for n in labels]), vocabulary=task.vocabulary, target="labels"
-    )
-    assert vars(proved_answers(model, other)) == {"right": task.n_contexts - 3, "wrong": 3}
-    assert proved_answers(MODELS["layer of values"], TASKS["layer of values"]) is None
-
-
-def test_what_float64_leaves_open_is_proved_on_a_higher_rung():
-    task = enumerated_task(8, 2)
-    deep = BY_NAME["packed-words"].build(task, "float32", 0, lambda *_: None).model
-    margins = [argmax_margin(part, task.modes(slice(64))) for _, part in logit_chunks(deep, task.contexts, rows=64)]
-    assert not (np.concatenate(margins) > 0.0).any()
-    assert vars(proved_answers(deep, task)) == {"right": 64, "wrong": 0}
+def test_a_law_is_held_by_its_divergence_and_not_by_its_argmax():
+    task = random_task(target="laws")
+    logits = np.log(task.laws)
+    for scale, held in ((1.0, task.n_contexts), (2.0, 0)):  # twice the logits have the same argmax
+        found = parity(memory(task), task, {"here": scale * logits}, dtype="bfloat16", exact=True)["here"]
+        assert found.held == held
 
 
 def test_values_and_classes_of_vectors_are_compared():
@@ -108,7 +93,7 @@ def test_values_and_classes_of_vectors_are_compared():
         model, task = MODELS[name], TASKS[name]
         exact = enclose_logits(model, task).midpoint
         found = parity(model, task, {"here": exact}, dtype="float64", exact=True)["here"]
-        assert (found.held, found.mean_kl, found.agrees) == (held, None, True)
+        assert found.agrees is True and found.mean_loss < 10 and held in (None, found.held)
         found = parity(model, task, {"here": exact[:, ::-1]}, dtype="float64", exact=True)["here"]
         assert found.agrees is False
 
