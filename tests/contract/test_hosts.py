@@ -10,7 +10,6 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 
 from byheart.hosts.export import ANSWERS_FILE, HOSTS, PARITY_FILE, TOKENIZER_FILE, export, host_named
-from byheart.hosts.parity import proved_answers
 from byheart.hosts.reading import read_model
 from constructions.errors import ByheartError, InputError
 from constructions.files import canonical_json
@@ -22,6 +21,7 @@ from constructions.tasks.table import facts_task
 from constructions.tasks.vectors import VectorTask
 from tests.exports import MODELS, TASKS, installed, neurons, of_tokens, task_of
 from verify.certificates.certificate import file_sha256
+from verify.certificates.memorization import judge
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the hosts' own libraries
 
@@ -55,9 +55,9 @@ def test_a_host_computes_what_it_holds_and_refuses_the_rest_in_one_sentence(to, 
     assert report["agrees"] is True
     for run in report["runs"].values():
         assert run["relative_difference"] <= 1e-12
-        assert run["held"] == (None if name == "layer of values" else report["facts"])
-    if report["proved"] is not None and name not in VECTORS:
-        assert report["proved"] == {"right": report["facts"], "wrong": 0}
+        assert run["held"] == report["facts"]
+    if name not in VECTORS:
+        assert report["proved"] == {"held": report["facts"], "wrong": 0}
 
 
 @cache
@@ -85,7 +85,7 @@ def test_every_memory_comes_back_from_a_host_bit_by_bit_and_holds_its_facts(name
     }
     if to == "safetensors":
         assert back.sha256() == model.sha256()
-    assert vars(proved_answers(back, task)) == {"right": 9, "wrong": 0}
+    assert judge(back, task).values["held"] == 9
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
@@ -145,7 +145,7 @@ def test_answers_that_are_never_read_are_named_beside_the_weights(to, answers, t
     task = facts_task(rows)
     model = build_memory(task, d_model=10, d_head=2, n_heads=8).model
     report = export(model, task=task, to=to, out=tmp_path / "out")
-    assert report["agrees"] is True and report["proved"] == {"right": 12, "wrong": 0}
+    assert report["agrees"] is True and report["proved"] == {"held": 12, "wrong": 0}
     assert all(run["held"] == 12 for run in report["runs"].values())
     assert json.loads((tmp_path / "out" / ANSWERS_FILE).read_text()) == list(task.answers)
     assert ANSWERS_FILE in report["files"] and report["typed"] in (12, None)
@@ -192,4 +192,5 @@ def test_vectors_are_compared_on_the_examples_of_their_task(tmp_path):
     task = TASKS[name]
     assert isinstance(task, VectorTask)
     report = export(MODELS[name], task=task, to="safetensors", out=tmp_path / "out")
-    assert (report["facts"], report["proved"], report["typed"]) == (task.n_examples, None, None)
+    proved = {"held": task.n_examples, "wrong": 0}
+    assert (report["facts"], report["proved"], report["typed"]) == (task.n_examples, proved, None)
