@@ -274,7 +274,8 @@ class EveryRun:
             zero = (value == 0.0).any(axis=0)
         else:
             zero = value == 0.0
-        return Rows(value, np.where(exact, drift * zero, drift + self._rounded(total + drift, terms.count)) * _SLACK)
+        dust = np.where(zero, self._dust(drift, terms.count), 0.0)
+        return Rows(value, np.where(exact, dust, drift + self._rounded(total + drift, terms.count)) * _SLACK)
 
     def averaged(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
         """The averages of rows, `[Q, d]`.
@@ -296,8 +297,9 @@ class EveryRun:
             exact &= need <= self.most
             self._note(need)
         zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
-        rough = drift + self._rounded(top + drift, np.full(len(top), length + 3))
-        return Rows(value, np.where(exact, drift * zero, rough))
+        terms = np.full(len(top), length + 3)
+        exact_off = np.where(zero, self._dust(drift, terms), 0.0)
+        return Rows(value, np.where(exact, exact_off, drift + self._rounded(top + drift, terms)))
 
     def neurons(self, x: Rows, layer: Layer, where: str) -> Rows:
         """The rows after a layer of rectified neurons."""
@@ -344,7 +346,9 @@ class EveryRun:
                 exact[:, j] &= fit
                 self.stop(f"{where}: a sum needs more than {math.log2(1.0 / self.unit):.0f} bits")
         zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
-        return Rows(value, np.where(exact, drift * zero, drift + self._rounded(size + drift, np.full(len(size), 2))))
+        terms = np.full(len(size), 2)
+        dust = np.where(zero, self._dust(drift, terms), 0.0)
+        return Rows(value, np.where(exact, dust, drift + self._rounded(size + drift, terms)))
 
     def _fits(self, matrix: Floats) -> BoolArray:
         """Of which columns the entries are numbers of the format, `[m]`."""
@@ -360,6 +364,11 @@ class EveryRun:
     def _absorbs(self, unit: Floats, drift: Floats) -> BoolArray:
         """Whether numbers that are multiples of the unit absorb what they may be off by."""
         return (drift == 0.0) | (drift < self.unit / 8.0 * _finite(unit))
+
+    def _dust(self, drift: Floats, count: Int64Array) -> Floats:
+        """What is computed at most where the exact value is 0 and the terms are off by `drift` together."""
+        least = 2.0 * self.unit * self.format.smallest_normal
+        return np.where(drift > 0.0, drift * (1.0 + _gamma(self.unit, count + 2)) + (count + 1) * least, 0.0) * _SLACK
 
     def _rounded(self, sizes: Floats, count: Int64Array) -> Floats:
         """How far two evaluations of sums may be apart, one in the format and one in float64."""

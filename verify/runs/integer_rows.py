@@ -222,10 +222,15 @@ class _Chunk:
         return tuple(np.unique(np.concatenate(needed)).tolist())
 
     def _embedded(self, columns: Int64Array, positions: Places) -> tuple[Rows, Int64Array]:
+        model, count = self.model, len(self.contexts)
+        if (model.W_E[:, columns] == model.W_E[:1, columns]).all():  # what is read is the position alone
+            first = np.zeros(len(positions), dtype=np.int64)
+            rows = self.arithmetic.given(model.W_E[first][:, columns], model.W_pos[list(positions)][:, columns])
+            return rows, np.broadcast_to(np.arange(len(positions)), (count, len(positions)))
         tokens = self.contexts[:, list(positions)]
         first, cells = _distinct(tokens * len(positions) + np.arange(len(positions)))
         token, position = tokens.ravel()[first], np.array(positions)[first % len(positions)]
-        return self.arithmetic.given(self.model.W_E[token][:, columns], self.model.W_pos[position][:, columns]), cells
+        return self.arithmetic.given(model.W_E[token][:, columns], model.W_pos[position][:, columns]), cells
 
     def _neurons(self, step: _Step, block: FeedForward, rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
         chosen = step.chosen
@@ -253,8 +258,10 @@ class _Chunk:
         assert reads is not None and isinstance(chosen, dict)
         column = np.zeros(self.length, dtype=np.int64)
         column[list(positions)] = np.arange(len(positions))
-        own = cells[:, column[list(step.positions)]]
-        keys = [own] if block.skip or not chosen else []
+        own = _of_columns(cells, column[list(step.positions)])
+        if not chosen:
+            return self._passed(step, block, rows), own
+        keys = [own] if block.skip else []
         for places in reads.positions:
             at = column[places]
             if len(at) == 1:
@@ -267,8 +274,6 @@ class _Chunk:
         skip = None
         if block.skip:
             skip = rows.columns(np.searchsorted(step.read, step.written)).take(taken.pop(0))
-        elif not chosen:
-            taken.pop(0)
         mixed = [Rows(np.zeros((len(first), 0)), np.zeros((1, 0)))]
         matrix = [np.zeros((0, len(step.written)))]
         for (head, entries), places, weight in zip(chosen.items(), reads.positions, reads.weights, strict=True):
@@ -287,6 +292,14 @@ class _Chunk:
             unknown = np.where(lost.ravel()[first], np.inf, 0.0)
             result = Rows(result.value, result.off + unknown[:, None])
         return result, after
+
+    def _passed(self, step: _Step, block: Attention, rows: Rows) -> Rows:
+        """The rows after an attention of which no head writes what is read."""
+        nothing = Rows(np.zeros((len(rows.value), 0)), np.zeros((1, 0)))
+        skip = rows.columns(np.searchsorted(step.read, step.written)) if block.skip else None
+        shift = None if block.b_O is None else block.b_O[step.written]
+        matrix = np.zeros((0, len(step.written)))
+        return self.arithmetic.mapped(nothing, matrix, shift, skip=skip, where=f"block {step.place}")
 
     def _reads(self, place: int, block: Attention, heads: list[int], positions: Places) -> _Reads:
         """What some heads read from some positions: one row, or a power of two of rows with equal scores."""
@@ -371,6 +384,13 @@ def _looked(
     return np.concatenate(found), np.concatenate(counts), np.concatenate(gaps)
 
 
+def _of_columns(cells: Int64Array, columns: Int64Array) -> Int64Array:
+    """Some columns; those of contexts that are all alike are not copied."""
+    if cells.strides[0] == 0:
+        return np.broadcast_to(cells[0][columns], (len(cells), len(columns)))
+    return cells[:, columns]
+
+
 def _distinct(*keys: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Where the distinct tuples of keys are first, and which of them is where; all keys have one shape."""
     code = keys[0].ravel()
@@ -392,7 +412,7 @@ def _distinct(*keys: Int64Array) -> tuple[Int64Array, Int64Array]:
 
 def _distinct_rows(table: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Where the distinct rows of a table are first, and which of them each row is."""
-    if (table == table[:1]).all():
+    if table.strides[0] == 0 or (table == table[:1]).all():
         return np.zeros(1, dtype=np.int64), np.zeros(len(table), dtype=np.int64)
     weights = np.random.default_rng(0).integers(-(2**62), 2**62, table.shape[1]) | 1
     _, first, inverse = np.unique(table @ weights, return_index=True, return_inverse=True)
@@ -404,7 +424,7 @@ def _distinct_rows(table: Int64Array) -> tuple[Int64Array, Int64Array]:
 def _merged(rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
     """The rows with those of equal values worked on once."""
     if not rows.value.shape[1]:
-        return rows[:1], np.zeros_like(cells)
+        return rows[:1], np.broadcast_to(np.zeros(1, dtype=np.int64), cells.shape)
     # -0.0 is 0.0 in all that is read of a row; one that is far off is not to spoil others.
     far = ~(rows.off < _NEAR).all(axis=1)
     bits = np.column_stack([(rows.value + 0.0).view(np.int64), np.broadcast_to(far, len(rows.value)).astype(np.int64)])
@@ -415,7 +435,9 @@ def _merged(rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
     if len(off) > 1:
         off = np.zeros((len(first), rows.value.shape[1]))
         np.maximum.at(off, inverse, rows.off)
-    return Rows(rows.value.T[:, first].T, off), inverse[cells]
+    alike = cells.strides[0] == 0
+    cells = np.broadcast_to(inverse[cells[0]], cells.shape) if alike else inverse[cells]
+    return Rows(rows.value.T[:, first].T, off), cells
 
 
 def _beside(parts: list[Rows]) -> Rows:
