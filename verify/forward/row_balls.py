@@ -105,7 +105,8 @@ class InRowBalls:
 
     def __init__(self, norms: Norms, numbers: Numbers | None = None) -> None:
         self.norms, self.numbers = norms, InFloat64() if numbers is None else numbers
-        self.fits = True  # whether nothing that was worked on can overflow elsewhere
+        # Whether nothing that was worked on can overflow elsewhere; what is kept serves later contexts too.
+        self.fits = True
 
     def _sizes(self, value: Values, radius: Floats) -> Floats:
         """Bounds of the norms of the rows that are evaluated: of those that are seen, or of all within the radius."""
@@ -537,11 +538,10 @@ def _last_rows(
             stream = passed(arithmetic, model, stream_of(arithmetic, model, some), range(last))
             block = model.blocks[last] if places else None
             heads = Heads.of(arithmetic, block, stream) if isinstance(block, Attention) else None
-        fits, size = arithmetic.fits, len(stream.cells)
+        size = len(stream.cells)
         step = -(-_contexts_within(model, last, heads, stream.cells) // chunk) * chunk
         for first in range(0, size, step):
             with np.errstate(all="ignore"):
-                arithmetic.fits = fits
                 cells = stream.cells[first : first + step]
                 behind = replace(stream, cells=cells)
                 if heads is not None:

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Attention, FeedForward, Normalization
 from constructions.models.model import Model
-from constructions.models.shapes import dana_network, mahdavi_layer, mahdavi_tensors
+from constructions.models.shapes import dana_network, dana_tensors, mahdavi_layer, mahdavi_tensors
 from constructions.tasks.vectors import VectorTask
 from tests.layers import changed_layer, layers_and_tasks, random_layer, random_layer_task, truth
 from tests.verify.forward.plain_model import plain_logits, random_model
 from tests.verify.forward.test_row_balls import layers
+from verify.forward.map_norms import Norms
+from verify.forward.row_balls import HeadBalls, InRowBalls
+from verify.replica.format_rows import InFormat
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
-from verify.runs.formats import FLOAT32, FLOAT64, FloatFormat
+from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 
 
 def random_network(
@@ -394,3 +397,47 @@ def test_what_is_no_format_accuracy_or_task_is_refused():
         rounding_bound(layer, random_layer_task(d_model=4), number_format=FLOAT32)
     with pytest.raises(InputError, match="vectors"):
         rounding_bound(deep()[0], task, number_format=FLOAT32)
+
+
+# Idle heads.
+
+
+def with_idle_heads(*, scale=1.0, tiny=0.0):
+    """A network of five heads, four of which ask nothing after most tokens, and all its contexts."""
+    rng = np.random.default_rng(8)
+    network = random_network(rng, d_vocab=3, n_ctx=2, d_model=5, n_heads=5)
+    tensors = dict(dana_tensors(network)) | {"W_E": np.eye(3, 5), "W_pos": np.hstack([np.zeros((2, 3)), np.eye(2)])}
+    W_Q = tensors["W_Q"] * (np.arange(5)[None, :, None] == np.arange(5)[:, None, None])
+    W_Q[3:] = tiny
+    tensors |= {"W_Q": W_Q, "W_V": tensors["W_V"] * scale, "W_O": tensors["W_O"] / scale}
+    return dana_network(**tensors), np.array([[i, j] for i in range(3) for j in range(3)])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_bound_of_idle_heads_holds_what_torch_computes_and_is_hardly_wider(name):
+    network, contexts = with_idle_heads()
+    bound = rounding_bound(network, contexts, number_format=FORMATS[name])
+    assert is_within(computed(network, contexts, name), plain_logits(network, contexts, 500), bound)
+    one_by_one = rounding_bound(with_idle_heads(tiny=1e-30)[0], contexts, number_format=FORMATS[name])
+    assert (bound < 3.0 * one_by_one).all()
+
+
+@pytest.mark.parametrize("scale", [1e38, 1e-38])
+def test_what_idle_heads_overflow_is_claimed_of_no_context(monkeypatch, scale):
+    network, contexts = with_idle_heads(scale=scale)
+    assert np.isinf(rounding_bound(network, contexts, number_format=FLOAT32)).all()
+    monkeypatch.setattr("verify.forward.row_balls._WIDE_ENTRIES", 1)
+    monkeypatch.setattr("verify.forward.row_balls._LOGIT_ENTRIES", 1)
+    assert np.isinf(rounding_bound(network, contexts, number_format=FLOAT32)).all()
+    assert np.isfinite(rounding_bound(network, contexts, number_format=FLOAT64)).all()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_weights_of_idle_heads_that_are_not_quite_equal_are_within_the_bound(name):
+    """One value far from the others: what a weight off by some units changes is most of the bound."""
+    u, length = FORMATS[name].unit_roundoff, 4
+    arithmetic = InRowBalls(Norms(with_idle_heads()[0]), InFormat(FORMATS[name], EXP_ULPS))
+    value = HeadBalls(np.ones((1, 1, 1)), np.ones((1, 1)), np.zeros((1, 1)))
+    moved = arithmetic.at_rest(value, length).radius[0, 0]
+    # Numerators within 2 u EXP_ULPS, their sum, the quotient, a product and a sum.
+    assert (4.0 * EXP_ULPS + 2.0 * length) * u <= moved <= 2.0 * (4.0 * EXP_ULPS + 2.0 * length + 8.0) * u

@@ -1,0 +1,170 @@
+"""Mutants of the walk: which rows are read, how blocks are put together, what one arithmetic alone brings."""
+
+from tests.mutants import Mutant
+
+CONTRACT = "tests/contract/test_blocks.py"
+
+
+def walk(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/forward/walk.py", original, mutated, CONTRACT, why)
+
+
+def idle(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/forward/walk.py", original, mutated, "tests/verify/forward/test_heads.py", why)
+
+
+def pairs(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/verify/forward/test_attention_pairs.py"
+    return Mutant("verify/forward/attention_pairs.py", original, mutated, tests, why)
+
+
+def matrices(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/forward/matrices.py", original, mutated, CONTRACT, f"in matrices {why}")
+
+
+def rows(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/verify/forward/test_row_balls.py tests/verify/forward/test_heads.py"
+    return Mutant("verify/forward/row_balls.py", original, mutated, tests, why)
+
+
+def elsewhere(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/forward/row_balls.py", original, mutated, "tests/verify/replica/test_rounding.py", why)
+
+
+MUTANTS = [
+    # Which rows are read.
+    pairs('if block.attends == "all":', "if False:", "who reads all positions is causal"),
+    pairs(
+        "np.tri(length, dtype=bool)", "np.tri(length, k=1, dtype=bool)", "a causal attention reads one position ahead"
+    ),
+    pairs("np.tri(length, dtype=bool)", "np.tri(length, k=-1, dtype=bool)", "a causal attention does not read itself"),
+    pairs("read[:, -1:], read, everything", "read[:, :1], read, everything", "the first position asks"),
+    pairs('if only_last or block.attends == "last":', "if True:", "every attention attends from the last position"),
+    pairs("first + every[:, None]", "0 * every[:, None]", "the first example asks for all"),
+    pairs("first + every[:, None]", "every[:, None]", "a part of the examples asks for the first ones"),
+    pairs("before * width + cells[:, position]", "cells[:, position]", "prefixes that end alike are the same"),
+    pairs(
+        "looks[:, position] = look.reshape(-1) + found", "looks[:, position] = look.reshape(-1)", "looks are mixed up"
+    ),
+    pairs("places * length + position", "places * length", "the first position stands for all"),
+    pairs("contexts + width * np.arange(length)", "contexts + 0 * np.arange(length)", "all positions are the first"),
+    Mutant(
+        "verify/forward/attention_pairs.py",
+        "blocks[place + 1 :]",
+        "blocks[place + 2 :]",
+        CONTRACT,
+        "an attention before the last computes one position",
+    ),
+    # Blocks.
+    walk("arithmetic.added(stream.rows, y) if block.skip else y", "y", "neurons have no skip connection"),
+    walk(
+        "arithmetic.added(stream.rows, y) if block.skip else y",
+        "arithmetic.added(stream.rows, y)",
+        "neurons always skip",
+    ),
+    walk("arithmetic.activated(hidden, block.activation)", "hidden", "neurons are linear"),
+    walk("block.W_in, block.b_in)", "block.W_in, None)", "neurons have no shift"),
+    walk("block.W_out, block.b_out)", "block.W_out, None)", "neurons write without a shift"),
+    walk(
+        "stream.rows if block.norm is None else arithmetic.normalized(stream.rows, block.norm)",
+        "stream.rows",
+        "no block has a norm",
+    ),
+    walk("heads(asking, block.W_Q, block.b_Q)", "heads(asking, block.W_K, block.b_Q)", "queries are made by W_K"),
+    walk("heads(asking, block.W_Q, block.b_Q)", "heads(asking, block.W_Q, None)", "queries have no shift"),
+    walk("heads(read, block.W_V, block.b_V)", "heads(read, block.W_V, None)", "values have no shift"),
+    walk("            asking = stream.queries\n", "            pass\n", "rows ask in the place of the task"),
+    walk("        if block.b_O is not None:\n            y = arithmetic.shifted(y, block.b_O)\n", "", "no b_O"),
+    walk(
+        "        if block.skip:\n            y =",
+        "        if False:\n            y =",
+        "attention has no skip connection",
+    ),
+    walk("taken(self.stream.rows, pairs.asked), y)", "taken(self.read, pairs.asked), y)", "the norm is skipped along"),
+    walk("model.W_U, model.b_U)", "model.W_U, None)", "the readout has no shift"),
+    walk(
+        "model.W_E[tokens], model.W_pos[positions])", "model.W_E[tokens], 0 * model.W_pos[positions])", "no positions"
+    ),
+    walk(
+        "np.zeros(count, dtype=np.int64) if inputs.shared else",
+        "np.zeros(count, dtype=np.int64) if True else",
+        "one context",
+    ),
+    walk("only_last_is_read(model.blocks, -1) else stream", "True else stream", "the first row is the last"),
+    # Heads that are idle.
+    idle("busy = np.flatnonzero(~idle[look[group[0]]])", "busy = np.flatnonzero(idle[look[group[0]]])", "exchanged"),
+    idle(
+        "rest if heads is None else arithmetic.less(self._rest([], length), rest)",
+        "self._rest([], length) if heads else rest",
+        "busy heads are idle as well",
+    ),
+    idle(
+        "y = arithmetic.added(arithmetic.written(mixed, block, busy), y)",
+        "y = arithmetic.written(mixed, block, busy)",
+        "idle heads write nothing",
+    ),
+    idle('np.argsort(np.concatenate(groups), kind="stable")', "np.concatenate(groups)", "contexts are permuted"),
+    Mutant(
+        "verify/forward/idle_heads.py",
+        "idle if b_Q is None else idle & (b_Q == 0).all(axis=1)",
+        "idle",
+        "tests/verify/forward/test_idle_heads.py",
+        "a shift asks nothing",
+    ),
+    # Matrices of FLINT.
+    matrices("y if b is None else self.shifted(y, b)", "y", "maps have no shift"),
+    matrices("pairs.allowed[position]].tolist()", "slice(None)].tolist()", "every attention reads all positions"),
+    matrices("0 if alike else place % positions", "0", "the first position asks for all"),
+    matrices(
+        "self._chosen(table, read, v.ncols())", "self._chosen(table, read[::-1], v.ncols())", "values stand in reverse"
+    ),
+    matrices("self.weights(row, block.score_root)", "self.weights(row, 1)", "scores are not scaled"),
+    matrices("self.given(a) + self.given(b)", "self.given(a)", "positions are forgotten"),
+    # Rows of floats.
+    rows("inner * terms_of", "0.0 * terms_of", "products round for nothing"),
+    rows("few = int(rows.nonzero.sum(axis=1).max(initial=0))", "few = 0", "no entry rounds"),
+    rows("nonzero=(a != 0.0) | (b != 0.0)", "nonzero=(a + b != 0.0)", "what cancels here is 0 elsewhere"),
+    rows(
+        "nonzero = None if self.nonzero is None else self.nonzero[chosen]",
+        "nonzero = self.nonzero",
+        "zeros of other rows",
+    ),
+    rows("np.fmin(rows.through(norms)[:, 0], raised(mixed.radius @ sizes))", "0.0 * rows.radius", "heads are exact"),
+    rows("raised(mixed.radius @ sizes))", "0.5 * raised(mixed.radius @ sizes))", "half of what the heads are off"),
+    rows("rows.whole() + others.whole()\n", "rows.whole()\n", "a branch is exact"),
+    rows(
+        "rows.whole()[read].mean(axis=1), row_norms",
+        "0.0 * rows.whole()[read].mean(axis=1), row_norms",
+        "idle heads are exact",
+    ),
+    rows("growth(self.numbers.unit, length + 3) * (sizes + radius)", "0.0 * sizes", "a mean does not round"),
+    rows(
+        "asked_of[part][:, None], read_of[part]", "asked_of[part][:, None], read_of[part][:, ::-1]", "scores in reverse"
+    ),
+    rows(
+        "stream_of(arithmetic, model, some), range(last)",
+        "stream_of(arithmetic, model, some), range(0)",
+        "blocks are left out",
+    ),
+    rows("only_last=True, first=first)", "only_last=True)", "later examples ask what the first ones ask"),
+    elsewhere("value.radius + theta * largest", "value.radius", "weights of idle heads are equal elsewhere"),
+    elsewhere(" + 2.0 * length + 8.0)", ")", "the sums of idle heads do not round elsewhere"),
+    elsewhere("2.0 * self.numbers.exponential + ", "", "the exponentials of idle heads are exact elsewhere"),
+    elsewhere(
+        "terms_of = terms_of + rows.whole()[:, None] * norms.frobenius",
+        "terms_of = terms_of",
+        "what rows may be off by rounds for nothing elsewhere",
+    ),
+    elsewhere(
+        "few + (numbers.elsewhere is not None)", "few", "the weights that sparse rows meet are converted for nothing"
+    ),
+    # What heads read.
+    Mutant(
+        "verify/forward/heads.py",
+        "pattern = _patterns(arithmetic, heads, query, key)",
+        "pattern = _patterns(arithmetic, heads, heads.query, heads.key)",
+        "tests/verify/forward/test_heads.py",
+        "the first head stands for all",
+    ),
+    rows("self._raised(doubt)[:, :, 0]), axis=2)", "0.0 * doubt[:, :, 0]), axis=2)", "scores are exact"),
+]
