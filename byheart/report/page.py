@@ -107,13 +107,17 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
     """
     details = details or Details()
     shown = _shown_contexts(task.n_contexts)
+    of_heads = is_dana_network(network)
     sections = [
         section("What is proved", _claims(details)),
         section("The memories that were tried", _memories(summary)),
-        section("Capacity", _capacity(summary, network, task, details)),
-        section("Singular values of the memorized features", _singular_values(summary, network, task, details)),
+        section("Capacity", _capacity(summary, network, task, details) if of_heads else ""),
+        section(
+            "Singular values of the memorized features",
+            _singular_values(summary, network, task, details) if of_heads else "",
+        ),
         section("Divergence and margins", _divergences(summary, task, details)),
-        section("Where the heads look", _attention(network, task, shown)),
+        section("Where the heads look", _attention(network, task, shown) if of_heads else ""),
         section("Predicted beside true", _predictions(network, task, shown)),
         section("In PyTorch", _torch(summary, task)),
         section("All contexts", _rest(summary, task, details)),
@@ -214,8 +218,6 @@ def _claims(details: Details) -> str:
 
 
 def _capacity(summary: Mapping[str, Any], network: Model, task: Task, details: Details) -> str:
-    if not is_dana_network(network):
-        return ""
     ranks = [
         ("the paper's count", summary.get("paper_rank"), "paper"),
         ("certified: at most", summary.get("rank_upper"), "second"),
@@ -257,8 +259,6 @@ def _rank_chart(network: Model, task: Task, details: Details) -> str:
 
 
 def _singular_values(summary: Mapping[str, Any], network: Model, task: Task, details: Details) -> str:
-    if not is_dana_network(network):
-        return ""
     values = details.singular_values
     if values is None and task.n_contexts <= _LARGEST_DECOMPOSITION:
         features = enclose_features(network, task.contexts).midpoint
@@ -315,7 +315,7 @@ def _unavoidable(summary: Mapping[str, Any], task: Task) -> str:
 
 
 def _attention(network: Model, task: Task, shown: Int64Array) -> str:
-    if not is_dana_network(network) or network.n_heads == 0:
+    if network.n_heads == 0:
         return ""
     heads = np.unique(np.linspace(0, network.n_heads - 1, min(_SHOWN_HEADS, network.n_heads)).round().astype(np.int64))
     few = shown[: _SHOWN_CONTEXTS - 2]

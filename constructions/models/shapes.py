@@ -73,11 +73,6 @@ def dana_tensors(network: Model) -> dict[str, Tensor]:
     }
 
 
-def require_dana_network(model: Model) -> None:
-    """Raise `InputError` unless the model is a network of one attention: nothing else is read as one."""
-    dana_tensors(model)
-
-
 def is_dana_network(model: Model) -> bool:
     """Whether it reads tokens and is one attention from the last position, with a skip connection and no shifts."""
     return model.reads_tokens and model.b_U is None and [b.options() for b in model.blocks] == [_DANA] and _plain(model)
@@ -136,11 +131,6 @@ def mahdavi_tensors(layer: Model) -> dict[str, Tensor]:
     block = layer.attention
     W_O = block.W_O.reshape(-1, block.d_out)
     return {"W_Q": block.W_Q, "W_K": block.W_K, "W_V": block.W_V, "W_O": W_O, "W_D": layer.W_U}
-
-
-def require_mahdavi_layer(model: Model) -> None:
-    """Raise `InputError` unless the model is a layer that reads vectors: nothing else is read as one."""
-    mahdavi_tensors(model)
 
 
 def is_mahdavi_layer(model: Model) -> bool:
