@@ -7,6 +7,7 @@ Page: docs/rigour/certificate.md
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import get_args
 
@@ -34,10 +35,14 @@ from verify.divergence.kullback_leibler import (
 )
 from verify.forward.ladder import Rung, climb
 from verify.progress import Progress
+from verify.runs.exact_sums import InReals
+from verify.runs.integer_rows import integer_logits, says_something
 
 Bounds = Float64Array | tuple[Float64Array, Float64Array]  # from below and above, each `[T]`
 
 _SMALL_DIVERGENCE = 2.0**-20  # nats; the quadratic bound of less is sharp enough
+_SHORT = ("integers", "float64")  # the arithmetics that enclose outputs as they are
+_RUNGS = ("integers", *get_args(Rung))
 _MOST_BITS = 512  # of the balls; two logits that these do not tell apart are taken for a tie that stays open
 
 
@@ -53,7 +58,7 @@ class Answers:
         loss_upper: The same from above, `[T]`; may be infinite.
         empirical: Enclosure of KL(counts || softmax) of the memorized contexts, nats, `[T]`; none for vectors.
         outputs: Enclosure of the logits or outputs in float64, `[T, d_vocab_out]`, if it was asked for.
-        rung: The arithmetic that the bounds come from, `[T]`: ``"float64"``, ``"pairs"`` or ``"balls"``.
+        rung: The arithmetic that the bounds come from, `[T]`: ``"integers"``, or one of `verify.forward.ladder.Rung`.
     """
 
     margin_lower: Float64Array
@@ -76,7 +81,7 @@ class Answers:
         """How many contexts each arithmetic had the last word on."""
         found = Counter(str(name) for name in self.rung)
         return ", ".join(
-            f"{found[name]} of {counted(len(self.rung), 'context')} in {name}" for name in get_args(Rung) if found[name]
+            f"{found[name]} of {counted(len(self.rung), 'context')} in {name}" for name in _RUNGS if found[name]
         )
 
     def mean_loss(self) -> tuple[float, float]:
@@ -96,8 +101,9 @@ def judge_answers(
 ) -> Answers:
     """Bound margins and losses of every context.
 
-    A context of which float64 proves neither that it is held nor that it is not climbs to pairs of float64 and then to
-    balls (`verify/forward/ladder.py:climb`).
+    Models that work on integers are judged in integers (`verify/runs/integer_rows.py`). A context of which these and
+    float64 prove neither that it is held nor that it is not climbs to pairs of float64 and then to balls
+    (`verify/forward/ladder.py:climb`).
 
     Args:
         model: The weights: any model of blocks.
@@ -113,8 +119,8 @@ def judge_answers(
     margins, losses, empirical = (np.zeros((2, size)) for _ in range(3))
     margins[:] = np.inf
     kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
-    rungs, is_open = np.full(size, "", dtype="U7"), np.ones(size, dtype=bool)
-    for rung, _, rows, outputs in climb(model, task.inputs, is_open, most_bits=_MOST_BITS):
+    rungs, is_open = np.full(size, "", dtype="U8"), np.ones(size, dtype=bool)
+    for rung, rows, outputs in _enclosures(model, task, is_open):
         if task.target == "values":
             assert isinstance(task, VectorTask)
             distance = abs(outputs - task.labels[rows])
@@ -127,13 +133,13 @@ def judge_answers(
         if isinstance(task, Task):
             found = empirical_divergence(outputs, task.counts.take(rows))
             empirical[0, rows], empirical[1, rows] = found.midpoint, found.radius
-        if keep_outputs and rung == "float64":
+        if keep_outputs and rung in _SHORT:
             kept[0][rows], kept[1][rows] = outputs.midpoint, outputs.radius
         rungs[rows] = rung
         parts = margins[:, rows], losses[:, rows]
         decided = _held(*parts, task.target, criterion.tolerance) | _wrong(*parts, task.target, criterion.tolerance)
         is_open[rows[decided]] = False
-        stage = "answers" if rung == "float64" else f"answers, {rung}"
+        stage = "answers" if rung in _SHORT else f"answers, {rung}"
         progress(stage, (rows[-1] + 1) / size, f"{rows[-1] + 1} of {size} contexts")
     return Answers(
         margin_lower=margins[0],
@@ -144,6 +150,17 @@ def judge_answers(
         outputs=Enclosure(kept[0], kept[1]) if keep_outputs else None,
         rung=rungs,
     )
+
+
+def _enclosures(
+    model: Model, task: Task | VectorTask, is_open: BoolArray
+) -> Iterator[tuple[str, Int64Array, Enclosure]]:
+    """The rung, the contexts and the enclosure of their outputs, first of all contexts and then of those still open."""
+    if isinstance(task, Task) and says_something(model, task.contexts, InReals()):
+        for start, outputs in integer_logits(model, task.contexts, InReals()):
+            yield "integers", np.arange(start, start + len(outputs)), outputs
+    for rung, _, rows, outputs in climb(model, task.inputs, is_open, most_bits=_MOST_BITS):
+        yield rung, rows, outputs
 
 
 def _held(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:

@@ -18,9 +18,7 @@ from verify.arithmetic.rounding import up
 from verify.divergence.kullback_leibler import argmax_margin, divergence, quadratic_divergence_bound
 from verify.runs.exact_sums import EveryRun
 from verify.runs.formats import FLOAT32, FloatFormat
-from verify.runs.integer_rows import integer_logits
-
-_SAMPLE = 64  # contexts that are asked first
+from verify.runs.integer_rows import integer_logits, says_something
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,24 +84,17 @@ def exact_runs(
 def held_without_rounding(model: Model, task: Task, number_format: FloatFormat, tolerance: float) -> BoolArray:
     """Which contexts every run that keeps hypothesis H5 holds, labels or laws, `[T]`.
 
-    Where a few contexts from everywhere say nothing, no more are asked.
-
     Args:
         model: The weights.
         task: The contexts and their targets.
         number_format: The number type of the runs.
         tolerance: What the divergence of a held law may be, nats.
     """
-    held, size = np.zeros(task.n_contexts, dtype=bool), task.n_contexts
-    if model.is_rational:
-        return held
-    some = np.unique(np.linspace(0, size - 1, min(size, _SAMPLE)).astype(np.int64))
-    for rows in (some, np.arange(size)):
-        for start, logits in integer_logits(model, task.contexts[rows], EveryRun(number_format)):
-            part = rows[start : start + len(logits)]
-            held[part] = surely_held(logits, task, part, tolerance)
-        if not held[some].any():
-            break
+    held, arithmetic = np.zeros(task.n_contexts, dtype=bool), EveryRun(number_format)
+    if says_something(model, task.contexts, arithmetic):
+        for start, logits in integer_logits(model, task.contexts, arithmetic):
+            rows = slice(start, start + len(logits))
+            held[rows] = surely_held(logits, task, rows, tolerance)
     return held
 
 

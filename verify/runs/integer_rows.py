@@ -30,6 +30,8 @@ _BLOCK = frozenset(
 )
 
 _TOGETHER = 2**23  # tokens of the contexts that are worked on at a time
+_LOGITS = 2**24  # that are there at a time
+_SAMPLE = 64  # contexts that are asked before all are
 _ENTRIES = 2**22  # of hidden rows, or of scores, that are there at a time
 _NEAR = 2.0**-10  # what is further off is taken for unknown where equal rows are looked for
 _WIDE = 64  # neurons from which on rows of equal values are looked for
@@ -63,6 +65,15 @@ def integer_logits(
     contexts = checked_contexts(model, contexts)
     blas.probe()
     return _chunks(model, contexts, arithmetic)
+
+
+def says_something(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> bool:
+    """Whether the logits of any of a few contexts from everywhere are known, so that it is worth asking of all."""
+    if refusal(model) or not len(contexts):
+        return False
+    some = np.unique(np.linspace(0, len(contexts) - 1, min(len(contexts), _SAMPLE)).astype(np.int64))
+    parts = integer_logits(model, contexts[some], arithmetic)
+    return any(bool(np.isfinite(part.radius).all(axis=1).any()) for _, part in parts)
 
 
 def refusal(model: Model) -> str:
@@ -99,7 +110,7 @@ def _chunks(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) 
         why = f"a number in block {boxes.first_overflow} may overflow"
     if why:
         arithmetic.stop(why)
-    step = max(1, _TOGETHER // length)
+    step = max(1, min(_TOGETHER // length, _LOGITS // model.d_vocab_out))
     for start in range(0, len(contexts), step):
         part = contexts[start : start + step]
         if boxes is None or why:

@@ -15,9 +15,11 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Counts, make_task
 from tests.layers import random_layer, random_layer_task
+from tests.verify.runs.integer_models import sum_modulo
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates import answers as module
 from verify.certificates.answers import Answers, guess_loss, judge_answers, margin_upper
+from verify.progress import silent
 
 
 def test_an_enclosure_without_information_proves_and_refutes_nothing():
@@ -52,6 +54,26 @@ def test_the_mean_loss_is_bounded_from_both_sides(numbers):
     exact = sum(map(Fraction, numbers)) / len(numbers)
     assert Fraction(lower) <= exact <= Fraction(upper)
     assert lower >= float(exact) * (1 - 1e-14) - 1e-300 and upper <= float(exact) * (1 + 1e-14) + 1e-300
+
+
+def test_a_memory_of_integers_is_judged_in_integers_as_the_ladder_judges_it(monkeypatch):
+    model, contexts, labels = sum_modulo(7)
+    labels = np.where(np.arange(49) == 10, (labels + 1) % 7, labels)
+    task = array_task(contexts, next_tokens=labels, vocabulary=7, target="labels")
+    found = judge_answers(model, task, Criterion(), keep_outputs=True, progress=silent)
+    assert found.decided_by() == "49 of 49 contexts in integers"
+    monkeypatch.setattr(module, "says_something", lambda *_: False)
+    other = judge_answers(model, task, Criterion(), keep_outputs=True, progress=silent)
+    assert other.decided_by() == "49 of 49 contexts in float64"
+    assert found.outputs is not None and other.outputs is not None
+    apart = np.abs(found.outputs.midpoint - other.outputs.midpoint)
+    assert (apart <= found.outputs.radius + other.outputs.radius).all()
+    for judged in (found, other):
+        assert (
+            np.flatnonzero(~judged.held("labels", 0.0)).tolist()
+            == [10]
+            == np.flatnonzero(judged.wrong("labels", 0.0)).tolist()
+        )
 
 
 def test_what_is_not_known_is_neither_held_nor_wrong():

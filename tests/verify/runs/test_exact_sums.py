@@ -1,6 +1,7 @@
 """Sums that no rounding touches: which are claimed, and that no order of summation leaves what is claimed."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +10,7 @@ from constructions.models.model import Model
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run, sequential
 from tests.verify.runs.integer_models import changed, judged, known
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
-from verify.runs.exact_sums import EveryRun, InReals, Rows, low, units
+from verify.runs.exact_sums import EveryRun, InReals, Layer, Rows, low, units
 from verify.runs.formats import FLOAT16, FLOAT32, FLOAT64
 
 
@@ -42,13 +43,37 @@ def test_a_neuron_that_is_surely_silent_needs_no_bits():
     assert (fired.value[0, 0], fired.off[0, 0]) == (0.0, 0.0) and fired.off[1, 0] > 0.0
     plain = arithmetic.mapped(x, np.array([[2.0**26], [1.0]]), np.array([-(2.0**27)]))
     assert (plain.off > 0.0).all()
+    # 2^26 + 5 - 2^26 - 6 is -1, and 2 when it is summed from the left.
+    four = Rows(np.ones((1, 4)), np.zeros((1, 4)))
+    near = arithmetic.mapped(four, np.array([[2.0**26], [5.0], [-(2.0**26)], [-6.0]]), None, fires=True)
+    assert near.value[0, 0] == 0.0 and near.off[0, 0] >= 2.0
+
+
+@pytest.mark.parametrize(("slope", "skips", "factor"), [(2.0, True, 3.0), (2.0, False, 2.0), (-2.0, True, 1.0)])
+def test_distances_pass_a_neuron_that_fires_and_the_skip_connection_with_their_signs(slope, skips, factor):
+    one, skip = np.ones((1, 1)), np.array([0]) if skips else None
+    x = Rows(3.0 * one, 1e-3 * one)
+    layer = Layer(W_in=one, b_in=None, W_out=slope * one, b_out=None, skip=skip)
+    [[off]] = InReals().neurons(x, layer, "").off
+    assert factor * 1e-3 <= off <= factor * 1.001e-3
+    silent = Layer(W_in=-one, b_in=None, W_out=slope * one, b_out=None, skip=skip)
+    [[off]] = InReals().neurons(x, silent, "").off
+    assert skips * 1e-3 <= off <= skips * 1.001e-3
 
 
 def test_an_average_is_of_numbers_whose_sum_fits():
     rows = Rows(np.array([[2.0**23 - 1.0], [2.0**23]]), np.zeros((1, 1)))
     both, one = np.array([[0, 1]]), np.array([[0], [1]])
     assert EveryRun(FLOAT32).averaged(rows, both, np.zeros(1), 2).off[0, 0] == 0.0
-    assert EveryRun(FLOAT16).averaged(rows, both, np.zeros(1), 2).off[0, 0] > 0.0
+    longer = Rows(rows.value + 2.0**23, rows.off)
+    assert EveryRun(FLOAT32).averaged(longer, both, np.zeros(1), 2).off[0, 0] > 0.0
+    assert EveryRun(FLOAT32).averaged(longer, one, np.zeros(1), 2).off[0, 0] == 0.0
+    half = Rows(np.array([[1.0], [2.0]]), np.zeros((1, 1)))  # 1.5 is a multiple of 1/2 alone
+    for dust, absorbed in ((2.0**-29, True), (2.0**-27.5, False)):
+        assert (EveryRun(FLOAT32).averaged(half, both, np.array([dust]), 3).off[0, 0] == 0.0) == absorbed
+    tenths = Rows(np.array([[0.1], [0.7]]), np.zeros((1, 1)))
+    assert InReals().averaged(tenths, both, np.zeros(1), 2).off[0, 0] > 0.0
+    assert InReals().averaged(half, both, np.zeros(1), 2).off[0, 0] == 0.0
     assert EveryRun(FLOAT32).averaged(rows, one, np.zeros(1), 2).value.tolist() == rows.value.tolist()
 
 
@@ -108,6 +133,21 @@ def test_a_kink_multiplies_distances_by_its_slopes():
     exact = rounded_outwards(logits_in_balls(model, contexts, 512))
     assert np.abs(exact.midpoint - on_the_kink.midpoint) <= on_the_kink.radius + exact.radius
     assert off.radius[0, 0] == 0.0 < on_the_kink.radius[0, 0]
+
+
+@pytest.mark.parametrize(("weight", "token"), [(2.0**-130, 2.0**10), (2.0**130, 2.0**-20)])
+def test_a_weight_beyond_the_range_of_the_format_is_not_exact_whatever_it_meets(weight: float, token: float):
+    model = Model(blocks=(), W_U=np.array([[weight]]), W_E=np.array([[token]]), W_pos=np.zeros((1, 1)))
+    assert known(judged(model, np.array([[0]]), EveryRun(FLOAT32))) == 0
+    assert known(judged(model, np.array([[0]]), EveryRun(FLOAT64))) == 1
+
+
+def test_an_embedding_that_is_rounded_is_not_exact_because_the_sum_fits():
+    one = np.ones((1, 1))
+    model = Model(blocks=(), W_U=one, W_E=(2.0**24 + 1.0) * one, W_pos=-one)
+    logits = judged(model, np.array([[0]]), EveryRun(FLOAT32))
+    assert known(logits) == 0
+    assert 1.0 <= abs(hostile_run(model, np.array([[0]]), np.float32, sequential) - logits.midpoint) <= logits.radius
 
 
 def test_what_may_overflow_is_not_claimed():

@@ -135,7 +135,7 @@ def test_what_other_rows_leave_beside_a_0_is_not_lost_sight_of():
 def test_three_equal_rows_are_not_claimed():
     zero, one = np.zeros((1, 1, 1)), np.ones((1, 1, 1))
     head = Attention(W_Q=zero, W_K=zero, W_V=one, W_O=one, skip=False)
-    model = Model(blocks=(head,), W_U=np.ones((1, 1)), W_E=np.arange(3.0)[:, None], W_pos=np.zeros((4, 1)))
+    model = Model(blocks=(head,), W_U=np.ones((1, 1)), W_E=np.arange(1.0, 4.0)[:, None], W_pos=np.zeros((4, 1)))
     assert known(judged(model, np.array([[0, 1, 2, 1]]), EveryRun(FLOAT32))) == 1
     assert known(judged(model, np.array([[0, 1, 2]]), EveryRun(FLOAT32))) == 0
     assert not np.isfinite(judged(model, np.array([[0, 1, 2]]), InReals()).radius).any()
