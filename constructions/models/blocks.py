@@ -283,6 +283,14 @@ class FeedForward:
 
 Block = Attention | FeedForward | Normalization
 
+BLOCKS: dict[str, type[Any]] = {
+    "attention": Attention,
+    "feed-forward": FeedForward,
+    "layer": Normalization,
+    "rms": Normalization,
+}
+"""The record of each kind of block, by the name that its options give it."""
+
 
 def tensor_fields(block: Block) -> Iterator[tuple[str, Tensor]]:
     """The tensors that a block has of its own, without those of its `norm`, by field and in order."""

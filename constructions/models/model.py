@@ -10,7 +10,15 @@ from typing import Any
 
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json
-from constructions.models.blocks import Attention, Block, FeedForward, Normalization, Tensor, frozen, tensor_fields
+from constructions.models.blocks import (
+    BLOCKS,
+    Attention,
+    Block,
+    Normalization,
+    Tensor,
+    frozen,
+    tensor_fields,
+)
 from constructions.models.tensor_file import load_tensors, save_tensors
 from constructions.tasks.stored_arrays import arrays_sha256
 
@@ -202,8 +210,9 @@ class Model:
         for prefix, norm_prefix, block in zip(
             *block_names([b.options() for b in self.blocks]), self.blocks, strict=True
         ):
-            if not isinstance(block, Normalization) and block.norm is not None:
-                yield from ((f"{norm_prefix}.{name}", tensor) for name, tensor in tensor_fields(block.norm))
+            norm: Normalization | None = getattr(block, "norm", None)
+            if norm is not None:
+                yield from ((f"{norm_prefix}.{name}", tensor) for name, tensor in tensor_fields(norm))
             yield from ((f"{prefix}.{name}", tensor) for name, tensor in tensor_fields(block))
         yield "unembed.W_U", self.W_U
         if self.b_U is not None:
@@ -270,7 +279,8 @@ def block_names(options: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
     """The prefixes of the tensors of each block, and of its norm, as TransformerLens names them.
 
     An attention opens a layer; a feed-forward block belongs to the layer of the attention before it if it has none yet;
-    a normalization that is the last block is ``ln_final``, any other is named by its place.
+    a normalization that is the last block is ``ln_final``; any other, and blocks of other kinds, are named by their
+    place.
 
     Args:
         options: `options` of each block.
@@ -293,7 +303,9 @@ def block_names(options: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
             blocks.append(f"blocks.{layer}.mlp")
             norms.append(f"blocks.{layer}.ln2")
         else:
-            blocks.append("ln_final" if place == len(options) - 1 else f"norms.{place}")
+            of_norm = option["kind"] in ("layer", "rms")
+            last = of_norm and place == len(options) - 1
+            blocks.append("ln_final" if last else f"norms.{place}" if of_norm else f"rows.{place}")
             norms.append("")
     return blocks, norms
 
@@ -331,10 +343,13 @@ def assembled(options: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
         if kind in ("layer", "rms"):
             blocks.append(Normalization(kind, **own, epsilon=float.fromhex(option["epsilon"])))
             continue
+        if "norm" not in option:  # a block of its own that acts on each row
+            blocks.append(BLOCKS[kind](**own, **option))
+            continue
         norm = option.pop("norm")
         if norm is not None:
             norm = Normalization(norm["kind"], **of_place.get(norm_prefix, {}), epsilon=float.fromhex(norm["epsilon"]))
-        record = {"attention": Attention, "feed-forward": FeedForward}[kind]
+        record = BLOCKS[kind]
         blocks.append(record(**own, **option, norm=norm))
     read = {"W_E": tensors.get("embed.W_E"), "W_pos": tensors.get("pos_embed.W_pos")}
     return Model(blocks=tuple(blocks), W_U=tensors["unembed.W_U"], b_U=tensors.get("unembed.b_U"), **read)

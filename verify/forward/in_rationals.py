@@ -154,7 +154,7 @@ def tokens_of(front_end: ExactFrontEnd, contexts: Int64Array) -> list[list[int]]
 def _require_rational(place: int, block: Block) -> None:
     """Raise a `HypothesisError` where rational rows do not become rational rows."""
     found = None
-    if isinstance(block, Normalization) or block.norm is not None:
+    if isinstance(block, Normalization) or getattr(block, "norm", None) is not None:
         found = "has a normalization"
     elif isinstance(block, FeedForward) and block.activation != "relu":
         found = f"has the activation {block.activation!r}"

@@ -13,6 +13,7 @@ Page: docs/rigour/depth.md proves every bound used here; the lemmas are named in
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -569,13 +570,13 @@ def _contexts_within(model: Model, last: int, heads: Heads[RowBalls] | None, cel
     return max(1, _WIDE_ENTRIES // max(widths, default=1))
 
 
-def _width(block: object, length: int) -> int:
+def _width(block: Any, length: int) -> int:
     """Entries of the widest array that a block makes of a row."""
     if isinstance(block, Attention):
         return max(block.n_heads * max(block.d_qk, block.d_head, length), block.d_model, block.d_out)
     if isinstance(block, FeedForward):
         return max(block.d_model, block.d_mlp, block.d_out)
-    return block.width if isinstance(block, Normalization) else 1
+    return block.width if isinstance(block, Normalization) else max(block.d_model, block.d_out)
 
 
 def _quotient(radius: Floats, least: Floats, width: int) -> Floats:

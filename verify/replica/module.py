@@ -112,8 +112,8 @@ class Replica(nn.Module):
             rows, where = self._read(inputs, queries, tensors)
             for i, (prefix, norm_prefix, option) in enumerate(self._blocks):
                 own = _under(prefix, tensors)
-                if option["kind"] in ("layer", "rms"):
-                    rows = _normalized(rows, option, own)
+                if option["kind"] in ROW_BLOCKS:
+                    rows = ROW_BLOCKS[option["kind"]](rows, option, own)
                     continue
                 read = rows
                 if option["norm"] is not None:
@@ -185,6 +185,10 @@ def _normalized(x: Tensor, option: dict[str, Any], own: Tensors) -> Tensor:
     y = x - x.mean(dim=-1, keepdim=True) if option["kind"] == "layer" else x
     root = torch.sqrt((y * y).mean(dim=-1, keepdim=True) + float.fromhex(option["epsilon"]))
     return _shifted(y / root * own["w"], own.get("b"))
+
+
+ROW_BLOCKS: dict[str, Callable[[Tensor, dict[str, Any], Tensors], Tensor]] = {"layer": _normalized, "rms": _normalized}
+"""Blocks that act on each row by itself: functions of the rows, the options and the tensors."""
 
 
 def _projected(x: Tensor, maps: Tensor, shifts: Tensor | None) -> Tensor:
