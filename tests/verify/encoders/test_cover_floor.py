@@ -1,0 +1,132 @@
+"""Covers of all directions: no encoder is below them, a changed cover is refused or bounds less, and they are tight."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx, fmpq
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.encoders.sequence_encoder import best_encoder
+from constructions.errors import HypothesisError, InputError
+from verify.encoders import cover_floor as judge
+from verify.encoders.cover_floor import cover_floor, encoder_cover
+from verify.encoders.encoder_ceiling import encoder_divergence
+from verify.encoders.encoder_floor import encoder_floor
+
+TWO = [[6, 3, 1], [6, 1, 3]]
+COVER = encoder_cover(TWO, relative=0.01)
+
+
+def drawn(tokens, contexts, seed, power=1.0):
+    return np.random.default_rng(seed).dirichlet(np.ones(tokens), contexts) ** power + 1e-4
+
+
+def reached(laws, rank, prior=None):
+    found = best_encoder(np.array(laws), rank, prior=prior, starts=6)
+    return encoder_divergence(found.E[:, :rank], found.W[:, :rank], laws, prior=prior)[1]
+
+
+def test_the_two_laws_of_the_chapter_are_closed_from_both_sides():
+    cover = encoder_cover(TWO, relative=1e-4)
+    assert 0.99989 * 0.0523248 < cover_floor(TWO, cover) <= reached(TWO, 1) < 0.0523249
+
+
+@pytest.mark.parametrize(("tokens", "contexts", "relative"), [(4, 12, 0.02), (5, 10, 0.2)])
+def test_the_bound_is_near_the_best_encoder_that_is_found(tokens, contexts, relative):
+    laws = drawn(tokens, contexts, 0)
+    floor, upper = cover_floor(laws, encoder_cover(laws, relative=relative)), reached(laws, tokens - 2)
+    assert (1 - relative - 0.01) * upper < floor <= upper
+    assert encoder_floor(laws, tokens - 2).lower < floor
+
+
+@pytest.mark.parametrize(
+    ("tokens", "contexts", "seed", "power"), [(3, 2, 0, 4.0), (3, 6, 1, 0.3), (4, 3, 2, 1.0), (5, 8, 3, 2.0)]
+)
+def test_no_encoder_is_below_the_bound(tokens, contexts, seed, power):
+    laws = drawn(tokens, contexts, seed, power)
+    prior = np.random.default_rng(seed).random(contexts)
+    cover = encoder_cover(laws, prior=prior, relative=0.3, most=200)
+    found = best_encoder(laws, tokens - 2, prior=prior, starts=1)
+    upper = encoder_divergence(found.E[:, : tokens - 2], found.W[:, : tokens - 2], laws, prior=prior)[1]
+    assert cover_floor(laws, cover, prior=prior) <= upper
+
+
+@given(st.integers(3, 8), st.integers(0, 2**32))
+def test_every_direction_is_in_a_cone(tokens, seed):
+    direction = np.random.default_rng(seed).integers(-5, 6, tokens)
+    direction[-1] -= direction.sum()
+    cones = judge._initial_cones(tokens)
+    inside = np.linalg.solve(
+        np.swapaxes(cones, 1, 2)[:, :-1].astype(float),
+        np.broadcast_to(direction[:-1, None], (len(cones), tokens - 1, 1)),
+    )
+    assert (inside.min(axis=1) > -1e-9).any() or (inside.max(axis=1) < 1e-9).any()
+
+
+def test_a_cover_is_judged_in_balls_too():
+    """Every leaf again, by plain loops over rationals and balls that share nothing with the judge."""
+    laws = [[5, 3, 2, 7], [1, 6, 2, 4], [9, 1, 5, 2]]
+    cover = encoder_cover(laws, relative=0.05)
+    exact = [[fmpq(x, sum(row)) for x in row] for row in laws]
+    ctx.prec = 80
+    try:
+        worst = None
+        for cone, scales, moves in zip(judge._leaves(4, cover.cuts).tolist(), cover.scales, cover.moves, strict=True):
+            for vertex, scale in zip(cone, scales.tolist(), strict=True):
+                gain = arb(0)
+                for law, move in zip(exact, moves.tolist(), strict=True):
+                    factor = fmpq(*(Fraction(move) * Fraction(scale)).as_integer_ratio())
+                    moved = [p + factor * v for p, v in zip(law, vertex, strict=True)]
+                    assert sum(moved) == 1 and min(moved) > 0
+                    gain += sum((arb(p) * arb(p).log() for p in law), arb(0))
+                    gain -= sum((arb(q) * arb(q).log() for q in moved), arb(0))
+                worst = gain / 3 if worst is None or gain / 3 < worst else worst
+        assert worst is not None
+        assert 0 <= float(worst) - cover_floor(laws, cover) < 1e-13
+    finally:
+        ctx.prec = 53
+
+
+def test_what_is_no_cover_is_refused():
+    cover = COVER
+    for cuts in (cover.cuts[:-1], np.vstack([cover.cuts, [[-1, -1]]]), np.where(cover.cuts == 1, 0, cover.cuts)):
+        with pytest.raises(InputError, match="cuts"):
+            cover_floor(TWO, replace(cover, cuts=cuts))
+    with pytest.raises(InputError, match="leaves"):
+        cover_floor(TWO, replace(cover, moves=cover.moves[:-1]))
+    deep = np.array([[0, 1], [1, 0]] * 100)
+    with pytest.raises(InputError, match="2\\^52"):
+        cover_floor(TWO, replace(cover, cuts=deep))
+
+
+@given(st.integers(0, 2**32))
+def test_other_moves_bound_less_or_nothing(seed):
+    cover = COVER
+    best, rng = cover_floor(TWO, cover), np.random.default_rng(seed)
+    moves = cover.moves * (1 + 0.3 * rng.standard_normal(cover.moves.shape))
+    assert cover_floor(TWO, replace(cover, moves=moves)) <= 0.0523249
+    assert cover_floor(TWO, replace(cover, moves=1e3 * cover.moves)) == 0.0
+    assert cover_floor(TWO, replace(cover, scales=-cover.scales)) == 0.0
+    other = [[6, 3, 1], [6, 2, 2]]
+    assert cover_floor(other, cover) < best
+
+
+def test_a_cover_is_of_use_to_the_floor_of_encoders():
+    floor = encoder_floor(TWO, 1, cones=2000)
+    assert floor.lower > 0.0518 and floor.cover is not None and floor.blocks == ()
+    assert encoder_floor(TWO, 1).cover is None
+    assert encoder_floor([[6, 3, 1], [6, 0, 3]], 1, cones=100).cover is None
+    assert encoder_floor([[6, 3], [1, 3]], 0, cones=100).cover is None
+
+
+def test_laws_that_have_no_cover_are_refused():
+    with pytest.raises(HypothesisError, match="full support"):
+        encoder_cover([[6, 3, 0], [6, 1, 3]])
+    with pytest.raises(InputError, match="2 tokens"):
+        encoder_cover([[6, 3], [6, 1]])
+    with pytest.raises(InputError, match="most"):
+        encoder_cover(TWO, most=0)
+    assert cover_floor([[6, 3, 0.5], [6, 3, 0.5]], encoder_cover([[6, 3, 0.5], [6, 3, 0.5]], most=40)) == 0.0
