@@ -12,7 +12,6 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from constructions.claims.huben_2023_two_layers import behind_null, two_layers  # noqa: E402
 from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError  # noqa: E402
 from constructions.memories.choice import BY_NAME, information_limit  # noqa: E402
 from constructions.memories.keyed_words import keyed_words_memory, rounded_integers  # noqa: E402
@@ -21,11 +20,12 @@ from constructions.memories.parameters import printed_count, shared_count  # noq
 from constructions.models.blocks import tensor_fields  # noqa: E402
 from constructions.models.exact_network import rounded  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
+from constructions.rational.two_layers import behind_null, two_layers  # noqa: E402
 from constructions.tasks.arrays import array_task, enumerated_task  # noqa: E402
 from constructions.tasks.task import Task  # noqa: E402
 from verify.certificates.memorization import certify_memorization  # noqa: E402
-from verify.claims.words import judge_words  # noqa: E402
 from verify.divergence.kullback_leibler import argmax_margin  # noqa: E402
+from verify.evidence.words import judge_words  # noqa: E402
 from verify.forward.logits import logit_chunks  # noqa: E402
 from verify.memories.integer_neurons import integer_margins  # noqa: E402
 from verify.memories.knots import prove_knots  # noqa: E402

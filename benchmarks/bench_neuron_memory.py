@@ -12,8 +12,8 @@ import time
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before numpy is imported
 
-from constructions.claims.nichani_2024_mlp_memory import Activation, neuron_memory  # noqa: E402
 from constructions.memories.outer_product_memory import random_associations  # noqa: E402
+from constructions.rational.neuron_memory import Activation, neuron_memory  # noqa: E402
 from verify.memories.outer_product_capacity import stored_associations  # noqa: E402
 
 WIDTH = 32

@@ -11,7 +11,6 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from constructions.arrays import Float64Array  # noqa: E402
-from constructions.claims.mahdavi_proposition_1 import uniform_examples  # noqa: E402
 from constructions.errors import HypothesisError  # noqa: E402
 from constructions.models.model import Model  # noqa: E402
 from constructions.models.vector_attention import mixed_matrix  # noqa: E402
@@ -19,6 +18,7 @@ from constructions.saturated.layer_readout import Format, layer_with_read_out, o
 from constructions.saturated.random_heads import random_heads  # noqa: E402
 from constructions.saturated.saturated_heads import SaturatedHeads, saturated_heads  # noqa: E402
 from constructions.saturated.single_direction_heads import single_direction_heads  # noqa: E402
+from constructions.saturated.uniform_examples import uniform_examples  # noqa: E402
 from constructions.tasks.vectors import VectorTask  # noqa: E402
 from verify.forward.heads import enclose_layer  # noqa: E402
 from verify.forward.logits import enclose_logits  # noqa: E402

@@ -17,7 +17,7 @@ _HOME = {
     "verify.certificates.memorization": ("certify_memorization", "check_memorization"),
     "verify.independent.checker": ("check_independently",),
     "verify.replica.run": ("run_all",),
-    "verify.claims.audit": ("audit_claims",),
+    "verify.audit": ("audit_claims",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

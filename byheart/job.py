@@ -18,7 +18,6 @@ from byheart.device import on_device, require_device
 from byheart.memory import Memory
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity
-from constructions.claims.claim import Claim
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
 from constructions.files import refuse_existing
@@ -54,6 +53,7 @@ from verify.certificates.headline import Outcome
 from verify.certificates.memorization import Judged, MemorizationCertificate, certify_memorization, judge, load_subject
 from verify.certificates.memory_budget import require_memory
 from verify.certificates.saturation import DELTA
+from verify.claim import Claim
 from verify.domains.sample import drawn
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
@@ -298,7 +298,7 @@ def build_claim(
 
     Example:
         >>> import tempfile
-        >>> from constructions.claims import claim
+        >>> from verify.claims import claim
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     summary = build_claim(claim("dana.lemma-3"), out=Path(folder) / "lemma-3")
         >>> summary["claim"], summary["verdict"]

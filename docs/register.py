@@ -7,7 +7,6 @@ beside the records what a list says of them. The site puts the records of a chap
 """
 
 import importlib
-import json
 import os
 import re
 import sys
@@ -21,9 +20,9 @@ sys.path[:0] = [path for path in (str(DOCS), str(ROOT)) if path not in sys.path]
 from sphinx.application import Sphinx  # noqa: E402
 
 from byheart.report.formulas import with_formulas  # noqa: E402
-from constructions.claims import LISTING, REGISTER, claim, evidence_module  # noqa: E402
-from constructions.claims.claim import Claim  # noqa: E402
-from verify.claims.evidence import Evidence  # noqa: E402
+from verify.claim import Claim  # noqa: E402
+from verify.claims import REGISTER, claim, module_of  # noqa: E402
+from verify.evidence import Evidence  # noqa: E402
 
 SHOWN = {
     "holds": ("claim", "An instance"),
@@ -96,7 +95,7 @@ def place(record: Claim) -> str:
 
 def shown_piece(record: Claim) -> Evidence:
     """The first piece of evidence of the kind that the verdict is named for, computed now."""
-    module = importlib.import_module(evidence_module(record.id))
+    module = importlib.import_module(module_of(record.id))
     return next(piece for piece in module.evidence(full=False) if piece.role == SHOWN[record.judgement][0])
 
 
@@ -134,8 +133,7 @@ def entry(record: Claim, piece: Evidence) -> str:
         lines[-1] += f"; [in Coq](formal.md): {names}"
     built = record.build is not None
     code = [
-        f"[record{' and weights' * built}](../constructions/claims/{record.module}.py)",
-        f"[evidence](../verify/claims/{record.module}.py)",
+        f"[record{', weights' * built} and evidence](../verify/claims/{record.module}.py)",
         f"[its test](../tests/verify/claims/test_{record.module}.py)",
     ]
     lines += [f"- **Code**: {', '.join(code)}", f"- **Again**: `byheart audit {record.id}`"]
@@ -246,13 +244,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def listing() -> str:
-    """What a list says of each claim of the literature."""
-    return json.dumps([claim(id).listed() for id in REGISTER], indent=1, ensure_ascii=False) + "\n"
-
-
 def main() -> None:
-    LISTING.write_text(listing(), encoding="utf-8")
     pieces = {id: shown_piece(claim(id)) for id in REGISTER}
     records = {id: entry(claim(id), piece) for id, piece in pieces.items()}
     errors = {id: piece for id, piece in pieces.items() if claim(id).judgement in ERRORS}

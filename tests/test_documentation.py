@@ -20,13 +20,10 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from constructions.claims import REGISTER, claim
 from tests import browser
-from verify.claims import theorems
-from verify.claims.audit import NEEDED, REFUTING
-from verify.claims.evidence import Evidence
-from verify.claims.quantifier import UNIVERSAL
-from verify.claims.theorem import Theorem
+from verify.audit import NEEDED, REFUTING
+from verify.claims import REGISTER, claim
+from verify.evidence import UNIVERSAL, Evidence, Theorem, theorems
 from verify.verdict import Verdict
 
 ROOT = Path(__file__).parents[1]
@@ -406,9 +403,8 @@ def test_every_claim_that_does_not_hold_is_in_the_table_once_and_no_other(regist
 @pytest.mark.parametrize("id", REGISTER)
 def test_the_code_of_a_claim_leads_back_to_its_page(id: str) -> None:
     module, page = claim(id).module, claim(id).page
-    for folder in ("constructions/claims", "verify/claims"):
-        first = ast.get_docstring(ast.parse((ROOT / folder / f"{module}.py").read_text(encoding="utf-8")))
-        assert first is not None and page in first
+    first = ast.get_docstring(ast.parse((ROOT / "verify/claims" / f"{module}.py").read_text(encoding="utf-8")))
+    assert first is not None and page in first
     test = (ROOT / f"tests/verify/claims/test_{module}.py").read_text(encoding="utf-8")
     assert module in test and "def test_" in test
 

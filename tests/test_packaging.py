@@ -75,7 +75,7 @@ def test_the_wheel_holds_the_packages_with_their_types_the_pages_and_nothing_els
     }
     assert len(pages) > 30
     typed = {f"{room}/py.typed" for room in ("byheart", "constructions", "verify")}
-    assert set(names) == sources | pages | typed | {"constructions/claims/listing.json"}
+    assert set(names) == sources | pages | typed
 
 
 def test_the_page_of_a_claim_is_a_file_in_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:

@@ -47,8 +47,10 @@ _HOME = {
     "replica.module": ("Replica",),
     "replica.rounding": ("rounding_bound",),
     "replica.run": ("run_all", "RunResult"),
-    "claims.evidence": ("Evidence",),
-    "claims.audit": ("Audit", "audit_claims"),
+    "claim": ("Claim", "Hypothesis"),
+    "claims": ("REGISTER",),
+    "evidence": ("Evidence",),
+    "audit": ("Audit", "audit_claims"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

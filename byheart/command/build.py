@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from byheart.job import build_claim
-    from constructions.claims import claim
     from constructions.errors import InputError
+    from verify.claims import claim
 
     parameters = dict(options.param)
     if len(parameters) < len(options.param):

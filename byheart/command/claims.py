@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from constructions.claims import listing
+    from verify.claims import listing
 
     listed = listing(options.claim or None)
     if options.json:

@@ -41,7 +41,7 @@ def audit_html(summaries: Sequence[Mapping[str, Any]], *, asked: int) -> str:
         A whole HTML document.
 
     Example:
-        >>> from verify.claims.audit import audit_summaries
+        >>> from verify.audit import audit_summaries
         >>> page = audit_html(list(audit_summaries(["mahdavi.one-token"])), asked=1)
         >>> "1 of 1 verdicts confirmed" in page, '<details id="mahdavi.one-token">' in page
         (True, True)

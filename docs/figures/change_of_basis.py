@@ -9,9 +9,9 @@ import numpy as np
 import svg
 from flint import fmpq_mat
 
-from constructions.claims.dana_skip_head import integer_front_end
 from constructions.errors import HypothesisError
 from constructions.features.exact_skip_connection import basis_condition, exact_change_of_basis
+from constructions.features.integer_front_end import integer_front_end
 from verify.forward.in_rationals import exact_outputs
 
 CONTEXTS = np.array([[0, 1], [1, 0]])

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import svg
 
-from constructions.claims.mahdavi_proposition_1 import uniform_examples
 from constructions.models.vector_attention import mixed_matrix, theta
 from constructions.saturated.random_heads import random_heads
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.single_direction_heads import single_direction_heads
+from constructions.saturated.uniform_examples import uniform_examples
 
 HEADS, TOKENS, WIDTH = 4, 5, 24
 FROZEN = 0.99

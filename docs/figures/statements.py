@@ -12,10 +12,8 @@ import re
 
 import svg
 
-from constructions.claims import REGISTER, claim, evidence_module
-from verify.claims import theorems
-from verify.claims.quantifier import UNIVERSAL
-from verify.claims.theorem import Theorem
+from verify.claims import REGISTER, claim, module_of
+from verify.evidence import UNIVERSAL, Theorem, theorems
 
 HEIGHT, TOP, SIZE = 22, 92, 12
 LEFT, CLAIMS, RIGHT = 0, 215, 560
@@ -30,9 +28,14 @@ STATES = {
 
 def theorems_of(id: str) -> list[Theorem]:
     """The theorems that the evidence for a claim uses: those of its module, and of what it takes from beside it."""
-    modules = [vars(importlib.import_module(evidence_module(id)))]
-    beside = {str(getattr(one, "__module__", "")) for one in modules[0].values() if callable(one)}
-    modules += [vars(importlib.import_module(name)) for name in beside if name.startswith("verify.claims.")]
+    modules = [vars(importlib.import_module(module_of(id)))]
+    judging = [one for one in modules[0].values() if callable(one) and getattr(one, "__name__", "") != "build"]
+    beside = {str(getattr(one, "__module__", "")) for one in judging}
+    modules += [
+        vars(importlib.import_module(name))
+        for name in beside
+        if name.startswith(("verify.claims.", "verify.evidence."))
+    ]
     used = [one for names in modules for one in names.values() if isinstance(one, Theorem)]
     return [one for one in vars(theorems).values() if isinstance(one, Theorem) and one in used]
 

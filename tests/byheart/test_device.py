@@ -9,11 +9,11 @@ import torch
 
 from byheart import job
 from byheart.device import on_device, require_device
-from constructions.claims import claim
 from constructions.errors import InputError
 from constructions.features import minimum_norm
 from constructions.products import multiplier
 from constructions.tasks.table import table_task
+from verify.claims import claim
 from verify.replica.device import DeviceError
 
 

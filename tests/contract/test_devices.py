@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from byheart.job import build_claim
-from constructions.claims import claim, claims
 from tests.contract.test_claims import DEFAULTS, SLOW
 from tests.memories import changed, memory, random_task, write_memory
 from verify.arithmetic.products import multiplying
+from verify.audit import audit_claims
 from verify.certificates.memorization import check_memorization
-from verify.claims.audit import audit_claims
+from verify.claims import claim, claims
 from verify.independent.checker import check_independently
 from verify.replica import device_products
 from verify.replica.device_products import products_on

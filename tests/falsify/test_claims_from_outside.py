@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from byheart.command.main import main
-from constructions.claims import REGISTER, claim, register
 from constructions.errors import InputError
+from verify.claims import REGISTER, claim, register
 
 MODULE = """
-from constructions.claims.claim import Claim
-from verify.claims.evidence import Evidence, Means, Method
+from verify.claim import Claim
+from verify.evidence import Evidence, Means, Method
 from verify.verdict import proved
 
 CLAIM = Claim(

@@ -5,6 +5,8 @@
 
 from dataclasses import dataclass
 
+from verify.claims import REGISTER, module_of
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -23,3 +25,9 @@ class Mutant:
     mutated: str
     tests: str
     why: str
+
+
+def confirmed(module: str) -> str:
+    """The test that the audit confirms the verdict on the claim in this module of `verify.claims`."""
+    [id] = [id for id in REGISTER if module_of(id) == f"verify.claims.{module}"]
+    return f"tests/contract/test_claims.py::test_the_verdict_is_confirmed[{id}]"

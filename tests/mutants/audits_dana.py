@@ -1,6 +1,6 @@
 """Mutants of builders, judges and records of the claims of Dana, Pydi and Chevaleyre: the audit itself must notice."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, confirmed
 
 
 def test_of(claim: str, name: str) -> str:
@@ -8,26 +8,26 @@ def test_of(claim: str, name: str) -> str:
     return f"tests/verify/claims/test_dana_{claim}.py::{name}"
 
 
-PROPOSITION_1 = test_of("proposition_1", "test_all_evidence_is_proved_and_of_both_kinds")
-PROPOSITION_2 = test_of("proposition_2", "test_all_evidence_is_proved")
-LEMMA_1 = test_of("lemma_1", "test_all_evidence_is_proved")
-LEMMA_2 = test_of("lemma_2", "test_the_recorded_judgement_is_confirmed")
-LEMMA_3 = test_of("lemma_3", "test_the_judgement_is_confirmed")
-LEMMA_4 = test_of("lemma_4", "test_everything_is_proved[False]")
-SKIP_HEAD = test_of("skip_head", "test_all_evidence_is_proved_and_of_both_kinds")
-THEOREM_1 = test_of("theorem_1", "test_the_verdict_is_confirmed")
-TAIL = test_of("theorem_1_tail", "test_the_verdict_is_confirmed")
-PARAMETERS = test_of("theorem_1_parameters", "test_the_verdict_is_confirmed")
-COROLLARY_1 = test_of("corollary_1", "test_the_recorded_judgement_is_confirmed")
-COROLLARY_2 = test_of("corollary_2", "test_the_recorded_judgement_is_confirmed")
+PROPOSITION_1 = confirmed("dana_proposition_1")
+PROPOSITION_2 = confirmed("dana_proposition_2")
+LEMMA_1 = confirmed("dana_lemma_1")
+LEMMA_2 = confirmed("dana_lemma_2")
+LEMMA_3 = confirmed("dana_lemma_3")
+LEMMA_4 = confirmed("dana_lemma_4")
+SKIP_HEAD = confirmed("dana_skip_head")
+THEOREM_1 = confirmed("dana_theorem_1")
+TAIL = confirmed("dana_theorem_1_tail")
+PARAMETERS = confirmed("dana_theorem_1_parameters")
+COROLLARY_1 = confirmed("dana_corollary_1")
+COROLLARY_2 = confirmed("dana_corollary_2")
 THEOREM_2 = test_of("theorem_2", "test_the_recorded_judgement_is_confirmed")
-SIMPLE = test_of("theorem_2_simple", "test_the_recorded_judgement_is_confirmed")
-DEFINITION_2 = test_of("definition_2", "test_everything_is_proved[False]")
-THEOREM_3 = test_of("theorem_3", "test_everything_is_proved")
+SIMPLE = confirmed("dana_theorem_2_simple")
+DEFINITION_2 = confirmed("dana_definition_2")
+THEOREM_3 = confirmed("dana_theorem_3")
 
 
 def of_record(claim: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
-    return Mutant(f"constructions/claims/dana_{claim}.py", original, mutated, tests, why)
+    return Mutant(f"verify/claims/dana_{claim}.py", original, mutated, tests, why)
 
 
 def of_builder(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
@@ -66,15 +66,15 @@ MUTANTS = [
     of_record("theorem_1_tail", "sqrt(2) P Z n", "2 P Z n", "sqrt 2 becomes 2", TAIL),
     of_record("theorem_1_tail", "sqrt(2) P Z n", "P Z n", "sqrt 2 becomes 1", TAIL),
     of_record("theorem_1_parameters", "4 (T_0 - d)", "3 (T_0 - d)", "another printed count", PARAMETERS),
-    of_record("theorem_1_parameters", "ceil(", "floor(", "heads that are not whole", PARAMETERS),
+    of_record("theorem_1_parameters", "4 d_h ceil(", "4 d_h floor(", "heads that are not whole", PARAMETERS),
     of_record("corollary_1", "4 (T - 2)", "2 (T - 2)", "half of the printed parameters", COROLLARY_1),
     of_record("corollary_1", "H + min(2, j)", "H + 2", "the number of last tokens is forgotten", COROLLARY_1),
     of_record("corollary_2", "[[best: 3/4]]", "[[best: 1/2]]", "the best accuracy on XOR is another one", COROLLARY_2),
     of_record("theorem_2", "sqrt(32 log", "sqrt(8 log", "another printed constant", THEOREM_2),
     of_record("theorem_2", "(1 + 2C + C t)", "(1 + C + C t)", "another printed factor", THEOREM_2),
     of_record("theorem_2_simple", "[[smaller: (1 + 2C)", "[[smaller: (1 + 3C)", "another true factor", SIMPLE),
-    of_record("definition_2", "g / (4R)", "g / (8R)", "half of the constant", DEFINITION_2),
-    of_record("lemma_4", "(log 2 - 2 delta)", "(log 2 - 4 delta)", "another least range", LEMMA_4),
+    of_record("definition_2", "[[constant: g / (4R)", "[[constant: g / (8R)", "half of the constant", DEFINITION_2),
+    of_record("lemma_4", '(log 2 - 2 delta) / (2 "', '(log 2 - 4 delta) / (2 "', "another least range", LEMMA_4),
     of_record("lemma_4", "[[repaired: alpha log", "[[repaired: 2 alpha log", "twice the repaired range", LEMMA_4),
     of_record("theorem_3", "2 epsilon^(2/3)", "2 epsilon^(3/4)", "another rate of the argument", THEOREM_3),
     # Builders and formulas of constructions.
@@ -92,7 +92,7 @@ MUTANTS = [
         "one head more than the paper counts",
         THEOREM_1,
     ),
-    of_builder(
+    of_judge(
         "claims/dana_theorem_1",
         "n_heads=count) == len(contexts)",
         "n_heads=count) >= 0",

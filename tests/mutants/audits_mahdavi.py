@@ -1,6 +1,6 @@
 """Mutants of builders, judges and records of the claims of Mahdavi et al.: the audit itself must notice."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, confirmed
 
 
 def test_of(claim: str, name: str = "test_all_evidence_is_certified_and_enough_for_the_judgement") -> str:
@@ -8,23 +8,23 @@ def test_of(claim: str, name: str = "test_all_evidence_is_certified_and_enough_f
     return f"tests/verify/claims/test_mahdavi_{claim}.py::{name}"
 
 
-PROPOSITION_1 = test_of("proposition_1", "test_the_recorded_judgement_is_confirmed")
-THEOREM_1 = test_of("theorem_1", "test_the_recorded_judgement_is_confirmed")
-PROPOSITION_2 = test_of("proposition_2")
-PROPOSITION_3 = test_of("proposition_3")
-PROPOSITION_4 = test_of("proposition_4")
-PROPOSITION_5 = test_of("proposition_5")
-APPENDIX_I = test_of("appendix_i")
-REMARK_1 = test_of("remark_1")
-WIDE_HEADS = test_of("wide_heads", "test_the_verdict_is_confirmed")
-ONE_TOKEN = test_of("one_token", "test_the_verdict_is_confirmed")
-POSITIONS = test_of("sinusoidal_positions", "test_the_verdict_is_confirmed")
-RANDOM_LAYER = test_of("random_layer", "test_the_verdict_is_confirmed")
-APPENDIX_J = test_of("appendix_j", "test_the_verdict_is_confirmed")
+PROPOSITION_1 = confirmed("mahdavi_proposition_1")
+THEOREM_1 = confirmed("mahdavi_theorem_1")
+PROPOSITION_2 = confirmed("mahdavi_proposition_2")
+PROPOSITION_3 = confirmed("mahdavi_proposition_3")
+PROPOSITION_4 = confirmed("mahdavi_proposition_4")
+PROPOSITION_5 = confirmed("mahdavi_proposition_5")
+APPENDIX_I = confirmed("mahdavi_appendix_i")
+REMARK_1 = confirmed("mahdavi_remark_1")
+WIDE_HEADS = confirmed("mahdavi_wide_heads")
+ONE_TOKEN = confirmed("mahdavi_one_token")
+POSITIONS = confirmed("mahdavi_sinusoidal_positions")
+RANDOM_LAYER = confirmed("mahdavi_random_layer")
+APPENDIX_J = confirmed("mahdavi_appendix_j")
 
 
 def of_record(claim: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
-    return Mutant(f"constructions/claims/mahdavi_{claim}.py", original, mutated, tests, why)
+    return Mutant(f"verify/claims/mahdavi_{claim}.py", original, mutated, tests, why)
 
 
 def of_builder(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
@@ -32,7 +32,7 @@ def of_builder(file: str, original: str, mutated: str, why: str, tests: str) -> 
 
 
 def held(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/claims/held_labels.py", original, mutated, "tests/verify/claims/test_held_labels.py", why)
+    return Mutant("verify/evidence/held_labels.py", original, mutated, "tests/verify/evidence/test_held_labels.py", why)
 
 
 def of_judge(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
@@ -93,7 +93,7 @@ MUTANTS = [
         APPENDIX_I,
     ),
     Mutant(
-        "constructions/claims/mahdavi_sinusoidal_positions.py",
+        "constructions/saturated/sinusoidal_positions.py",
         "np.sin(angles), np.cos(angles)",
         "np.cos(angles), np.sin(angles)",
         POSITIONS,

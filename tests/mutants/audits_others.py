@@ -1,6 +1,6 @@
 """Mutants of builders, judges and records of the claims beyond the three sources: the audit itself must notice."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, confirmed
 
 
 def test_of(claim: str, name: str = "test_the_verdict_is_confirmed") -> str:
@@ -9,7 +9,7 @@ def test_of(claim: str, name: str = "test_the_verdict_is_confirmed") -> str:
 
 
 def of_record(claim: str, original: str, mutated: str, why: str) -> Mutant:
-    return Mutant(f"constructions/claims/{claim}.py", original, mutated, test_of(claim), why)
+    return Mutant(f"verify/claims/{claim}.py", original, mutated, confirmed(claim), why)
 
 
 def of_judge(claim: str, original: str, mutated: str, why: str, name: str) -> Mutant:
@@ -36,7 +36,7 @@ MUTANTS = [
     of_record("madden_2024_upper", "floor(k / (N - 1))", "floor(k / N)", "a law has N log-odds"),
     of_record("madden_2024_upper", "m (d + 1) + 1", "m (d + 2) + 1", "neurons lose no number"),
     of_record(MADDEN, "T (N - 1) + T - 1 + N + S", "T (N - 1) + N + S", "the places are not counted"),
-    of_record(NEURON, "(S - 1) 2^(-M)", "(S - 1) 2^(-M - 1)", "half of the leak"),
+    of_record(NEURON, "[[leak: (S - 1) 2^(-M)", "[[leak: (S - 1) 2^(-M - 1)", "half of the leak"),
     of_record(NEURON, "[[near: exp(-b)]]", "[[near: exp(-2 b)]]", "gates that are nearer to ReLU"),
     of_record(LAYERS, "[[heads: 18]]", "[[heads: 15]]", "heads of fewer entries"),
     of_record(LAYERS, "[[width: 3]]", "[[width: 2]]", "a narrower stream"),
@@ -57,27 +57,27 @@ MUTANTS = [
     of_record(RECALL, "[[margin: 1]]", "[[margin: 2]]", "twice the lead"),
     of_record(LAYER, "[[quadratic: 48]]", "[[quadratic: 96]]", "twice as many are stored"),
     of_record(LAYER, "[[matrix: 64]]", "[[matrix: 8]]", "a matrix misses some of few"),
-    of_record(ZIPF, "P^(1 - a) / (a - 1)", "P^(1 - a)", "the integral lacks its factor"),
+    of_record(ZIPF, "[[tail: P^(1 - a) / (a - 1)", "[[tail: P^(1 - a)", "the integral lacks its factor"),
     # Builders.
     Mutant(
-        f"constructions/claims/{ZHANG}.py",
+        "constructions/rational/interpolating_network.py",
         "        places, jumps, slope = [fmpq(codes[0] - 1), *places], [values[0]], values[0]",
         "        places, jumps, slope = [fmpq(codes[0] - 1), *places], [values[0]], zeros",
-        test_of(ZHANG),
+        confirmed(ZHANG),
         "the first neuron goes on",
     ),
     Mutant(
-        f"constructions/claims/{NEURON}.py",
+        "constructions/rational/neurons_as_heads.py",
         "W_E[1:, :width], W_pos[1, width] = embeddings, one",
         "W_E[1:, :width], W_pos[:, width] = embeddings, one",
-        test_of(NEURON),
+        confirmed(NEURON),
         "the null token has a key",
     ),
     Mutant(
-        f"constructions/claims/{LAYERS}.py",
+        "constructions/rational/two_layers.py",
         "W_E = exact([[2 * value, 0, 0] for value in values]",
         "W_E = exact([[value, 0, 0] for value in values]",
-        test_of(LAYERS),
+        confirmed(LAYERS),
         "the last token is counted like the one before it",
     ),
     # Judges.
@@ -89,24 +89,24 @@ MUTANTS = [
         "a count that is too small",
     ),
     Mutant(
-        "verify/claims/words.py",
+        "verify/evidence/words.py",
         "held += all(row[label] > other for",
         "held += all(row[label] >= other for",
-        "tests/verify/claims/test_words.py",
+        "tests/verify/evidence/test_words.py",
         "labels that are level are in front",
     ),
     Mutant(
-        "verify/claims/words.py",
+        "verify/evidence/words.py",
         "held=held if fits and whole else 0",
         "held=held if fits else 0",
-        "tests/verify/claims/test_words.py",
+        "tests/verify/evidence/test_words.py",
         "two points of one code are held",
     ),
     Mutant(
-        "verify/claims/words.py",
+        "verify/evidence/words.py",
         "held=held if fits and whole else 0",
         "held=held if whole else 0",
-        "tests/verify/claims/test_words.py",
+        "tests/verify/evidence/test_words.py",
         "other blocks are called residual ones",
     ),
     of_judge(
@@ -139,73 +139,73 @@ MUTANTS = [
     ),
     # Evidence, and what several audits share.
     Mutant(
-        "verify/claims/evidence.py",
+        "verify/evidence/evidence.py",
         "parts += [] if self.judged is None else [self.judged]",
         "parts += []",
-        "tests/verify/claims/test_evidence.py",
+        "tests/verify/evidence/test_evidence.py",
         "what was not judged passes beside comparisons",
     ),
     Mutant(
-        "verify/claims/evidence.py",
+        "verify/evidence/evidence.py",
         "parts += [] if self.judged is None else [self.judged]",
         "parts += [Verdict.PROVED if self.judged is None else self.judged]",
-        "tests/verify/claims/test_evidence.py",
+        "tests/verify/evidence/test_evidence.py",
         "a piece without verdict and comparisons is proved",
     ),
     Mutant(
-        "verify/claims/largest_rank.py",
+        "verify/evidence/largest_rank.py",
         ', Comparison(rank.lower, "=", largest)),',
         ",),",
-        "tests/verify/claims/test_largest_rank.py",
+        "tests/verify/evidence/test_largest_rank.py",
         "a rank that is not reached is the largest",
     ),
     Mutant(
-        "verify/claims/largest_rank.py",
+        "verify/evidence/largest_rank.py",
         'compared=(Comparison(ceiling, "=", largest), Comparison(rank.lower, "=", largest))',
         'compared=(Comparison(ceiling, ">=", 1), Comparison(rank.lower, ">=", 1))',
-        "tests/verify/claims/test_largest_rank.py",
+        "tests/verify/evidence/test_largest_rank.py",
         "any rank is the one that is stated",
     ),
     Mutant(
-        "verify/claims/largest_rank.py",
+        "verify/evidence/largest_rank.py",
         "proved(as_said)",
         "proved(True)",
-        "tests/verify/claims/test_largest_rank.py",
+        "tests/verify/evidence/test_largest_rank.py",
         "a layer that is another one is as said",
     ),
     Mutant(
-        "verify/claims/attended_tokens.py",
+        "verify/evidence/attended_tokens.py",
         "exact_mixed_inputs(context[None], context, scores, identity)",
         "exact_mixed_inputs(context[None], context, identity, scores)",
-        "tests/verify/claims/test_attended_tokens.py",
+        "tests/verify/evidence/test_attended_tokens.py",
         "scores of the other token on the left",
     ),
     Mutant(
-        "verify/claims/attended_tokens.py",
+        "verify/evidence/attended_tokens.py",
         "as_rationals(context) + mixed",
         "mixed",
-        "tests/verify/claims/test_attended_tokens.py",
+        "tests/verify/evidence/test_attended_tokens.py",
         "a layer without its skip connection",
     ),
     Mutant(
-        "verify/claims/unread_heads.py",
+        "verify/evidence/unread_heads.py",
         "certify_full_row_rank(enclose_mixed_inputs(heads_as_layer(heads), unlabelled(contexts, queries)))",
         "certify_full_row_rank(queries[:1])",
-        "tests/verify/claims/test_unread_heads.py",
+        "tests/verify/evidence/test_unread_heads.py",
         "heads that are silent mix independent inputs",
     ),
     Mutant(
-        "verify/claims/formula.py",
+        "verify/evidence/formula.py",
         "or (operation is pow and b.denominator != 1)",
         "or operation is pow",
-        "tests/verify/claims/test_formula.py",
+        "tests/verify/evidence/test_formula.py",
         "powers of fractions are not exact",
     ),
     Mutant(
-        "verify/claims/formula.py",
+        "verify/evidence/formula.py",
         "or self.value.denominator != 1:",
         "or False:",
-        "tests/verify/claims/test_formula.py",
+        "tests/verify/evidence/test_formula.py",
         "the numerator of a fraction is its value",
     ),
 ]

@@ -1,6 +1,6 @@
 """Mutants of builders, judges and records of the claims of the slides: the audit itself must notice."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, confirmed
 from tests.mutants.audits_dana import FLOOR, ONE_HEAD
 
 
@@ -9,15 +9,15 @@ def test_of(claim: str, name: str = "test_the_verdict_is_confirmed") -> str:
     return f"tests/verify/claims/test_slides_{claim}.py::{name}"
 
 
-THEOREM = test_of("theorem")
-LEAST_SQUARES = test_of("least_squares")
-WEIGHTED = test_of("weighted_least_squares")
-LOW_ENTROPY = test_of("low_entropy", "test_the_recorded_judgement_is_confirmed")
-MEMORY = test_of("associative_memory")
+THEOREM = confirmed("slides_theorem")
+LEAST_SQUARES = confirmed("slides_least_squares")
+WEIGHTED = confirmed("slides_weighted_least_squares")
+LOW_ENTROPY = confirmed("slides_low_entropy")
+MEMORY = confirmed("slides_associative_memory")
 
 
 def of_record(claim: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
-    return Mutant(f"constructions/claims/slides_{claim}.py", original, mutated, tests, why)
+    return Mutant(f"verify/claims/slides_{claim}.py", original, mutated, tests, why)
 
 
 MUTANTS = [

@@ -1,6 +1,6 @@
 """Mutants of the claims about steps, definitions, comparisons and conclusions of Dana et al.: the audit must notice."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, confirmed
 
 
 def test_of(claim: str) -> str:
@@ -9,7 +9,7 @@ def test_of(claim: str) -> str:
 
 
 def of_record(claim: str, original: str, mutated: str, why: str) -> Mutant:
-    return Mutant(f"constructions/claims/{claim}.py", original, mutated, test_of(claim), why)
+    return Mutant(f"verify/claims/{claim}.py", original, mutated, confirmed(claim), why)
 
 
 MUTANTS = [
@@ -22,7 +22,7 @@ MUTANTS = [
     of_record("dana_constant_of_the_tail", 'judgement="open"', 'judgement="holds"', "what is open holds"),
     of_record("slides_quality", 'judgement="false"', 'judgement="open"', "what is refuted is open"),
     # Numbers.
-    of_record("dana_definition_1", "min(N, T, d)", "min(N, T)", "the width does not count"),
+    of_record("dana_definition_1", "[[rank: min(N, T, d)", "[[rank: min(N, T)", "the width does not count"),
     of_record("dana_head_width", "4 d (d_h - d)", "4 d d_h", "another saving"),
     of_record("dana_likeliest_contexts", "attained: ceil(", "attained: floor(", "another bound"),
     of_record("dana_likeliest_contexts", "N^S) + 1]]", "N^S) + 2]]", "a bound that is not reached"),
@@ -39,17 +39,17 @@ MUTANTS = [
     of_record("slides_sparse_regime", "[[columns: N + 1]]", "[[columns: N]]", "a column is forgotten"),
     # Builders.
     Mutant(
-        "constructions/claims/dana_head_width.py",
+        "verify/claims/dana_head_width.py",
         "given.W_K.transpose(0, 2, 1)",
         "given.W_Q.transpose(0, 2, 1)",
-        test_of("dana_head_width"),
+        confirmed("dana_head_width"),
         "other scores",
     ),
     Mutant(
         "constructions/encoders/parabola.py",
         "0.0 - tokens * tokens",
         "0.0 - 2.0 * tokens * tokens",
-        test_of("slides_quality"),
+        confirmed("slides_quality"),
         "another parabola",
     ),
     # Judges.
@@ -57,21 +57,21 @@ MUTANTS = [
         "verify/capacity/likeliest_contexts.py",
         "carried > needed or (carried == needed and not strictly)",
         "carried >= needed",
-        test_of("dana_likeliest_contexts"),
+        confirmed("dana_likeliest_contexts"),
         "greater is at least",
     ),
     Mutant(
         "verify/capacity/likeliest_contexts.py",
         ", reverse=True)",
         ")",
-        test_of("dana_likeliest_contexts"),
+        confirmed("dana_likeliest_contexts"),
         "the unlikeliest contexts",
     ),
     Mutant(
         "verify/capacity/counting_matrix.py",
         "row[largest - 1] = total if others else 1",
         "row[largest - 1] = total + 1",
-        test_of("dana_lemma_2_determinant"),
+        confirmed("dana_lemma_2_determinant"),
         "a column that is no sum",
     ),
 ]

@@ -162,14 +162,14 @@ MUTANTS = [
         )
     ),
     Mutant(
-        "verify/claims/audit.py",
+        "verify/audit.py",
         '    return ["audit", id, full, files_sha256(*map(Path, places or ["nowhere"]))]',
         '    return ["audit", id, full]',
         "tests/falsify/test_claims_from_outside.py",
         "what was found of a claim of another package is taken over after that was changed",
     ),
     Mutant(
-        "verify/claims/audit.py",
+        "verify/audit.py",
         '        return ["audit", id, full]\n    spec',
         '        return ["audit", id]\n    spec',
         "tests/byheart/command/test_audit.py",

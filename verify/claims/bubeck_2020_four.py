@@ -1,4 +1,4 @@
-"""Evidence on four neurons for d points: exact values of fewer, how many are necessary, and points that are dependent.
+r"""Bubeck et al.: four ReLU neurons for d points in general position; slabs take half as many.
 
 Page: docs/claims/four_neurons.md
 """
@@ -8,36 +8,51 @@ from collections.abc import Iterator
 import numpy as np
 from flint import fmpq, fmpz_mat
 
-from constructions.claims.bubeck_2020_four import CLAIM
 from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
 from constructions.saturated.relu_barrier import moment_curve
 from constructions.saturated.slabs import slab_network
 from constructions.tasks.vectors import VectorTask
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.forward.in_rationals import exact_network_logits
 from verify.saturated.activation_patterns import relu_barrier
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import decided, proved
 
+CLAIM = Claim(
+    id="bubeck-2020.four",
+    title="Four ReLU neurons for d points",
+    source="Bubeck, Eldan, Lee, Mikulincer (2020), abstract",
+    printed=(
+        "Baum (1988): ceil(n / d) threshold neurons memorize binary labels of n points in general position in R^d. "
+        "ReLU networks fit real labels with four times as many, [[printed: 4 ceil(n / d)]]."
+    ),
+    judgement="holds",
+    truth=(
+        "It holds, and about half as many are enough: an affine function on each slab between parallel hyperplanes "
+        "takes [[slabs: 2 ceil(n / (d + 1)) - 1]] neurons at most and fits any real labels exactly. No network fits "
+        "all labels of n points with m (d + 1) + 1 < n, so [[least: (n - 1) / (d + 1)]] neurons are necessary. "
+        "Sums of two embeddings are not in general position: the four points of XOR lie in one plane. The "
+        "approximate networks of the source, and the size of their weights, are not judged."
+    ),
+    reconstructed="the construction: the paper was at hand in its abstract only",
+    page="docs/claims/four_neurons.md",
+)
+
 _CURVES = ((1, 1), (2, 1), (7, 1), (3, 2), (8, 2), (9, 4), (12, 3))  # n, d
+
+
 _CURVES_FULL = ((40, 4), (30, 5))
+
+
 _DRAWS = ((3, 5), (24, 4), (32, 8))
+
+
 _DRAWS_FULL = ((96, 8), (128, 16))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the values on points in general position and on draws, and what fewer neurons do not fit.
-
-    Args:
-        full: More points.
-
-    Yields:
-        Evidence.
-    """
     for count, width in _CURVES + (_CURVES_FULL if full else ()):
         points = moment_curve(count, width)
         yield _fits(

@@ -1,4 +1,4 @@
-"""Evidence on appendix B: the rank of twenty heads of width 5 in two dimensions, from both sides.
+r"""Appendix B of Dana et al.: what Corollary 2 says of twenty heads that are wider than the stream.
 
 Page: docs/claims/corollary_2.md
 """
@@ -6,18 +6,34 @@ Page: docs/claims/corollary_2.md
 from collections.abc import Iterator
 from fractions import Fraction
 
-from constructions.claims.dana_appendix_b import CLAIM
 from constructions.features.embeddings import integer_front_end
 from constructions.tasks.arrays import all_contexts
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import RANK
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.theorems import RANK
 from verify.forward.exact_rank import exact_rank
 from verify.verdict import proved
 
+CLAIM = Claim(
+    id="dana.appendix-b",
+    title="Twenty heads of width 5 in two dimensions",
+    source="Dana, Pydi, Chevaleyre (2024), appendix B",
+    printed=(
+        "With N = 10, S = 2, d = 2, d_h = 5 and H = 20, Corollary 2, with [[printed: H d_h + d]] associations for the "
+        "100 contexts, says that the accuracy is exactly 1."
+    ),
+    judgement="slip",
+    truth=(
+        "Heads wider than the stream count as heads of width d: the rank of the features is "
+        "[[columns: H min(d_h, d) + d]] = 42 at most, and this is reached. Read with this number Corollary 2 says "
+        "[[accuracy: 1/N + (1 - 1/N) (H min(d_h, d) + d) / T_0]]."
+    ),
+    page="docs/claims/corollary_2.md",
+)
+
 _PAPER = {"tokens": 10, "width": 2, "head_width": 5, "heads": 20}
+
+
 _OTHERS = (
     {"tokens": 6, "width": 2, "head_width": 3, "heads": 8},
     {"tokens": 7, "width": 3, "head_width": 4, "heads": 5},
@@ -25,14 +41,6 @@ _OTHERS = (
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the ceiling of the rank, and integer weights that reach it.
-
-    Args:
-        full: Other sizes too.
-
-    Yields:
-        Evidence.
-    """
     for sizes in (_PAPER, *(_OTHERS if full else ())):
         yield _ceiling(**sizes)
         yield _reached(**sizes)

@@ -1,4 +1,4 @@
-"""Evidence on the comparisons of section 6: instances on which neither number is a capacity, and where both are.
+r"""Section 6 of Dana et al.: the comparison with the capacity of Mahdavi et al., and with other counts of parameters.
 
 Page: docs/claims/conclusions.md
 """
@@ -8,32 +8,43 @@ from collections.abc import Iterator
 import numpy as np
 from flint import fmpz_mat
 
-from constructions.claims.dana_comparisons import CLAIM
-from constructions.claims.dana_theorem_1 import exact_memory
 from constructions.encoders.parabola import parabola
 from constructions.memories.one_head_optimum import exclusive_or_contexts
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import RANK
+from constructions.rational.exact_memory import exact_memory
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_network_logits
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import decided, proved
 
+CLAIM = Claim(
+    id="dana.comparisons",
+    title="Comparisons with other memories",
+    source="Dana, Pydi, Chevaleyre (2024), section 6",
+    printed=(
+        "The capacity [[columns: H d_h + d]] is a strict improvement on [[previous: H (d_h - 1) + 1]] of Mahdavi et "
+        "al., for language models. Corollary 1 takes as many as [[parameters: 2 S + 4 N + 8 T_0]] numbers. A matrix W "
+        "of d^2 numbers between given embeddings memorizes d associations."
+    ),
+    judgement="false",
+    truth=(
+        "For contexts of one's choice neither number is a capacity of language models: XOR after 3 tokens is T = 4 "
+        "contexts that one head with d = d_h = 4 gives rank 3, while both numbers are 4 or more. (A repeated query has "
+        "Kruskal rank 1, so the assumptions of Mahdavi et al. fail there.) Where all contexts are to be held and "
+        "d <= N, H d_h + d is reached: [[gain: H + d - 1]] more. The count of numbers is right, 16 fewer. A matrix "
+        "of d^2 numbers stores more than d associations: any number N of labels for d = 2, W the identity."
+    ),
+    page="docs/claims/conclusions.md",
+)
+
 _REPAIRS = ((3, 2, 3, 2), (2, 3, 2, 2), (4, 2, 3, 3))  # N, S, d, d_h
+
+
 _REPAIRS_FULL = ((3, 3, 3, 3), (5, 2, 4, 3))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the counterexamples, and where the comparison is right.
-
-    Args:
-        full: Larger networks.
-
-    Yields:
-        Evidence.
-    """
     yield _exclusive_or()
     for tokens in (3, 10, 50, *((200,) if full else ())):
         yield _more_than_d(tokens)

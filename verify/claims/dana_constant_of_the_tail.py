@@ -1,4 +1,4 @@
-"""What is known of the constant C of Theorem 1: attention of the same sizes makes it as large as one likes.
+r"""Remarks 1 of Dana et al.: the open question how large the constant C of Theorem 1 is.
 
 Page: docs/claims/theorem_1_tail.md
 """
@@ -8,27 +8,34 @@ from fractions import Fraction
 
 from flint import fmpq, fmpq_mat
 
-from constructions.claims.dana_constant_of_the_tail import CLAIM
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.tasks.arrays import all_contexts
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.forward.in_rationals import exact_outputs
 from verify.verdict import decided
+
+CLAIM = Claim(
+    id="dana.constant-of-the-tail",
+    title="How large the constant of Theorem 1 is",
+    source="Dana, Pydi, Chevaleyre (2024), Remarks 1",
+    printed=(
+        "It is an open challenge to provide better bounds with the properties of attention, especially to upper bound "
+        "C."
+    ),
+    judgement="open",
+    truth=(
+        "Open for the best choice of attention. No bound by the sizes alone holds for every choice: with N = S = 2, "
+        "d = d_h = 1 and two heads whose scores are k and k + 1 times log 2, the coefficients z of the context that is "
+        "left out have |z|^2 > [[growth: 16^k]], and C^2 >= 2 + |z|^2."
+    ),
+    page="docs/claims/theorem_1_tail.md",
+)
 
 _SCORES = (1, 2, 4, 8, 16)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify how large the coefficients of the context that is left out are.
-
-    Args:
-        full: Larger scores.
-
-    Yields:
-        Evidence.
-    """
     for score in _SCORES + ((64, 256) if full else ()):
         yield _large(score)
 

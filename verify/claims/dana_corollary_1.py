@@ -1,4 +1,4 @@
-"""What is certified about Corollary 1: XOR and the count of labellings against it, and what is true instead.
+"""Corollary 1 of Dana et al.: H heads of dimension d_h with d = 2 hold H d_h + 2 associations.
 
 Page: docs/claims/corollary_1.md
 """
@@ -13,20 +13,18 @@ from flint import fmpq
 from constructions.bigrams.one_head import one_head_memory
 from constructions.capacity.expected_accuracy import guaranteed_number
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
-from constructions.claims.dana_corollary_1 import CLAIM
 from constructions.features.embeddings import integer_front_end
 from constructions.memories.lookup_table import exact_lookup_table, lookup_front_end, lookup_table
 from constructions.memories.memory import build_memory
+from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method, Role
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
+from verify.claim import Claim, Hypothesis
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, Role, stated
+from verify.evidence.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
 from verify.forward.exact_rank import exact_rank
 from verify.forward.heads import enclose_features
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
@@ -35,19 +33,65 @@ from verify.replica.rounding import rounding_bound
 from verify.runs.formats import FLOAT32
 from verify.verdict import Verdict, decided, proved
 
+
+def build(*, tokens: int, gap: int, seed: int) -> Construction[Task]:
+    """The look-up table of all bigrams, with random labels.
+
+    Args:
+        tokens: Size of the vocabulary N, not 2.
+        gap: Difference of the scores in nats, at least 1.
+        seed: Seed of the labels.
+
+    Returns:
+        The network of N heads of dimension N.
+
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1.
+
+    Example:
+        >>> build(tokens=3, gap=8, seed=0).summary
+        'all 9 bigrams over 3 tokens, in 3 heads of dimension 3 = d'
+    """
+    task = enumerated_task(tokens, 2, seed=seed)
+    network = lookup_table(task, gap=float(gap))
+    summary = (
+        f"all {task.n_contexts} bigrams over {tokens} tokens, in {network.n_heads} heads of dimension "
+        f"{network.d_head} = d"
+    )
+    return Construction(task, network, summary)
+
+
+CLAIM = Claim(
+    id="dana.corollary-1",
+    title="Associations that heads hold in two dimensions",
+    source="Dana, Pydi, Chevaleyre (2024), Corollary 1",
+    printed=(
+        "For any T = [[printed: H d_h + 2]] contexts with one next token each, some attention-only transformer with d "
+        "= 2, H heads and head dimension d_h memorizes all of them, with [[parameters: 2 (S + 2 N + 4 (T - 2))]] "
+        "parameters."
+    ),
+    judgement="false",
+    truth=(
+        "For S >= 2 some weights with d = 2 memorize [[memorized: max(j, min(T, H + min(2, j)))]] of any T contexts, "
+        "j the number of distinct last tokens; all N^S contexts if N^S <= [[all_contexts: H d_h + 2]], d_h <= 2. One "
+        "head of any width does not hold XOR. Rank is no upper limit: one head with d = N >= 2, d_h = 1 holds any "
+        "labels of all N^2 bigrams."
+    ),
+    page="docs/claims/corollary_1.md",
+    hypotheses=(
+        Hypothesis("N >= 1 and N != 2", lambda tokens, **_: tokens >= 1 and tokens != 2),
+        Hypothesis("gap >= 1", lambda gap, **_: gap >= 1),
+    ),
+    parameters={"tokens": 8, "gap": 8, "seed": 0},
+    build=build,
+)
+
 _XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+
+
 _XOR_LABELS = np.array([0, 0, 1, 1])
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify that Corollary 1 is false, and instances of what is true.
-
-    Args:
-        full: Whether to certify larger and more instances.
-
-    Yields:
-        The evidence, as soon as it is certified.
-    """
     yield _xor()
     for length in (4, 5) if full else (4,):
         yield _labellings(length)

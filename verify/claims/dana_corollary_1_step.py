@@ -1,4 +1,4 @@
-r"""Evidence on the step from laws of full support to labels: how small a divergence is small enough.
+r"""Section 4 of Dana et al.: the step from laws of full support to labels.
 
 Page: docs/claims/corollary_1.md
 """
@@ -8,26 +8,39 @@ from fractions import Fraction
 
 from flint import arb, ctx, fmpq
 
-from constructions.claims.dana_corollary_1_step import CLAIM
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.verdict import proved
 
+CLAIM = Claim(
+    id="dana.corollary-1-step",
+    title="From the divergence of Theorem 1 to the labels of Corollary 1",
+    source="Dana, Pydi, Chevaleyre (2024), section 4, before Corollary 1",
+    printed=(
+        "Under Assumption 1, use Theorem 1 for pi_delta = (pi + delta) / (1 + N delta) with delta > 0 small enough "
+        "and gamma > 0 small: the transformer has perfect accuracy for pi."
+    ),
+    judgement="holds",
+    truth=(
+        "It follows from the conclusion of Theorem 1 (which is false for some contexts), for d >= 2. With a = "
+        "[[label: (1 + delta) / (1 + N delta)]], the probability of a label under pi_delta, every encoder whose mean "
+        "divergence from pi_delta is below p_min ([[gap: log 2 + a log a + (1 - a) log(1 - a)]]), p_min the least "
+        "probability of a context, gives every label more than half of the probability; and the least divergence "
+        "with d >= 2 tends to 0 with delta. The gap is the least divergence of a law that gives a label just half."
+    ),
+    page="docs/claims/corollary_1.md",
+)
+
 _BITS = 192
+
+
 _SIZES = ((2, 2), (5, 25), (10, 100))  # N, T
+
+
 _SIZES_FULL = ((50, 2500), (200, 40_000))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify that small delta makes the divergence of the circle small enough, and that no larger gap will do.
-
-    Args:
-        full: More tokens and contexts.
-
-    Yields:
-        Evidence.
-    """
     for tokens, contexts in _SIZES + (_SIZES_FULL if full else ()):
         yield _small_enough(tokens, contexts)
     for tokens in (2, 3, 10):

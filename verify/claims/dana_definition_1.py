@@ -1,4 +1,4 @@
-"""Evidence on Definition 1: the shape of W, and which logits sequence encoders have.
+r"""Definition 1 of Dana et al.: sequence encoders, with the shape of W that makes the product exist.
 
 Page: docs/claims/sequence_encoder.md
 """
@@ -9,25 +9,34 @@ import numpy as np
 from flint import fmpz_mat
 
 from constructions.arrays import Int64Array
-from constructions.claims.dana_definition_1 import CLAIM
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.verdict import decided
 
+CLAIM = Claim(
+    id="dana.definition-1",
+    title="What a sequence encoder is",
+    source="Dana, Pydi, Chevaleyre (2024), Definition 1",
+    printed=(
+        "L(N, S, d) is the set of the maps f(t) = W E(t) with W in R^{d,N}, a matrix of [[printed: N]] columns, and E "
+        "from [N]^S to R^d."
+    ),
+    judgement="slip",
+    truth=(
+        "W is in R^{N,d}, with [[columns: d]] columns: one for each entry of E(t), and one row for each logit. The "
+        "logits of T contexts are then the matrices of rank at most d: the largest rank is [[rank: min(N, T, d)]], and "
+        "every matrix of so small a rank is W E for some W and E."
+    ),
+    page="docs/claims/sequence_encoder.md",
+)
+
 _SIZES = ((5, 7, 2), (3, 6, 4), (6, 2, 3), (4, 9, 4), (2, 5, 1))  # N, T, d
+
+
 _SIZES_FULL = ((30, 40, 8), (12, 50, 20))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify that the printed product does not exist, and the rank that the corrected one reaches.
-
-    Args:
-        full: More and larger sizes.
-
-    Yields:
-        Evidence.
-    """
     generator = np.random.default_rng(31)
     for tokens, contexts, width in _SIZES + (_SIZES_FULL if full else ()):
         W = generator.integers(-9, 10, (tokens, width))

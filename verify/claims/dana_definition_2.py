@@ -1,4 +1,4 @@
-"""Evidence on Definition 2: encoders in general position are polynomially approximable, and come close to all others.
+"""Definition 2 of Dana et al.: the laws that encoders approximate at a polynomial rate.
 
 Page: docs/claims/logit_range.md
 """
@@ -9,31 +9,43 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
-from constructions.claims.dana_definition_2 import CLAIM
 from constructions.counted import counted
 from constructions.encoders.approximating_sequences import FIRST, SECOND, bound_to_diverge, scaled_encoder
 from verify.arithmetic.decimals import decimal_above, decimal_below
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
+from verify.claim import Claim
 from verify.encoders.logit_range import BITS, ball, judge_approximation, mean_divergence, scaling_constants
+from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.verdict import Verdict, decided, proved
+
+CLAIM = Claim(
+    id="dana.definition-2",
+    title="Polynomially approximable laws",
+    source="Dana, Pydi, Chevaleyre (2024), Definition 2 and the question below Lemma 4",
+    printed=(
+        "M(N, S, d) are the laws for which some encoders f_delta have c delta^alpha <= |log(pi / softmax f_delta)| <= "
+        "delta wherever pi > 0, with c > 0 and alpha >= 1. Whether any distribution which is the limit of a sequence "
+        "encoder is in the closure of M is an open question."
+    ),
+    judgement="redundant",
+    truth=(
+        "For N >= 2 and d >= 1: d_KL(pi, M) = d_KL(pi, L) for every pi, and the closure of M is that of softmax(L), "
+        "so the answer is yes. If no logit of an encoder equals the mean of the logits under its law, the laws of the "
+        "encoder are in M with alpha = 1 and c = [[constant: g / (4R)]], g being the least distance from that mean "
+        "and R the range: (16) holds for [[factor: 1 + delta / (2R)]] times the encoder. For N = 1 or d = 0, M is "
+        "empty."
+    ),
+    page="docs/claims/logit_range.md",
+)
 
 Rows = list[list[Fraction]]
 
 _SIZES = ((2, 1, 1), (3, 1, 2), (4, 2, 5), (6, 3, 8))
+
+
 _DEPTH = 12
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify both inequalities of d_KL(pi, M) = d_KL(pi, L) on instances.
-
-    Args:
-        full: More encoders and smaller deltas.
-
-    Yields:
-        Evidence.
-    """
     for tokens, width, contexts in _SIZES + ((12, 5, 30),) * full:
         yield _in_general_position(tokens, width, contexts, encoders=20 if full else 4, depth=3 * _DEPTH)
     yield _uniform_encoder(30 if full else _DEPTH)

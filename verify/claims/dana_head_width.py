@@ -1,36 +1,70 @@
-"""Evidence on heads wider than the stream: equal logits of narrower ones, with fewer numbers.
+r"""Section 2 of Dana et al.: heads wider than the stream compute nothing more, and store more numbers.
 
 Page: docs/claims/parameters.md
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from flint import fmpq_mat
 
-from constructions.claims.dana_head_width import CLAIM, folded
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import decided
 
+CLAIM = Claim(
+    id="dana.head-width",
+    title="Heads wider than the stream",
+    source="Dana, Pydi, Chevaleyre (2024), section 2",
+    printed=(
+        "Since W_O, W_V and W_Q, W_K are multiplied together, d_h <= d lowers their rank to d_h; d_h > d leaves them "
+        "of full rank, and is suboptimal compared to d = d_h."
+    ),
+    judgement="holds",
+    truth=(
+        "The products have rank [[rank: min(d, d_h)]] at most, and reach it. A head with d_h > d is one with d_h = d "
+        "that has the products for its W_Q and W_V and the identity for W_K and W_O: the logits are the same, and "
+        "[[saved: 4 d (d_h - d)]] numbers fewer are stored for each head."
+    ),
+    page="docs/claims/parameters.md",
+)
+
+
+def folded(network: Model) -> Model:
+    """The same network with heads as wide as the stream: each holds its two products, and identities.
+
+    Args:
+        network: A rational network of one attention, with heads of any widths.
+
+    Returns:
+        A network with $d_h = d_{qk} = d$ and the same logits.
+
+    Example:
+        >>> from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
+        >>> two, wide = as_rationals([[1], [2]]), as_rationals([[1, 2, 3]])
+        >>> front_end = ExactFrontEnd(two, two, (wide,), (wide,), (wide,))
+        >>> found = folded(exact_network(front_end, (wide.transpose(),), two.transpose()))
+        >>> front_end.d_head, found.d_head, found.W_V.tolist()
+        (3, 1, [[[14]]])
+    """
+    given = network.attention
+    same = np.stack([np.eye(given.d_model, dtype=np.int64).astype(object)] * given.n_heads)
+    W_Q, W_V = given.W_Q @ given.W_K.transpose(0, 2, 1), given.W_V @ given.W_O
+    return replace(network, blocks=(replace(given, W_Q=W_Q, W_K=same, W_V=W_V, W_O=same),))
+
+
 _SIZES = ((3, 2, 2, 5, 2), (2, 3, 3, 4, 1), (4, 2, 1, 3, 3))  # N, S, d, d_h, H
+
+
 _SIZES_FULL = ((4, 3, 3, 8, 4), (5, 2, 4, 9, 2))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify equal logits of wide heads and of heads as wide as the stream, and the ranks of their products.
-
-    Args:
-        full: Larger networks.
-
-    Yields:
-        Evidence.
-    """
     for tokens, length, width, head_width, heads in _SIZES + (_SIZES_FULL if full else ()):
         wide = _network(tokens=tokens, length=length, width=width, head_width=head_width, heads=heads)
         yield _same(wide, folded(wide))

@@ -1,4 +1,4 @@
-"""Evidence on the determinant in the proof of Lemma 2: it is 0 for short contexts, and not for long ones.
+r"""Appendix A.1 of Dana et al.: the determinant at the end of the proof of Lemma 2.
 
 Page: docs/claims/closed_forms.md
 """
@@ -9,29 +9,41 @@ from math import gcd
 import numpy as np
 from flint import fmpz_mat
 
-from constructions.claims.dana_lemma_2_determinant import CLAIM
 from verify.capacity.counting_matrix import counted_sequences, counting_matrix
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import COUNTING_MATRIX
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.theorems import COUNTING_MATRIX
 from verify.verdict import decided
 
+CLAIM = Claim(
+    id="dana.lemma-2-determinant",
+    title="The determinant in the proof of Lemma 2",
+    source="Dana, Pydi, Chevaleyre (2024), appendix A.1",
+    printed=(
+        "N_{n,i}, for n = 2, ..., d + 1, counts the sequences that begin with i and hold n^k - [i = k, k != m] times "
+        "the index k, for k != m. The square matrix N X(t) has a nonzero determinant by the property of Lemma 3, so "
+        "the only solution of v_t N X(t) = 0 is v_t = 0."
+    ),
+    judgement="false",
+    truth=(
+        "The column of m is the sum of the others, up to factors of the rows. So for S >= 2 the rank of N is "
+        "[[rank: min(d, S - 1)]], and the determinant is 0 for all embeddings if S <= d. It is not 0 for S > d and "
+        "algebraically independent embeddings. With the signs of (11), which the definition of N leaves out, what "
+        "follows for S <= d is only that v_t is orthogonal to the x(t, i) - x(t, m)."
+    ),
+    page="docs/claims/closed_forms.md",
+)
+
 _VANISHING = ((2, 2), (2, 3), (3, 3), (3, 5), (4, 4))  # S, d
+
+
 _NONZERO = ((2, 1), (3, 2), (4, 3), (6, 3))
+
+
 _NONZERO_FULL = ((5, 4), (7, 5))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify where the determinant vanishes for all embeddings, and where it does not.
-
-    Args:
-        full: Longer contexts.
-
-    Yields:
-        Evidence.
-    """
     yield _counts(3 if full else 2)
     for length, width in _VANISHING:
         yield _vanishes(length, width)

@@ -1,4 +1,4 @@
-"""Evidence on Lemma 3: explicit weights whose features have the largest rank that any weights reach.
+"""Lemma 3 of Dana, Pydi and Chevaleyre: embeddings in general position exist. They can be written down.
 
 Page: docs/claims/generic_embeddings.md
 """
@@ -12,8 +12,8 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq, fmpq_mat, fmpz, fmpz_poly
 
 from constructions.arrays import Int64Array
+from constructions.capacity.generic_rank import generic_rank
 from constructions.capacity.head_counts import capacity
-from constructions.claims.dana_lemma_3 import integer_memory
 from constructions.features.embeddings import (
     INTEGER_KINDS,
     PrimeRoots,
@@ -22,13 +22,14 @@ from constructions.features.embeddings import (
     prime_root_front_end,
 )
 from constructions.features.full_rank_attention import front_end as random_front_end
-from constructions.models.exact_network import ExactFrontEnd
+from constructions.models.construction import Construction
+from constructions.models.exact_network import ExactFrontEnd, rounded
+from constructions.rational.integer_memory import integer_memory
 from constructions.tasks.arrays import all_contexts
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorem import Applied
-from verify.claims.theorems import INDEPENDENT_EXPONENTIALS, RANK
+from constructions.tasks.task import Task
+from verify.claim import Claim, Hypothesis
+from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence.theorems import INDEPENDENT_EXPONENTIALS, RANK
 from verify.forward.exact_rank import PRIME, exact_rank, order_of_two
 from verify.forward.heads import enclose_features
 from verify.forward.in_rationals import exact_network_logits
@@ -36,10 +37,65 @@ from verify.linear_algebra.ball_rank import ball_outputs, ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict, decided, proved
 
+
+def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int, seed: int) -> Construction[Task]:
+    task, network = integer_memory(
+        tokens=tokens, length=length, width=width, head_width=head_width, heads=heads, seed=seed
+    )
+    summary = (
+        f"{task.n_contexts} contexts of {length} tokens held by {heads} heads of width {head_width} with integer "
+        f"embeddings, queries, keys and values, and a rational W_O"
+    )
+    return Construction(task, rounded(network), summary)
+
+
+def _full_rank(*, tokens: int, length: int, width: int, head_width: int, heads: int, **_: object) -> bool:
+    """Whether almost all weights give the features of all contexts full rank, without the skip connection."""
+    contexts = all_contexts(tokens, length)
+    rank = generic_rank(contexts, d_model=width, d_head=head_width, n_heads=heads, with_skip=False)
+    return rank == len(contexts)
+
+
+CLAIM = Claim(
+    id="dana.lemma-3",
+    title="Embeddings in general position",
+    source="Dana, Pydi, Chevaleyre (2024), Lemma 3",
+    printed=(
+        "For any n >= 1 there are x_1, ..., x_n > 0 such that P(x_1, ..., x_n) != 0 for every nonzero polynomial P "
+        "with integer coefficients; embeddings with such entries are in general position."
+    ),
+    judgement="holds",
+    truth=(
+        "x_i = exp(sqrt(p_i)) with distinct primes p_i. For the rank of the features of T contexts less is enough, and "
+        "explicit: all entries of e, pos, W_V and lambda_h are m-th roots of distinct primes, m > T (square roots for "
+        "S = 2), and W_QK^h = lambda_h E_12, d >= 2: the rank is the largest one that any weights reach. Integers do "
+        "with scores in units of ln 2, so that all attention weights are rational: Kronecker's, or small random ones "
+        "with a certificate over a prime field."
+    ),
+    page="docs/claims/generic_embeddings.md",
+    hypotheses=(
+        Hypothesis("N >= 1 and S >= 1", lambda tokens, length, **_: tokens >= 1 and length >= 1),
+        Hypothesis("d >= 2", lambda width, **_: width >= 2),
+        Hypothesis("1 <= d_h <= d", lambda width, head_width, **_: 1 <= head_width <= width),
+        Hypothesis("N^S <= H d_h", lambda tokens, length, head_width, heads, **_: tokens**length <= heads * head_width),
+        Hypothesis("features of all contexts of generic rank N^S without the skip connection", _full_rank),
+    ),
+    parameters={"tokens": 4, "length": 2, "width": 4, "head_width": 2, "heads": 10, "seed": 0},
+    build=_build,
+)
+
 _MERSENNE = 2**61 - 1
+
+
 _XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+
+
 _BITS = 256
+
+
 _DRAWS = 20  # of small integers, before the rank that was reached is reported as it is
+
+
 _MOST_ROOTS = 16  # contexts, for which roots of an order above their number are tried
 
 
@@ -74,15 +130,6 @@ class _Case(NamedTuple):
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify instances of every explicit choice of the page.
-
-    Args:
-        full: Whether to certify larger and more instances.
-
-    Yields:
-        The printed lemma for exponentials of roots; roots of primes by balls; Kronecker's integers and small random
-        ones over a prime field; random float64 weights by an enclosure; a network of rational weights.
-    """
     yield _exponentials_of_roots()
     yield _roots_are_algebraic()
     for case in _cases(full=full):

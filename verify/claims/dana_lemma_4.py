@@ -1,4 +1,4 @@
-"""Evidence on Lemma 4: sequences with a range of exp(1 / delta), laws whose sequences all diverge, and the repair.
+"""Lemma 4 of Dana et al.: the range of the logits of a sequence that approximates at a polynomial rate.
 
 Page: docs/claims/logit_range.md
 """
@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from constructions.claims.dana_lemma_4 import CLAIM
 from constructions.encoders.approximating_sequences import (
     FIRST,
     SECOND,
@@ -20,24 +19,32 @@ from constructions.encoders.approximating_sequences import (
     undecided_token,
 )
 from verify.arithmetic.decimals import decimal_below
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import RANGE
+from verify.claim import Claim
 from verify.encoders.logit_range import BITS, ball, judge_approximation, log_ratios, logit_range
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.theorems import RANGE
 from verify.verdict import Verdict, decided, proved
+
+CLAIM = Claim(
+    id="dana.lemma-4",
+    title="The range of logits that approximate a law",
+    source="Dana, Pydi, Chevaleyre (2024), Lemma 4",
+    printed=(
+        "If encoders f_delta satisfy c delta^alpha <= |log(pi / softmax f_delta)| <= delta wherever pi > 0, then the "
+        "range of the logits is O(log(1 / delta)) after every context."
+    ),
+    judgement="false",
+    truth=(
+        "The range can be [[wide: exp(1 / delta)]]. For the laws (3/4, 1/4, 0) and (2/5, 2/5, 1/5) and d = 1 such "
+        "f_delta exist, and all of them have a range of at least [[least: (log 3 - 2 delta)(log 2 - 2 delta) / (2 "
+        "delta)]]. If all probabilities (also those of impossible tokens) are at least c delta^alpha, the range is at "
+        "most [[repaired: alpha log(1 / delta) + log(1 / c)]]; with full support it is bounded."
+    ),
+    page="docs/claims/logit_range.md",
+)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify (16) and the ranges on three sequences, the bound for all sequences of one law, and the repaired lemma.
-
-    Args:
-        full: More and smaller deltas.
-
-    Yields:
-        Evidence.
-    """
     few = [Fraction(1, 2**n) for n in range(2, 10)]
     yield exponential(undecided_token(), few, "law (1/2, 1/2, 0), logits (delta/2, -delta/2, -exp(1/delta))")
     yield exponential(certain_token(), few, "law (1, 0, 0), logits (0, -log(1/delta), -exp(1/delta))")

@@ -1,4 +1,4 @@
-"""Evidence on T_epsilon: counted from both sides, for both readings of its definition.
+r"""Section 4 of Dana et al.: how many of the likeliest contexts carry all of the probability but epsilon.
 
 Page: docs/claims/theorem_1_tail.md
 """
@@ -8,26 +8,38 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.claims.dana_likeliest_contexts import CLAIM
 from verify.capacity.likeliest_contexts import likeliest_contexts
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.verdict import decided, proved
 
+CLAIM = Claim(
+    id="dana.likeliest-contexts",
+    title="The number T_epsilon of the likeliest contexts",
+    source="Dana, Pydi, Chevaleyre (2024), section 4",
+    printed=(
+        "T_epsilon is the smallest number of contexts whose cumulative probability is greater than 1 - epsilon. "
+        "T_epsilon <= [[printed: ceil((1 - epsilon) N^S)]], with equality for the uniform distribution; T_0 is the "
+        "number of contexts of positive probability."
+    ),
+    judgement="slip",
+    truth=(
+        "With 'at least 1 - epsilon' it is so: T_epsilon <= [[attained: ceil((1 - epsilon) N^S)]] for every "
+        "distribution, with equality for the uniform one, and T_0 is the number of contexts of positive probability. "
+        "With 'greater' T_0 does not exist, and for 0 < epsilon <= 1 the bound, with equality for the uniform "
+        "distribution again, is [[strict: floor((1 - epsilon) N^S) + 1]], which is one more where (1 - epsilon) N^S is "
+        "an integer."
+    ),
+    page="docs/claims/theorem_1_tail.md",
+)
+
 _SIZES = ((2, 1), (2, 2), (3, 2), (2, 5), (5, 3))  # N, S
+
+
 _METHOD = "sums of the largest integers"
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the counterexamples to the printed relation, and both bounds from above and below.
-
-    Args:
-        full: More random distributions.
-
-    Yields:
-        Evidence.
-    """
     yield _printed(2, 2, Fraction(1, 4))
     yield _at_zero()
     for tokens, length in _SIZES:

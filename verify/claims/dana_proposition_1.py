@@ -1,4 +1,4 @@
-"""Proposition 1: what a bias and a soft-cap gain over every encoder, and that nothing linear gains anything.
+"""Proposition 1 of Dana et al.: no transformer beats the best encoder, as long as its logits are those of an encoder.
 
 Page: docs/claims/sequence_encoder.md
 """
@@ -8,36 +8,46 @@ from collections.abc import Iterator
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from constructions.claims.dana_lemma_1 import build
-from constructions.claims.dana_proposition_1 import CLAIM, BiasedEncoder, CappedEncoder, biased_encoder, capped_encoder
+from constructions.encoders.other_readouts import BiasedEncoder, CappedEncoder, biased_encoder, capped_encoder
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from verify.arithmetic.decimals import number
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.claims.comparison import Comparison
-from verify.claims.encoder_bracket import bracketed
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import ENCODER_DIVERGENCE, ORDER_OF_TOKENS
+from verify.claim import Claim, Hypothesis
+from verify.claims.dana_lemma_1 import build
 from verify.encoders.encoder_ceiling import mean_divergence, network_divergence
 from verify.encoders.encoder_floor import encoder_floor
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.encoder_bracket import bracketed
+from verify.evidence.theorems import ENCODER_DIVERGENCE, ORDER_OF_TOKENS
 from verify.linear_algebra.norms import float_above, float_below
 from verify.verdict import Verdict, decided, proved
 
+CLAIM = Claim(
+    id="dana.proposition-1",
+    title="No transformer beats the best encoder",
+    source="Dana, Pydi, Chevaleyre (2024), Proposition 1",
+    printed="For any transformer T of embedding dimension d and any pi: d_KL(pi, T) >= d_KL(pi, L(N, S, d)).",
+    judgement="hypothesis",
+    truth=(
+        "True whenever the unembedding is linear and without bias. It can fail with an output bias, where only "
+        "L(N, S, d + 1) bounds the divergence, and with a soft-cap of the logits. N = 3, d = 1, laws (.6, .3, .1) and "
+        "(.6, .1, .3): 0 with a bias, at least [[least: 0.02988]] for every encoder of rank 1."
+    ),
+    page="docs/claims/sequence_encoder.md",
+    hypotheses=(
+        Hypothesis("an unembedding without bias", lambda bias=False, **_: not bias),
+        Hypothesis("logits that are linear in the stream (no soft-cap)", lambda cap=False, **_: not cap),
+    ),
+)
+
 _BITS = 128
+
+
 _FLOATS = "float64 with proved error bounds"
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify both counterexamples for all encoders of rank 1, and that networks stay above the bounds of their rank.
-
-    Args:
-        full: Whether to judge more and larger networks.
-
-    Yields:
-        The evidence.
-    """
     yield _with_bias(biased_encoder())
     yield _with_cap(capped_encoder())
     yield bracketed("with")

@@ -1,4 +1,4 @@
-"""Proposition 2: exact encoders in N - 1 dimensions, zeros in the limit, and laws that fewer dimensions miss.
+"""Proposition 2 of Dana et al.: N - 1 dimensions reach every law, and no fewer do.
 
 Page: docs/claims/sequence_encoder.md
 """
@@ -8,36 +8,98 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from flint import fmpz_mat
 
-from constructions.claims.dana_proposition_2 import CLAIM, exact_factors, gap_laws
+from constructions.capacity.head_counts import fewest_heads
+from constructions.encoders.exact_factors import exact_factors, gap_laws
 from constructions.encoders.sequence_encoder import best_encoder
+from constructions.memories.memory import build_memory, default_heads
+from constructions.models.construction import Construction
+from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
 from verify.arithmetic.decimals import number
 from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.sums import total
 from verify.certificates.memorization import certify_memorization
-from verify.claims.comparison import Comparison
-from verify.claims.encoder_bracket import bracketed
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import ENCODER_DIVERGENCE
+from verify.claim import Claim, Hypothesis
 from verify.divergence.kullback_leibler import divergence
 from verify.encoders.encoder_ceiling import encoder_divergence, truncation_ceiling
 from verify.encoders.encoder_floor import encoder_floor
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence.encoder_bracket import bracketed
+from verify.evidence.theorems import ENCODER_DIVERGENCE
 from verify.verdict import Verdict, decided, proved
 
+
+def build(*, tokens: int, length: int, head_width: int, seed: int) -> Construction[Task]:
+    r"""Weights of $d = N - 1$ dimensions that hold random laws after all $N^S$ contexts, exactly but for rounding.
+
+    Args:
+        tokens: N, at least 2.
+        length: S.
+        head_width: $d_h \le N - 1$.
+        seed: Of the laws and the weights.
+
+    Returns:
+        The weights, and the laws that they hold.
+
+    Raises:
+        InputError: An argument out of range.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
+
+    Example:
+        >>> build(tokens=3, length=2, head_width=1, seed=0).model.d_model
+        2
+    """
+    task = enumerated_task(tokens, length, target="laws", seed=seed)
+    width = tokens - 1
+    alone = fewest_heads(task.contexts, d_model=width, d_head=head_width, with_skip=False).sufficient
+    heads = default_heads(alone, task.n_contexts, head_width, "none")
+    built = build_memory(task, d_model=width, d_head=head_width, n_heads=heads, seed=seed)
+    return Construction(
+        task,
+        built.model,
+        f"laws over N = {tokens} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {width} dimensions, in "
+        f"{heads} heads of width {head_width}",
+    )
+
+
+CLAIM = Claim(
+    id="dana.proposition-2",
+    title="N - 1 dimensions reach every law",
+    source="Dana, Pydi, Chevaleyre (2024), Proposition 2",
+    printed=(
+        "If d >= N - 1, then d_KL(pi, L(N, S, d)) = 0 for every pi; if d < N - 1, there is a pi with "
+        "d_KL(pi, L(N, S, d)) > 0."
+    ),
+    judgement="holds",
+    truth=(
+        "True, and sharper: under full support the infimum is 0 if and only if rank(diag(sqrt rho) L J) <= d, L the "
+        "logarithms and J the uniform centring; it is 0 for all pi if and only if d >= min(N - 1, number of contexts "
+        "with rho_t > 0). With s_i the singular values: c sum_{i>d} s_i^2 <= inf <= (1/4) sum_{i>d} s_i^2, where c > 0 "
+        "is explicit (Theorem L), and sharper bounds weight the tokens."
+    ),
+    page="docs/claims/sequence_encoder.md",
+    hypotheses=(
+        Hypothesis(
+            "sizes of at least 1 and a seed of at least 0",
+            lambda tokens, length, head_width, seed, **_: min(tokens, length, head_width) >= 1 and seed >= 0,
+        ),
+        Hypothesis("S >= 2 (features of rank N^S)", lambda length, **_: length >= 2),
+        Hypothesis("N >= 2", lambda tokens, **_: tokens >= 2),
+        Hypothesis("d_h <= d = N - 1", lambda tokens, head_width, **_: head_width <= tokens - 1),
+    ),
+    parameters={"tokens": 5, "length": 2, "head_width": 2, "seed": 0},
+    build=build,
+)
+
 _FLOATS = "float64 with proved error bounds"
+
+
 _TINY = 1e-20  # nats; what roundings may leave of a divergence that is 0
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the exact encoder, the smoothing of zeros, the gap below N - 1, and both sides of the sandwich.
-
-    Args:
-        full: Whether to certify larger and more instances.
-
-    Yields:
-        The evidence.
-    """
     yield _exact_for_all_laws(256 if full else 64)
     yield _exact_in_floats((2, 3, 8, 64, 256) if full else (2, 3, 8, 64))
     yield _zeros((1e-1, 1e-3, 1e-6, 1e-12))

@@ -1,4 +1,4 @@
-"""Evidence on Proposition 3: the rate on the circle, the parabola, one dimension, and what rounding leaves.
+"""Proposition 3 of Dana et al.: two dimensions are enough for one next token per context.
 
 Page: docs/claims/lookup_in_two_dimensions.md
 """
@@ -9,39 +9,101 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from constructions.claims.dana_proposition_3 import CLAIM
 from constructions.encoders.circle import arc, circle, strength
 from constructions.encoders.one_dimension import multi_scale_line
 from constructions.encoders.parabola import MOST, parabola, power_for, stream
+from constructions.memories.memory import build_memory
+from constructions.models.construction import Construction
 from constructions.models.precision import SIGNIFICAND, rounded
+from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.memorization import certify_memorization
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import LINE
+from verify.claim import Claim, Hypothesis
 from verify.encoders.circle_rate import circle_rate, parabola_rate
 from verify.encoders.line_infimum import line_divergence, line_infimum
 from verify.encoders.rounded_circle import always_enough, is_rounded_circle, losing_pair, never_enough, winners
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence.theorems import LINE
 from verify.verdict import Verdict, decided, proved
 
+
+def build(*, tokens: int, length: int, n_heads: int, d_head: int, seed: int) -> Construction[Task]:
+    """A memory of one random label per context in two dimensions, on the circle if there are more than four labels.
+
+    Args:
+        tokens: Size of the vocabulary N.
+        length: Length of the contexts S; all $N^S$ are memorized.
+        n_heads: Number of heads H.
+        d_head: Width of a head, 1 or 2.
+        seed: Seed of the labels and of the weights.
+
+    Returns:
+        The network, d = 2, and its task.
+
+    Raises:
+        CapacityError: Too few heads.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3.
+
+    Example:
+        >>> build(tokens=3, length=2, n_heads=5, d_head=2, seed=0).summary
+        '9 labels in d = 2: N = 3, S = 2, H = 5, d_h = 2'
+    """
+    task = enumerated_task(tokens, length, seed=seed)
+    network = build_memory(task, d_model=2, d_head=d_head, n_heads=n_heads, seed=seed).model
+    summary = f"{task.n_contexts} labels in d = 2: N = {tokens}, S = {length}, H = {n_heads}, d_h = {d_head}"
+    return Construction(task, network, summary)
+
+
+CLAIM = Claim(
+    id="dana.proposition-3",
+    title="Two dimensions hold any number of labels",
+    source="Dana, Pydi, Chevaleyre (2024), Proposition 3",
+    printed="If every context has one next token, then d_KL(pi, L(N, S, d)) = 0 for d >= 2.",
+    judgement="holds",
+    truth=(
+        "On the circle of N >= 3 tokens, with m = 1 - cos(2 pi / N) and x = exp(-lambda m), the divergence is the "
+        "same for all labels and lies between log(1 + 2x) and 2x / (1 - x); lambda = log(1 + 2 / eta) / m gives eta "
+        "nats. On the parabola (2j, -j^2) all leads are integers. d >= 2 is needed for three labels: for d = 1 the "
+        "infimum is sum_i rho_(i) log ceil(i / 2), rho_(1) >= rho_(2) >= .. being the probabilities of the labels. "
+        "Rounded to p bits, the circle keeps all its winners for N <= about 3.7 2^(p/2), and for no N >= about 6.3 "
+        "2^(p/2)."
+    ),
+    page="docs/claims/lookup_in_two_dimensions.md",
+    hypotheses=(
+        Hypothesis("N >= 1 and S >= 1", lambda tokens, length, **_: tokens >= 1 and length >= 1),
+        Hypothesis(
+            "S >= 2 or N <= 2: the heads tell more contexts apart",
+            lambda tokens, length, **_: length >= 2 or tokens <= 2,
+        ),
+        Hypothesis("H >= 1", lambda n_heads, **_: n_heads >= 1),
+        Hypothesis("1 <= d_h <= 2", lambda d_head, **_: 1 <= d_head <= 2),
+        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+    ),
+    parameters={"tokens": 6, "length": 2, "n_heads": 18, "d_head": 2, "seed": 0},
+    build=build,
+)
+
 _SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 25, 59, 100, 200)
+
+
 _SIZES_FULL = (333, 1000, 4096, 20000)
+
+
 _WANTED = (1.0, 1e-3, 1e-12, 1e-30)
+
+
 _DECAYS = (Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(7), Fraction(60))
+
+
 _LINES = ((1,), (2, 1), (1, 1, 1), (4, 3, 2, 1), (5, 1, 1, 1, 1), (9, 8, 4, 2, 1, 0))
+
+
 _TINY = Fraction(1, 10**12)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify both sides of the rate, the promised factors, the value for one dimension, and the largest rounded circles.
-
-    Args:
-        full: Larger circles, and float32 decided for every number of tokens.
-
-    Yields:
-        Evidence.
-    """  # noqa: E501
     sizes = _SIZES + _SIZES_FULL * full
     yield _two_sided(sizes)
     yield _strength_suffices(sizes)

@@ -1,4 +1,4 @@
-"""Theorem 1 with epsilon = 0: what one head cannot do whatever its weights, and what the repaired theorem builds.
+r"""Theorem 1 of Dana et al. with epsilon = 0: as many contexts as features and coordinates, at the best divergence.
 
 Page: docs/claims/theorem_1.md
 """
@@ -10,31 +10,134 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx, fmpq
 
-from constructions.claims.dana_theorem_1 import CLAIM, exact_memory
+from constructions.capacity.generic_rank import generic_rank
 from constructions.errors import HypothesisError
 from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
+from constructions.memories.parameters import paper_heads
+from constructions.models.construction import Construction
 from constructions.models.model import Model
+from constructions.rational.exact_memory import drawn_contexts, exact_memory
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.exclusive_or import CLOSE, exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws, is_met
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorem import Applied
-from verify.claims.theorems import COLLINEAR_DIVERGENCE, RANK
+from verify.claim import Claim, Hypothesis
+from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.exclusive_or import CLOSE, exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws, is_met
+from verify.evidence.theorems import COLLINEAR_DIVERGENCE, RANK
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict, decided, proved
 
+
+def build(
+    *, tokens: int, length: int, width: int, head_width: int, heads: int = 0, facts: int = 0, seed: int = 0
+) -> Construction[Task]:
+    r"""Weights with the logits $\log \pi_t$, up to rounding, on $T \le d + H d_h$ contexts: Theorem 1'.
+
+    Args:
+        tokens: Size of the vocabulary, $N \le d + 1$.
+        length: Tokens in a context, $S$.
+        width: $d$.
+        head_width: $d_h \le d$.
+        heads: $H$; 0 for the paper's number, $\lceil (T - d) / d_h \rceil$ and at least 1.
+        facts: How many contexts, drawn from all; 0 for all $N^S$.
+        seed: Of the contexts, the laws and the weights.
+
+    Returns:
+        The weights, and the laws that they hold.
+
+    Raises:
+        HypothesisError: The contexts do not have rank T with this many heads, or another hypothesis fails.
+        CapacityError: No draw of the weights did.
+        InputError: An argument out of range.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
+
+    Example:
+        >>> made = build(tokens=4, length=2, width=4, head_width=4)
+        >>> made.summary
+        'laws on 16 of 16 contexts of 2 tokens with 16 = d + H d_h dimensions: N = 4, d = 4, d_h = 4, H = 3'
+    """
+    task = _task(tokens, length, facts, seed)
+    count = heads or paper_heads(task.n_contexts, width, head_width)
+    built = build_memory(task, d_model=width, d_head=head_width, n_heads=count, front_end="random", seed=seed)
+    summary = (
+        f"laws on {task.n_contexts} of {tokens**length} contexts of {length} tokens with "
+        f"{width + count * head_width} = d + H d_h dimensions: N = {tokens}, d = {width}, d_h = {head_width}, "
+        f"H = {count}"
+    )
+    return Construction(task=task, model=built.model, summary=summary)
+
+
+def _task(tokens: int, length: int, facts: int, seed: int) -> Task:
+    contexts = drawn_contexts(tokens, length, facts, seed)
+    positive = np.random.default_rng([seed, 1]).standard_exponential((len(contexts), tokens)) + 2.0**-20
+    return array_task(contexts, laws=positive / positive.sum(axis=1, keepdims=True), vocabulary=tokens)
+
+
+def _enough(
+    *, tokens: int, length: int, width: int, head_width: int, heads: int, facts: int, seed: int, **_: object
+) -> bool:
+    """Whether almost all weights give the contexts rank T; Theorem F says so for all contexts at once."""
+    contexts = drawn_contexts(tokens, length, facts, seed)
+    count = heads or paper_heads(len(contexts), width, head_width)
+    if len(contexts) > width + count * head_width:
+        return False
+    if len(contexts) == tokens**length and length >= 2 and width <= tokens:
+        return True
+    return generic_rank(contexts, d_model=width, d_head=head_width, n_heads=count) == len(contexts)
+
+
+def _laws_fit(*, tokens: int, length: int, width: int, facts: int, **_: object) -> bool:
+    """For S = 1 the features are linear in the stream, of rank T only if the logarithms, of rank N - 1, leave room."""
+    return length >= 2 or (facts or tokens) < max(tokens, width) or tokens == 1
+
+
+CLAIM = Claim(
+    id="dana.theorem-1",
+    title="D + H d_h contexts at the smallest divergence",
+    source="Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon = 0",
+    printed=(
+        "For every pi of full support on T contexts, all d, d_h and H with T <= [[printed: H d_h + d]], and every "
+        "gamma > 0, some attention-only transformer has d_KL(pi, transformer) <= d_KL(pi, L(N, S, d)) + gamma."
+    ),
+    judgement="false",
+    truth=(
+        "True wherever some weights give [x_S, Y] rank T, in particular for all N^S contexts, S >= 2, d_h <= d <= N; "
+        "and then every encoder f = E W of d dimensions is approached, and almost every one reached exactly, without "
+        "Assumption 2. With one head, XOR's four contexts cost at least [[exclusive_or: (log 2 - h) / 2]], "
+        "h = h(p), whatever d and d_h are."
+    ),
+    page="docs/claims/theorem_1.md",
+    hypotheses=(
+        Hypothesis("N >= 1, S >= 1", lambda tokens, length, **_: tokens >= 1 and length >= 1),
+        Hypothesis("1 <= d_h <= d", lambda width, head_width, **_: 1 <= head_width <= width),
+        Hypothesis("d >= N - 1, for divergence 0", lambda tokens, width, **_: width >= tokens - 1),
+        Hypothesis("contexts of generic rank T with these d, d_h, H", _enough),
+        Hypothesis("S >= 2, or T < d, or T < N: the laws do not lower the rank of one position", _laws_fit),
+    ),
+    parameters={"tokens": 16, "length": 2, "width": 16, "head_width": 16, "heads": 0, "facts": 0, "seed": 0},
+    build=build,
+)
+
+
 _BITS = 128
+
+
 _TINY = 1e-9  # nats; what roundings may leave of a divergence that is 0
+
+
 _EXACT = ((2, 2, 2, 1, 0), (2, 3, 2, 2, 0), (3, 2, 3, 2, 0), (3, 3, 3, 3, 0), (8, 2, 8, 8, 0), (9, 6, 8, 4, 40))
+
+
 _EXACT_FULL = ((4, 3, 4, 4, 0), (9, 2, 9, 9, 0), (12, 8, 11, 5, 46))
+
+
 _ROUNDED = ((16, 2, 16, 16, 0), (32, 2, 32, 32, 0), (17, 8, 16, 16, 1024))
+
+
 _ROUNDED_FULL = ((10, 3, 10, 8, 0), (45, 2, 45, 45, 0), (4, 5, 4, 4, 0), (33, 8, 32, 16, 2000))
 
 
@@ -46,14 +149,6 @@ _DEPENDENT = (
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the counterexamples for all weights, and instances of the repaired theorem.
-
-    Args:
-        full: Whether to certify other laws, longer contexts and larger memories as well.
-
-    Yields:
-        The evidence.
-    """
     yield from _exclusive_or(Fraction(99, 100), length=3)
     yield from _line(Fraction(9, 10), pieces=192 if full else 96)
     if full:

@@ -1,4 +1,4 @@
-"""Evidence on the simpler bound below Theorem 2: false of the encoder of the theorem, true of the infimum for C < 1/2.
+r"""The simpler bound below Theorem 2 of Dana et al., with the expectations inside of the logarithm.
 
 Page: docs/claims/theorem_2.md
 """
@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.claims.dana_theorem_2_simple import CLAIM
 from constructions.encoders.low_entropy_instances import (
     LowEntropyInstance,
     mistaken_token,
@@ -16,12 +15,9 @@ from constructions.encoders.low_entropy_instances import (
     two_laws,
 )
 from verify.arithmetic.enclosure import Enclosure
-from verify.claims.comparison import Comparison
+from verify.claim import Claim
 from verify.claims.dana_theorem_1_tail import at_least, at_most
 from verify.claims.dana_theorem_2 import METHOD, Judged, negative_bound
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.theorems import REPAIRED_THEOREM_2
 from verify.encoders.low_entropy_bound import (
     beyond,
     cross_entropy,
@@ -32,20 +28,31 @@ from verify.encoders.low_entropy_bound import (
     slides_factor,
     within,
 )
+from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.evidence.theorems import REPAIRED_THEOREM_2
 from verify.verdict import proved
+
+CLAIM = Claim(
+    id="dana.theorem-2-simple",
+    title="The bound of Theorem 2 with its expectations inside",
+    source="Dana, Pydi, Chevaleyre (2024), the second bound of Theorem 2",
+    printed=(
+        "d_KL(pi, L(N, S, d)) <= [[printed: (1 + 4C)/(1 - 2C)]] E[1 - p_g] log((N - 1)/(e^E[H] - 1)), from the bound "
+        "of Theorem 2 by simplifying the expectation."
+    ),
+    judgement="hypothesis",
+    truth=(
+        "True of the infimum for C < 1/2, with [[smaller: (1 + 2C)/(1 - 2C)]], by an encoder with one strength for "
+        "all contexts. False of the encoder of Theorem 2, whose strengths solve equation (6), so that it does not "
+        "follow from that theorem."
+    ),
+    page="docs/claims/theorem_2.md",
+)
 
 _LARGE = 10_000
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the bound outside of C < 1/2, the encoder of Theorem 2 beyond it, and one strength for all within it.
-
-    Args:
-        full: More instances.
-
-    Yields:
-        Evidence.
-    """
     yield negative_bound(CLAIM, slides_factor, "(1 + 4C)/(1 - 2C)", "the infimum")
     small, large = Judged.of(two_laws()), Judged.of(mistaken_token(_LARGE))
     own = Enclosure(0.0)  # C of orthonormal vectors

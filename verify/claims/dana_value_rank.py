@@ -1,4 +1,4 @@
-"""Evidence on the rank after the value maps: three contexts that no value maps of rank one keep apart.
+r"""Section 4.1 of Dana et al.: whether the value maps keep the rank of what attention gives.
 
 Page: docs/claims/closed_forms.md
 """
@@ -9,31 +9,39 @@ from dataclasses import replace
 import numpy as np
 from flint import fmpq_mat
 
-from constructions.claims.dana_value_rank import CLAIM
 from constructions.features.embeddings import integer_front_end
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.tasks.arrays import all_contexts
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import RANK
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_outputs
 from verify.verdict import decided
 
+CLAIM = Claim(
+    id="dana.value-rank",
+    title="The rank after the value maps",
+    source="Dana, Pydi, Chevaleyre (2024), section 4.1",
+    printed=(
+        "For T_0 <= [[columns: H d_h + d]] contexts the family W_V A'(t) has rank T_0 if and only if the family A'(t) "
+        "has, since W_V reduces the rank."
+    ),
+    judgement="false",
+    truth=(
+        "Rank T_0 of W_V A' implies rank T_0 of A'. The converse holds if every W_V is invertible, so d_h = d. With "
+        "d_h < d it fails for all value maps at once: three contexts with one last token, d = 2, one head: A' has rank "
+        "3 = T_0 = H d_h + d, and W_V A' has rank 2 at most."
+    ),
+    page="docs/claims/closed_forms.md",
+)
+
 _SIZES = ((2, 2, 2, 1), (3, 2, 3, 2), (2, 3, 2, 2))  # N, S, d, H
+
+
 _SIZES_FULL = ((4, 2, 4, 3), (3, 3, 3, 4))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the counterexamples, and what is true for square value maps.
-
-    Args:
-        full: More networks.
-
-    Yields:
-        Evidence.
-    """
     for width, heads in ((2, 1), (3, 1), (4, 1)):
         yield _lost(width=width, heads=heads)
     for tokens, length, width, heads in _SIZES + (_SIZES_FULL if full else ()):

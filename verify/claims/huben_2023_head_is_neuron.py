@@ -1,4 +1,4 @@
-"""Evidence that a head is a neuron: exact values in units of ln 2, balls around both, masks, and ReLU at integers.
+r"""Huben and Morris: a neuron of an MLP is an attention head of inner dimension one that sees a null token and itself.
 
 Page: docs/claims/gated_heads.md
 """
@@ -6,35 +6,52 @@ Page: docs/claims/gated_heads.md
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from flint import arb, ctx, fmpq
+from numpy.typing import NDArray
 
-from constructions.claims.huben_2023_head_is_neuron import CLAIM, masked_neuron, neurons_as_heads, silu_neurons
-from constructions.claims.zhang_2017_theorem import exact
 from constructions.counted import counted
 from constructions.models.model import Model
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
+from constructions.rational.interpolating_network import exact
+from constructions.rational.neurons_as_heads import masked_neuron, neurons_as_heads, silu_neurons
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import decided, proved
 
+Array = NDArray[Any]
+
+
+CLAIM = Claim(
+    id="huben-2023.head-is-neuron",
+    title="A neuron is a head of inner dimension one",
+    source="Huben, Morris (2023), abstract",
+    printed=(
+        "A neuron of an MLP can be written as a masked attention head with inner dimension [[inner: 1]], for "
+        "activations of a class that holds SiLU and close approximations of ReLU and GELU. Masks can be written into "
+        "the weights with arbitrarily small error."
+    ),
+    judgement="holds",
+    truth=(
+        "With a null token whose embedding is 0, one head is the gated unit sigma(<x, w>) <x, v> o exactly, SiLU for "
+        "v = w. A mask takes one dimension of queries and keys more, whatever the length: of S tokens the others weigh "
+        "[[leak: (S - 1) 2^(-M)]] at most together. At integers SiLU is near ReLU: |g sigma(b g) - max(g, 0)| is "
+        "[[near: exp(-b)]] at most for b >= 1."
+    ),
+    reconstructed="the weights: the paper was at hand in its abstract only",
+    page="docs/claims/gated_heads.md",
+)
+
 _BITS = 320
+
+
 _NEAR = 2.0**-200
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify gated units, SiLU layers, masks and ReLU at integers.
-
-    Args:
-        full: Larger layers.
-
-    Yields:
-        Evidence.
-    """
     for same in (True, False):
         for count, width, units in ((1, 1, 1), (12, 3, 6), *(((60, 8, 32),) if full else ())):
             yield _exact_unit(count, width, units, same=same)

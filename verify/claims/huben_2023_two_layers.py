@@ -1,4 +1,4 @@
-"""Evidence on attention alone: two layers that hold distinct contexts, exactly, and rounded to float64.
+r"""Huben and Morris: attention and neurons become attention alone, here two layers that hold any distinct contexts.
 
 Page: docs/claims/gated_heads.md
 """
@@ -7,17 +7,75 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from constructions.claims.huben_2023_two_layers import CLAIM, behind_null, two_layers
 from constructions.models.blocks import Attention, tensor_fields
+from constructions.models.construction import Construction
+from constructions.models.exact_network import rounded
 from constructions.models.model import Model
-from constructions.tasks.arrays import all_contexts
+from constructions.rational.two_layers import behind_null, two_layers
+from constructions.tasks.arrays import all_contexts, array_task
+from constructions.tasks.random_facts import random_facts
+from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
+from verify.claim import Claim, Hypothesis
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict, decided
+
+
+def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Task]:
+    r"""Hold random labels of random contexts, behind a null token, by two layers of attention.
+
+    Args:
+        tokens: N.
+        length: S, without the null token.
+        facts: T, of the $N^S$ contexts.
+        seed: Of contexts, labels and codes.
+
+    Returns:
+        The weights, rounded to float64, and the labels as the task; the null token is the token N.
+
+    Raises:
+        HypothesisError: No codes are found.
+
+    Source: Huben, Morris (2023), abstract.
+
+    Example:
+        >>> build(tokens=4, length=3, facts=12, seed=0).model.d_model
+        3
+    """
+    task = random_facts(tokens=tokens, length=length, facts=facts, seed=seed)
+    model = rounded(two_layers(task.contexts, task.labels, tokens=tokens, seed=seed))
+    behind = array_task(
+        behind_null(task.contexts, tokens), next_tokens=task.labels, vocabulary=tokens + 1, target="labels"
+    )
+    heads = sum(block.n_heads for block in model.blocks if isinstance(block, Attention)) - 1
+    summary = f"{facts} contexts of {length} tokens in two layers of attention, 1 and {heads} heads, d = 3"
+    return Construction(behind, model, summary)
+
+
+CLAIM = Claim(
+    id="huben-2023.two-layers",
+    title="Attention alone in place of attention and neurons",
+    source="Huben, Morris (2023), abstract",
+    printed=(
+        "A transformer with neurons can be converted into one of attention alone, at the cost of many more heads."
+    ),
+    judgement="holds",
+    truth=(
+        "Attention by position and ReLU neurons that hold any T distinct contexts become two causal layers behind a "
+        "null token: one head, and one head for each of the T - 1 neurons, with [[width: 3]] coordinates of the "
+        "stream and [[heads: 18]] entries for each. At integers the gates are as near to ReLU as is asked for."
+    ),
+    reconstructed="the weights: the paper was at hand in its abstract only",
+    page="docs/claims/gated_heads.md",
+    hypotheses=(
+        Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
+        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
+        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+    ),
+    parameters={"tokens": 8, "length": 4, "facts": 32, "seed": 0},
+    build=build,
+)
 
 _TASKS = {
     "XOR of two tokens": (2, 2, [0, 1, 1, 0]),
@@ -29,14 +87,6 @@ _TASKS = {
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify small tasks in rationals, and a larger one in float64.
-
-    Args:
-        full: More facts.
-
-    Yields:
-        Evidence.
-    """
     for name, (tokens, length, labels) in _TASKS.items():
         contexts, wanted = all_contexts(tokens, length), np.array(labels)
         yield _exactly(name, two_layers(contexts, wanted, tokens=tokens), contexts, wanted)

@@ -1,4 +1,4 @@
-"""Evidence on contextual mappings: least distances of the outputs of all sequences, beside what is printed.
+r"""Kajitsuka and Sato (2024): one head of rank one tells sequences apart, by a separation that is printed.
 
 Page: docs/claims/contextual_mapping.md
 """
@@ -11,30 +11,42 @@ from math import comb
 import numpy as np
 from flint import arb, ctx, fmpq
 
-from constructions.claims.kajitsuka_sato_2024_separation import CLAIM, rank_one_head
-from constructions.claims.madden_2024_lower import positional_attention
-from constructions.claims.zhang_2017_theorem import exact
 from constructions.models.model import Model
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import evaluated, stated
-from verify.claims.quantifier import Quantifier
+from constructions.rational.interpolating_network import exact
+from constructions.rational.positional_attention import positional_attention
+from constructions.rational.rank_one_head import rank_one_head
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, evaluated, stated
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.verdict import decided
 
+CLAIM = Claim(
+    id="kajitsuka-sato-2024.separation",
+    title="One head of rank one tells sequences apart",
+    source="Kajitsuka, Sato (2024), contextual mapping",
+    printed=(
+        "For sequences of n tokens without repetition, out of V vectors in R^d with norms from r to R and distances of "
+        "e at least, one softmax head with weights of rank one is a contextual mapping with the separation [[printed: "
+        "2 (log n)^2 e^2 r exp(-(V + 1)^4 (2 log n + 3) pi d R^2 / (4 e r)) / (R^2 (V + 1)^4 (2 log n + 3) pi d)]]."
+    ),
+    judgement="open",
+    truth=(
+        "Not proved here. Of the sizes that are looked at all sequences have distinct outputs, by far more than the "
+        "separation: that is below 10^(-x), x = [[digits: 3 * 10^9]], for V = 50, n = 8, d = 2, R = 1, e = r = 1/10, "
+        "and tells nothing about numbers that are stored. A head that looks at positions alone has integers as "
+        "outputs: [[integers: 1]] is the least distance of two, for any distinct contexts, repeated tokens or not."
+    ),
+    reconstructed="the formula of the separation, from memory: the paper was at hand in its abstract only",
+    page="docs/claims/contextual_mapping.md",
+)
+
 _SIZES = ((3, 2), (4, 2), (5, 3), (6, 3))  # V, n
+
+
 _SIZES_FULL = ((7, 4), (8, 3), (9, 4))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify distinct outputs on all sequences of some sizes, and how small the printed separation is.
-
-    Args:
-        full: More tokens.
-
-    Yields:
-        Evidence.
-    """
     for tokens, length in _SIZES + (_SIZES_FULL if full else ()):
         yield _distinct(tokens, length)
     yield _void()

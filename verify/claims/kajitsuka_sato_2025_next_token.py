@@ -1,4 +1,4 @@
-"""Evidence on next tokens: the number of entries beside that of facts and the length, and the bits that it takes.
+"""Kajitsuka and Sato (2025): next tokens by about sqrt(T) parameters, almost independent of the length.
 
 Page: docs/claims/bits.md
 """
@@ -8,28 +8,38 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.claims.kajitsuka_sato_2025_next_token import CLAIM
 from constructions.memories.keyed_words import keyed_words_memory
 from constructions.tasks.arrays import array_task
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.words import Words, judge_words
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.words import Words, judge_words
 from verify.verdict import decided
+
+CLAIM = Claim(
+    id="kajitsuka-sato-2025.next-token",
+    title="Next tokens by the square root of the number of sequences",
+    source="Kajitsuka, Sato (2025), abstract",
+    printed=(
+        "Transformers memorize the labels of N sequences of length n with a number of parameters of the order of "
+        "sqrt(N) up to logarithms, which is optimal up to logarithms and almost independent of n. For sequences as "
+        "answers sqrt(n N) is sufficient, and necessary with hard attention."
+    ),
+    judgement="holds",
+    truth=(
+        "For next tokens the number is reached by the network of kim-2023.labels: the length adds S scores, and one "
+        "bit of the code for each position where the attention weights are powers of two, so r = [[code: S + b]] bits "
+        "at most with values of b bits. From some thousand facts on there are fewer nonzero entries than facts, of "
+        "integers whose length grows with the square root too. In a format of b bits no fewer than "
+        "[[content: T log K / (b log 2)]] numbers are enough. Sequences as answers, and hard attention, are not judged."
+    ),
+    reconstructed="the network and its constants: the paper was at hand in its abstract only",
+    page="docs/claims/bits.md",
+)
 
 _TOKENS = 8
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify labels for several lengths, and fewer entries than facts.
-
-    Args:
-        full: More facts, of which there are more than entries.
-
-    Yields:
-        Evidence.
-    """
     yield _lengths(48, (4, 8, 16))
     yield _few(144, more=False)
     if full:

@@ -1,4 +1,4 @@
-"""Evidence on one head and deep ReLU blocks: labels of sequences held exactly, with few entries that are not 0.
+"""Kim et al., for labels: one head and deep ReLU blocks hold T sequences with about sqrt(T) parameters.
 
 Page: docs/claims/bits.md
 """
@@ -8,31 +8,42 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.claims.kim_2023_labels import CLAIM
-from constructions.claims.zhang_2017_theorem import random_contexts
 from constructions.memories.keyed_words import keyed_words_memory
 from constructions.models.blocks import Attention
 from constructions.tasks.arrays import array_task
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.words import judge_words
+from constructions.tasks.random_facts import random_contexts
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.words import judge_words
 from verify.verdict import decided
 
+CLAIM = Claim(
+    id="kim-2023.labels",
+    title="Transformers that hold sequences with the square root of their number",
+    source="Kim, Kim, Mozafari (2023), abstract, for one label of each sequence",
+    printed=(
+        "Transformers memorize N sequence-to-sequence mappings of length n and dimension d with a number of parameters "
+        "of the order of d + n + sqrt(n N) up to logarithms; for one label of each of T sequences, S + N + sqrt(T log "
+        "T)."
+    ),
+    judgement="holds",
+    truth=(
+        "For one label of each of T distinct contexts of S tokens out of N, and K labels: one head by position, then "
+        "ReLU blocks, [[entries: 2 N + S + K + 2]] nonzero entries and those of the blocks, of which there are "
+        "less than [[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + c) + 21]], with codes of r and labels of c bits. "
+        "Words of [[words: m (r + c)]] bits are what it costs. Sequences as answers are not built."
+    ),
+    reconstructed="the network and its constants: the paper was at hand in its abstract only",
+    page="docs/claims/bits.md",
+)
+
 _SIZES = ((2, 2, 4, 2), (4, 3, 40, 4), (8, 4, 128, 8))  # N, S, T, K
+
+
 _SIZES_FULL = ((16, 4, 512, 4),)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the labels and count the entries.
-
-    Args:
-        full: More sequences.
-
-    Yields:
-        Evidence.
-    """
     for tokens, length, facts, kinds in _SIZES + (_SIZES_FULL if full else ()):
         yield _held(tokens, length, facts, kinds)
 

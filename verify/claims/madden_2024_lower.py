@@ -1,4 +1,4 @@
-"""Evidence on the lower bound of Madden et al.: exact laws with almost the least number of parameters.
+r"""The lower bound of Madden et al.: some transformer reaches arbitrary laws with parameters of the order of T (N - 1).
 
 Page: docs/claims/knots.md
 """
@@ -9,36 +9,91 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
-from constructions.claims.madden_2024_lower import CLAIM, exact_laws_model
-from constructions.claims.zhang_2017_theorem import random_contexts
 from constructions.counted import counted
+from constructions.memories.knots import knots_memory
 from constructions.models.blocks import Attention, FeedForward
+from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import INTERPOLATED_LAWS
+from constructions.rational.positional_attention import exact_laws_model
+from constructions.tasks.arrays import array_task
+from constructions.tasks.random_facts import random_contexts
+from constructions.tasks.task import Task
+from verify.claim import Claim, Hypothesis
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.theorems import INTERPOLATED_LAWS
 from verify.forward.in_rationals import exact_network_logits
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.memories.knots import prove_knots
 from verify.verdict import decided, proved
 
+
+def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Task]:
+    r"""Hold random laws of random contexts by attention that numbers them and one layer of ReLU neurons.
+
+    Args:
+        tokens: N.
+        length: S.
+        facts: T, of the $N^S$ contexts.
+        seed: Of contexts, laws and codes.
+
+    Returns:
+        The weights, rounded to float64, and the laws as the task.
+
+    Raises:
+        CapacityError: Laws that are too steep, or codes that are too long.
+        InputError: More facts than contexts.
+
+    Source: Madden, Fox, Thrampoulidis (2024), with other neurons.
+
+    Example:
+        >>> build(tokens=4, length=3, facts=32, seed=0).task.target
+        'laws'
+    """
+    contexts = random_contexts(tokens=tokens, length=length, facts=facts, seed=seed)
+    laws = np.random.default_rng([seed, 1]).standard_exponential((facts, tokens)) + 2.0**-8
+    laws /= laws.sum(axis=1, keepdims=True)
+    return knots_memory(array_task(contexts, laws=laws, vocabulary=tokens), seed=seed)
+
+
+CLAIM = Claim(
+    id="madden-2024.lower",
+    title="A transformer of one layer that reaches arbitrary laws",
+    source="Madden, Fox, Thrampoulidis (2024), lower bounds",
+    printed=(
+        "One layer of attention with several heads and a network of neurons, with an activation that is real analytic "
+        "and no polynomial, reaches arbitrary laws on T contexts with parameters of the order of T (N - 1); "
+        "averaging the tokens is enough in place of attention."
+    ),
+    judgement="holds",
+    truth=(
+        "With ReLU and one head that looks at positions alone, [[enough: T (N - 1) + T - 1 + N + S]] numbers that "
+        "depend on the task are enough, a factor 1 + 1 / (N - 1) and N + S - 1 above the bound T (N - 1): all laws of "
+        "full support on any T distinct contexts, in closed form. The neurons of the source have independent values at "
+        "T codes, so that some readout has any log-odds. Averages with equal weights know no order: the embeddings "
+        "have to make it known."
+    ),
+    reconstructed="the network and the constants: the paper was at hand in its abstract only",
+    page="docs/claims/knots.md",
+    hypotheses=(
+        Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
+        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
+        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+    ),
+    parameters={"tokens": 8, "length": 4, "facts": 64, "seed": 0},
+    build=build,
+)
+
 _SIZES = ((2, 1, 1), (2, 1, 2), (2, 4, 9), (4, 3, 20), (8, 4, 40))  # N, S, T
+
+
 _SIZES_FULL = ((16, 3, 120), (32, 3, 60))
+
+
 _SMALL = 1e-15  # nats
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify exact log-odds of rational models, float64 weights near given laws, and independent analytic neurons.
-
-    Args:
-        full: More contexts.
-
-    Yields:
-        Evidence.
-    """
     for tokens, length, facts in _SIZES + (_SIZES_FULL if full else ()):
         contexts = random_contexts(tokens=tokens, length=length, facts=facts, seed=0)
         log_odds = drawn_log_odds(tokens=tokens, facts=facts)

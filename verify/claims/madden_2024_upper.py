@@ -1,4 +1,4 @@
-"""Evidence on the upper bound of Madden et al.: the count for shapes that hold laws, and log-odds out of reach.
+"""The upper bound of Madden et al.: k parameters reach arbitrary laws on about k / (N - 1) contexts at most.
 
 Page: docs/claims/knots.md
 """
@@ -8,33 +8,45 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.claims.madden_2024_lower import CLAIM as LOWER
-from constructions.claims.madden_2024_upper import CLAIM
 from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
 from constructions.saturated.relu_barrier import moment_curve
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import INTERPOLATED_LAWS
+from verify.claim import Claim
+from verify.claims.madden_2024_lower import CLAIM as LOWER
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.theorems import INTERPOLATED_LAWS
 from verify.saturated.activation_patterns import relu_barrier
 from verify.verdict import decided, proved
 
+CLAIM = Claim(
+    id="madden-2024.upper",
+    title="How many arbitrary laws so many parameters reach at most",
+    source="Madden, Fox, Thrampoulidis (2024), upper bounds",
+    printed=(
+        "A model with k parameters interpolates arbitrary next-token laws on k / (N - 1) contexts at most, up to a "
+        "constant factor, in a vocabulary of N tokens."
+    ),
+    judgement="holds",
+    truth=(
+        "With the factor 1, for exact laws: a model with k entries whose logits depend on them in a locally Lipschitz "
+        "way reaches all laws on [[most: floor(k / (N - 1))]] contexts at most, and almost no laws on more. ReLU "
+        "neurons lose one number each: m of them on R^d reach no more than [[neurons: m (d + 1) + 1]] log-odds of two "
+        "tokens, of their [[numbers: m (d + 2) + 1]] parameters. About labels it says nothing."
+    ),
+    reconstructed="the constants: the paper was at hand in its abstract only",
+    page="docs/claims/knots.md",
+)
+
 _SHAPES = ((2, 3, 8), (4, 3, 32), (8, 4, 64))  # N, S, T
+
+
 _NEURONS = ((1, 1), (2, 1), (1, 2), (3, 1))  # d, m
+
+
 _NEURONS_FULL = ((2, 2), (4, 1))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the count for models that hold laws, and that some log-odds are out of reach one context later.
-
-    Args:
-        full: More networks.
-
-    Yields:
-        Evidence.
-    """
     for tokens, length, facts in _SHAPES:
         yield _count(LOWER.construct(tokens=tokens, length=length, facts=facts).model, facts)
     for width, neurons in _NEURONS + (_NEURONS_FULL if full else ()):

@@ -1,19 +1,101 @@
-"""Appendix C: layers whose outputs and skip connection add up to the labels.
+r"""Appendix C of Mahdavi et al.: Theorem 1 for attention with a skip connection.
 
 Page: docs/claims/context_rank.md
 """
 
 from collections.abc import Iterator
 
-from constructions.claims.mahdavi_appendix_c import CLAIM
-from constructions.claims.mahdavi_proposition_1 import uniform_examples
-from constructions.claims.mahdavi_theorem_1 import labelled
 from constructions.models.construction import Construction
+from constructions.saturated.layer_readout import layer_with_read_out
+from constructions.saturated.random_heads import random_heads
+from constructions.saturated.saturated_heads import saturated_heads
+from constructions.saturated.uniform_examples import labelled, uniform_examples
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import matmul
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.held_labels import held_labels
+from verify.claim import Claim, Hypothesis
+from verify.evidence import Evidence, Means, Method
+from verify.evidence.held_labels import held_labels
 from verify.verdict import proved
+
+
+def build(
+    *, heads: int, tokens: int, width: int, head_width: int, outputs: int, shared: int, seed: int = 0
+) -> Construction[VectorTask]:
+    r"""A layer whose outputs, plus $e\, W_D$ from the skip connection, are the labels of random examples.
+
+    The layer holds the labels less the first $d_{out}$ entries of the query, $d_o = d$, and $W_D$ is the identity above
+    zeros. The task of the construction has these shifted labels; those of the examples are
+    `task.labels + task.queries @ layer.W_U`.
+
+    Args:
+        heads: H.
+        tokens: n.
+        width: $d = d_o$.
+        head_width: $d_h$.
+        outputs: $d_{out} = d_v$.
+        shared: 1 if all examples have one context, else 0.
+        seed: Of examples, labels and heads.
+
+    Returns:
+        The weights, and the examples with shifted labels: $T = H (\min(n, d_h) - 1) + 1$.
+
+    Raises:
+        InputError: An argument out of range.
+        HypothesisError: Mixed inputs that are dependent in floating point.
+
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix C.
+
+    Example:
+        >>> made = build(heads=4, tokens=4, width=8, head_width=4, outputs=2, shared=1)
+        >>> made.model.attention.d_out, made.model.W_U[:3].tolist()
+        (8, [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    """
+    count = heads * (min(tokens, head_width) - 1) + 1
+    contexts, queries = uniform_examples(examples=count, tokens=tokens, width=width, shared=bool(shared), seed=seed)
+    labels = labelled(contexts, queries, outputs=outputs, seed=seed).labels
+    shifted = VectorTask(contexts, queries, labels - queries[:, :outputs])
+    if shared:
+        found = saturated_heads(contexts, queries, n_heads=heads, d_head=head_width, seed=seed)
+        maps = found.W_Q, found.W_K
+    else:
+        maps = random_heads(contexts, queries, n_heads=heads, d_head=head_width, seed=seed)
+    layer = layer_with_read_out(shifted, *maps, d_value=outputs, d_inner=width)
+    where = "a shared context" if shared else "contexts that differ"
+    return Construction(
+        task=shifted,
+        model=layer,
+        summary=(
+            f"{count} labels of {outputs} number{'s' * (outputs > 1)}, less what the skip connection adds, on {where}: "
+            f"H = {heads}, n = {tokens}, d = d_o = {width}, d_h = {head_width}"
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="mahdavi.appendix-c",
+    title="The same with a skip connection",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Appendix C",
+    printed="Theorem 1 holds for attention with a skip connection: memorize the labels less what it adds.",
+    judgement="holds",
+    truth=(
+        "It holds, with d_o = d, as the sum requires, and d_out <= min(d_v, d): with W_D the identity above zeros, the "
+        "layer holds the labels less the first d_out entries of the query."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/context_rank.md",
+    hypotheses=(
+        Hypothesis(
+            "H, n, d_h >= 1",
+            lambda heads, tokens, head_width, **_: min(heads, tokens, head_width) >= 1,
+        ),
+        Hypothesis("n <= d", lambda tokens, width, **_: tokens <= width),
+        Hypothesis("1 <= d_out <= d", lambda outputs, width, **_: 1 <= outputs <= width),
+        Hypothesis("shared is 0 or 1", lambda shared, **_: shared in (0, 1)),
+        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+    ),
+    parameters={"heads": 8, "tokens": 8, "width": 16, "head_width": 8, "outputs": 4, "shared": 1, "seed": 0},
+    build=build,
+)
 
 _SMALL = (
     {"heads": 8, "tokens": 8, "width": 16, "head_width": 8, "outputs": 4, "shared": 1},
@@ -21,18 +103,12 @@ _SMALL = (
     {"heads": 3, "tokens": 2, "width": 2, "head_width": 5, "outputs": 1, "shared": 1},
     {"heads": 2, "tokens": 1, "width": 1, "head_width": 1, "outputs": 1, "shared": 1},
 )
+
+
 _LARGE = ({"heads": 20, "tokens": 32, "width": 64, "head_width": 32, "outputs": 16, "shared": 1},)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify labels of layers with a skip connection.
-
-    Args:
-        full: Whether to certify a larger layer.
-
-    Yields:
-        The evidence.
-    """
     for parameters in _SMALL + (_LARGE if full else ()):
         made = CLAIM.construct(**parameters)
         if isinstance(made, Construction):

@@ -1,32 +1,46 @@
-"""Appendix H: how many heads of the built layers are saturated, from enclosures of every attention weight.
+"""Appendix H of Mahdavi et al.: on most examples most heads look at one token, and some head does not.
 
 Page: docs/claims/saturated_heads.md
 """
 
 from collections.abc import Iterator
 
-from constructions.claims.mahdavi_theorem_1 import build
-from verify.claims.evidence import Evidence, Means, Method
+from verify.claim import Claim
+from verify.claims.mahdavi_theorem_1 import build
+from verify.evidence import Evidence, Means, Method
 from verify.forward.heads import enclose_layer
 from verify.saturated.saturation import certify_saturation
 from verify.verdict import proved
 
+CLAIM = Claim(
+    id="mahdavi.appendix-h",
+    title="Most heads are saturated on most examples",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Appendix H and Figure 3",
+    printed=(
+        "In trained layers with a shared context a significant number of heads are saturated (some attention weight "
+        "reaches 0.99) for most examples, and almost all examples have a head that is not."
+    ),
+    judgement="measured",
+    truth=(
+        "Of the weights that are built here it is proved: more than half of the pairs of head and example are "
+        "saturated, and every example has a head that is not. About trained weights it is a measurement of the source, "
+        "which nothing here proves or repeats."
+    ),
+    page="docs/claims/saturated_heads.md",
+)
+
 THRESHOLD = 0.99  # that of the source
+
+
 _SHARE = 0.5
 
 _SIZES = ((4, 8, 16), (8, 8, 16), (20, 32, 64))
+
+
 _SIZES_FULL = ((40, 16, 64), (60, 32, 64))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify both parts of the observation on built layers with a shared context, as many examples as they hold.
-
-    Args:
-        full: Whether to certify larger layers.
-
-    Yields:
-        The evidence.
-    """
     for heads, tokens, width in _SIZES + (_SIZES_FULL if full else ()):
         built = build(heads=heads, tokens=tokens, width=width, head_width=tokens, examples=0, shared=1)
         layer, task = built.model, built.task

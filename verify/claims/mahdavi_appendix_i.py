@@ -1,4 +1,4 @@
-"""Appendix I: the rank min(T, H d) on generic contexts, exact and in floats, equal queries included.
+r"""The open question of Appendix I of Mahdavi et al.: what general position of all tokens makes possible.
 
 Page: docs/claims/context_rank.md
 """
@@ -8,33 +8,42 @@ from dataclasses import replace
 
 import numpy as np
 
-from constructions.claims.mahdavi_appendix_i import CLAIM
-from constructions.claims.mahdavi_theorem_1 import labelled
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.held_labels import held_labels
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import MIXED_RANK
+from constructions.saturated.uniform_examples import labelled
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.held_labels import held_labels
+from verify.evidence.theorems import MIXED_RANK
 from verify.forward.exact_rank import exact_mixed_rank
 from verify.verdict import proved
 
+CLAIM = Claim(
+    id="mahdavi.appendix-i",
+    title="The rank on generic contexts",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Appendix I",
+    printed=(
+        "Open: whether stronger assumptions than 1 and 2, such as general position of all tokens, give a rank of Z "
+        "that grows like H d instead of H n. Conjectured from experiments."
+    ),
+    judgement="answered",
+    truth=(
+        "They do: for almost all contexts of n >= 2 tokens and almost all weights, rank Z = "
+        "min(T, [[largest: H d]]), for every d >= 1, every d_h >= 1 and any nonzero queries: all of them may be "
+        "equal, and be a token of the context. With n = 1 the rank is d at most."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/context_rank.md",
+)
+
 _SIZES = ((2, 1, 6), (2, 2, 5), (2, 3, 4), (3, 3, 7), (4, 5, 6), (5, 8, 8))  # n, d, H
+
+
 _SIZES_LARGE = ((8, 16, 16), (3, 24, 12))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the rank from both sides, and labels of as many examples.
-
-    Args:
-        full: Whether to certify larger layers.
-
-    Yields:
-        The evidence.
-    """
     for tokens, width, heads in _SIZES + (_SIZES_LARGE if full else ()):
         for same_query in (True, False):
             layer = generic_layer(

@@ -1,4 +1,4 @@
-"""Evidence on appendix J: Remark 1 promises the same for all Kruskal ranks above d_h, and small layers keep it.
+r"""Appendix J of Mahdavi et al.: what Remark 1 makes of the Kruskal ranks that were measured for BERT.
 
 Page: docs/claims/context_rank.md
 """
@@ -7,29 +7,39 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from constructions.claims.mahdavi_appendix_j import CLAIM
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.shared_context import confined_queries
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.unread_heads import mixed_inputs_are_independent, of_size_one
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.evidence.unread_heads import mixed_inputs_are_independent, of_size_one
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
+CLAIM = Claim(
+    id="mahdavi.appendix-j",
+    title="Remark 1 for the queries of BERT",
+    source="Mahdavi, Liao, Thrampoulidis (2024), appendix J",
+    printed=(
+        "The queries of BERT have Kruskal ranks of [[trained: 291]] with trained and [[random: 349]] with random "
+        "weights, below n = 512. The result of Remark 1 still yields an acceptable lower bound."
+    ),
+    judgement="holds",
+    truth=(
+        "Nothing at all is lost: Remark 1 promises rank Z >= [[remark: H (min(k, d_h) - 1) + 1]], and the d_h = 64 of "
+        "BERT is below both numbers, so the H = 16 heads of a layer have the promise [[promise: 1009]] with k = 291, "
+        "349 and 512 alike. The two ranks are the source's: no weights of BERT are looked at here."
+    ),
+    reconstructed="the formula of Remark 1, from a copy without it",
+    page="docs/claims/context_rank.md",
+)
+
 _HEADS, _HEAD_WIDTH, _TOKENS = 16, 64, 512  # of BERT, as the source uses it
+
+
 _SMALL = ((6, 8, 4, 2, 3), (6, 8, 6, 2, 5), (8, 9, 3, 3, 4))  # n, d, H, d_h, k
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify that the promise is the same for the measured ranks, and layers with d_h < k < n that keep it.
-
-    Args:
-        full: A larger layer.
-
-    Yields:
-        Evidence.
-    """
     yield _promises()
     for tokens, width, heads, head_width, kruskal in _SMALL + (((10, 12, 6, 4, 7),) if full else ()):
         yield _kept(tokens=tokens, width=width, heads=heads, head_width=head_width, kruskal=kruskal)

@@ -1,4 +1,4 @@
-"""The assumptions apart from each other and from their tests: exact instances, and what the proof needs instead.
+r"""The assumptions of Mahdavi et al. on data: what is decidable, what the proof needs, and data that tell them apart.
 
 Page: docs/claims/assumptions.md
 """
@@ -11,17 +11,17 @@ import numpy as np
 
 from constructions.arrays import Float64Array
 from constructions.capacity.promised_ranks import fewest_heads
-from constructions.claims.mahdavi_assumptions import (
+from constructions.saturated.dependent_examples import (
     absorbing_mean,
     coinciding_means,
     dominant_direction,
     hidden_relation,
 )
 from constructions.saturated.single_direction_heads import single_direction_heads
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.theorems import BLOCKS
-from verify.claims.unread_heads import mixed_inputs_are_independent
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method
+from verify.evidence.theorems import BLOCKS
+from verify.evidence.unread_heads import mixed_inputs_are_independent
 from verify.linear_algebra.exact_rows import decide_independence
 from verify.linear_algebra.numerical_rank import numerical_ranks
 from verify.saturated.block_certificate import consecutive_blocks, find_blocks
@@ -31,19 +31,35 @@ from verify.saturated.kruskal_rank import certify_subsets
 from verify.saturated.sampled_subsets import sample_subsets
 from verify.verdict import Verdict, decided, proved
 
+CLAIM = Claim(
+    id="mahdavi.assumptions",
+    title="The assumptions on queries and contexts, and how they are tested",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Assumptions 1 to 3 and Section 5.1",
+    printed=(
+        ""
+        "Assumption 1 (any n queries independent) and 2 (each context of rank n) are satisfied by real data after one "
+        "attention layer, as nearly all of 5000 random subsets of n queries have rank n; General Position fails; "
+        "Assumption 3 (Kruskal rank of query plus mean token >= n) is the more relaxed one, and gives 1 after a layer."
+    ),
+    judgement="hypothesis",
+    truth=(
+        "All three are decided exactly on given floats where T <= d, where few subsets exist, or where a relation is "
+        "found; random subsets only bound the share of dependent ones. The proof needs less than 1, the block "
+        "condition, which is decided in polynomial time. 1 and 2 imply 3 for almost all contexts, not for all; for a "
+        "shared context if and only if minus its mean is in the affine hull of no n queries. Ranks below d in float32 "
+        "do not show that General Position fails."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/assumptions.md",
+)
+
 _EXACT = "exact arithmetic: independence modulo a prime, relations in integers"
+
+
 _SHARE = 2.0**-20
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify what tells the assumptions and their tests apart, and what replaces them.
-
-    Args:
-        full: Whether to certify larger and more instances.
-
-    Yields:
-        The evidence.
-    """
     yield _one_and_two_without_three(
         np.array([[[1.0, 0, 0], [-3, 0, 1]], [[0, 1, 0], [0, -3, 1]]]), np.eye(2, 3), "the smallest instance"
     )

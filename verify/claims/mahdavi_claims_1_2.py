@@ -1,4 +1,4 @@
-"""Claims 1 and 2: heads in exact rationals that fit any attention weights, and how near to one token the rest is.
+r"""Claims 1 and 2 of Mahdavi et al.: one head fits r examples, or r - 1 while it freezes all others.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -9,25 +9,39 @@ import numpy as np
 from flint import arb, ctx
 
 from constructions.arrays import Int64Array
-from constructions.claims.mahdavi_claims_1_2 import ExactHead, exact_head
 from constructions.models.exact_network import as_rationals
-from verify.claims.evidence import Evidence, Means, Method
+from constructions.rational.saturating_head import ExactHead, exact_head
+from verify.claim import Claim
+from verify.evidence import Evidence, Means, Method
 from verify.linear_algebra.rank import rank_bracket
 from verify.verdict import decided, proved
 
+CLAIM = Claim(
+    id="mahdavi.claims-1-2",
+    title="One head fits r examples, or r - 1 and freezes the rest",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Claims 1 and 2",
+    printed=(
+        ""
+        "1: under Assumptions 1 and 2, a head of width r gives any attention weights to r examples. 2: a head of width "
+        "r gives any attention weights to r - 1 examples, and to all others weights within any epsilon of fixed ones."
+    ),
+    judgement="holds",
+    truth=(
+        "Both hold for weights in the open simplex, which softmax never leaves. 1 needs independent queries among the "
+        "r fitted only; 2 needs that no other query is in the span of the r - 1 fitted, in place of Kruskal rank n; "
+        "only the fitted contexts have to be of rank n, the frozen ones just need distinct tokens."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/saturated_heads.md",
+)
+
 _EPSILON = 1e-12
+
+
 _BITS = 128
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify both claims on random examples, and on some that violate Assumption 1.
-
-    Args:
-        full: Whether to certify larger and more instances.
-
-    Yields:
-        The evidence.
-    """
     rng = np.random.default_rng(1)
     count = 40 if full else 12
     for tokens, width, earlier in ((1, 1, 0), (2, 3, 0), (4, 6, 0), *(((8, 12, 0),) if full else ())):

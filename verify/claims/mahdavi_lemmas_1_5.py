@@ -1,4 +1,4 @@
-"""Lemmas 1 to 5: exact ranks, exact directions, balls for softmax, and why Lemma 5 needs a strict inequality.
+r"""Lemmas 1 to 5 of Mahdavi et al.: block rank, mean shift, saturating matrix, saturation, Weyl.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -10,27 +10,43 @@ import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
 
 from constructions.arrays import Int64Array
-from constructions.claims.mahdavi_lemmas_1_5 import exact_saturating_matrix
+from constructions.rational.saturating_head import exact_saturating_matrix
 from verify.arithmetic.enclosure import Enclosure
-from verify.claims.evidence import Evidence, Means, Method
+from verify.claim import Claim
+from verify.evidence import Evidence, Means, Method
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.saturated.saturation import one_hot_bound
 from verify.verdict import decided, proved
 
+CLAIM = Claim(
+    id="mahdavi.lemmas-1-5",
+    title="Five lemmas on ranks and saturation",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Lemmas 1 to 5",
+    printed=(
+        ""
+        "1: rank [[A, B], [0, D]] >= rank A + rank D. 2: independent x_i stay independent when (1/n) sum_j x_j is "
+        "added to each. 3: some V of rank one has V e_t = 0 on r - 1 queries and scores E V e_t that are distinct on "
+        "all others. 4: softmax(kappa E V e) tends to the one-hot vector of the largest score. 5: rank (A + B) >= rank "
+        "A if the smallest nonzero singular value of A is above the largest of B."
+    ),
+    judgement="holds",
+    truth=(
+        "All hold. 2: the shift has determinant 2. 3 needs only that no other query is in the span of the r - 1, and 4 "
+        "only a unique largest score; the distance is then at most 2 (n - 1) exp(-kappa g) for a gap g. 5 needs the "
+        "strict inequality: A = I, B = -I."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/saturated_heads.md",
+)
+
 _BITS = 2048  # two tokens come as near to the rate as exp(-2 kappa g)
+
+
 _NEAR = 1e-9
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify each lemma on random instances, degenerate ones included.
-
-    Args:
-        full: Whether to certify more instances.
-
-    Yields:
-        The evidence.
-    """
     count = 200 if full else 40
     yield _block_rank(np.random.default_rng(1), count)
     yield _mean_shift(np.random.default_rng(2), largest=40 if full else 16, count=count)

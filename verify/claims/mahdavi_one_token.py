@@ -1,4 +1,4 @@
-"""Evidence on contexts of one token: rank 1 if they are shared, and the rank of the tokens if not.
+r"""Section 4.2 of Mahdavi et al.: a shared context of one token.
 
 Page: docs/claims/context_rank.md
 """
@@ -7,24 +7,32 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from constructions.claims.mahdavi_one_token import CLAIM
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
-from verify.claims.evidence import Evidence, Role
-from verify.claims.formula import Stated, stated
-from verify.claims.largest_rank import largest_rank
+from verify.claim import Claim
+from verify.evidence import Evidence, Role, Stated, stated
+from verify.evidence.largest_rank import largest_rank
+
+CLAIM = Claim(
+    id="mahdavi.one-token",
+    title="A context of one token",
+    source="Mahdavi, Liao, Thrampoulidis (2024), section 4.2",
+    printed=(
+        "If all examples share a context of n = 1 token, attention gives the same for all of them: the capacity is "
+        "exactly [[capacity: 1]], however large H and d are."
+    ),
+    judgement="holds",
+    truth=(
+        "It holds. If the contexts of one token are not shared, the heads copy the tokens, and the rank of Z is that "
+        "of the tokens: [[tokens: min(T, d)]] for almost all of them, however many heads there are."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/context_rank.md",
+)
 
 _SIZES = ((3, 2, 1), (7, 4, 3), (5, 6, 8))  # T, d, H
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify both ranks from both sides.
-
-    Args:
-        full: A larger layer.
-
-    Yields:
-        Evidence.
-    """
     for examples, width, heads in _SIZES + (((40, 16, 12),) if full else ()):
         layer = generic_layer(examples=examples, tokens=1, width=width, n_heads=heads, same_query=False)
         shared = IntegerLayer(layer.contexts[:1] + 100, layer.queries, layer.W_Q, layer.W_K)

@@ -1,4 +1,4 @@
-"""Proposition 1 and Theorem Z1: ranks of built heads, saturation, and what a finite kappa costs.
+r"""Proposition 1 of Mahdavi et al.: how many mixed inputs can be linearly independent, and Theorem Z1 for every width.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -11,19 +11,17 @@ from functools import partial
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from constructions.claims.mahdavi_proposition_1 import CLAIM, uniform_examples
 from constructions.models.exact_network import as_rationals
 from constructions.models.shapes import mahdavi_layer
 from constructions.saturated.saturated_heads import SaturatedHeads, combinations, saturated_heads
 from constructions.saturated.single_direction_heads import single_direction_heads
+from constructions.saturated.uniform_examples import uniform_examples
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method, Role
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import MIXED_RANK
-from verify.claims.unread_heads import heads_as_layer, unlabelled
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, Role, stated
+from verify.evidence.theorems import MIXED_RANK
+from verify.evidence.unread_heads import heads_as_layer, unlabelled
 from verify.forward.heads import AttendedVectors, enclose_attention, enclose_layer, mixed_inputs_in_balls
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank
@@ -39,11 +37,39 @@ from verify.saturated.saturation import (
 )
 from verify.verdict import Verdict, decided, proved
 
+CLAIM = Claim(
+    id="mahdavi.proposition-1",
+    title="H (min(n, d_h) - 1) + 1 independent mixed inputs",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 1",
+    printed=(
+        "Under Assumptions 1 and 2, with r = min(n, d_h), there are W_Q and W_K for which Z has rank at least min(T, "
+        "[[printed: H (r - 1) + 1]])."
+    ),
+    judgement="holds",
+    truth=(
+        "It holds, and is not sharp in d_h: for every d_h >= 1 there are weights of rank at least min(T, [[sharper: "
+        "H (n - 1) + 1]]), on any examples with the block condition (Theorem Z1); a context that all examples share "
+        "allows no more."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/saturated_heads.md",
+)
+
 _SATURATED = 0.99
+
+
 _LOST = 0.5  # share of the separation that freezing may cost
+
+
 _MARGIN = 0.49  # what the heads are built with: leaves room for the rounding of kappa
+
+
 _BALLS_UP_TO = 100  # examples
+
+
 _BITS = 2048
+
+
 _SURE = 0.6  # share of saturated pairs below which the statistic is not what the paper describes
 
 
@@ -72,11 +98,15 @@ _PRINTED = (
     Sizes(16, 8, 16, 8, 113, False),
     Sizes(20, 32, 64, 32, 621, True),
 )
+
+
 _PRINTED_FULL = (
     Sizes(40, 32, 64, 32, 1241, True),
     Sizes(60, 32, 64, 32, 1861, True),
     Sizes(20, 32, 64, 32, 621, False),
 )
+
+
 _SINGLE = (
     Sizes(3, 1, 2, 1, 1, False),
     Sizes(5, 2, 3, 1, 6, True),
@@ -85,23 +115,23 @@ _SINGLE = (
     Sizes(16, 8, 16, 1, 113, False),
     Sizes(4, 16, 24, 1, 61, True),
 )
+
+
 _SINGLE_FULL = (Sizes(3, 32, 64, 1, 94, True), Sizes(20, 32, 64, 1, 621, False))
+
+
 _LIMIT = (Sizes(3, 2, 3, 2, 4, True), Sizes(8, 8, 16, 8, 57, True), Sizes(6, 5, 8, 4, 19, False))
+
+
 _LIMIT_FULL = (Sizes(20, 32, 64, 32, 621, True), Sizes(16, 8, 16, 8, 113, False))
 
 _Builder = Callable[..., SaturatedHeads]
+
+
 _Built = tuple[VectorTask, SaturatedHeads, AttendedVectors]
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify ranks for the printed construction and for heads of width one, saturation, and equation (19).
-
-    Args:
-        full: Whether to certify larger instances.
-
-    Yields:
-        The evidence.
-    """
     printed = partial(saturated_heads, targets="printed", margin=_MARGIN)
     near = partial(saturated_heads, margin=_MARGIN)
     for sizes in _PRINTED + (_PRINTED_FULL if full else ()):

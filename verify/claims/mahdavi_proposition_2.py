@@ -1,4 +1,4 @@
-"""Proposition 2: the bound for all weights from the tokens, and weights that reach it, exact and in floats.
+r"""Proposition 2 of Mahdavi et al.: on a context that all examples share, Proposition 1 cannot be improved in n.
 
 Page: docs/claims/context_rank.md
 """
@@ -9,44 +9,100 @@ from itertools import product
 import numpy as np
 from flint import fmpq
 
-from constructions.claims.mahdavi_proposition_2 import CLAIM
 from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.generic_contexts import IntegerLayer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
 from constructions.tasks.vectors import VectorTask
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.largest_rank import largest_rank
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import MIXED_RANK
+from verify.claim import Claim, Hypothesis
+from verify.claims.mahdavi_theorem_1 import build as memorize
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.largest_rank import largest_rank
+from verify.evidence.theorems import MIXED_RANK
 from verify.forward.exact_rank import exact_mixed_inputs
 from verify.forward.heads import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
+
+def build(*, heads: int, tokens: int, width: int, head_width: int, seed: int = 0) -> Construction[VectorTask]:
+    r"""A layer that reaches the bound: $H (n - 1) + 1$ examples with one context, independent after mixing.
+
+    Args:
+        heads: H.
+        tokens: n.
+        width: d.
+        head_width: $d_h$.
+        seed: Of examples, labels and heads.
+
+    Returns:
+        The weights, and the examples with random labels that they hold.
+
+    Raises:
+        InputError: An argument out of range.
+        HypothesisError: Mixed inputs that are dependent in floating point.
+
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 2.
+
+    Example:
+        >>> build(heads=4, tokens=4, width=8, head_width=4).task.n_examples
+        13
+    """
+    return memorize(
+        heads=heads, tokens=tokens, width=width, head_width=head_width, examples=0, shared=1, outputs=1, seed=seed
+    )
+
+
+CLAIM = Claim(
+    id="mahdavi.proposition-2",
+    title="A shared context allows no more than H (n - 1) + 1",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 2",
+    printed=(
+        "If all examples have the same context, rank Z <= [[printed: H (n - 1) + 1]] for all weights: for n <= d_h "
+        "the bound of Proposition 1 is tight."
+    ),
+    judgement="holds",
+    truth=(
+        "It holds, for all widths and whatever the queries are, and is reached for every d_h >= 1. The n - 1 is the "
+        "dimension of the affine hull of the tokens, whether contexts are shared or not. It is tight for the rank, "
+        "not for the number of labels: one head on two tokens holds any labels of three examples with independent "
+        "queries."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/context_rank.md",
+    hypotheses=(
+        Hypothesis(
+            "H, n, d_h >= 1",
+            lambda heads, tokens, head_width, **_: min(heads, tokens, head_width) >= 1,
+        ),
+        Hypothesis("n <= d", lambda tokens, width, **_: tokens <= width),
+        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+    ),
+    parameters={"heads": 8, "tokens": 8, "width": 16, "head_width": 8, "seed": 0},
+    build=build,
+)
+
 _EXACT = ((1, 3, 4), (2, 2, 1), (2, 3, 5), (4, 4, 3), (5, 8, 4), (8, 10, 8), (16, 20, 6))  # n, d, H
+
+
 _EXACT_LARGE = ((24, 32, 12), (32, 64, 20))
+
+
 _FLOATS = (
     {"heads": 8, "tokens": 8, "width": 16, "head_width": 8},
     {"heads": 6, "tokens": 4, "width": 8, "head_width": 1},
     {"heads": 1, "tokens": 1, "width": 1, "head_width": 1},
 )
+
+
 _FLOATS_LARGE = ({"heads": 20, "tokens": 32, "width": 64, "head_width": 32},)
+
+
 _LARGEST_SCORE = 2
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify both sides of the bound on shared contexts, and labels beyond it.
-
-    Args:
-        full: Whether to certify larger layers.
-
-    Yields:
-        The evidence.
-    """
     for tokens, width, heads in _EXACT + (_EXACT_LARGE if full else ()):
         context = np.random.default_rng([tokens, width]).integers(-5, 6, (tokens, width))
         queries = line_queries(heads * (tokens - 1) + 4, width)

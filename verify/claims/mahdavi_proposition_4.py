@@ -1,4 +1,4 @@
-"""Proposition 4: exact layers after which the assumptions hold, and contexts for which no narrow layer helps.
+r"""Proposition 4 of Mahdavi et al.: one layer of uniform attention makes equal queries independent.
 
 Page: docs/claims/context_rank.md
 """
@@ -10,28 +10,42 @@ import numpy as np
 from constructions.arrays import Int64Array
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
-from verify.claims.attended_tokens import context_ranks, queries_and_ranks, queries_are_equal, queries_plus_means
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import OUTPUT_RANK
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence.attended_tokens import context_ranks, queries_and_ranks, queries_are_equal, queries_plus_means
+from verify.evidence.theorems import OUTPUT_RANK
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import proved
 
+CLAIM = Claim(
+    id="mahdavi.proposition-4",
+    title="One mixing layer makes Assumption 1 true",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 4",
+    printed=(
+        ""
+        "Under Assumptions 2 and 3 there are weights of one self-attention layer with a skip connection after which "
+        "Assumptions 1 and 2 hold. Assumption 3 is a more relaxed one than 2."
+    ),
+    judgement="hypothesis",
+    truth=(
+        "True if H d_v >= d, which the identity as a sum of the W_V W_O needs. Queries that are all equal stay in a "
+        "space of dimension 1 + H d_v, whatever the weights: for H d_v <= n - 2 no layer makes Assumption 1 true. "
+        "Assumption 3 does not follow from 2, nor from 1 and 2."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/context_rank.md",
+)
+
 _REPAIRS = ((5, 2, 2, 1, 2), (6, 3, 3, 3, 1), (8, 3, 4, 2, 2), (8, 4, 6, 3, 4))  # T, n, d, H, d_v
+
+
 _REPAIRS_LARGE = ((20, 3, 6, 2, 3), (12, 5, 8, 4, 2))
+
+
 _NARROW = ((4, 3, 4, 1, 1), (6, 4, 5, 2, 1), (6, 5, 5, 1, 3))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the counterexamples and the repaired proposition.
-
-    Args:
-        full: Whether to certify more layers.
-
-    Yields:
-        The evidence.
-    """
     for examples, tokens, width, heads, value_width in _NARROW:
         contexts = equal_queries(examples=examples, tokens=tokens, width=width)
         yield _too_narrow(contexts, heads=heads, value_width=value_width)

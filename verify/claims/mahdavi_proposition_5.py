@@ -1,32 +1,43 @@
-"""Proposition 5: the bound for tokens of a hyperplane, and integer weights that reach it.
+r"""Proposition 5 of Mahdavi et al.: tokens that sum to a constant cost every head but one a dimension.
 
 Page: docs/claims/context_rank.md
 """
 
 from collections.abc import Iterator
 
-from constructions.claims.mahdavi_proposition_5 import CLAIM
 from constructions.saturated.constant_sum_tokens import constant_sum_layer
 from constructions.saturated.generic_contexts import IntegerLayer
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.largest_rank import largest_rank
+from verify.claim import Claim
+from verify.evidence import Evidence, Means, Method, stated
+from verify.evidence.largest_rank import largest_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import proved
 
+CLAIM = Claim(
+    id="mahdavi.proposition-5",
+    title="Tokens that sum to a constant lose rank",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 5",
+    printed=(
+        "If the entries of every token sum to one constant c, rank Z <= [[printed: H (d - 1) + 1]] for all weights. "
+        "All tokens can be in general position."
+    ),
+    judgement="holds",
+    truth=(
+        "It holds, and is reached: for almost all such contexts of n >= 2 tokens and almost all weights, with any "
+        "nonzero queries, rank Z = min(T, [[printed: H (d - 1) + 1]]) if c is not 0. If c = 0 tokens span d - 1 "
+        "dimensions only, and it is min(T, [[zero: H (d - 1)]])."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/context_rank.md",
+)
+
 _SIZES = ((2, 2, 4), (2, 3, 3), (3, 4, 6), (5, 4, 2), (4, 8, 8))  # n, d, H
+
+
 _SIZES_LARGE = ((4, 16, 16), (8, 24, 12))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify both sides of the bound, for c = 0 and for others, and general position of the tokens.
-
-    Args:
-        full: Whether to certify larger layers.
-
-    Yields:
-        The evidence.
-    """
     for tokens, width, heads in _SIZES + (_SIZES_LARGE if full else ()):
         for total in (5, 0):
             examples = heads * (width - 1) + 3

@@ -1,4 +1,4 @@
-"""Evidence on one random layer: examples that it does not tell apart, and layers that do what is said.
+r"""Section 4.4 of Mahdavi et al.: whether one random attention layer makes Assumptions 1 and 2 true.
 
 Page: docs/claims/context_rank.md
 """
@@ -10,15 +10,35 @@ import numpy as np
 
 from constructions.arrays import Int64Array
 from constructions.saturated.mixing_layer import equal_queries
-from verify.claims.attended_tokens import context_ranks, queries_and_ranks, queries_are_equal, queries_plus_means
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import OUTPUT_RANK
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence.attended_tokens import context_ranks, queries_and_ranks, queries_are_equal, queries_plus_means
+from verify.evidence.theorems import OUTPUT_RANK
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import decided, proved
 
+CLAIM = Claim(
+    id="mahdavi.random-layer",
+    title="One random layer before the memory",
+    source="Mahdavi, Liao, Thrampoulidis (2024), section 4.4",
+    printed=(
+        "After a single attention layer with a skip connection, even randomly initialized and fixed, Assumptions 1 "
+        "and 2 are satisfied."
+    ),
+    judgement="hypothesis",
+    truth=(
+        "They are for almost all weights if Assumptions 2 and 3 hold before and H d_v >= d: an analytic function that "
+        "is not 0 for the weights of Proposition 4 is 0 for almost none. Without Assumption 3 a layer may not help: "
+        "examples of the same tokens have the same query after it, of Kruskal rank 1. With H d_v < d equal queries are "
+        "confined to H d_v + 1 dimensions."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/context_rank.md",
+)
+
 _LAYERS = ((4, 2, 2, 1, 2), (5, 2, 3, 2, 2), (5, 3, 3, 3, 1))  # T, n, d, H, d_v
+
+
 _LAYERS_FULL = ((7, 3, 4, 2, 2), (8, 2, 4, 4, 1))
 
 
@@ -38,14 +58,6 @@ class RandomLayer:
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify what a layer cannot do, and random layers after which the assumptions hold.
-
-    Args:
-        full: Larger layers.
-
-    Yields:
-        Evidence.
-    """
     for examples, tokens, width, heads, value_width in _LAYERS:
         yield _same_examples(
             equal_queries(examples=examples, tokens=tokens, width=width),

@@ -1,4 +1,4 @@
-"""Remark 1: heads for queries of a Kruskal rank below n, and the rank that a shared context really allows.
+r"""Remark 1 of Mahdavi et al.: what is left when the queries have a Kruskal rank below n.
 
 Page: docs/claims/context_rank.md
 """
@@ -9,21 +9,37 @@ import numpy as np
 from flint import fmpq_mat
 
 from constructions.arrays import Int64Array
-from constructions.claims.mahdavi_remark_1 import CLAIM
 from constructions.saturated.generic_contexts import integer_heads
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.shared_context import confined_queries, line_queries, one_direction_layer
 from verify.capacity.two_token_rank import two_token_rank
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.largest_rank import largest_rank
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import TWO_TOKENS
-from verify.claims.unread_heads import mixed_inputs_are_independent, of_size_one
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.largest_rank import largest_rank
+from verify.evidence.theorems import TWO_TOKENS
+from verify.evidence.unread_heads import mixed_inputs_are_independent, of_size_one
 from verify.forward.exact_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
+
+CLAIM = Claim(
+    id="mahdavi.remark-1",
+    title="Queries of a Kruskal rank below n",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Remark 1",
+    printed=(
+        "If the queries have Kruskal rank k < n only, there are weights with rank Z >= min(T, [[printed: H (min(k, "
+        "d_h) - 1) + 1]])."
+    ),
+    judgement="holds",
+    truth=(
+        "It holds. On a shared context it is far from sharp: if some direction tells all queries apart, with one "
+        "sign, rank Z = min(T, [[shared: H (n - 1) + 1]]) for almost all weights, for k = 1 too and every d_h >= 1. "
+        "For n = 2 the largest rank is min(H + 1, rank G), with one row (1, +-1 at the class of +-e) of G for a "
+        "query e: one pair e, -e is harmless, two are not."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/context_rank.md",
+)
 
 QUERY_SETS: dict[str, list[list[int]]] = {
     "three independent": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -36,21 +52,21 @@ QUERY_SETS: dict[str, list[list[int]]] = {
     "parallel with both signs": [[1, 0, 0], [2, 0, 0], [-3, 0, 0], [5, 0, 0], [0, 1, 0]],
     "two pairs on one line": [[1, 0, 0], [-1, 0, 0], [2, 0, 0], [-2, 0, 0], [1, 1, 0]],
 }
+
+
 _HEADS = (1, 2, 3, 4, 5, 6)
+
+
 _CONFINED = ((6, 8, 4, 2), (6, 8, 4, 3), (4, 6, 3, 1))  # n, d, H, k
+
+
 _SIGNED = ((3, 3, 2), (3, 4, 5), (4, 4, 3))  # n, d, H
+
+
 _CONFINED_LARGE = ((8, 12, 10, 4), (6, 8, 12, 3))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the remark, and what is true beyond it.
-
-    Args:
-        full: Whether to certify larger layers.
-
-    Yields:
-        The evidence.
-    """
     for tokens, width, heads, kruskal in _CONFINED + (_CONFINED_LARGE if full else ()):
         for shared in (True, False):
             yield _as_printed(tokens=tokens, width=width, heads=heads, kruskal=kruskal, shared=shared)

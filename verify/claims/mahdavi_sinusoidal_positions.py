@@ -1,4 +1,4 @@
-"""Evidence on sinusoidal positions: contexts that lose their rank, and how long tokens may be.
+r"""Section 4.4 of Mahdavi et al.: whether sinusoidal positions make the tokens of a context independent.
 
 Page: docs/claims/assumptions.md
 """
@@ -9,32 +9,46 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq_mat
 
-from constructions.claims.mahdavi_sinusoidal_positions import sinusoidal_positions
 from constructions.models.exact_network import as_rationals
+from constructions.saturated.sinusoidal_positions import sinusoidal_positions
 from verify.arithmetic.enclosure import Enclosure
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.theorems import ROOM_FOR_TOKENS
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method
+from verify.evidence.theorems import ROOM_FOR_TOKENS
 from verify.linear_algebra.norms import float_above, frobenius
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.saturated.sinusoidal_positions import enclosed_positions
 from verify.verdict import Verdict, decided, proved
 
+CLAIM = Claim(
+    id="mahdavi.sinusoidal-positions",
+    title="Sinusoidal positions and Assumption 2",
+    source="Mahdavi, Liao, Thrampoulidis (2024), section 4.4",
+    printed=(
+        "The matrix of sinusoidal positions is inherently of full rank. This extends to the contexts of embedded "
+        "tokens plus positions, and establishes Assumption 2."
+    ),
+    judgement="hypothesis",
+    truth=(
+        "The positions have rank n for n <= d, d even. It extends to the contexts if the embedded tokens are shorter "
+        "than the least singular value of the positions over sqrt n; and for almost all embeddings. For others it "
+        "fails: two tokens embedded as the positions of each other make two equal rows."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/assumptions.md",
+)
+
 _LOST = ((2, 2), (2, 8), (4, 8), (16, 32))  # n, d
+
+
 _KEPT = ((2, 2), (4, 4), (4, 8), (8, 16))
+
+
 _CLOSE = 2.0**-40
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify contexts without Assumption 2, and with it.
-
-    Args:
-        full: More positions.
-
-    Yields:
-        Evidence.
-    """
     for count, width in _LOST:
         yield _exchanged(count, width)
     for count, width in _KEPT + (((6, 6), (10, 20)) if full else ()):

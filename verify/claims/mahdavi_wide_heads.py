@@ -1,4 +1,4 @@
-"""Evidence on wide queries and keys: the largest ranks are reached with d_h = 1, and exceeded by no d_h.
+r"""Section 4 of Mahdavi et al.: whether query and key dimensions above n add to the capacity.
 
 Page: docs/claims/context_rank.md
 """
@@ -8,26 +8,34 @@ from dataclasses import replace
 
 import numpy as np
 
-from constructions.claims.mahdavi_wide_heads import CLAIM
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
-from verify.claims.evidence import Evidence, Role
-from verify.claims.formula import Stated, stated
-from verify.claims.largest_rank import largest_rank
+from verify.claim import Claim
+from verify.evidence import Evidence, Role, Stated, stated
+from verify.evidence.largest_rank import largest_rank
+
+CLAIM = Claim(
+    id="mahdavi.wide-heads",
+    title="No gain from wide queries and keys",
+    source="Mahdavi, Liao, Thrampoulidis (2024), section 4, after Theorem 1",
+    printed="There is no gain in memorization capacity from d_h >= n.",
+    judgement="holds",
+    truth=(
+        "There is none from d_h >= 2 either. What Assumptions 1 and 2 guarantee is rank Z >= [[capacity: H (n - 1) + "
+        "1]] for every d_h >= 1 (`mahdavi.proposition-1`), and no more for any d_h, by a shared context. On generic "
+        "contexts rank Z is [[generic: min(T, H d)]] for d_h = 1 and for every other d_h."
+    ),
+    reconstructed="the formulas, from a copy without them",
+    page="docs/claims/context_rank.md",
+)
 
 _SHARED = ((2, 3, 4), (3, 4, 5), (5, 6, 3))  # n, d, H
+
+
 _GENERIC = ((2, 3, 4), (4, 3, 5))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify both sides for a shared context and for generic ones, with narrow and with wide heads.
-
-    Args:
-        full: Larger layers.
-
-    Yields:
-        Evidence.
-    """
     for tokens, width, heads in _SHARED + (((8, 8, 8),) if full else ()):
         context = np.random.default_rng([tokens, width]).integers(-5, 6, (tokens, width))
         queries = line_queries(heads * (tokens - 1) + 4, width)

@@ -1,4 +1,4 @@
-"""Evidence on sums of suggestions: all facts in front by one, and XOR, which no sum recalls.
+r"""Nichani et al.: facts of subjects and relations by one head that adds what each of the two suggests.
 
 Page: docs/claims/factual_recall.md
 """
@@ -9,28 +9,80 @@ from itertools import product
 import numpy as np
 from flint import fmpz_mat
 
-from constructions.claims.nichani_2024_additive import CLAIM, additive_recall, random_answers
+from constructions.bigrams.suggested_answers import additive_recall, random_answers
+from constructions.models.construction import Construction
+from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import LABELS_OF_A_MATRIX
+from verify.claim import Claim, Hypothesis
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.theorems import LABELS_OF_A_MATRIX
 from verify.verdict import Verdict, decided, proved
 
+
+def build(*, subjects: int, relations: int, answers: int, seed: int) -> Construction[Task]:
+    r"""Hold a random answer for each subject and relation, the answers of two relations being different.
+
+    Args:
+        subjects: Their number.
+        relations: R.
+        answers: How many answers each relation has.
+        seed: Of the answers.
+
+    Returns:
+        The weights and the facts; contexts are a subject and a relation.
+
+    Raises:
+        InputError: Sizes below 1.
+
+    Source: Nichani, Lee, Bietti (2025), recalled.
+
+    Example:
+        >>> build(subjects=3, relations=2, answers=2, seed=0).task.n_contexts
+        6
+    """
+    table = random_answers(subjects=subjects, relations=relations, answers=answers, seed=seed)
+    task, model = additive_recall(table, relations * answers)
+    summary = (
+        f"{task.n_contexts} facts of {subjects} subjects and {relations} relations in one head with equal weights, "
+        f"{model.parameters} parameters"
+    )
+    return Construction(task, model, summary)
+
+
+CLAIM = Claim(
+    id="nichani-2024.additive",
+    title="Facts of subjects and relations by a sum",
+    source="Nichani, Lee, Bietti (2025; arXiv 2412.06538), factual recall with attention alone",
+    printed=(
+        "One layer of attention recalls all facts of S subjects and R relations, whose relations have disjoint sets of "
+        "answers, as soon as its value parameters are S R up to logarithms."
+    ),
+    judgement="open",
+    truth=(
+        "The number of parameters is not decided here. With disjoint answers the sum of two indicators puts every "
+        "answer in front by [[margin: 1]], and one head with equal weights and no neurons computes it, with (S + R) A "
+        "values for A answers. Without disjoint answers no sum recalls XOR."
+    ),
+    reconstructed="the hypothesis and the network: the paper was at hand in its abstract only",
+    page="docs/claims/factual_recall.md",
+    hypotheses=(
+        Hypothesis(
+            "S, R, answers >= 1",
+            lambda subjects, relations, answers, **_: min(subjects, relations, answers) >= 1,
+        ),
+        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+    ),
+    parameters={"subjects": 8, "relations": 6, "answers": 4, "seed": 0},
+    build=build,
+)
+
 _SIZES = ((1, 1, 1), (4, 1, 3), (1, 4, 2), (8, 6, 4))  # subjects, relations, answers
+
+
 _SIZES_FULL = ((30, 10, 5),)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify recall for disjoint answers, all small tables, and XOR.
-
-    Args:
-        full: More facts.
-
-    Yields:
-        Evidence.
-    """
     for subjects, relations, answers in _SIZES + (_SIZES_FULL if full else ()):
         table = random_answers(subjects=subjects, relations=relations, answers=answers, seed=0)
         yield _recalled(table, relations * answers)

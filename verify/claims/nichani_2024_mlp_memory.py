@@ -1,4 +1,4 @@
-"""Counts of associations in layers of neurons, by the degree of what is summed, beside those of a matrix.
+r"""Nichani et al.: a layer of neurons stores associations, as many as it has numbers up to logarithms.
 
 Page: docs/claims/factual_recall.md
 """
@@ -7,27 +7,36 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from constructions.claims.nichani_2024_mlp_memory import CLAIM, Activation, neuron_memory
 from constructions.memories.outer_product_memory import Associations, random_associations
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
+from constructions.rational.neuron_memory import Activation, neuron_memory
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.memories.outer_product_capacity import is_sum_of_outer_products, stored_associations
 from verify.verdict import decided
+
+CLAIM = Claim(
+    id="nichani-2024.mlp-memory",
+    title="How many associations a layer of neurons stores",
+    source="Nichani, Lee, Bietti (2025; arXiv 2412.06538), MLP memories",
+    printed=(
+        "Linear and MLP associative memories store a number of associations that is linear in their number of "
+        "parameters up to logarithms: d^2 for a matrix, m d for m neurons on R^d."
+    ),
+    judgement="measured",
+    truth=(
+        "Counted on sums of outer products of random signs for d = 32: m = 128 neurons with the polynomial of degree 2 "
+        "store [[quadratic: 48]] associations, m = 1024 with that of degree 3 store [[cubic: 256]], and with ReLU and "
+        "degree 2 [[relu: 48]]. A matrix misses some of [[matrix: 64]], and so do m = 1024 neurons with degree 1: "
+        "the degree is what uses the neurons. That the number is linear in m d is not proved here."
+    ),
+    reconstructed="the construction: the paper was at hand in its abstract only",
+    page="docs/claims/factual_recall.md",
+)
 
 _WIDTH = 32
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Count what is stored by neurons and by a matrix.
-
-    Args:
-        full: More draws.
-
-    Yields:
-        Evidence.
-    """
     draws = 5 if full else 2
     yield _neurons("quadratic", neurons=128, degree=2, activation="polynomial", draws=draws, all_stored=True)
     yield _neurons("cubic", neurons=1024, degree=3, activation="polynomial", draws=draws, all_stored=True)

@@ -1,4 +1,4 @@
-"""Evidence on quantity and quality: what one head does not hold, and what sequence encoders hold.
+r"""Slides of Dana: whether memorization is limited in quality only.
 
 Page: docs/claims/conclusions.md
 """
@@ -9,23 +9,28 @@ import numpy as np
 from flint import fmpz_mat
 
 from constructions.encoders.parabola import parabola, stream
-from verify.claims.comparison import Comparison
+from verify.claim import Claim
 from verify.claims.dana_corollary_1 import too_few_heads
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import ENCODER_DIVERGENCE
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence.theorems import ENCODER_DIVERGENCE
 from verify.verdict import decided
+
+CLAIM = Claim(
+    id="slides.quality",
+    title="A limit of quality and none of quantity",
+    source="Dana (2024), slides, Experimental validation",
+    printed="There is no memorization limit in terms of quantity, but in terms of quality.",
+    judgement="false",
+    truth=(
+        "Attention with a given number of heads has a limit of quantity, whatever its widths: some labelling of 2^11 "
+        "contexts of 12 tokens is beyond one head. Sequence encoders have none: d = 2 holds any number of labels. "
+        "With d < N - 1 they have one of quality: some laws cost a certified divergence, for all encoders."
+    ),
+    page="docs/claims/conclusions.md",
+)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the limit of quantity of attention, its absence for encoders, and their limit of quality.
-
-    Args:
-        full: Longer contexts, more labels and laws.
-
-    Yields:
-        Evidence.
-    """
     for length in (12, *((16, 20) if full else ())):
         yield too_few_heads(length, "held: no limit of quantity")
     for tokens, contexts in ((3, 27), (100, 2000), *(((1000, 3000),) if full else ())):

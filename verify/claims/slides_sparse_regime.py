@@ -1,4 +1,4 @@
-"""What is known of memories with fewer columns than contexts: labels beyond the columns, and what laws and labels cost.
+r"""Slides of Dana: what is not known of memories with fewer columns than contexts.
 
 Page: docs/claims/conclusions.md
 """
@@ -10,28 +10,35 @@ from fractions import Fraction
 import numpy as np
 
 from constructions.bigrams.one_head import one_head_memory
-from constructions.claims.slides_sparse_regime import CLAIM
 from constructions.tasks.arrays import all_contexts, enumerated_task
 from verify.certificates.memorization import certify_memorization
-from verify.claims.comparison import Comparison
+from verify.claim import Claim
 from verify.claims.dana_corollary_1 import too_few_heads
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import RANK
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met
+from verify.evidence.theorems import RANK
 from verify.verdict import Verdict, proved
+
+CLAIM = Claim(
+    id="slides.sparse-regime",
+    title="The sparse regime",
+    source="Dana (2024), slides, Conclusion",
+    printed=(
+        "We do not know how memorization occurs in the sparse regime d P < N_epsilon, with fewer columns of P parallel "
+        "modules than contexts."
+    ),
+    judgement="open",
+    truth=(
+        "Open in general: the least divergence, and the largest number of labels, that given d, d_h and H allow. "
+        "Known: the number of columns is no limit of labels (one head with [[columns: N + 1]] columns holds every "
+        "labelling of all [[contexts: N^2]] bigrams); it is one of the rank, so generic laws are not held; some laws "
+        "cost one head at least a certified divergence; and some labelling of long contexts needs many heads."
+    ),
+    page="docs/claims/conclusions.md",
+)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify labels beyond the columns, and what no weights of given sizes do.
-
-    Args:
-        full: More tokens.
-
-    Yields:
-        Evidence.
-    """
     for tokens in (5, 12, *((40,) if full else ())):
         yield _labels(tokens)
     for tokens in (4, 8):

@@ -1,4 +1,4 @@
-"""Evidence on the theorem of the slides: with the paper's constant it is exceeded, with the corrected one it holds.
+r"""The theorem of the slides that came before the paper: Theorem 1 with sigma_1 and an unspecified constant.
 
 Page: docs/claims/theorem_1_tail.md
 """
@@ -10,9 +10,10 @@ from itertools import combinations
 
 import numpy as np
 
-from constructions.claims.slides_theorem import CLAIM
+from constructions.capacity.generic_rank import generic_rank
 from constructions.memories.left_out import (
     LeftOut,
+    as_construction,
     hold_exactly,
     modules_instance,
     random_instance,
@@ -20,11 +21,13 @@ from constructions.memories.left_out import (
     violating_front_end,
 )
 from constructions.memories.parameters import matched_front_ends
+from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
+from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure, largest, sqrt
-from verify.claims.comparison import Comparison
+from verify.claim import Claim, Hypothesis
 from verify.claims.dana_theorem_1_tail import (
     at_least,
     at_most,
@@ -34,24 +37,82 @@ from verify.claims.dana_theorem_1_tail import (
     printed_is_exceeded,
     reached,
 )
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
-from verify.claims.quantifier import Quantifier
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
 from verify.verdict import Verdict, proved
 
+
+def build(*, tokens: int, length: int, kept: int, seed: int) -> Construction[Task]:
+    r"""Hold random laws on T contexts with $\lceil T / d \rceil$ attention modules of width $d = N$.
+
+    Args:
+        tokens: N, and d.
+        length: S.
+        kept: T, of the $N^S$ contexts; each is three times as frequent as one that is left out.
+        seed: Of the laws and the weights.
+
+    Returns:
+        The weights, and the laws of the kept contexts as the task.
+
+    Raises:
+        HypothesisError: The contexts do not have rank T, or another hypothesis fails.
+        InputError: Sizes out of range.
+
+    Source: slides of Dana (2024), the theorem on Attention-only Transformers.
+
+    Example:
+        >>> build(tokens=4, length=2, kept=12, seed=0).summary
+        '12 of 16 contexts held by 3 modules of width d = N = 4, the others, of probability 4/40, left out'
+    """
+    instance = modules_instance(tokens=tokens, length=length, width=tokens, kept=kept, seed=seed)
+    others = tokens**length - kept
+    summary = (
+        f"{kept} of {tokens**length} contexts held by {-(-kept // tokens)} modules of width d = N = {tokens}, "
+        f"the others, of probability {others}/{3 * kept + others}, left out"
+    )
+    return as_construction(instance, summary)
+
+
+def _full_rank(*, tokens: int, length: int, kept: int, **_: object) -> bool:
+    """Whether almost all weights give the kept contexts rank T."""
+    contexts = all_contexts(tokens, length)[:kept]
+    return generic_rank(contexts, d_model=tokens, d_head=tokens, n_heads=-(-kept // tokens)) == kept
+
+
+CLAIM = Claim(
+    id="slides.theorem",
+    title="The theorem of the slides, with sigma_1 and a constant",
+    source="Dana, slides of 13 June 2024, the theorem on Attention-only Transformers",
+    printed=(
+        "For epsilon >= 0 there is a transformer with embedding dimension d and ceil(N_epsilon / d) attention modules "
+        "such that |d_KL(pi, f) - d_KL(pi, transformer)| <= epsilon sigma_1(f) C(d, N, k, N_epsilon), for the optimal "
+        "linear map f of rank d."
+    ),
+    judgement="slip",
+    truth=(
+        "With the constant that the paper gives, the bound lacks a factor sqrt(2), as Theorem 1. With [[corrected: "
+        "sqrt(2) P Z n]] on the right, P = Pr(left out), Z = max_t sqrt(1 + |z_t|^2), n = norm(WE), it holds, up to "
+        "any gamma > 0, for every f = WE, if so many modules give the N_epsilon kept contexts rank N_epsilon; then "
+        "the constant can be chosen to depend on the sizes only. Without the rank even epsilon = 0 fails (XOR)."
+    ),
+    page="docs/claims/theorem_1_tail.md",
+    hypotheses=(
+        Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
+        Hypothesis("d <= T < N^S", lambda tokens, length, kept, **_: tokens <= kept < tokens**length),
+        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+        Hypothesis("kept contexts of generic rank T", _full_rank),
+    ),
+    parameters={"tokens": 4, "length": 2, "kept": 12, "seed": 0},
+    build=build,
+)
+
 _SIZES = ((3, 2, 3, 6), (4, 2, 4, 12), (4, 2, 3, 9), (3, 3, 3, 15))
+
+
 _SIZES_FULL = ((5, 2, 5, 20), (6, 2, 5, 30), (4, 3, 4, 48), (3, 4, 2, 60))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify both counterexamples, then the repaired theorem with the number of modules of the slides.
-
-    Args:
-        full: More instances, and larger ones.
-
-    Yields:
-        Evidence.
-    """
     instance = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
     exceeded = printed_is_exceeded(instance, judged(instance))
     yield replace(exceeded, statement=f"with the paper's constant for C, sigma_1(f) = norm(WE): {exceeded.statement}")

@@ -1,4 +1,4 @@
-"""Evidence on the weighted truncation of the slides: one singular value is not enough, the sum over the tail is.
+"""The weighted least-squares bound of the slides.
 
 Page: docs/claims/least_squares.md
 """
@@ -8,17 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from constructions.arrays import Float64Array
-from constructions.claims.slides_weighted_least_squares import CLAIM
 from constructions.encoders.truncated_laws import hadamard_laws, random_laws, sharp_laws
 from verify.arithmetic.enclosure import Enclosure, sqrt
 from verify.arithmetic.sums import total
-from verify.claims.comparison import Comparison
-from verify.claims.encoder_bracket import bracketed
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
+from verify.claim import Claim
 from verify.claims.slides_least_squares import at_least, at_most, least, never_above, norm, random_instances, truncation
-from verify.claims.theorems import ENCODER_DIVERGENCE
 from verify.encoders.truncation_bound import (
     log_law_singular_values,
     mean_over,
@@ -26,20 +20,32 @@ from verify.encoders.truncation_bound import (
     tail_sum_bound,
     tail_value,
 )
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.encoder_bracket import bracketed
+from verify.evidence.theorems import ENCODER_DIVERGENCE
 from verify.verdict import proved
+
+CLAIM = Claim(
+    id="slides.weighted-least-squares",
+    title="The cost of the weighted least-squares solution",
+    source="Dana, slides of 13 June 2024, Almost rank d",
+    printed=(
+        "For the minimizer f_wls of |I_sqrt(pi) (W - L)|_2 of rank d, d_KL(pi, f_wls) <= [[printed: p sigma^2 + (p / "
+        "q)^(3/2) sigma^3]], p = |pi|_inf, q = |pi|_-inf, sigma = sigma_(d+1)."
+    ),
+    judgement="false",
+    truth=(
+        "False with the singular values of sqrt(prior) L, in every reading of the norms and for every encoder of rank "
+        "d. Sharp: d_KL <= [[sharp: s / 4]], s the sum over i > d of sigma_i^2. With entries weighted one by one and "
+        "the singular values of L it is false for joint probabilities; for conditional ones it is open."
+    ),
+    page="docs/claims/least_squares.md",
+)
 
 _READINGS = ("conditional", "joint", "prior")
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the counterexamples for every encoder of rank 1, then the bound by the tail sum and that it is sharp.
-
-    Args:
-        full: More random instances.
-
-    Yields:
-        Evidence.
-    """
     yield _singular_value_is_not_enough()
     yield _elementwise_joint_reading_fails()
     yield _tail_sum_holds(12 if full else 3)

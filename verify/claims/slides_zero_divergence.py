@@ -1,4 +1,4 @@
-"""Evidence on divergence 0: logarithms of rank N, and integer encoders of rank N - 1 with exactly their laws.
+r"""Slides of Dana: when the divergence 0 is reached.
 
 Page: docs/claims/distribution_memory.md
 """
@@ -10,26 +10,29 @@ import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
 
 from constructions.arrays import Int64Array
-from constructions.claims.slides_zero_divergence import CLAIM
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.theorems import ENCODER_DIVERGENCE
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.theorems import ENCODER_DIVERGENCE
 from verify.verdict import decided, proved
+
+CLAIM = Claim(
+    id="slides.zero-divergence",
+    title="Divergence 0 by the rank of the logarithms",
+    source="Dana (2024), slides, Optimal Linear Mapping",
+    printed=("Divergence 0 is achieved if L = log pi has rank d. If d >= [[printed: N - 1]] this is always the case."),
+    judgement="slip",
+    truth=(
+        "L can have rank [[largest: N]], so with d = N - 1 this is not always the case. But constants in a row of L "
+        "cancel in the softmax: divergence 0 is achieved if and only if L without the mean of each row has rank at "
+        "most d, and that rank is [[centred: N - 1]] at most. So the conclusion for d >= N - 1 is right."
+    ),
+    page="docs/claims/distribution_memory.md",
+)
 
 _TOKENS = (3, 5, 9)  # 2^k + 1: laws of 1/2 and 2^-(k+1)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify the rank of the logarithms, exact encoders, and that less than the centred rank costs something.
-
-    Args:
-        full: More tokens.
-
-    Yields:
-        Evidence.
-    """
     for tokens in _TOKENS + ((17,) if full else ()):
         yield _rank(_logarithms(tokens))
         yield _encoded(_logarithms(tokens))

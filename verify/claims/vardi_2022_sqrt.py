@@ -1,4 +1,4 @@
-"""Evidence on words of bits: labels held exactly, the count of entries, and what rounding to float64 loses.
+r"""Vardi et al.: a deep ReLU network of about sqrt(T) parameters for T labels, by words of bits that layers unpack.
 
 Page: docs/claims/bits.md
 """
@@ -8,30 +8,47 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.claims.vardi_2022_sqrt import CLAIM, word_network
 from constructions.memories.keyed_words import rounded_integers
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
-from verify.claims.words import Words, judge_words
+from constructions.rational.word_network import word_network
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.words import Words, judge_words
 from verify.verdict import decided
 
+CLAIM = Claim(
+    id="vardi-2022.sqrt",
+    title="Labels by the square root of their number of parameters",
+    source="Vardi, Yehudai, Shamir (2022), abstract",
+    printed=(
+        "ReLU networks memorize any N separated points with a number of parameters of the order of sqrt(N), up to "
+        "logarithms, which is optimal. Weights of large bit complexity are necessary and sufficient for fewer "
+        "parameters than points."
+    ),
+    judgement="holds",
+    truth=(
+        "With T distinct codes of r bits and labels of c bits, words of m items take [[depth: m (r + c + 2) + 1]] "
+        "residual ReLU blocks of width 6 with [[entries: 6 (ceil(T / m) - 1) + m (8 (r + c) + 21)]] nonzero entries at "
+        "most; for the best m that is less than [[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + c) + 21]]. "
+        "Words have [[bits: m (r + c)]] bits: rounded to float64, weights of more than 53 bits lose labels. P numbers "
+        "of b bits hold all labellings with K labels only if P b >= [[content: T log K / log 2]]."
+    ),
+    reconstructed="the network and its constants: the paper was at hand in its abstract only",
+    page="docs/claims/bits.md",
+)
+
 _SIZES = ((1, 1, 2, 1), (2, 1, 2, 1), (16, 2, 4, 2), (64, 3, 50, 4), (144, 3, 2, 5))  # T, d, K, m
+
+
 _SIZES_FULL = ((256, 3, 50, 16), (1024, 3, 2, 8))
+
+
 _BEST = (16, 64, 144)
+
+
 _BEST_FULL = (576, 1024)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify labels of words, the counts for the best words, and weights that are rounded.
-
-    Args:
-        full: More points.
-
-    Yields:
-        Evidence.
-    """
     for count, width, kinds, items in _SIZES + (_SIZES_FULL if full else ()):
         yield _held(count, width, kinds, items)
     yield _grows(_BEST + (_BEST_FULL if full else ()))

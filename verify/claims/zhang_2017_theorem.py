@@ -1,4 +1,4 @@
-"""Evidence on Theorem 1 of Zhang et al.: rational networks with exactly the wanted values, and contexts held.
+r"""Theorem 1 of Zhang et al.: a ReLU network of two layers through n points of R^d, with 2 n + d weights.
 
 Page: docs/claims/knots.md
 """
@@ -8,30 +8,77 @@ from collections.abc import Iterator
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from constructions.claims.zhang_2017_theorem import CLAIM, interpolating_network
+from constructions.memories.knots import knots_memory
 from constructions.models.blocks import Attention, FeedForward
+from constructions.models.construction import Construction
 from constructions.models.model import Model
-from verify.claims.comparison import Comparison
-from verify.claims.evidence import Evidence, Means, Method
-from verify.claims.formula import stated
-from verify.claims.quantifier import Quantifier
+from constructions.rational.interpolating_network import interpolating_network
+from constructions.tasks.random_facts import random_facts
+from constructions.tasks.task import Task
+from verify.claim import Claim, Hypothesis
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.forward.in_rationals import exact_network_logits
 from verify.memories.knots import prove_knots
 from verify.verdict import decided, proved
 
+
+def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Task]:
+    r"""Hold random labels of random contexts by attention that numbers them and ReLU neurons through the labels.
+
+    Args:
+        tokens: N.
+        length: S.
+        facts: T, of the $N^S$ contexts.
+        seed: Of contexts, labels and codes.
+
+    Returns:
+        The weights, rounded to float64, and the labels as the task.
+
+    Raises:
+        InputError: More facts than contexts.
+        CapacityError: Codes that are too long.
+
+    Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1.
+
+    Example:
+        >>> build(tokens=4, length=3, facts=32, seed=0).task.n_contexts
+        32
+    """
+    return knots_memory(random_facts(tokens=tokens, length=length, facts=facts, seed=seed), seed=seed)
+
+
+CLAIM = Claim(
+    id="zhang-2017.theorem",
+    title="A ReLU network of 2 n + d weights through n points",
+    source="Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1",
+    printed=(
+        "There is a network of two layers with ReLU and [[printed: 2 n + d]] weights that represents any function on n "
+        "distinct points of R^d."
+    ),
+    judgement="holds",
+    truth=(
+        "It holds, for vectors as values too, and with [[fewer: 2 n + d - 1]] weights: n - 1 jumps, n - 1 places, one "
+        "offset and a direction. For T distinct contexts of S tokens out of N one head that looks at positions alone "
+        "takes the place of the direction: [[contexts: N + S + 2 m + 1]] numbers that depend on the task, m <= T - 1."
+    ),
+    reconstructed="the proof; the statement as others quote it",
+    page="docs/claims/knots.md",
+    hypotheses=(
+        Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
+        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
+        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+    ),
+    parameters={"tokens": 16, "length": 3, "facts": 96, "seed": 0},
+    build=build,
+)
+
 _SIZES = ((1, 1, 1), (2, 1, 1), (9, 1, 1), (16, 3, 1), (40, 5, 2))  # n, d, D
+
+
 _SIZES_FULL = ((200, 4, 1), (100, 16, 3))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    """Certify values at points in exact rationals, and labels of contexts.
-
-    Args:
-        full: More points.
-
-    Yields:
-        Evidence.
-    """
     for count, width, outputs in _SIZES + (_SIZES_FULL if full else ()):
         points, values = drawn(count=count, width=width, outputs=outputs)
         for offset in (False, True):

@@ -151,8 +151,6 @@ def require_exact_sums(device: torch.device, number_format: FloatFormat) -> None
 
     Raises:
         DeviceError: Something representable was rounded; names it.
-
-    Page: docs/rigour/runs.md
     """
     from verify.replica.module import bag_sums, full_precision, softmax
 

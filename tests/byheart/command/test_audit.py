@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from byheart.command.main import main
-from constructions.claims import REGISTER
-from constructions.claims.claim import Claim
-from verify.claims.audit import Audit
-from verify.claims.evidence import Evidence, Means, Method
+from verify.audit import Audit
+from verify.claim import Claim
+from verify.claims import REGISTER
+from verify.evidence import Evidence, Means, Method
 from verify.verdict import Verdict
 
 STAND_IN = Claim("source.lemma", "A lemma", "Source, Lemma", "printed", "holds", "as printed", "docs/audit.md")
@@ -44,7 +44,7 @@ def interrupted_after_one():
 )
 def test_audit_ends_well_only_if_every_verdict_is_confirmed(verdicts, code, monkeypatch, capsys):
     stand_in = (Audit(claim=STAND_IN, evidence=evidence_of(*verdicts), seconds=0.0),)
-    monkeypatch.setattr("verify.claims.audit.audit_claims", lambda *_, **__: iter(stand_in))
+    monkeypatch.setattr("verify.audit.audit_claims", lambda *_, **__: iter(stand_in))
     assert main(["audit", "dana.lemma-3", "--json"]) == code
     [summary] = json.loads(capsys.readouterr().out)
     assert summary["confirmed"] is (code == 0) and summary["id"] == "source.lemma"
@@ -53,7 +53,7 @@ def test_audit_ends_well_only_if_every_verdict_is_confirmed(verdicts, code, monk
 
 
 def test_an_interrupted_audit_prints_what_it_has_certified(monkeypatch, capsys):
-    monkeypatch.setattr("verify.claims.audit.audit_claims", interrupted_after_one())
+    monkeypatch.setattr("verify.audit.audit_claims", interrupted_after_one())
     assert main(["audit", "--json"]) == 130
     printed = capsys.readouterr()
     assert [summary["id"] for summary in json.loads(printed.out)] == ["source.lemma"]
@@ -70,7 +70,7 @@ def test_an_audit_on_workers_says_what_one_without_them_says(capsys):
 
 
 def test_the_page_is_written_beside_the_list_and_after_an_interruption(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr("verify.claims.audit.audit_claims", interrupted_after_one())
+    monkeypatch.setattr("verify.audit.audit_claims", interrupted_after_one())
     page = tmp_path / "audit.html"
     assert main(["audit", "--json", "--html", str(page)]) == 130
     assert len(json.loads(capsys.readouterr().out)) == 1
@@ -78,7 +78,7 @@ def test_the_page_is_written_beside_the_list_and_after_an_interruption(monkeypat
 
 
 def test_a_page_that_has_no_place_is_refused_before_the_work(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr("verify.claims.audit.audit_claims", lambda *_, **__: pytest.fail("it worked first"))
+    monkeypatch.setattr("verify.audit.audit_claims", lambda *_, **__: pytest.fail("it worked first"))
     for place in (tmp_path / "nowhere" / "audit.html", tmp_path):
         assert main(["audit", "--html", str(place)]) == 2
         assert f"--html is {str(place)!r}, expected a file in a folder that exists" in capsys.readouterr().err
@@ -91,7 +91,7 @@ def test_full_is_passed_on(monkeypatch, capsys):
         asked.append((*ids, full))
         return iter((Audit(claim=STAND_IN, evidence=(), seconds=0.0),))
 
-    monkeypatch.setattr("verify.claims.audit.audit_claims", audits)
+    monkeypatch.setattr("verify.audit.audit_claims", audits)
     main(["audit", "dana.lemma-3", "--full", "--json"])
     main(["audit", "--json"])
     assert asked == [("dana.lemma-3", True), *((id, False) for id in REGISTER)]
@@ -99,7 +99,7 @@ def test_full_is_passed_on(monkeypatch, capsys):
 
 def test_an_audit_that_was_interrupted_goes_on_from_its_file_and_says_so(monkeypatch, capsys, tmp_path):
     ids, file, page = ["slides.quality", "mahdavi.one-token"], tmp_path / "kept", tmp_path / "audit.html"
-    from verify.claims import audit
+    from verify import audit
 
     original, audited = audit.audit_claims, []
 
@@ -133,14 +133,14 @@ def test_an_audit_that_was_interrupted_goes_on_from_its_file_and_says_so(monkeyp
 
 def test_a_claim_that_could_not_be_computed_is_computed_again(monkeypatch, capsys, tmp_path):
     lost = (Audit(STAND_IN, (replace(evidence_of(Verdict.UNDECIDED)[0], role="error"),), seconds=0.0),)
-    monkeypatch.setattr("verify.claims.audit.audit_claims", lambda *_, **__: iter(lost))
+    monkeypatch.setattr("verify.audit.audit_claims", lambda *_, **__: iter(lost))
     for _ in range(2):
         assert main(["audit", "dana.lemma-3", "--json", "--keep", str(tmp_path / "kept")]) == 3
         assert json.loads(capsys.readouterr().out)[0]["earlier"] is False
 
 
 def test_a_file_that_holds_something_else_is_refused_before_the_work(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr("verify.claims.audit.audit_claims", lambda *_, **__: pytest.fail("it worked first"))
+    monkeypatch.setattr("verify.audit.audit_claims", lambda *_, **__: pytest.fail("it worked first"))
     notes = tmp_path / "notes"
     notes.write_text("mine\n")
     for place in (notes, tmp_path / "nowhere" / "kept", tmp_path):

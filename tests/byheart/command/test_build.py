@@ -5,10 +5,10 @@ import json
 import pytest
 
 from byheart.command.main import main
-from constructions.claims import claim
-from constructions.claims.claim import Claim
 from constructions.models.construction import Construction
 from tests.layers import memory_layer, random_layer_task
+from verify.claim import Claim
+from verify.claims import claim
 
 
 def test_build_writes_a_folder_that_check_proves_again(tmp_path, capsys):
@@ -46,7 +46,7 @@ def layer_claim(kind="regression"):
 
 @pytest.fixture
 def layer_folder(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("constructions.claims.claim", lambda id: layer_claim())
+    monkeypatch.setattr("verify.claims.claim", lambda id: layer_claim())
     assert main(["build", "x.model", "--out", str(tmp_path / "layer")]) == 0
     shown = capsys.readouterr().out
     for phrase in (
@@ -74,7 +74,7 @@ def test_a_layer_is_built_checked_and_run_like_a_network(layer_folder, capsys):
 
 
 def test_a_layer_of_classes_shows_its_margin_and_its_accuracy(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("constructions.claims.claim", lambda id: layer_claim("classification"))
+    monkeypatch.setattr("verify.claims.claim", lambda id: layer_claim("classification"))
     assert main(["build", "x.model", "--out", str(tmp_path / "layer")]) == 0
     shown = capsys.readouterr().out
     assert "least margin" in shown and "accuracy 1," in shown

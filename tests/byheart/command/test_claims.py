@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from byheart.command.main import main
-from constructions.claims import REGISTER
-from verify.claims.audit import NEEDED
+from verify.audit import NEEDED
+from verify.claims import REGISTER
 
 
 def test_claims_are_listed_with_their_verdicts(capsys):

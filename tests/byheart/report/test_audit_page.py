@@ -8,10 +8,10 @@ import pytest
 
 from byheart.report.audit_page import audit_html, write_audit
 from byheart.report.formulas import with_formulas
-from constructions.claims.claim import Claim
 from tests.byheart.report.test_page import HOSTILE, Page
-from verify.claims.audit import Audit, audit_summaries
-from verify.claims.evidence import Evidence, Means, Method
+from verify.audit import Audit, audit_summaries
+from verify.claim import Claim
+from verify.evidence import Evidence, Means, Method
 from verify.verdict import Verdict
 
 

@@ -10,7 +10,6 @@ from flint import fmpq, fmpq_mat
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from constructions.claims.dana_skip_head import integer_front_end
 from constructions.errors import HypothesisError, InputError
 from constructions.features.exact_skip_connection import (
     BasisCondition,
@@ -18,6 +17,7 @@ from constructions.features.exact_skip_connection import (
     exact_change_of_basis,
     without_shifts,
 )
+from constructions.features.integer_front_end import integer_front_end
 from constructions.models.exact_network import ExactFrontEnd, exact_front_end
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.strategies import Sizes, contexts, exact_front_ends, sizes

@@ -5,22 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.claims.bubeck_2020_four import CLAIM
 from constructions.saturated.relu_barrier import moment_curve
 from constructions.saturated.slabs import slab_network
 from verify.claims import bubeck_2020_four as audit
-from verify.claims.audit import Audit
-from verify.claims.quantifier import Quantifier
+from verify.evidence import Quantifier
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length():
-    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
 
 
 @pytest.mark.parametrize("tensor", ["W_in", "b_in", "W_out"])

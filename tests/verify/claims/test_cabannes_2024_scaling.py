@@ -6,20 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from constructions.claims.cabannes_2024_scaling import CLAIM, truncated_memory
+from constructions.errors import InputError
 from constructions.memories.outer_product_memory import Associations
 from verify.claims import cabannes_2024_scaling as audit
-from verify.claims.audit import Audit
+from verify.claims.cabannes_2024_scaling import truncated_memory
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length():
-    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
 
 
 def test_the_mass_that_is_missed_is_counted_in_fractions():
@@ -51,3 +42,15 @@ def test_an_error_that_falls_as_fast_as_printed_is_not_called_slower(monkeypatch
 def test_an_error_that_does_not_fall_is_refuted(monkeypatch):
     monkeypatch.setattr(audit, "least_error", lambda width, **_: Fraction(1, 7))
     assert audit._falls(few=True, outputs=4, draws=1).verdict is Verdict.REFUTED
+
+
+def test_sizes_out_of_range_are_refused():
+    for stored in (0, 9):
+        with pytest.raises(InputError, match="expected 1 <= P <= N"):
+            truncated_memory(width=4, count=8, outputs=2, stored=stored)
+
+
+def test_only_the_most_frequent_inputs_are_added_up():
+    made = truncated_memory(width=4, count=9, outputs=3, stored=2)
+    assert np.array_equal(made.memory, made.outputs[:2].T @ made.inputs[:2])
+    assert made.labels.tolist() == [0, 1, 2] * 3

@@ -3,16 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from constructions.claims.dana_comparisons import CLAIM
 from verify.claims import dana_comparisons as audit
-from verify.claims.audit import Audit
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
 
 
 def test_contexts_that_one_head_tells_apart_are_no_counterexample(monkeypatch):
@@ -34,8 +27,3 @@ def test_a_network_with_other_logits_improves_nothing(monkeypatch):
     made = audit.exact_memory(**sizes)
     monkeypatch.setattr(audit, "exact_memory", lambda **_: replace(made, targets=2 * made.targets))
     assert audit._improvement(**sizes).verdict is Verdict.REFUTED
-
-
-@pytest.mark.slow
-def test_larger_networks_are_certified():
-    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))

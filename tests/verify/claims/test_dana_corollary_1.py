@@ -7,23 +7,14 @@ import numpy as np
 import pytest
 
 from constructions.bigrams.one_head import one_head_memory
+from constructions.errors import HypothesisError
 from constructions.memories.lookup_table import lookup_front_end, lookup_table
 from constructions.memories.memory import build_memory
 from constructions.models.shapes import dana_network, dana_tensors
+from verify.certificates.memorization import certify_memorization
 from verify.claims import dana_corollary_1 as audit
-from verify.claims.audit import audit_claims
+from verify.claims.dana_corollary_1 import CLAIM
 from verify.verdict import Verdict
-
-
-def test_the_recorded_judgement_is_confirmed():
-    [found] = audit_claims(["dana.corollary-1"])
-    assert found.confirmed
-    assert {piece.role for piece in found.evidence} == {"counterexample", "repair", "boundary"}
-
-
-@pytest.mark.slow
-def test_all_evidence_is_certified():
-    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
 
 
 def spoiled(network, name):
@@ -140,3 +131,17 @@ def test_a_table_without_heads_or_without_attention_is_no_singular_one(monkeypat
         audit, "lookup_front_end", lambda n_tokens, *, gap, position: lookup_front_end(2, gap=2, position=position)
     )
     assert audit._singular_table().verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("tokens", [1, 3, 8])
+def test_the_look_up_table_holds_as_many_bigrams_as_the_heads_have_columns(tokens):
+    built = CLAIM.construct(tokens=tokens)
+    assert built.model.n_heads * built.model.d_head == built.task.n_contexts == tokens**2
+    assert certify_memorization(built.model, built.task).certificate.verdict is Verdict.PROVED
+
+
+def test_two_tokens_and_no_gap_are_refused():
+    with pytest.raises(HypothesisError, match="N != 2"):
+        CLAIM.construct(tokens=2)
+    with pytest.raises(HypothesisError, match="gap >= 1"):
+        CLAIM.construct(gap=0)

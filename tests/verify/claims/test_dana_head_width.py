@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 
-from constructions.claims.dana_head_width import CLAIM, folded
+from constructions.features.embeddings import integer_front_end
+from constructions.models.exact_attention import exact_logits
+from constructions.models.exact_network import as_rationals, exact_network
+from constructions.tasks.arrays import all_contexts
 from verify.claims import dana_head_width as audit
-from verify.claims.audit import Audit
+from verify.claims.dana_head_width import folded
 from verify.verdict import Verdict
 
 WIDE = audit._network(tokens=3, length=2, width=2, head_width=3, heads=2)
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
 
 
 def test_a_head_of_other_logits_proves_nothing():
@@ -31,3 +30,12 @@ def test_products_of_less_rank_prove_nothing():
     silent = replace(narrow, blocks=(replace(narrow.attention, W_V=0 * narrow.W_V),))
     assert audit._rank_of_narrow(silent).verdict is Verdict.REFUTED
     assert audit._rank_of_narrow(WIDE).verdict is Verdict.REFUTED
+
+
+def test_narrow_heads_are_folded_too() -> None:
+    front_end = integer_front_end("full", d_vocab=3, n_ctx=2, d_model=3, n_heads=2, d_head=2, seed=4)
+    outputs = (as_rationals([[1, 2, 3], [4, 5, 7]]), as_rationals([[0, 1, 0], [2, 0, 5]]))
+    network = exact_network(front_end, outputs, as_rationals([[1, 0, 2], [0, 1, 3], [1, 1, 1]]))
+    found = folded(network)
+    assert found.d_head == 3
+    assert exact_logits(found, all_contexts(3, 2)) == exact_logits(network, all_contexts(3, 2))

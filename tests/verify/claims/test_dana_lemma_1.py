@@ -4,26 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import verify.claims.dana_lemma_1 as audit
-from constructions.claims import claim
+from constructions.encoders.sequence_encoder import best_encoder
+from constructions.errors import HypothesisError
+from constructions.models.attention import logits
 from constructions.models.shapes import dana_network, dana_tensors
 from verify.arithmetic.enclosure import Enclosure
-from verify.claims.audit import Audit
+from verify.certificates.memorization import certify_memorization
+from verify.claims.dana_lemma_1 import CLAIM, laws_with_a_mode
 from verify.encoders.encoder_ceiling import encoder_divergence, mean_divergence
 from verify.verdict import Verdict
-
-
-def test_all_evidence_is_proved():
-    pieces = list(audit.evidence(full=False))
-    assert Audit(claim("dana.lemma-1"), tuple(pieces), 0.0).confirmed
-    assert {piece.verdict for piece in pieces} == {Verdict.PROVED}
-    assert {piece.role for piece in pieces} == {"claim", "boundary"} and len(pieces) == 6
-
-
-@pytest.mark.slow
-def test_all_evidence_of_the_full_audit_is_proved():
-    assert {piece.verdict for piece in audit.evidence(full=True)} == {Verdict.PROVED}
 
 
 def test_a_bound_above_the_encoder_is_not_confirmed(spoil):
@@ -61,3 +54,47 @@ def test_spoiled_weights_are_not_confirmed(monkeypatch):
 
     monkeypatch.setattr(audit, "CLAIM", Spoiled)
     assert audit._built().verdict is not Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    "given_sizes",
+    [
+        {},
+        {"seed": 1},
+        {"tokens": 6, "width": 3},
+        {"tokens": 2, "width": 1, "head_width": 1},
+        {"tokens": 1, "length": 1, "width": 1, "head_width": 1},
+        {"tokens": 3, "length": 1, "width": 3, "head_width": 1},
+    ],
+)
+def test_the_weights_have_the_logits_of_the_best_encoder(given_sizes):
+    made = CLAIM.construct(**given_sizes)
+    sizes = {**CLAIM.parameters, **given_sizes}
+    assert made.model.d_model == sizes["width"] and made.task.n_contexts == sizes["tokens"] ** sizes["length"]
+    assert made.task.laws is not None
+    found = best_encoder(made.task.laws, sizes["width"], prior=made.task.prior, seed=sizes["seed"])
+    reached, wanted = logits(made.model, made.task.contexts), found.E @ found.W.T
+    gap = reached - wanted
+    assert np.ptp(gap, axis=1).max() < 1e-9
+
+
+def test_the_default_is_proved_in_every_claim():
+    made = CLAIM.construct()
+    assert certify_memorization(made.model, made.task, made.criterion).certificate.verdict is Verdict.PROVED
+
+
+@given(st.integers(1, 8), st.integers(1, 20), st.integers(0, 100))
+def test_the_laws_have_full_support_and_a_mode(tokens, rows, seed):
+    laws = laws_with_a_mode(rows, tokens, seed=seed)
+    assert laws.shape == (rows, tokens) and laws.min() > 0 and np.allclose(laws.sum(axis=1), 1.0)
+    assert (laws.max(axis=1) > 0.6).all()
+
+
+@pytest.mark.parametrize("refused", [{"tokens": 0}, {"width": 0}, {"head_width": 3}, {"seed": -1}, {"length": 1}])
+def test_sizes_beyond_the_hypotheses_are_refused(refused):
+    with pytest.raises(HypothesisError, match="needs"):
+        CLAIM.construct(**refused)
+
+
+def test_the_judgement_is_recorded():
+    assert (CLAIM.id, CLAIM.judgement, CLAIM.page) == ("dana.lemma-1", "holds", "docs/claims/sequence_encoder.md")

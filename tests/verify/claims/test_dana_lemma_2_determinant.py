@@ -1,15 +1,7 @@
 """The audit certifies what it says, and nothing that is not so."""
 
-import pytest
-
-from constructions.claims.dana_lemma_2_determinant import CLAIM
 from verify.claims import dana_lemma_2_determinant as audit
-from verify.claims.audit import Audit
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
 
 
 def test_long_contexts_are_no_counterexample_and_short_ones_no_repair():
@@ -27,8 +19,3 @@ def test_other_counts_are_noticed(monkeypatch):
 
     monkeypatch.setattr(audit, "counted_sequences", other)
     assert audit._counts(2).verdict is Verdict.REFUTED
-
-
-@pytest.mark.slow
-def test_longer_contexts_are_certified():
-    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))

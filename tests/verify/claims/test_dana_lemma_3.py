@@ -9,18 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.capacity.generic_rank import generic_rank
+from constructions.errors import HypothesisError, InputError
 from constructions.features import embeddings
 from constructions.models.attention import features, last
 from tests.constructions.exact_features import context_sets
-from tests.verify.claims.conftest import Spoil
+from tests.verify.conftest import Spoil
+from verify.certificates.memorization import certify_memorization
 from verify.claims import dana_lemma_3
-from verify.claims.audit import audit_claims
-from verify.claims.evidence import Evidence
+from verify.claims.dana_lemma_3 import CLAIM
+from verify.evidence import Evidence
 from verify.forward.exact_rank import exact_rank
 from verify.linear_algebra.ball_rank import ball_outputs, ball_rank
 from verify.verdict import Verdict
 
 XOR = dana_lemma_3._Case(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]), 4, 4, 2)
+
+
 BIGRAMS = dana_lemma_3._Case(dana_lemma_3.all_contexts(3, 2), 3, 2, 3)
 
 
@@ -35,19 +39,6 @@ def all_pieces(case: dana_lemma_3._Case) -> list[Evidence]:
         dana_lemma_3._kronecker(case, largest),
         *(dana_lemma_3._integers(kind, case, largest) for kind in embeddings.INTEGER_KINDS),
     ]
-
-
-def test_the_judgement_is_confirmed() -> None:
-    [audit] = audit_claims(["dana.lemma-3"])
-    assert audit.confirmed
-    assert verdicts(list(audit.evidence)) == {Verdict.PROVED}
-    assert any("1024 contexts" in piece.statement for piece in audit.evidence)
-
-
-@pytest.mark.slow
-def test_the_larger_instances_are_confirmed() -> None:
-    [audit] = audit_claims(["dana.lemma-3"], full=True)
-    assert audit.confirmed
 
 
 @pytest.mark.parametrize("case", [XOR, BIGRAMS], ids=str)
@@ -202,3 +193,44 @@ def test_integers_of_another_kind_prove_nothing(monkeypatch: pytest.MonkeyPatch,
     )
     monkeypatch.setattr(dana_lemma_3, "_DRAWS", 2)
     assert dana_lemma_3._integers(asked, BIGRAMS, BIGRAMS.ceiling()).verdict is not Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"seed": 3}, {"tokens": 3, "length": 3, "width": 4, "head_width": 4, "heads": 8}]
+)
+def test_the_rounded_weights_are_certified(parameters: dict[str, int]) -> None:
+    built = CLAIM.construct(**parameters)
+    certificate = certify_memorization(built.model, built.task, rank=True, witness=False).certificate
+    assert certificate.verdict is Verdict.PROVED
+    assert [statement.id for statement in certificate.statements] == ["answers", "feature-rank"]
+    assert str(built.task.n_contexts) in built.summary
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"width": 1, "head_width": 1, "heads": 16}, "d >= 2"),
+        ({"head_width": 5}, "d_h <= d"),
+        ({"head_width": 0}, "d_h <= d"),
+        ({"heads": 7}, r"N\^S <= H d_h"),
+        ({"tokens": 0}, "N >= 1"),
+        ({"tokens": 0, "length": -1}, "N >= 1"),
+    ],
+)
+def test_parameters_outside_the_hypotheses_are_refused(parameters: dict[str, int], named: str) -> None:
+    with pytest.raises(HypothesisError, match=named):
+        CLAIM.construct(**parameters)
+
+
+def test_a_negative_seed_is_refused() -> None:
+    with pytest.raises(InputError, match="seed"):
+        CLAIM.construct(seed=-1)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(7, 1, 3, 2, 4), (2, 2, 5, 5, 1), (2, 3, 6, 6, 2), (3, 1, 2, 2, 2)], ids=lambda sizes: str(sizes)
+)
+def test_sizes_without_the_rank_are_refused_by_a_hypothesis(sizes):
+    names = ("tokens", "length", "width", "head_width", "heads")
+    with pytest.raises(HypothesisError, match=r"needs features of all contexts of generic rank N\^S"):
+        CLAIM.construct(**dict(zip(names, sizes, strict=True)))

@@ -2,14 +2,8 @@
 
 from fractions import Fraction
 
-from constructions.claims.dana_likeliest_contexts import CLAIM
 from verify.claims import dana_likeliest_contexts as audit
-from verify.claims.audit import Audit
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
 
 
 def test_where_both_readings_agree_there_is_no_counterexample():

@@ -1,6 +1,5 @@
 """The evidence on Proposition 1: all of it is proved, and models that are encoders are no counterexamples."""
 
-from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -8,21 +7,9 @@ from itertools import islice
 import pytest
 
 import verify.claims.dana_proposition_1 as audit
-from constructions.claims import claim
-from verify.claims.audit import Audit
+from constructions.errors import HypothesisError, InputError
+from verify.claims.dana_proposition_1 import CLAIM
 from verify.verdict import Verdict
-
-
-def test_all_evidence_is_proved_and_of_both_kinds():
-    pieces = list(audit.evidence(full=False))
-    assert Audit(claim("dana.proposition-1"), tuple(pieces), 0.0).confirmed
-    assert {piece.verdict for piece in pieces} == {Verdict.PROVED}
-    assert Counter(piece.role for piece in pieces) == {"without": 2, "with": 3}
-
-
-@pytest.mark.slow
-def test_all_evidence_of_the_full_audit_is_proved():
-    assert {piece.verdict for piece in audit.evidence(full=True)} == {Verdict.PROVED}
 
 
 def test_a_bias_that_misses_the_laws_is_refuted(monkeypatch):
@@ -53,3 +40,16 @@ def test_a_bound_above_the_networks_is_not_confirmed(spoil, monkeypatch):
     monkeypatch.setattr(audit, "encoder_floor", lambda *a, **k: replace(direct(*a, **k), lower=2.0))
     assert audit._networks_stay_above(1).verdict is not Verdict.PROVED
     assert audit._a_bias_is_one_dimension(1).verdict is not Verdict.PROVED
+
+
+@pytest.mark.parametrize(("given", "named"), [(dict(bias=True), "without bias"), (dict(cap=True), "no soft-cap")])
+def test_what_is_no_linear_unembedding_is_refused(given, named):
+    with pytest.raises(HypothesisError, match=named):
+        CLAIM.require(**given)
+
+
+def test_it_builds_no_weights():
+    CLAIM.require(bias=False, cap=False)
+    with pytest.raises(InputError, match="builds no weights"):
+        CLAIM.construct()
+    assert (CLAIM.id, CLAIM.judgement) == ("dana.proposition-1", "hypothesis")

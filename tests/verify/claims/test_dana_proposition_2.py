@@ -6,22 +6,11 @@ import numpy as np
 import pytest
 
 import verify.claims.dana_proposition_2 as audit
-from constructions.claims import claim
-from verify.claims.audit import Audit
+from constructions.errors import HypothesisError
+from verify.certificates.memorization import certify_memorization
+from verify.claims.dana_proposition_2 import CLAIM
 from verify.encoders.encoder_floor import encoder_floor
 from verify.verdict import Verdict
-
-
-def test_all_evidence_is_proved():
-    pieces = list(audit.evidence(full=False))
-    assert Audit(claim("dana.proposition-2"), tuple(pieces), 0.0).confirmed
-    assert {piece.verdict for piece in pieces} == {Verdict.PROVED}
-    assert {piece.role for piece in pieces} == {"claim"} and len(pieces) == 8
-
-
-@pytest.mark.slow
-def test_all_evidence_of_the_full_audit_is_proved():
-    assert {piece.verdict for piece in audit.evidence(full=True)} == {Verdict.PROVED}
 
 
 def test_other_factors_are_refuted(monkeypatch):
@@ -60,3 +49,31 @@ def test_an_encoder_that_is_off_is_not_exact(monkeypatch):
     monkeypatch.setattr(audit, "best_encoder", off)
     assert audit._exact_in_floats((3,)).verdict is not Verdict.PROVED
     assert audit._few_contexts().verdict is not Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    "given_sizes",
+    [
+        {},
+        {"tokens": 2, "head_width": 1},
+        {"tokens": 2, "length": 4, "head_width": 1},
+        {"tokens": 6, "seed": 3},
+        {"tokens": 3, "length": 3},
+    ],
+)
+def test_laws_are_proved_to_be_held_exactly_but_for_rounding(given_sizes):
+    made = CLAIM.construct(**given_sizes)
+    assert made.model.d_model == made.task.vocabulary_size - 1
+    certified = certify_memorization(made.model, made.task)
+    assert certified.certificate.verdict is Verdict.PROVED
+    assert certified.answers.loss_upper.max() < 1e-15
+
+
+@pytest.mark.parametrize("refused", [{"tokens": 1}, {"head_width": 5}, {"length": 1}, {"seed": -1}])
+def test_sizes_beyond_the_hypotheses_are_refused(refused):
+    with pytest.raises(HypothesisError, match="needs"):
+        CLAIM.construct(**refused)
+
+
+def test_the_judgement_is_recorded():
+    assert (CLAIM.id, CLAIM.judgement) == ("dana.proposition-2", "holds")

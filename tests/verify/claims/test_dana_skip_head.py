@@ -8,29 +8,21 @@ import pytest
 from flint import fmpq_mat
 
 import verify.claims.dana_skip_head as audit
-from constructions.claims import claim
+from constructions.errors import HypothesisError
 from constructions.features.exact_skip_connection import exact_change_of_basis
 from constructions.features.skip_head import identity_skip_head
+from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network, dana_tensors
-from tests.verify.claims.conftest import Spoil
-from verify.claims.audit import Audit
+from constructions.tasks.task import Task
+from tests.verify.conftest import Spoil
+from verify.certificates.memorization import certify_memorization
+from verify.claims.dana_skip_head import CLAIM
+from verify.forward.logits import enclose_logits
 from verify.verdict import Verdict
 
 
 def verdicts(**_: object) -> list[Verdict]:
     return [piece.verdict for piece in audit.evidence(full=False)]
-
-
-def test_all_evidence_is_proved_and_of_both_kinds() -> None:
-    pieces = list(audit.evidence(full=False))
-    assert Audit(claim("dana.skip-head"), tuple(pieces), 0.0).confirmed
-    assert {piece.verdict for piece in pieces} == {Verdict.PROVED}
-    assert Counter(piece.role for piece in pieces) == {"counterexample": 4, "repair": 9}
-
-
-@pytest.mark.slow
-def test_all_evidence_of_the_full_audit_is_proved() -> None:
-    assert {piece.verdict for piece in audit.evidence(full=True)} == {Verdict.PROVED}
 
 
 def test_a_corrupted_network_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,3 +95,64 @@ def test_a_network_below_its_capacity_is_not_confirmed(monkeypatch: pytest.Monke
     spoilt = replace(made, model=dana_network(**{**wide, **padded}))
     monkeypatch.setattr(audit, "CLAIM", replace(audit.CLAIM, build=lambda **_: spoilt))
     assert audit._built().verdict is Verdict.REFUTED
+
+
+def verdict(construction: Construction[Task]) -> Verdict:
+    return certify_memorization(construction.model, construction.task).certificate.verdict
+
+
+@pytest.mark.parametrize(
+    "given_sizes",
+    [
+        {},
+        {"tokens": 1, "length": 1, "width": 1, "head_width": 1, "heads": 0},
+        {"tokens": 1, "length": 3, "width": 1, "head_width": 1, "heads": 0},
+        {"tokens": 3, "length": 1, "width": 3, "head_width": 1, "heads": 0},
+        {"tokens": 2, "length": 2, "width": 1, "head_width": 1, "heads": 3},
+        {"tokens": 2, "length": 2, "width": 2, "head_width": 2, "heads": 1},
+        {"tokens": 3, "length": 2, "width": 2, "head_width": 1, "heads": 7},
+        {"tokens": 2, "length": 3, "width": 2, "head_width": 1, "heads": 6},
+        {"seed": 5},
+    ],
+)
+def test_as_many_labels_as_width_and_heads_together_are_proved_to_be_held(given_sizes: dict[str, int]) -> None:
+    made = CLAIM.construct(**given_sizes)
+    sizes = {**CLAIM.parameters, **given_sizes}
+    assert made.task.n_contexts == sizes["width"] + sizes["heads"] * sizes["head_width"]
+    assert made.model.d_model == sizes["width"]
+    assert verdict(made) is Verdict.PROVED
+
+
+def test_a_corrupted_weight_is_refuted() -> None:
+    made = CLAIM.construct()
+    silent = replace(made, model=dana_network(**{**dana_tensors(made.model), "W_O": np.zeros_like(made.model.W_O)}))
+    assert verdict(silent) is Verdict.REFUTED
+    logits = enclose_logits(silent.model, made.task.contexts)
+    own = logits.upper()[np.arange(len(made.task.labels)), made.task.labels]
+    assert (logits.lower().max(axis=1) > own).any()  # another token certainly wins somewhere
+
+
+def test_equal_seeds_give_equal_weights() -> None:
+    first, again, other = CLAIM.construct(), CLAIM.construct(), CLAIM.construct(seed=1)
+    assert first.model.sha256() == again.model.sha256() != other.model.sha256()
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"heads": 30},
+        {"width": 6, "tokens": 5},
+        {"head_width": 5},
+        {"length": 1},
+        {"tokens": 0},
+        {"seed": -1},
+        {"width": 1, "head_width": 1, "heads": 1},
+    ],
+)
+def test_sizes_beyond_the_hypotheses_are_refused(refused: dict[str, int]) -> None:
+    with pytest.raises(HypothesisError, match="needs"):
+        CLAIM.construct(**refused)
+
+
+def test_the_judgement_is_recorded() -> None:
+    assert (CLAIM.id, CLAIM.judgement, CLAIM.page) == ("dana.skip-head", "false", "docs/claims/skip_connection.md")

@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from constructions.errors import HypothesisError
 from constructions.models.model import Model
 from tests.memories import changed
+from verify.certificates.memorization import certify_memorization
+from verify.certificates.parameter_count import shared_attention_parameters
+from verify.claims import claim
 from verify.claims import dana_theorem_1_parameters as audit
-from verify.claims.audit import audit_claims
 from verify.verdict import Verdict
 
 ID = "dana.theorem-1-parameters"
@@ -22,21 +25,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def verdicts() -> list[Verdict]:
     return [piece.verdict for piece in audit.evidence(full=False)]
-
-
-def test_the_verdict_is_confirmed() -> None:
-    [found] = audit_claims([ID])
-    assert found.confirmed
-    summary = found.summary()
-    assert summary["verdict"] == "slip" and summary["counterexample"]
-    certified = " ".join(summary["certified"])
-    assert "232 numbers in the file" in certified and "150 numbers;" in certified
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length() -> None:
-    [found] = audit_claims([ID], full=True)
-    assert found.confirmed
 
 
 def test_a_wrong_count_is_refuted(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
@@ -87,3 +75,29 @@ def test_pairs_that_are_equal_or_differ_elsewhere_confirm_nothing(monkeypatch: p
 
     monkeypatch.setattr(audit, "matched_front_ends", moved)
     assert audit._same_rank(20).verdict is Verdict.REFUTED
+
+
+PARAMETERS = claim("dana.theorem-1-parameters")
+
+
+@pytest.mark.parametrize("given", [{}, {"tokens": 3, "width": 3}, {"width": 3, "seed": 2}, {"tokens": 5, "width": 5}])
+def test_shared_attention_holds_all_contexts(given: dict[str, int]) -> None:
+    made = PARAMETERS.construct(**given)
+    assert made.task.n_contexts == made.task.n_all == made.task.vocabulary_size**made.task.context_length
+    assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
+    assert f"{shared_attention_parameters(made.model)} chosen" in made.summary
+
+
+@pytest.mark.parametrize(
+    ("given", "hypothesis"),
+    [
+        ({"tokens": 1}, "N >= 2"),
+        ({"length": 1}, "S >= 2"),
+        ({"head_width": 5}, "1 <= d_h <= d"),
+        ({"width": 5}, "N - 1 <= d <= N"),
+        ({"seed": -1}, "seed >= 0"),
+    ],
+)
+def test_a_hypothesis_that_fails_is_named(given: dict[str, int], hypothesis: str) -> None:
+    with pytest.raises(HypothesisError, match=hypothesis):
+        PARAMETERS.construct(**given)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from constructions.errors import HypothesisError, InputError
 from constructions.memories.left_out import (
     LeftOut,
     random_front_end,
@@ -14,8 +15,11 @@ from constructions.memories.left_out import (
     violating_front_end,
 )
 from verify.arithmetic.enclosure import Enclosure
+from verify.audit import audit_claims
+from verify.certificates.certificate import TEXT_DIVERGENCE
+from verify.certificates.memorization import certify_memorization
+from verify.claims import claim
 from verify.claims import dana_theorem_1_tail as audit
-from verify.claims.audit import audit_claims
 from verify.memories.left_out_bound import LeftOutBound
 from verify.verdict import Verdict
 
@@ -38,24 +42,6 @@ def scaled(monkeypatch: pytest.MonkeyPatch, name: str, factor: float) -> None:
         return factor * (given(self, *arguments) if arguments else given.fget(self))
 
     monkeypatch.setattr(LeftOutBound, name, spoilt if name == "printed" else property(spoilt))
-
-
-def test_the_verdict_is_confirmed() -> None:
-    [found] = audit_claims([ID])
-    assert found.confirmed
-    summary = found.summary()
-    assert summary["verdict"] == "slip"
-    assert summary["promised"][0] == "at most 40.4944 nats"
-    assert summary["certified"][0] == "at least 56.4888 nats, for these weights"
-    weights = summary["counterexample"][0]["weights"]
-    assert weights["W_Q"] == [[[-4.964983]], [[-3.892345]]]
-    assert "Python's reference text" in summary["evidence"][-1]["statement"]
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length() -> None:
-    [found] = audit_claims([ID], full=True)
-    assert found.confirmed
 
 
 def test_without_the_square_root_of_two_the_corrected_bound_is_not_confirmed(
@@ -112,3 +98,39 @@ def test_the_sizes_that_are_stated_are_those_of_the_weights() -> None:
     instance = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
     statement = audit.printed_is_exceeded(instance, audit.judged(instance)).statement
     assert statement.startswith("N = 2, S = 2, d = 1, d_h = 1, H = 2: 3 contexts")
+
+
+TAIL = claim("dana.theorem-1-tail")
+
+
+def test_the_weights_hold_the_kept_contexts_and_the_fourth_costs_what_the_page_says() -> None:
+    made = TAIL.construct()
+    certificate = certify_memorization(made.model, made.task).certificate
+    assert certificate.verdict is Verdict.PROVED
+    values = certificate.statement(TEXT_DIVERGENCE).values
+    assert 56.48 < values["lower"] < values["upper"] < 56.49
+
+
+@pytest.mark.parametrize("parameters", [{"norm": 1}, {"norm": 500}, {"occurrences": 2}, {"seed": 1}, {"seed": 5}])
+def test_other_parameters_are_certified_as_well(parameters: dict[str, int]) -> None:
+    made = TAIL.construct(**parameters)
+    assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    ("parameters", "hypothesis"),
+    [
+        ({"norm": 0}, "1 <= norm"),
+        ({"norm": 501}, "<= 500"),
+        ({"occurrences": 1}, "the kept contexts are the most likely ones"),
+        ({"seed": -1}, "seed >= 0"),
+    ],
+)
+def test_a_hypothesis_that_fails_is_named(parameters: dict[str, int], hypothesis: str) -> None:
+    with pytest.raises(HypothesisError, match=hypothesis):
+        TAIL.construct(**parameters)
+
+
+def test_a_parameter_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="no parameter 'tokens'"):
+        TAIL.construct(tokens=2)

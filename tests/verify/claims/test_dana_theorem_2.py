@@ -7,23 +7,26 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from constructions.claims import claim
-from constructions.claims.dana_theorem_2 import CLAIM
 from constructions.encoders.low_entropy_instances import (
     LowEntropyInstance,
     near_orthonormal_instance,
     random_instance,
     uniform_noise,
 )
+from constructions.errors import HypothesisError
+from constructions.models.attention import logits
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.unembedding import best
-from tests.verify.claims.conftest import Spoil
+from tests.verify.conftest import Spoil
 from verify.arithmetic.enclosure import Enclosure
+from verify.audit import Audit
+from verify.certificates.memorization import certify_memorization
+from verify.claims import claim
 from verify.claims import dana_theorem_2 as audit
-from verify.claims.audit import Audit
-from verify.claims.evidence import Evidence
+from verify.claims.dana_theorem_2 import CLAIM
 from verify.encoders.low_entropy_bound import enclose_printed_strength, kappa_of_leads, paper_factor, printed_constant
+from verify.evidence import Evidence
 from verify.verdict import Verdict
 
 SEEDS = range(8)
@@ -58,11 +61,6 @@ def test_the_recorded_judgement_is_confirmed() -> None:
         low, high = figure.data[name]
         assert low <= high and abs(low - value) < 1e-4
     assert figure.data["the encoder of (N1)"][1] < 0.1 * figure.data["(N1)"][0]
-
-
-@pytest.mark.slow
-def test_all_evidence_is_certified() -> None:
-    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
 
 
 def test_a_right_hand_side_that_is_not_negative_refutes_nothing() -> None:
@@ -170,3 +168,41 @@ def test_other_laws_than_those_of_the_statement_are_not_certified(monkeypatch: p
 
         monkeypatch.setattr(audit, "uniform_noise", changed)
         assert [piece.verdict for piece in audit.at_scale(64, [share], contexts=3)] == [Verdict.UNDECIDED]
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {},
+        {"tokens": 2, "contexts": 3, "d_model": 2, "d_head": 1},
+        {"tokens": 40, "contexts": 30, "noise": 3, "seed": 5},
+        {"tokens": 9, "length": 3, "contexts": 1, "d_model": 8},
+    ],
+)
+def test_the_weights_are_certified(sizes: dict[str, int]) -> None:
+    built = CLAIM.construct(**sizes)
+    assert certify_memorization(built.model, built.task, built.criterion).certificate.verdict is Verdict.PROVED
+
+
+def test_the_default_has_fewer_dimensions_than_its_laws() -> None:
+    built = CLAIM.construct()
+    assert built.model.d_model < built.task.vocabulary_size - 1
+    assert (logits(built.model, built.task.contexts).argmax(axis=1) == built.task.labels).all()
+    assert built.task.laws is not None
+    assert np.allclose(built.task.laws.max(axis=1), 0.99)
+
+
+def test_what_the_hypotheses_exclude_is_refused() -> None:
+    for sizes, hypothesis in (
+        ({"tokens": 1}, "N >= 2"),
+        ({"length": 1}, "S >= 2"),
+        ({"contexts": 577}, "T <= N"),
+        ({"contexts": 0}, "1 <= T"),
+        ({"d_head": 17}, "d_h <= d"),
+        ({"tokens": 30, "d_model": 2, "d_head": 1}, "a family that holds N tokens"),
+        ({"noise": 1}, "noise"),
+        ({"noise": 2}, "noise >= 3"),
+        ({"seed": -1}, "seed >= 0"),
+    ):
+        with pytest.raises(HypothesisError, match=hypothesis):
+            CLAIM.construct(**sizes)

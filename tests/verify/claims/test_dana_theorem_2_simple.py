@@ -5,30 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.claims import claim
 from constructions.encoders.low_entropy_instances import two_laws
+from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims import dana_theorem_2_simple as audit
-from verify.claims.audit import Audit
 from verify.claims.dana_theorem_2 import Judged
+from verify.claims.dana_theorem_2_simple import CLAIM
 from verify.verdict import Verdict
-
-
-def test_the_recorded_judgement_is_confirmed() -> None:
-    pieces = list(audit.evidence(full=False))
-    assert Audit(claim("dana.theorem-2-simple"), tuple(pieces), 0.0).confirmed
-    assert all(piece.verdict is Verdict.PROVED for piece in pieces)
-    assert {piece.role for piece in pieces} == {"without", "with"}
-    shown = [(piece.promised, piece.certified) for piece in pieces if "does not follow" in piece.statement]
-    assert shown == [
-        ("at most 0.1784 nats", "at least 0.1942 nats"),
-        ("at most 11.8543 nats", "at least 13.8154 nats"),
-    ]
-
-
-@pytest.mark.slow
-def test_all_evidence_is_certified() -> None:
-    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
 
 
 def test_a_larger_constant_is_not_exceeded_and_one_of_a_half_is_no_counterexample() -> None:
@@ -54,3 +37,10 @@ def test_vectors_that_are_not_orthonormal_refute_nothing() -> None:
         assert audit.encoder_is_beyond(Judged.of(changed), Enclosure(0.0), "").verdict is not Verdict.PROVED
     assert not audit.is_identity(replace(instance, encoders=instance.vectors[[1, 0]]))
     assert not audit.is_identity(replace(instance, scale=2.0))
+
+
+def test_the_claim_needs_a_hypothesis_and_builds_nothing() -> None:
+    assert (CLAIM.id, CLAIM.module, CLAIM.judgement) == ("dana.theorem-2-simple", "dana_theorem_2_simple", "hypothesis")
+    assert "C < 1/2" in CLAIM.truth and "C < 1/2" not in CLAIM.printed
+    with pytest.raises(InputError, match="builds no weights"):
+        CLAIM.construct()

@@ -6,29 +6,16 @@ from typing import Any
 
 import pytest
 
-from constructions.claims import claim
-from constructions.claims.dana_theorem_3 import CLAIM
+from constructions.errors import HypothesisError
 from constructions.memories.left_out import LeftOut, sharp_instance, violating_front_end
-from tests.verify.claims.conftest import Spoil
+from tests.verify.conftest import Spoil
 from verify.capacity.divergence_floor import DivergenceFloor
+from verify.certificates.memorization import certify_memorization
 from verify.claims import dana_theorem_3 as audit
-from verify.claims.audit import NEEDED, Audit
-from verify.claims.theorems import ONE_HEAD_DIVERGENCE
+from verify.claims.dana_theorem_3 import CLAIM
 from verify.encoders.range_bound import RangeBound
+from verify.evidence.theorems import ONE_HEAD_DIVERGENCE
 from verify.verdict import Verdict
-
-
-def test_everything_is_proved() -> None:
-    found = list(audit.evidence(full=False))
-    assert Audit(claim("dana.theorem-3"), tuple(found), 0.0).confirmed
-    assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
-    assert all(piece.verdict is Verdict.PROVED for piece in found)
-    assert "0.31857" in found[0].certified
-
-
-@pytest.mark.slow
-def test_everything_is_proved_at_full_length() -> None:
-    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
 
 
 def test_a_smaller_constant_in_theorem_e_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,3 +66,21 @@ def test_a_floor_of_one_head_that_is_empty_or_false_is_not_confirmed(spoil: Spoi
 def test_a_rounded_transformer_is_refused() -> None:
     with pytest.raises(TypeError, match="rational"):
         audit.judged(sharp_instance(violating_front_end(), norm=200.0, occurrences=33))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"largest_range": 2}, {"largest_range": 500}, {"occurrences": 2}])
+def test_the_weights_hold_the_kept_contexts(parameters: dict[str, int]) -> None:
+    made = CLAIM.construct(**parameters)
+    certificate = certify_memorization(made.model, made.task).certificate
+    assert certificate.verdict is Verdict.PROVED
+    assert certificate.answers.values["held"] == 6
+    assert (made.task.n_contexts, made.task.n_all) == (6, 9)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "hypothesis"),
+    [({"largest_range": 1}, "2 <= R"), ({"largest_range": 501}, "R <= 500"), ({"occurrences": 1}, "most likely")],
+)
+def test_a_hypothesis_that_fails_is_named(parameters: dict[str, int], hypothesis: str) -> None:
+    with pytest.raises(HypothesisError, match=hypothesis):
+        CLAIM.construct(**parameters)

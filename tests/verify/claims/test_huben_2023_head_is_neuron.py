@@ -4,19 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from constructions.claims.huben_2023_head_is_neuron import CLAIM
 from verify.claims import huben_2023_head_is_neuron as audit
-from verify.claims.audit import Audit
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length():
-    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
 
 
 def spoil(monkeypatch, name, change):

@@ -5,22 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.claims.huben_2023_two_layers import CLAIM, two_layers
+from constructions.rational.two_layers import two_layers
 from constructions.tasks.arrays import all_contexts
 from verify.claims import huben_2023_two_layers as audit
-from verify.claims.audit import Audit
+from verify.claims.huben_2023_two_layers import CLAIM
 from verify.verdict import Verdict
 
 XOR = all_contexts(2, 2), np.array([0, 1, 1, 0])
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length():
-    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
 
 
 @pytest.mark.parametrize(("layer", "tensor"), [(0, "W_O"), (0, "W_V"), (1, "W_K"), (1, "W_V"), (1, "W_O")])

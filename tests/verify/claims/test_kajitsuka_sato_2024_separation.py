@@ -3,20 +3,10 @@
 import numpy as np
 import pytest
 
-from constructions.claims.kajitsuka_sato_2024_separation import CLAIM, rank_one_head
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
+from constructions.rational.rank_one_head import rank_one_head
 from verify.claims import kajitsuka_sato_2024_separation as audit
-from verify.claims.audit import Audit
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length():
-    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
 
 
 def test_a_head_that_looks_at_all_tokens_alike_is_refuted(monkeypatch):

@@ -5,19 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.claims.kajitsuka_sato_2025_next_token import CLAIM
 from verify.claims import kajitsuka_sato_2025_next_token as audit
-from verify.claims.audit import Audit
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length():
-    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
 
 
 def test_labels_that_are_moved_are_refuted(monkeypatch):

@@ -3,21 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from constructions.claims.kim_2023_labels import CLAIM
 from verify.claims import kim_2023_labels as audit
-from verify.claims.audit import Audit
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length():
-    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
 
 
 def spoil(monkeypatch, change):

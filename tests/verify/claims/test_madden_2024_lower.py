@@ -4,22 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from flint import arb, arb_mat
+from flint import arb, arb_mat, fmpq
 
-from constructions.claims.madden_2024_lower import CLAIM, exact_laws_model
-from constructions.claims.zhang_2017_theorem import exact, random_contexts
+from constructions.errors import HypothesisError, InputError
+from constructions.rational.interpolating_network import exact
+from constructions.rational.positional_attention import exact_laws_model
+from constructions.tasks.random_facts import random_contexts
 from verify.claims import madden_2024_lower as audit
-from verify.claims.audit import Audit
+from verify.claims.madden_2024_lower import CLAIM
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length():
-    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
 
 
 def instance():
@@ -68,3 +61,10 @@ def test_weights_that_miss_the_laws_are_not_confirmed(monkeypatch):
     louder = replace(made.model, blocks=(made.model.blocks[0], replace(block, b_out=block.b_out + 1e-3)))
     monkeypatch.setattr(type(CLAIM), "construct", lambda _: replace(made, model=louder))
     assert audit._rounded().verdict is Verdict.UNDECIDED
+
+
+def test_contexts_that_repeat_and_laws_that_are_too_many_are_refused():
+    with pytest.raises(InputError, match="some occur more than once"):
+        exact_laws_model(np.array([[0, 1], [0, 1]]), [[fmpq(1)], [fmpq(2)]], 2)
+    with pytest.raises(HypothesisError, match="1 <= T <= N"):
+        CLAIM.construct(tokens=2, length=2, facts=5)

@@ -5,25 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.claims.mahdavi_proposition_2 import CLAIM
+from constructions.errors import HypothesisError
 from constructions.models.construction import Construction
 from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.saturated.shared_context import confined_queries, line_queries, one_direction_layer
 from constructions.tasks.vectors import VectorTask
 from verify.claims import mahdavi_proposition_2 as audit
-from verify.claims.audit import NEEDED
+from verify.claims.mahdavi_proposition_2 import CLAIM
+from verify.forward.heads import enclose_mixed_inputs
+from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict
-
-
-def test_all_evidence_is_certified_and_enough_for_the_judgement():
-    found = list(audit.evidence(full=False))
-    assert all(piece.verdict is Verdict.PROVED for piece in found)
-    assert NEEDED[CLAIM.judgement] <= {piece.role for piece in found}
-
-
-@pytest.mark.slow
-def test_larger_evidence_is_certified():
-    assert all(piece.verdict is Verdict.PROVED for piece in audit.evidence(full=True))
 
 
 def integer_layer():
@@ -67,3 +58,20 @@ def test_other_outputs_prove_nothing(monkeypatch):
     mixed = audit.exact_mixed_inputs
     monkeypatch.setattr(audit, "exact_mixed_inputs", lambda *arrays: 2 * mixed(*arrays))
     assert audit._more_labels_than_rank().verdict is not Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"heads": 1, "tokens": 1, "width": 1, "head_width": 1}, {"tokens": 3, "head_width": 1}]
+)
+def test_as_many_examples_as_the_bound_are_independent(parameters: dict[str, int]) -> None:
+    made = CLAIM.construct(**parameters)
+    assert isinstance(made, Construction)
+    sizes = {**CLAIM.parameters, **parameters}
+    assert made.task.shared and made.task.n_examples == sizes["heads"] * (sizes["tokens"] - 1) + 1
+    assert certify_full_row_rank(enclose_mixed_inputs(made.model, made.task)).verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize("parameters", [{"heads": 0}, {"width": 7}, {"head_width": 0}, {"seed": -1}])
+def test_a_hypothesis_that_fails_is_named(parameters: dict[str, int]) -> None:
+    with pytest.raises(HypothesisError):
+        CLAIM.construct(**parameters)

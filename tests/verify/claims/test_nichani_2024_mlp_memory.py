@@ -5,21 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.claims.nichani_2024_mlp_memory import CLAIM, neuron_memory
+from constructions.rational.neuron_memory import neuron_memory
 from verify.claims import nichani_2024_mlp_memory as audit
-from verify.claims.audit import Audit
 from verify.verdict import Verdict
 
 SMALL = {"neurons": 128, "degree": 2, "activation": "polynomial", "draws": 1, "all_stored": True}
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length():
-    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
 
 
 def test_fewer_neurons_do_not_store_them():

@@ -5,27 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.claims.slides_least_squares import CLAIM
 from constructions.encoders.truncated_laws import truncated_laws
+from constructions.errors import HypothesisError
 from verify.arithmetic.enclosure import Enclosure
+from verify.certificates.memorization import certify_memorization
 from verify.claims import slides_least_squares as audit
-from verify.claims.audit import Audit
+from verify.claims.slides_least_squares import CLAIM
 from verify.encoders.encoder_floor import EncoderFloor
+from verify.encoders.truncation_bound import least_squares_bound, log_law_singular_values
 from verify.strategies import laws
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    found = Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0)
-    assert found.confirmed
-    promised = {piece.certified for piece in found.evidence}
-    assert ">= 4.9997e-5 nats" in promised
-    assert [piece.role for piece in found.evidence].count("without") == 2
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length():
-    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
 
 
 def test_a_smaller_constant_than_a_quarter_is_not_confirmed(monkeypatch):
@@ -154,3 +143,27 @@ def test_laws_that_are_not_of_rank_one_exactly_do_not_show_the_lost_rank(monkeyp
 
     monkeypatch.setattr(audit, "rank_one_laws", changed)
     assert audit._means_cost_a_rank().verdict is not Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"tokens": 3}, {"tokens": 3, "width": 3}, {"tokens": 32}, {"tokens": 12, "width": 5, "seed": 7}],
+)
+def test_the_laws_are_held_as_well_as_promised(parameters):
+    made = CLAIM.construct(**parameters)
+    width = parameters.get("width", 2)
+    assert (made.model.n_heads, made.model.d_head) == (1, width)
+    found = certify_memorization(made.model, made.task)
+    assert found.certificate.verdict is Verdict.PROVED
+    assert made.task.laws is not None
+    bound = least_squares_bound(log_law_singular_values(made.task.laws), width)
+    assert found.answers.loss_upper.max() <= float(bound.upper()) + 1e-20
+
+
+@pytest.mark.parametrize(
+    ("parameters", "hypothesis"),
+    [({"tokens": 2}, "3 <= N"), ({"tokens": 33}, "3 <= N"), ({"width": 1}, "2 <= d"), ({"width": 9}, "2 <= d")],
+)
+def test_a_hypothesis_that_fails_is_named(parameters, hypothesis):
+    with pytest.raises(HypothesisError, match=hypothesis):
+        CLAIM.construct(**parameters)

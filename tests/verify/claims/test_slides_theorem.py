@@ -6,29 +6,14 @@ from typing import Any
 
 import pytest
 
-from tests.verify.claims.conftest import Spoil
+from constructions.errors import HypothesisError
+from tests.verify.conftest import Spoil
 from verify.capacity.divergence_floor import DivergenceFloor
+from verify.certificates.memorization import certify_memorization
+from verify.claims import claim
 from verify.claims import slides_theorem as audit
-from verify.claims.audit import audit_claims
-from verify.claims.theorems import ONE_HEAD_DIVERGENCE
+from verify.evidence.theorems import ONE_HEAD_DIVERGENCE
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed() -> None:
-    [found] = audit_claims(["slides.theorem"])
-    assert found.confirmed
-    summary = found.summary()
-    assert summary["verdict"] == "slip"
-    assert summary["certified"][0] == "at least 56.4888 nats, for these weights"
-    assert summary["certified"][1].startswith(
-        "at least 0.3185 nats, and one head comes near it, for all weights of the"
-    )
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length() -> None:
-    [found] = audit_claims(["slides.theorem"], full=True)
-    assert found.confirmed
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.99, 1.01])
@@ -62,3 +47,32 @@ def test_transformers_with_other_modules_confirm_nothing(monkeypatch: pytest.Mon
     front_ends = audit.matched_front_ends
     monkeypatch.setattr(audit, "matched_front_ends", lambda **sizes: front_ends(**{**sizes, "heads": 3}))
     assert audit._constant_of_the_sizes(kept=3).verdict is not Verdict.PROVED
+
+
+SLIDES = claim("slides.theorem")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"kept": 4}, {"tokens": 3, "kept": 8}, {"tokens": 2, "length": 3, "kept": 7}, {"tokens": 3, "length": 3}],
+)
+def test_so_many_modules_hold_so_many_contexts(parameters: dict[str, int]) -> None:
+    made = SLIDES.construct(**parameters)
+    tokens, kept = (parameters.get(name, SLIDES.parameters[name]) for name in ("tokens", "kept"))
+    assert made.model.n_heads == -(-kept // tokens) and made.model.d_head == made.model.d_model == tokens
+    assert made.task.n_contexts == kept
+    assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    ("parameters", "hypothesis"),
+    [
+        ({"tokens": 1}, "N >= 2"),
+        ({"kept": 3}, "d <= T < N"),
+        ({"kept": 16}, "d <= T < N"),
+        ({"seed": -1}, "seed >= 0"),
+    ],
+)
+def test_a_hypothesis_that_fails_is_named(parameters: dict[str, int], hypothesis: str) -> None:
+    with pytest.raises(HypothesisError, match=hypothesis):
+        SLIDES.construct(**parameters)

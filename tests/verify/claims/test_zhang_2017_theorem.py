@@ -5,20 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.claims.zhang_2017_theorem import CLAIM, exact, interpolating_network
+from constructions.errors import HypothesisError, InputError
+from constructions.rational.interpolating_network import exact, interpolating_network
+from constructions.tasks.random_facts import random_contexts
 from verify.claims import zhang_2017_theorem as audit
-from verify.claims.audit import Audit
+from verify.claims.zhang_2017_theorem import CLAIM
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict
-
-
-def test_the_verdict_is_confirmed():
-    assert Audit(CLAIM, tuple(audit.evidence(full=False)), 0.0).confirmed
-
-
-@pytest.mark.slow
-def test_the_verdict_is_confirmed_at_full_length():
-    assert Audit(CLAIM, tuple(audit.evidence(full=True)), 0.0).confirmed
 
 
 def network_and_values(offset: bool):
@@ -73,3 +66,12 @@ def test_contexts_that_are_not_held_are_not_confirmed(monkeypatch):
     )
     monkeypatch.setattr(type(CLAIM), "construct", lambda _: spoiled)
     assert audit._contexts().verdict is Verdict.UNDECIDED
+
+
+def test_contexts_that_are_drawn_differ_and_are_no_more_than_there_are():
+    found = random_contexts(tokens=3, length=2, facts=9, seed=1)
+    assert len(np.unique(found, axis=0)) == 9
+    with pytest.raises(InputError, match="facts = 10, of 9 contexts"):
+        random_contexts(tokens=3, length=2, facts=10, seed=1)
+    with pytest.raises(HypothesisError, match="1 <= T <= N"):
+        CLAIM.construct(tokens=3, length=2, facts=10)

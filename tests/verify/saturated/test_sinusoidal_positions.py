@@ -4,8 +4,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from constructions.claims.mahdavi_sinusoidal_positions import sinusoidal_positions
 from constructions.errors import InputError
+from constructions.saturated.sinusoidal_positions import sinusoidal_positions
 from verify.saturated.sinusoidal_positions import enclosed_positions, room_for_tokens
 
 

@@ -1,0 +1,1 @@
+"""Networks in rationals that hold exactly what a theorem promises."""

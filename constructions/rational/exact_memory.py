@@ -1,0 +1,123 @@
+r"""A rational network with exactly the logits of a random integer encoder.
+
+Page: docs/claims/theorem_1.md
+"""
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+from flint import fmpq_mat
+
+from constructions.arrays import Int64Array
+from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.features.exact_skip_connection import exact_change_of_basis
+from constructions.memories.parameters import paper_heads
+from constructions.models.exact_network import ExactFrontEnd, as_rationals
+from constructions.models.model import Model
+from constructions.tasks.arrays import all_contexts
+
+_DRAWS = 40  # random integer front ends have full rank in the first few draws, if their shape allows it
+
+
+@dataclass(frozen=True, eq=False)
+class ExactMemory:
+    r"""A rational network, and the encoder $E W$ whose logits it has on the contexts.
+
+    Args:
+        model: The rational network.
+        contexts: Tokens, `[T, S]`.
+        targets: $E W$, `[T, N]`, integers.
+    """
+
+    model: Model
+    contexts: Int64Array
+    targets: fmpq_mat
+
+
+def exact_memory(
+    *, tokens: int, length: int, width: int, head_width: int, heads: int = 0, facts: int = 0, seed: int = 0
+) -> ExactMemory:
+    r"""A rational network with exactly the logits of a random integer encoder of rank at most d: Theorem 1', slack 0.
+
+    The front end has small random integers and scores in units of ln 2, so that attention is rational; the change of
+    basis of `constructions.features.exact_skip_connection` does the rest.
+
+    Args:
+        tokens: $N$.
+        length: $S$.
+        width: $d$.
+        head_width: $d_h$.
+        heads: $H$; 0 for the paper's number.
+        facts: How many contexts, drawn from all; 0 for all $N^S$.
+        seed: Of the contexts, the encoder and the weights.
+
+    Returns:
+        The network and the logits that it is to have.
+
+    Raises:
+        CapacityError: No draw of the front end reached the targets.
+        InputError: An argument out of range.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
+
+    Example:
+        >>> from constructions.models.exact_attention import exact_logits
+        >>> made = exact_memory(tokens=3, length=2, width=3, head_width=2)
+        >>> made.model.n_heads, exact_logits(made.model, made.contexts) == made.targets
+        (3, True)
+    """
+    contexts = drawn_contexts(tokens, length, facts, seed)
+    count = heads or paper_heads(len(contexts), width, head_width)
+    rng = np.random.default_rng([seed, 1])
+    encoder = as_rationals(rng.integers(-9, 10, (len(contexts), width)))
+    unembedding = as_rationals(rng.integers(-2, 3, (width, tokens)) + np.eye(width, tokens, dtype=np.int64))
+
+    def integers(largest: int, rows: int, columns: int) -> fmpq_mat:
+        values = rng.integers(-largest, largest + 1, (rows, columns))
+        # Zeros keep the rationals short, but in few dimensions they silence a head or a token.
+        return as_rationals(values if width > 2 else values + (values >= 0))
+
+    # Small integers keep the rationals short; in d = 1 one number has to tell the tokens apart.
+    least, sign = (2, 1) if width > 1 else (tokens + length, 0)
+    for draw in range(_DRAWS):
+        largest = least + draw // 4
+        front_end = ExactFrontEnd(
+            W_E=integers(largest, tokens, width),
+            W_pos=integers(largest, length, width),
+            # Few small vectors have different products: with many heads for d, some have to be larger.
+            W_Q=tuple(integers(sign, width, 1) * (1 + head // 4 ** (width - 1)) for head in range(count)),
+            W_K=tuple(integers(sign, width, 1) for _ in range(count)),
+            W_V=tuple(integers(2, width, head_width) for _ in range(count)),
+        )
+        try:
+            found = exact_change_of_basis(front_end, contexts, encoder, unembedding)
+        except HypothesisError:
+            continue  # of too small a rank
+        return ExactMemory(found.model, contexts, encoder * unembedding)
+    raise CapacityError(
+        "Theorem 1'",
+        f"features [x_S, Y] of rank T = {len(contexts)}",
+        f"{_DRAWS} front ends with n_heads = {count}, d_head = {head_width} and d_model = {width} did not reach it",
+    )
+
+
+def drawn_contexts(tokens: int, length: int, facts: int, seed: int) -> Int64Array:
+    """All $N^S$ contexts, or some of them that are drawn, in order, `[T, S]`.
+
+    Raises:
+        InputError: An argument out of range.
+
+    Example:
+        >>> drawn_contexts(2, 1, 0, 0).tolist()
+        [[0], [1]]
+    """
+    if tokens < 1 or length < 1:
+        raise InputError(f"tokens = {tokens} and length = {length}, expected at least 1")
+    number = tokens**length
+    if not 0 <= facts <= number or (facts and number >= 2**62):
+        raise InputError(f"facts = {facts}, expected 0 .. {number}, as there are {tokens}^{length} contexts")
+    if not facts:
+        return all_contexts(tokens, length)
+    chosen = np.array(sorted(random.Random(seed).sample(range(number), facts)))
+    return chosen[:, None] // tokens ** np.arange(length - 1, -1, -1) % tokens

@@ -1,0 +1,90 @@
+r"""Labels of all contexts, held exactly by a network with integer embeddings, queries, keys and values.
+
+Page: docs/claims/generic_embeddings.md
+"""
+
+import numpy as np
+from flint import fmpq_mat
+
+from constructions.arrays import Int64Array
+from constructions.errors import require_at_least
+from constructions.features.embeddings import drawn_until, integer_front_end
+from constructions.models.exact_attention import exact_features, exact_last
+from constructions.models.exact_network import ExactFrontEnd, as_floats, as_rationals, exact_network
+from constructions.models.model import Model
+from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
+
+_SINGULAR = 1e-5  # features with a singular value below this part of the largest are drawn again: they round badly
+
+
+def integer_memory(
+    *, tokens: int, length: int, width: int, head_width: int, heads: int, seed: int
+) -> tuple[Task, Model]:
+    r"""Memorize a random label of each of all $N^S$ contexts with a network of rational weights, exactly.
+
+    Embeddings, queries, keys and values are small integers, so the features Y are rational. With the stream
+    $E_t = (l'_t, 1, 0, \dots)$ and the unembedding with the columns $(2 i', -i'^2, 0, \dots)$, where
+    $i' = 2 i - (N - 1)$, the logits are $l'^2 - (l' - i')^2$: the label wins by 4. $W_O$ is the solution of
+    $Y W_O = E - X$ of minimum norm, $Y^\top (Y Y^\top)^{-1} (E - X)$, in rational arithmetic.
+
+    Args:
+        tokens: N.
+        length: S.
+        width: d, at least 2.
+        head_width: $d_h$.
+        heads: H.
+        seed: Seed of the labels and the weights.
+
+    Returns:
+        The task of the labels, and the network.
+
+    Raises:
+        InputError: A size out of range, or a negative seed.
+        HypothesisError: Heads that do not reach rank $N^S$ without the skip connection with the weights tried.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3 and Theorem 1, made exact.
+
+    Example:
+        >>> task, network = integer_memory(tokens=2, length=2, width=2, head_width=2, heads=3, seed=0)
+        >>> from constructions.models.exact_attention import exact_logits
+        >>> task.labels, exact_logits(network, task.contexts)
+        (array([1, 1, 1, 0]), [-3,  1]
+        [-3,  1]
+        [-3,  1]
+        [ 1, -3])
+    """
+    require_at_least(0, seed=seed)
+    task = enumerated_task(tokens, length, seed=seed)
+
+    def draw(attempt: int) -> ExactFrontEnd:
+        sizes = {"d_vocab": tokens, "n_ctx": length, "d_model": width, "n_heads": heads, "d_head": head_width}
+        # The smaller the entries the softer the attention; few tokens and positions need no more than -1, 0 and 1.
+        return integer_front_end("full", seed=1000 * seed + attempt, largest=1 + attempt // 10, **sizes)
+
+    front_end = drawn_until(
+        draw, rank=lambda drawn: _float_rank(drawn, task.contexts), target=task.n_contexts, attempts=30
+    )
+    features = exact_features(front_end, task.contexts)
+    stream, unembedding = _parabola(task.labels, tokens, width)
+    change = stream - exact_last(front_end, task.contexts)
+    transposed = features.transpose()
+    output = (transposed * (features * transposed).solve(change)).tolist()
+    W_O = [as_rationals(output[h * head_width : (h + 1) * head_width]) for h in range(heads)]
+    return task, exact_network(front_end, W_O, unembedding)
+
+
+def _parabola(labels: Int64Array, tokens: int, width: int) -> tuple[fmpq_mat, fmpq_mat]:
+    """A stream and an unembedding by which each label wins by 4."""
+    stream = np.zeros((len(labels), width), dtype=np.int64)
+    unembedding = np.zeros((width, tokens), dtype=np.int64)
+    places = 2 * np.arange(tokens) - (tokens - 1)
+    stream[:, 0], stream[:, 1] = places[labels], 1
+    unembedding[0], unembedding[1] = 2 * places, -(places**2)
+    return as_rationals(stream), as_rationals(unembedding)
+
+
+def _float_rank(front_end: ExactFrontEnd, contexts: Int64Array) -> int:
+    """The rank of the features that float64 sees."""
+    singular = np.linalg.svd(as_floats(exact_features(front_end, contexts)), compute_uv=False)
+    return int((singular > _SINGULAR * singular[0]).sum())

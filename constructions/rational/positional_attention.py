@@ -1,0 +1,71 @@
+r"""A head that looks at positions alone and numbers the contexts, and neurons behind it that have exact laws.
+
+Page: docs/claims/knots.md
+"""
+
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from constructions.arrays import Int64Array
+from constructions.encoders.positional_code import positional_code
+from constructions.models.blocks import Attention, FeedForward
+from constructions.models.model import Model
+from constructions.rational.interpolating_network import exact, exact_knots
+
+
+def positional_attention(contexts: Int64Array, tokens: int, *, width: int, seed: int = 0) -> tuple[Any, ...]:
+    r"""A rational head that looks at positions alone and writes the code of the context into coordinate 0.
+
+    Args:
+        contexts: Distinct contexts, `[T, S]`.
+        tokens: N.
+        width: Of the stream after the head.
+        seed: Of the codes.
+
+    Returns:
+        `W_E`, `W_pos`, the block, and the codes as integers.
+
+    Raises:
+        CapacityError: No code of 52 bits was found.
+
+    Example:
+        >>> positional_attention(np.array([[0, 1], [1, 0]]), 2, width=1)[3]
+        [1, 2]
+    """
+    code = positional_code(contexts, tokens, binary=True, seed=seed)
+    weights = [int(weight) for weight in code.weights]
+    exponents = [weight.bit_length() - 1 for weight in weights]
+    W_E = exact([[fmpq(int(value)), fmpq(0)] for value in code.values])
+    W_pos = exact([[fmpq(0), fmpq(1 + power - exponents[-1])] for power in exponents])
+    reads = np.stack([exact([[0], [1]])])
+    writes = exact([[sum(weights) if j == 0 else 0 for j in range(width)]])
+    head = Attention(reads, reads, np.stack([exact([[1], [0]])]), np.stack([writes]), skip=False, attends="last")
+    return W_E, W_pos, head, [int(z) for z in code.codes]
+
+
+def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], tokens: int, *, seed: int = 0) -> Model:
+    r"""A rational model with exactly the given logits $\log \pi_j - \log \pi_N$, $j < N$, on the given contexts.
+
+    Args:
+        contexts: Distinct contexts, `[T, S]`.
+        log_odds: `[T, N - 1]`.
+        tokens: N.
+        seed: Of the codes.
+
+    Raises:
+        CapacityError: As `positional_attention`.
+
+    Source: Madden, Fox, Thrampoulidis (2024), with other neurons.
+
+    Example:
+        >>> exact_laws_model(np.array([[0], [1]]), [[fmpq(1, 2)], [fmpq(3)]], 2).d_vocab_out
+        2
+    """
+    W_E, W_pos, head, codes = positional_attention(contexts, tokens, width=1, seed=seed)
+    places, jumps, first = exact_knots(codes, log_odds, offset=True)
+    b_in = exact([-b for b in places])
+    neurons = FeedForward(exact([[1] * len(places)]), exact(jumps), b_in, exact(first), skip=False)
+    W_U = exact([[int(i == j) for j in range(tokens)] for i in range(tokens - 1)])
+    return Model(blocks=(head, neurons), W_U=W_U, W_E=W_E, W_pos=W_pos)

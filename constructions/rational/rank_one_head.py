@@ -1,0 +1,46 @@
+r"""A head of rank one that maps distinct sequences to distinct outputs.
+
+Page: docs/claims/contextual_mapping.md
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+from constructions.arrays import Int64Array
+from constructions.errors import InputError
+from constructions.models.exact_network import ExactFrontEnd, as_rationals
+
+
+def rank_one_head(*, tokens: int, length: int) -> tuple[ExactFrontEnd, Int64Array]:
+    r"""A rational head of width one on scalar tokens $1, \dots, V$, and all sequences that it has to tell apart.
+
+    All weights are 1: position s has the attention $2^{x_S x_s}$ in proportion. Its output depends on the last token
+    and on the set of the others, so there is one sequence for each of them.
+
+    Args:
+        tokens: V.
+        length: n, at most V: no token is repeated.
+
+    Returns:
+        The head, and the sequences, `[V C(V - 1, n - 1), n]`.
+
+    Raises:
+        InputError: Sizes out of range.
+
+    Source: Kajitsuka, Sato (2024), abstract.
+
+    Example:
+        >>> rank_one_head(tokens=3, length=2)[1].tolist()
+        [[1, 0], [2, 0], [0, 1], [2, 1], [0, 2], [1, 2]]
+    """
+    if not 1 <= length <= tokens:
+        raise InputError(f"length = {length}, tokens = {tokens}, expected 1 <= n <= V")
+    found = [
+        (*others, last)
+        for last in range(tokens)
+        for others in combinations([token for token in range(tokens) if token != last], length - 1)
+    ]
+    one = (as_rationals([[1]]),)
+    W_E, W_pos = as_rationals([[token + 1] for token in range(tokens)]), as_rationals([[0]] * length)
+    return ExactFrontEnd(W_E, W_pos, one, one, one), np.array(found, dtype=np.int64)

@@ -1,0 +1,110 @@
+r"""Two attention-only layers with a null token that hold arbitrary logits of contexts, in rationals.
+
+Page: docs/claims/gated_heads.md
+"""
+
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from constructions.arrays import Int64Array
+from constructions.errors import HypothesisError
+from constructions.models.blocks import Attention
+from constructions.models.model import Model
+from constructions.rational.interpolating_network import exact, exact_knots
+
+_DRAWS = 1000
+
+
+def behind_null(contexts: Int64Array, tokens: int) -> Int64Array:
+    """The contexts with the null token N before them, `[T, S + 1]`.
+
+    Args:
+        contexts: `[T, S]`.
+        tokens: N.
+
+    Example:
+        >>> behind_null(np.array([[0, 1]]), 2).tolist()
+        [[2, 0, 1]]
+    """
+    return np.hstack([np.full((len(contexts), 1), tokens, dtype=np.int64), contexts])
+
+
+def two_layers(contexts: Int64Array, labels: Int64Array, *, tokens: int, seed: int = 0) -> Model:
+    r"""Two causal layers of attention, rational, that put the label of each context in front.
+
+    The coordinates of the stream are twice the value of the token, a flag of the last position, and S - s, which is 0
+    at the last position and, with everything else, at the null token. Layer 1: query the flag, key S - s; so the null
+    token weighs as much as the last one and the sum of the weights $2^{S - s}$ is $2^S$, and the last position holds
+    $z = \sum_s 2^{S - s} e(t_s) + 2 e(t_S)$, from which the context can be read if no two have the same. Layer 2 has a
+    head for each knot $z_i$ of the function through the labels: query $(b (z - z_i), 1)$, key (flag, $-M (S - s)$),
+    value $z - z_i$ where the flag is. The last position sees itself with the share $\sigma(b (z - z_i))$, the null
+    token, whose value is 0, with the rest, and the others with $2^{-M}$ at most.
+
+    Args:
+        contexts: Distinct contexts, `[T, S]`.
+        labels: `[T]`.
+        tokens: N.
+        seed: Of the codes.
+
+    Returns:
+        A rational model that reads [N, t_1, .., t_S].
+
+    Raises:
+        HypothesisError: Contexts that are not distinct, or that no code of 48 bits tells apart.
+
+    Source: Huben, Morris (2023), abstract.
+
+    Example:
+        >>> model = two_layers(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0]), tokens=2)
+        >>> [block.n_heads for block in model.blocks]
+        [1, 3]
+    """
+    length = contexts.shape[1]
+    values, codes = _codes(contexts, tokens, seed)
+    places, jumps, [first] = exact_knots(codes, [[fmpq(label)] for label in labels.tolist()], offset=True)
+    # Errors of 1/8 each: of the gates, 2^-b times the sum of the jumps, and of what leaks through the mask.
+    total = _above(sum((abs(jump) for [jump] in jumps), fmpq(0)))
+    sharp, largest = (8 * total + 1).bit_length(), max(codes) + 2 ** (length + 1) * (max(values) + 1)
+    mask = (8 * length * largest * (total + 1)).bit_length()
+    W_E = exact([[2 * value, 0, 0] for value in values] + [[0, 0, 0]])
+    W_pos = exact([[0, 0, 0]] + [[0, int(s == length - 1), length - 1 - s] for s in range(length)])
+    code = Attention(
+        W_Q=_one_head([[0], [1], [0]]),
+        W_K=_one_head([[0], [0], [1]]),
+        W_V=_one_head([[1], [0], [0]]),
+        W_O=_one_head([[2 ** (length - 1), 0, 0]]),
+        attends="causal",
+    )
+    gates = Attention(
+        W_Q=np.stack([exact([[sharp, 0], [-sharp * z, 1], [0, 0]]) for z in places]),
+        W_K=np.stack([exact([[0, 0], [1, 0], [0, -mask]])] * len(places)),
+        W_V=np.stack([exact([[1], [-z], [0]]) for z in places]),
+        W_O=np.stack([exact([[0, 0, jump]]) for [jump] in jumps]),
+        attends="causal",
+    )
+    numbers = range(tokens)  # the logit 2 j y - j^2 of a label j; -1 of the null token
+    at_flag = [*(2 * j * first - j * j for j in numbers), fmpq(-1)]
+    W_U = exact([[0] * (tokens + 1), at_flag, [*(2 * j for j in numbers), 0]])
+    return Model(blocks=(code, gates), W_U=W_U, W_E=W_E, W_pos=W_pos)
+
+
+def _codes(contexts: Int64Array, tokens: int, seed: int) -> tuple[list[int], list[int]]:
+    """Values of the tokens, and the numbers z of the contexts, distinct."""
+    rng = np.random.default_rng(seed)
+    rows, length = contexts.tolist(), contexts.shape[1]
+    for draw in range(_DRAWS):
+        values = [int(x) for x in rng.integers(0, 2 ** (1 + draw * 48 // _DRAWS), tokens)]
+        codes = [sum(values[t] << length - 1 - s for s, t in enumerate(row)) + 2 * values[row[-1]] for row in rows]
+        if len(set(codes)) == len(codes):
+            return values, codes
+    raise HypothesisError("Two layers of attention", "distinct contexts", f"{_DRAWS} draws do not tell them apart")
+
+
+def _above(x: fmpq) -> int:
+    return -(-int(x.p) // int(x.q))
+
+
+def _one_head(rows: list[list[int]]) -> Any:
+    return exact(rows)[None]

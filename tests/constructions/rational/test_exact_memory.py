@@ -1,0 +1,23 @@
+"""A rational network with exactly the logits of a random integer encoder."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from constructions.memories.parameters import paper_heads
+from constructions.rational.exact_memory import exact_memory
+from verify.forward.in_rationals import exact_network_logits
+
+
+@settings(max_examples=15)
+@given(st.integers(1, 4), st.integers(2, 3), st.data())
+def test_all_contexts_are_reached_exactly_with_the_paper_s_number_of_heads(
+    tokens: int, length: int, data: st.DataObject
+) -> None:
+    if tokens**length > 16:
+        length = 2
+    width = data.draw(st.integers(1, tokens))
+    head_width = data.draw(st.integers(1, width))
+    seed = data.draw(st.integers(0, 99))
+    made = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width, seed=seed)
+    assert made.model.n_heads == paper_heads(tokens**length, width, head_width)
+    assert exact_network_logits(made.model, made.contexts) == made.targets

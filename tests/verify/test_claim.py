@@ -1,0 +1,82 @@
+"""The record of a claim: what it refuses, and how it builds."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.errors import HypothesisError, InputError
+from constructions.models.construction import Construction
+from constructions.models.shapes import dana_network
+from constructions.tasks.task import Counts, Task, make_task
+from verify.claim import Claim, Hypothesis
+
+LONG = Hypothesis("S >= 2", lambda length, **_: length >= 2)
+
+
+def silent(length: int, seed: int) -> Construction[Task]:
+    task = make_task(np.zeros((1, length), dtype=np.int64), Counts.from_rows([{0: 1}]), vocabulary=("a", "b"))
+    one = np.ones((1, 1, 1))
+    network = dana_network(
+        W_E=np.ones((2, 1)), W_pos=np.zeros((length, 1)), W_Q=one, W_K=one, W_V=one, W_O=one, W_U=np.ones((1, 2))
+    )
+    return Construction(task, network, f"length {length}, seed {seed}")
+
+
+def example(**fields) -> Claim:
+    given = {
+        "id": "source.lemma-1",
+        "title": "A lemma",
+        "source": "Source (2024), Lemma 1",
+        "printed": "for all S",
+        "judgement": "hypothesis",
+        "truth": "for S >= 2",
+        "page": "docs/audit.md",
+        "hypotheses": (LONG,),
+        "parameters": {"length": 2, "seed": 0},
+        "build": silent,
+    }
+    return Claim(**(given | fields))
+
+
+def test_a_claim_builds_with_its_own_parameters_where_none_are_given():
+    assert example().construct().summary == "length 2, seed 0"
+    assert example().construct(length=3).summary == "length 3, seed 0"
+
+
+@given(length=st.integers(-5, 1))
+def test_a_broken_hypothesis_names_the_claim_the_hypothesis_and_the_value(length):
+    with pytest.raises(
+        HypothesisError, match=rf"Source \(2024\), Lemma 1 needs S >= 2, but length = {length}, seed = 0"
+    ):
+        example().construct(length=length)
+
+
+def test_an_unknown_parameter_is_refused_with_those_there_are():
+    with pytest.raises(InputError, match=r"source\.lemma-1 has no parameter 'width', expected length, seed"):
+        example().construct(width=3)
+
+
+def test_a_claim_about_no_weights_builds_none():
+    with pytest.raises(InputError, match=r"source\.lemma-1 builds no weights"):
+        example(build=None, parameters={}).construct()
+
+
+def test_a_judgement_that_is_none_is_refused():
+    with pytest.raises(InputError, match="judgement is 'wrong', expected one of holds, slip, hypothesis, false"):
+        example(judgement="wrong")
+
+
+@pytest.mark.parametrize("id", ["", "lemma", ".lemma", "source.", "source.lemma 1"])
+def test_an_id_that_names_no_source_and_place_is_refused(id):
+    with pytest.raises(InputError, match="expected a source and a place"):
+        example(id=id)
+
+
+def test_the_parameters_of_a_claim_cannot_be_changed():
+    given = {"length": 2, "seed": 0}
+    claim = example(parameters=given)
+    given["length"] = 1
+    assert claim.parameters["length"] == 2
+    with pytest.raises(TypeError):
+        claim.parameters["length"] = 1  # pyright: ignore[reportIndexIssue]

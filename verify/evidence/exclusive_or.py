@@ -1,0 +1,71 @@
+"""Exclusive or under one head: the divergence that no weights undercut, and weights that come as near to it as asked.
+
+Page: docs/claims/theorem_1.md
+"""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from constructions.memories.one_head_optimum import exclusive_or_contexts, exclusive_or_optimum
+from constructions.models.model import Model
+from verify.arithmetic.rounding import up
+from verify.divergence.kullback_leibler import divergence, mean_upper_bound
+from verify.evidence.comparison import Comparison
+from verify.evidence.theorem import Applied
+from verify.evidence.theorems import ONE_HEAD_DIVERGENCE
+from verify.forward.logits import enclose_logits
+
+CLOSE = Fraction(1, 10**5)
+"""How near weights have to come to the bound, nats: a bound that is too large by more is refuted by them."""
+
+
+def exclusive_or_laws(p: Fraction, *, length: int = 3) -> tuple[Any, list[list[Fraction]]]:
+    """The four contexts of the exclusive or, with the law (p, 1 - p) after two of them and its mirror after the others.
+
+    Args:
+        p: Probability of the more likely token.
+        length: Tokens in a context.
+
+    Returns:
+        Contexts `[4, length]`, and the laws.
+    """
+    return exclusive_or_contexts(length), [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
+
+
+def exclusive_or_floor(p: Fraction, *, length: int = 3) -> Applied:
+    """What the divergence of one head is at least, for all weights."""
+    contexts, laws = exclusive_or_laws(p, length=length)
+    return ONE_HEAD_DIVERGENCE.at("lower", contexts=contexts, laws=laws)
+
+
+def exclusive_or_is_met(p: Fraction) -> tuple[Comparison, Comparison]:
+    """That weights of one head come within `CLOSE` of the bound, from above.
+
+    Args:
+        p: Probability of the more likely token, a decimal fraction.
+
+    Returns:
+        The bound is no larger than their divergence, and smaller by less than `CLOSE`.
+    """
+    contexts, laws = exclusive_or_laws(p)
+    network = exclusive_or_optimum(math.log(float(p / (1 - p))), size=2.0**40)
+    return is_met(exclusive_or_floor(p), network, contexts, laws)
+
+
+def is_met(floor: Applied, network: Model, contexts: Any, laws: list[list[Fraction]]) -> tuple[Comparison, Comparison]:
+    """That a bound from below is no larger than the mean divergence of a network, and nearly as large.
+
+    Args:
+        floor: The bound, nats.
+        network: One layer.
+        contexts: Token ids, `[T, S]`.
+        laws: What each context is followed by, `[T, N]`.
+    """
+    denominator = int(np.lcm.reduce([entry.denominator for law in laws for entry in law]))
+    weights = np.array([[float(entry * denominator) for entry in law] for law in laws])
+    reached = mean_upper_bound(up(divergence(enclose_logits(network, contexts), weights).upper()))
+    near = Fraction(reached) - CLOSE if math.isfinite(reached) else math.inf
+    return Comparison(floor, "<=", reached), Comparison(floor, ">", near)

@@ -1,0 +1,262 @@
+r"""The value of a formula as a claim states it, so that a number in a statement is one that the evidence computes.
+
+Page: docs/audit.md
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import add, mul, truediv
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx, fmpq
+
+from constructions.errors import InputError
+from verify.arithmetic.enclosure import Enclosure
+from verify.claim import Claim
+
+Number = int | float | Fraction | fmpq | arb | Enclosure
+"""A number: exact, except for a ball and for an enclosure of one number."""
+
+_BITS = 192
+_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?)|([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)?)|(\S))")
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """What a claim states for given sizes: the value of one of its formulas.
+
+    Args:
+        claim: The claim.
+        name: Which of its formulas.
+        at: The values of the symbols in it.
+
+    Attributes:
+        text: The formula as it is written in the claim.
+        value: Its value, exact or a ball.
+
+    Raises:
+        InputError: The claim has no such formula, or it cannot be evaluated at these values.
+
+    Example:
+        >>> claim = Claim("x.y", "", "Lemma 1", "rank [[rank: min(T, H d)]]", "holds", "", "docs/audit.md")
+        >>> claim.printed, Stated(claim, "rank", {"T": 4, "H": 1, "d": 3}).value
+        ('rank min(T, H d)', Fraction(3, 1))
+    """
+
+    claim: Claim
+    name: str
+    at: Mapping[str, Number] = field(default_factory=dict)
+    text: str = field(init=False)
+    value: Fraction | arb = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.name not in self.claim.formulas:
+            known = ", ".join(self.claim.formulas) or "none"
+            raise InputError(f"{self.claim.id} states no formula {self.name!r}, expected one of {known}")
+        text = self.claim.formulas[self.name]
+        object.__setattr__(self, "at", MappingProxyType(dict(self.at)))
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "value", evaluated(text, **self.at))
+
+    def whole(self) -> int:
+        """The value, where it is an integer.
+
+        Raises:
+            InputError: It is none.
+        """
+        if not isinstance(self.value, Fraction) or self.value.denominator != 1:
+            raise InputError(f"{self} is no whole number")
+        return self.value.numerator
+
+    def __str__(self) -> str:
+        shown = shown_number(self.value)
+        return self.text if shown == self.text else f"{self.text} = {shown}"
+
+
+def stated(claim: Claim, name: str, /, **at: Number) -> Stated:
+    """The value of a formula of a claim where its symbols have these values.
+
+    Args:
+        claim: The claim.
+        name: Which of its formulas.
+        at: The values of the symbols.
+    """
+    return Stated(claim, name, at)
+
+
+def evaluated(text: str, /, **at: Number) -> Fraction | arb:
+    r"""The value of a formula: exact in rationals, and in balls of 192 bits where a root, exp or log is taken.
+
+    Products need no sign (`H d_h`, `2C`) and bind more strongly than `/`; the functions are sqrt, exp, log, min, max,
+    ceil and floor, and those of one argument need no parentheses (`log 3`).
+
+    Args:
+        text: The formula, e.g. ``"min(T_0, H d)"``.
+        at: The values of its symbols.
+
+    Returns:
+        A rational number, or a ball that contains the value.
+
+    Raises:
+        InputError: A symbol without a value, or a formula that is none.
+
+    Example:
+        >>> evaluated("min(T_0, H d_h + 2)", T_0=9, H=3, d_h=2)
+        Fraction(8, 1)
+        >>> evaluated("(1 + 2C)/(1 - 2C)", C=Fraction(1, 4))
+        Fraction(3, 1)
+        >>> bool(evaluated("sqrt 2 / 2") > 0.7071)
+        True
+    """
+    with ctx.workprec(_BITS):
+        return _Parser(text, {name: _number(value) for name, value in at.items()}).all()
+
+
+def shown_number(value: Number) -> str:
+    """A number for a reader: exact if it is short, else as a float64 near it.
+
+    Example:
+        >>> shown_number(Fraction(3, 4)), shown_number(7), shown_number(0.1)
+        ('3/4', '7', '0.1')
+    """
+    if isinstance(value, arb):
+        return f"{float(value.mid()):.6g}"
+    if isinstance(value, (float, Enclosure)):
+        return f"{float(value.midpoint if isinstance(value, Enclosure) else value):.6g}"
+    exact = str(value)
+    return exact if len(exact) <= 12 else f"{float(value):.6g}"
+
+
+def _number(value: Number) -> Fraction | arb:
+    if isinstance(value, Enclosure):
+        return arb(float(value.midpoint.reshape(())), float(np.asarray(value.radius).reshape(())))
+    if isinstance(value, fmpq):
+        return Fraction(int(value.p), int(value.q))
+    return value if isinstance(value, arb) else Fraction(value)
+
+
+class _Parser:
+    """Recursive descent: sum of quotients of products of powers of atoms."""
+
+    def __init__(self, text: str, at: Mapping[str, Fraction | arb]) -> None:
+        self.text, self.at = text, at
+        self.tokens = [match for match in _TOKEN.finditer(text) if match.group(0).strip()]
+        self.next = 0
+
+    def all(self) -> Fraction | arb:
+        value = self.sum()
+        if self.next < len(self.tokens):
+            raise self.refused()
+        return value
+
+    def refused(self) -> InputError:
+        return InputError(f"formula {self.text!r} is none, at its symbol {self.next + 1}")
+
+    def peek(self) -> str:
+        return self.tokens[self.next].group(0).strip() if self.next < len(self.tokens) else ""
+
+    def take(self, expected: str) -> bool:
+        found = self.peek() == expected
+        self.next += found
+        return found
+
+    def sum(self) -> Fraction | arb:
+        sign = -1 if self.take("-") else 1
+        value = _of(mul, Fraction(sign), self.quotient())
+        while self.peek() in ("+", "-"):
+            sign = 1 if self.take("+") else -1 if self.take("-") else 0
+            value = _of(add, value, _of(mul, Fraction(sign), self.quotient()))
+        return value
+
+    def quotient(self) -> Fraction | arb:
+        value = self.product()
+        while self.take("/"):
+            value = _of(truediv, value, self.product())
+        return value
+
+    def product(self) -> Fraction | arb:
+        value = self.power()
+        while self.take("*") or re.match(r"[\w(]", self.peek()):
+            value = _of(mul, value, self.power())
+        return value
+
+    def power(self) -> Fraction | arb:
+        base = self.atom()
+        return _of(pow, base, self.power()) if self.take("^") else base
+
+    def atom(self) -> Fraction | arb:
+        if self.take("("):
+            value = self.sum()
+            if not self.take(")"):
+                raise self.refused()
+            return value
+        if self.next >= len(self.tokens):
+            raise self.refused()
+        digits, name, _ = self.tokens[self.next].groups()
+        self.next += 1
+        if digits:
+            return Fraction(digits)
+        if name in self.at:
+            return self.at[name]
+        if name in _ONE:
+            return _ONE[name](self.power())
+        if name in _MANY and self.take("("):
+            values = [self.sum()]
+            while self.take(","):
+                values.append(self.sum())
+            if not self.take(")"):
+                raise self.refused()
+            return _MANY[name](values)
+        self.next -= 1
+        if name:
+            raise InputError(f"formula {self.text!r} needs a value of {name}, got {', '.join(self.at) or 'none'}")
+        raise self.refused()
+
+
+def _ball(value: Fraction | arb) -> arb:
+    return value if isinstance(value, arb) else arb(fmpq(value.numerator, value.denominator))
+
+
+def _of(operation: Callable[[Any, Any], Any], a: Fraction | arb, b: Fraction | arb) -> Fraction | arb:
+    """Exact for exact numbers whose result is rational, and in balls for all others."""
+    if not (isinstance(a, Fraction) and isinstance(b, Fraction)) or (operation is pow and b.denominator != 1):
+        return operation(_ball(a), _ball(b))
+    if operation is truediv and b == 0:
+        raise InputError("formula divides by 0")
+    return operation(a, b)
+
+
+def _whole(value: Fraction | arb, *, up: bool) -> Fraction:
+    if isinstance(value, arb):
+        found = (value.ceil() if up else value.floor()).unique_fmpz()
+        if found is None:
+            raise InputError("the ball of a number to be rounded contains an integer")
+        return Fraction(int(found))
+    return Fraction(-(-value.numerator // value.denominator) if up else value.numerator // value.denominator)
+
+
+def _extreme(values: list[Fraction | arb], *, largest: bool) -> Fraction | arb:
+    exact = [value for value in values if isinstance(value, Fraction)]
+    if len(exact) == len(values):
+        return max(exact) if largest else min(exact)
+    found = _ball(values[0])
+    for value in values[1:]:
+        found = found.max(_ball(value)) if largest else found.min(_ball(value))
+    return found
+
+
+_ONE: dict[str, Callable[[Fraction | arb], Fraction | arb]] = {
+    "sqrt": lambda x: _ball(x).sqrt(),
+    "exp": lambda x: _ball(x).exp(),
+    "log": lambda x: _ball(x).log(),
+    "ceil": lambda x: _whole(x, up=True),
+    "floor": lambda x: _whole(x, up=False),
+}
+_MANY: dict[str, Callable[[list[Fraction | arb]], Fraction | arb]] = {
+    "min": lambda values: _extreme(values, largest=False),
+    "max": lambda values: _extreme(values, largest=True),
+}
