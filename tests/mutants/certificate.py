@@ -511,7 +511,7 @@ MUTANTS = [
     of_bounds(" | _wrong(*parts, task.target, criterion.tolerance)", "", "what is wrong climbs on"),
     of_bounds("rungs[rows] = rung", 'rungs[rows] = "float64"', "the last word is said to be that of float64"),
     of_bounds(
-        'if keep_outputs and rung == "float64":',
+        "if keep_outputs and rung in _SHORT:",
         "if keep_outputs:",
         "outputs less their largest are returned",
     ),

@@ -43,7 +43,11 @@ MUTANTS = [
     runs(
         "divergence(reachable, laws).upper()", "divergence(reachable, laws).lower()", "the least divergence is enough"
     ),
-    sums("exact = good & self._absorbs(unit, drift)", "exact = good", "distances are absorbed whatever they are"),
+    sums(
+        "exact = good & self._absorbs(unit, drift, terms.count)",
+        "exact = good",
+        "distances are absorbed whatever they are",
+    ),
     sums("exact[:, j] = fit &", "exact[:, j] = True |", "a row that needs too many bits is exact"),
     sums("two = np.maximum(terms.factors, ", "two = (", "two products have to fit in their difference alone"),
     sums("terms.count <= 2) & (need", "terms.count <= 3) & (need", "three terms are judged by their sum"),
@@ -102,8 +106,8 @@ MUTANTS = [
         "options that nobody knows are passed over",
     ),
     rows(
-        "known = np.isfinite(rows.value) & np.isfinite(rows.off)",
-        "known = np.isfinite(rows.value)",
+        "np.where(known, rows.off, np.inf)",
+        "np.where(known, rows.off, 0.0)",
         "nothing known is all known",
     ),
     rows("scores = np.where(allowed, scores, -np.inf)", "pass", "a causal head reads what comes later"),

@@ -53,7 +53,7 @@ class RunResult:
         max_kl: Largest of them, nats.
         max_label_error: Largest |output - label|, in the unit of the labels; `None` but for a regression.
         held: Contexts that are held (`constructions.tasks.criterion.Criterion`) by what was computed.
-        held_proved: Contexts that every computation in this type holds: where no sum is rounded (Theorem E), or what is
+        held_proved: Contexts that every computation in this type holds: no sum is rounded (Theorem R12), or what is
             rounded keeps to the rounding bound; `None` where nothing is proved.
         least_margin: By how much the largest outputs of the target were above all others, at least, nats; `None` for a
             regression, and where every token is a mode.

@@ -46,7 +46,7 @@ def exact_runs(
     *,
     skip_last: bool = False,
 ) -> ExactRuns:
-    r"""Judge the labels of contexts in every run that keeps hypothesis H5, by Theorem E.
+    r"""Judge the labels of contexts in every run that keeps hypothesis H5, by Theorem R12.
 
     Args:
         model: The weights, in float64. Nothing is claimed of a model that normalizes, or whose neurons are smooth.

@@ -1,10 +1,10 @@
 r"""Sums of products that no rounding touches: what every run computes, and what real arithmetic computes.
 
 A number that every run of a number format shares is kept as a float64 and a bound of how far a run may be from it: 0
-where Theorem E says that all runs have this very number. The same records hold what is true in real arithmetic, there
+where Theorem R12 says that all runs have this very number. The same records hold what is true in real arithmetic, there
 with the distance to the exact number.
 
-Page: docs/rigour/runs.md, Theorem E.
+Page: docs/rigour/runs.md, Theorem R12.
 """
 
 import math
@@ -141,7 +141,7 @@ class EveryRun:
         number_format: The format; its significand has p bits.
         skip_last: Whether hypothesis H5 (d) is used: the skip row is added to the finished product in one addition.
 
-    Page: docs/rigour/runs.md, Theorem E.
+    Page: docs/rigour/runs.md, Theorem R12.
     """
 
     def __init__(self, number_format: FloatFormat, *, skip_last: bool = False) -> None:
@@ -238,7 +238,7 @@ class EveryRun:
         need = np.where((terms.count <= 2) & (need > self.most), two, need)
         good = fits & (need <= self.most)
         self._note(need[good])
-        exact = good & self._absorbs(unit, drift)
+        exact = good & self._absorbs(unit, drift, terms.count)
         total = terms.total[None]
         for j in np.flatnonzero(fits & ~good):
             # Row by row, with the units of each row, and for neurons whether they are silent.
@@ -265,7 +265,7 @@ class EveryRun:
                 own[open_] = _needs(x.value[open_], matrix[:, j], np.hstack(more), value[open_, j])
             fit = own <= self.most
             self._note(own[fit])
-            exact[:, j] = fit & self._absorbs(unit[j], drift[:, j])
+            exact[:, j] = fit & self._absorbs(unit[j], drift[:, j], terms.count[j])
         if exact.all() and not drift.any():
             return Rows(value, np.zeros((1, len(unit))))
         if (~exact & fits & (drift == 0.0)).any():
@@ -291,13 +291,12 @@ class EveryRun:
         drift = x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
         drift, top = (drift + dust) * _SLACK, np.abs(x.value).max(axis=0, initial=0.0)
         unit = units(x.value) / count
-        need = top / _finite(unit)
-        exact = self._absorbs(unit, drift) & self._in_range(unit, top)
+        need, terms = top / _finite(unit), np.full(len(top), length + 3)
+        exact = self._absorbs(unit, drift, terms) & self._in_range(unit, top)
         if count > 1:
             exact &= need <= self.most
             self._note(need)
         zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
-        terms = np.full(len(top), length + 3)
         exact_off = np.where(zero, self._dust(drift, terms), 0.0)
         return Rows(value, np.where(exact, exact_off, drift + self._rounded(top + drift, terms)))
 
@@ -333,7 +332,8 @@ class EveryRun:
         value, drift = x.value + skip.value, (x.off + skip.off) * _SLACK
         unit = np.minimum(units(x.value), units(skip.value))
         size = np.abs(x.value).max(axis=0, initial=0.0) + np.abs(skip.value).max(axis=0, initial=0.0)
-        exact = self._absorbs(unit, drift) & self._in_range(unit, size)
+        terms = np.full(len(size), 2)
+        exact = self._absorbs(unit, drift, terms) & self._in_range(unit, size)
         for j in np.flatnonzero(exact.any(axis=0)):
             need = np.abs(value[:, j]) / _finite(unit)[j]
             if need.max(initial=0.0) > self.most:
@@ -346,7 +346,6 @@ class EveryRun:
                 exact[:, j] &= fit
                 self.stop(f"{where}: a sum needs more than {math.log2(1.0 / self.unit):.0f} bits")
         zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
-        terms = np.full(len(size), 2)
         dust = np.where(zero, self._dust(drift, terms), 0.0)
         return Rows(value, np.where(exact, dust, drift + self._rounded(size + drift, terms)))
 
@@ -361,9 +360,11 @@ class EveryRun:
         """Whether no partial sum overflows, or is so small that it may be flushed."""
         return (unit >= self.format.smallest_normal) & (total <= self.format.largest / 8.0)
 
-    def _absorbs(self, unit: Floats, drift: Floats) -> BoolArray:
-        """Whether numbers that are multiples of the unit absorb what they may be off by."""
-        return (drift == 0.0) | (drift < self.unit / 8.0 * _finite(unit))
+    def _absorbs(self, unit: Floats, drift: Floats, count: Int64Array) -> BoolArray:
+        """Whether sums of so many multiples of the unit absorb what their terms may be off by together."""
+        unit = _finite(unit)
+        enough = (unit >= 16.0 * (count + 1) * self.format.smallest_normal) & ((count + 2) * self.unit < 0.25)
+        return (drift == 0.0) | (enough & (drift < self.unit / 8.0 * unit))
 
     def _dust(self, drift: Floats, count: Int64Array) -> Floats:
         """What is computed at most where the exact value is 0 and the terms are off by `drift` together."""
@@ -384,7 +385,7 @@ class InReals:
 
     Sums are evaluated in float64, without an error where all terms are multiples of a unit of which $2^{53}$ hold them.
 
-    Page: docs/rigour/runs.md, Lemma J.
+    Page: docs/rigour/runs.md, Lemma R14.
     """
 
     unit = 0.0

@@ -4,7 +4,7 @@ The models are those of tokens whose neurons are rectified and whose heads read 
 equal scores. Rows that are equal are worked on once, and only those that are read: what a head reads is found first,
 from the columns that its scores depend on, which in many models are the same in all contexts.
 
-Page: docs/rigour/runs.md, Theorem E and Lemma J.
+Page: docs/rigour/runs.md, Theorem R12 and Lemma R14.
 """
 
 from collections.abc import Iterator

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.blocks import Attention
+from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from tests.verify.runs.integer_models import random_models, residue
@@ -24,6 +24,17 @@ def test_what_heads_mix_is_in_its_box_in_every_run(pair, number_format, order):
         values = Model(blocks=model.blocks[:place], W_U=block.W_V[0], b_U=shift, W_E=model.W_E, W_pos=model.W_pos)
         run = hostile_run(values, contexts, dtype, order)
         assert (np.abs(run).max(axis=0) <= largest[0]).all()
+
+
+def test_rounding_and_neurons_of_a_direction_of_their_own_are_in_the_box():
+    one = np.ones((1, 1, 1))
+    head = Attention(W_Q=0.0 * one, W_K=0.0 * one, W_V=one, W_O=one, skip=False)
+    for weight, width in ((0.1, 1), (0.1, 2)):
+        block = FeedForward(np.ones((width, 1)), np.full((1, 1), weight), skip=False)
+        model = Model(blocks=(block, head), W_U=one[0], W_E=np.ones((1, width)), W_pos=np.zeros((1, width)))
+        [largest] = Boxes.of(model, 1, FLOAT32).values.values()
+        run = hostile_run(model, np.array([[0]]), np.float32, ORDERS[0])
+        assert width * weight * (1.0 + 2.0**-28) < run[0, 0] <= largest[0, 0]
 
 
 def test_steps_keep_a_box_small():
