@@ -21,7 +21,7 @@ from constructions.capacity.head_counts import Capacity, capacity
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
 from constructions.files import refuse_existing
-from constructions.memories.choice import MEMORIES, SMALLEST, Offer, information_limit, offers, smallest_of
+from constructions.memories.choice import MEMORIES, SMALLEST, Offer, Trial, information_limit, offers, smallest_of
 from constructions.memories.knots import most_parameters
 from constructions.memories.memory import (
     LARGEST_ELIMINATION,
@@ -58,6 +58,8 @@ from verify.domains.sample import drawn
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.progress import Progress, silent
+from verify.runs.exact_runs import held_without_rounding
+from verify.runs.formats import FLOAT32, FLOAT64
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ THEOREM_1 = "theorem-1"
 """The memory whose sizes can be given."""
 
 BITS = {"float32": 32, "float64": 64}
+_FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
 _INPUTS_RUN = 2**14  # of the domain of a rule, of which so many are drawn
 _COVERED, _COVERED_ENTRIES = 4000, 1024  # cones for encoders of rank N - 2, of laws with so many entries: some seconds
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
@@ -88,6 +91,7 @@ def hold(
     front_end: str = "auto",
     tail: str | None = None,
     tolerance: float = TOLERANCE,
+    quick: bool = False,
     seed: int = 0,
     device: str = "cpu",
     source: str = "",
@@ -95,9 +99,10 @@ def hold(
 ) -> Memory:
     r"""Build weights that hold the task exactly, certify them, and run them.
 
-    By default it is the memory of fewest parameters that holds the task, also when it is run in `dtype`, of all in
-    `constructions.memories.choice.MEMORIES`. A size asks for the heads of Theorem 1': for laws and $d < N - 1$, where
-    no weights hold all laws, these hold the best encoder of rank d that is found.
+    By default it is the memory of fewest parameters of all in `constructions.memories.choice.MEMORIES` that every run
+    in `dtype` is proved to hold; where there is none, the one of fewest that one run holds. A size asks for the heads
+    of Theorem 1': for laws and $d < N - 1$, where no weights hold all laws, these hold the best encoder of rank d that
+    is found.
 
     The certificate is about the float64 numbers that are returned, rounding included: of the figures, those of the
     capacity, of the certificate and of the encoder are proved. Of those of torch, `within_bound` and `held_proved` are,
@@ -116,6 +121,7 @@ def hold(
         front_end: Their family of attention patterns.
         tail: ``"fit"`` or ``"none"``, the default, for the contexts that they do not memorize.
         tolerance: What the divergence of a held law may be, nats.
+        quick: Take the first memory that every run in `dtype` holds; search for no smaller one.
         seed: Seed of every random choice.
         device: Where to compute large float64 products, and to run the replica beside the CPU.
         source: What the task was made from, for the report.
@@ -182,6 +188,7 @@ def hold(
             seed=seed,
             kinds=tuple(kind._replace(build=heads) if kind.name == THEOREM_1 else kind for kind in MEMORIES),
             ran=_trial(tolerance, dtype) if memory == SMALLEST else None,
+            quick=quick,
             progress=_within(progress, "weights"),
         )
         chosen = smallest_of(tried)
@@ -221,15 +228,17 @@ def hold(
     return made
 
 
-def _trial(tolerance: float, dtype: Precision) -> Callable[[Construction[Task]], tuple[dict[str, Any] | None, str]]:
-    """Run what is built, and refuse what does not hold its task when it is run in this type; measured."""
+def _trial(tolerance: float, dtype: Precision) -> Trial:
+    """Ask of what is built whether every run in this type holds its task; where that is not proved, run it once."""
 
-    def trial(built: Construction[Task]) -> tuple[dict[str, Any] | None, str]:
+    def trial(built: Construction[Task]) -> tuple[dict[str, Any] | None, str, bool]:
+        size = built.task.n_contexts
+        if held_without_rounding(built.model, built.task, _FORMATS[dtype], tolerance).all():
+            return None, "", True
         runs = _runs(built.model, built.task, tolerance=tolerance)
-        held = runs[dtype]["held"] if runs is not None else built.task.n_contexts
-        if held == built.task.n_contexts:
-            return runs, ""
-        return runs, f"run in {dtype} it holds {held} of {counted(built.task.n_contexts, 'context')}, measured"
+        if runs is None or runs[dtype]["held"] == size:
+            return runs, "", runs is not None and runs[dtype]["held_proved"] == size
+        return runs, f"run in {dtype} it holds {runs[dtype]['held']} of {counted(size, 'context')}, measured", False
 
     return trial
 
@@ -255,6 +264,7 @@ def _offer_figures(offer: Offer, task: Task, dtype: Precision) -> dict[str, Any]
         "bits_per_fact": BITS[dtype] * offer.parameters / task.n_contexts,
         "least_margin": runs[dtype]["least_margin"] if runs else None,
         "smallest_dtype": next((name for name in types if runs[name]["held"] == task.n_contexts), None),
+        "every_run": offer.every_run,
         "seconds": offer.seconds,
     }
 

@@ -43,11 +43,13 @@ SMALLEST = "smallest"
 
 _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
-_MOST = {"newton": 4096, "clustered-heads": 2500, "rank-one-heads": 1024, "steps": 4096}
+_MOST = {"newton": 512, "clustered-heads": 2500, "rank-one-heads": 1024, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
-_UNASKED = (300_000_000, 600_000)
+_UNASKED = (80_000_000, 0)
 """Work of a search that is not asked for, and for each fact if that is more; in steps times T (T + 150): a step takes
 less than 0.1 microseconds times that."""
+_ALONE, _MOST_ALONE = (300_000_000, 600_000), {"newton": 4096}
+"""The same where memories with neurons are refused: half a minute and more, and facts up to which it is tried."""
 _ASKED = (3_000_000_000, 1_600_000)
 """The same of one that is."""
 
@@ -69,6 +71,7 @@ class Kind(NamedTuple):
         fewest: Parameters that it takes at least for a task, known before it is built; 0 where nothing is known. It is
             not built where another memory that holds the task takes fewer.
         unasked: What is built where the memory is not named, if that shall take less time than `build`.
+        alone: The same where memories with neurons are refused.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Kind(NamedTuple):
     build: Build
     fewest: Callable[[Task], int] = lambda task: 0
     unasked: Build | None = None
+    alone: Build | None = None
 
 
 class Limits(NamedTuple):
@@ -119,6 +123,10 @@ class Limits(NamedTuple):
         return ""
 
 
+Trial = Callable[[Construction[Task]], tuple[Mapping[str, Any] | None, str, bool]]
+"""What a run of weights showed, why they are refused for that, if they are, and whether every run holds the task."""
+
+
 class Offer(NamedTuple):
     """What one memory makes of a task.
 
@@ -129,6 +137,7 @@ class Offer(NamedTuple):
         error: What it raised, if it did.
         seconds: Time to build it.
         run: What `offers` was told of a run of the weights; none where nothing ran.
+        every_run: Whether `offers` was told that every run of them holds the task.
     """
 
     kind: Kind
@@ -137,6 +146,7 @@ class Offer(NamedTuple):
     error: ByheartError | None = None
     seconds: float = 0.0
     run: Mapping[str, Any] | None = None
+    every_run: bool = False
 
     @property
     def parameters(self) -> float:
@@ -160,13 +170,14 @@ def offers(
     d_head: int | None = None,
     seed: int = 0,
     kinds: tuple[Kind, ...] | None = None,
-    ran: Callable[[Construction[Task]], tuple[Mapping[str, Any] | None, str]] | None = None,
+    ran: Trial | None = None,
+    quick: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Offer, ...]:
-    """Build every memory that could hold the task.
+    """Build every memory that could hold the task and is not known to be larger than one that does.
 
-    Nothing is certified here. What takes long for many facts is tried for few only, and a search goes on for half a
-    minute to two, unless it is named.
+    Nothing is certified here. What takes long for many facts is tried for few only, and a search goes on for eight
+    seconds, unless it is named.
 
     Args:
         task: What is to be memorized.
@@ -178,7 +189,8 @@ def offers(
         d_head: Refuse models with wider heads.
         seed: Seed of every random choice.
         kinds: The memories there are; by default `MEMORIES`.
-        ran: Called with what was built; says what a run of it showed, and why it is refused for that, if it is.
+        ran: Called with what was built, unless one that every run holds is smaller.
+        quick: Stop at the first memory that every run holds.
         progress: Called with the memory that is built.
 
     Returns:
@@ -204,18 +216,24 @@ def offers(
     for kind in by_name.values() if names is None else [by_name[name] for name in names]:
         show = progress or silent
         show(kind.name, None, "")
-        least = min((offer.parameters for offer in found), default=math.inf)
-        refused = "" if names is not None else _not_tried(kind, task, least)
+        proved = [offer.parameters for offer in found if offer.every_run]
+        if quick and proved:
+            break
+        least = min(proved or [offer.parameters for offer in found], default=math.inf)
+        refused = "" if names is not None else _not_tried(kind, task, least, attention_only)
         if limits.attention_only and not kind.attention_only:
             refused = _NEURONS
-        build = kind.build if names is not None or kind.unasked is None else kind.unasked
+        unasked = (kind.alone if attention_only else kind.unasked) or kind.build
+        build = kind.build if names is not None else unasked
         offer = Offer(kind, None, refused) if refused else _offer(task, kind, build, dtype, seed, show, limits)
-        found.append(offer if offer.built is None or ran is None else _run(offer, offer.built, ran))
+        if offer.built is not None and ran is not None and not (proved and offer.parameters >= least):
+            offer = _run(offer, offer.built, ran)
+        found.append(offer)
     return tuple(sorted(found, key=lambda offer: offer.parameters))
 
 
 def smallest_of(found: tuple[Offer, ...]) -> Offer:
-    """The first of what `offers` returned.
+    """The smallest that every run holds, of what `offers` returned; where there is none, the smallest.
 
     Raises:
         ByheartError: What the only one raised.
@@ -226,7 +244,7 @@ def smallest_of(found: tuple[Offer, ...]) -> Offer:
             raise found[0].error
         reasons = "; ".join(f"{offer.kind.name}: {offer.refused}" for offer in found)
         raise CapacityError(_CLAIM, "a memory that holds the task", f"none of those that were tried does. {reasons}")
-    return found[0]
+    return next((offer for offer in found if offer.every_run), found[0])
 
 
 def information_limit(task: Task, bits: int) -> int:
@@ -251,9 +269,9 @@ def information_limit(task: Task, bits: int) -> int:
     return -(-(kinds**task.n_contexts - 1).bit_length() // bits)
 
 
-def _not_tried(kind: Kind, task: Task, least: float) -> str:
+def _not_tried(kind: Kind, task: Task, least: float, attention_only: bool) -> str:
     """Why a memory that is not named is not built; empty where it is."""
-    most = _MOST.get(kind.name, math.inf)
+    most = ({**_MOST, **_MOST_ALONE} if attention_only else _MOST).get(kind.name, math.inf)
     if task.n_contexts > most:
         return f"{task.n_contexts} facts are more than {most}: it is tried where it is named"
     fewest = kind.fewest(task)
@@ -276,10 +294,10 @@ def _offer(
 def _run(
     offer: Offer,
     built: Construction[Task],
-    ran: Callable[[Construction[Task]], tuple[Mapping[str, Any] | None, str]],
+    ran: Trial,
 ) -> Offer:
-    figures, refused = ran(built)
-    return offer._replace(run=figures, refused=refused, built=None if refused else built)
+    figures, refused, every_run = ran(built)
+    return offer._replace(run=figures, refused=refused, built=None if refused else built, every_run=every_run)
 
 
 def _one_head(task: Task, dtype: Precision, seed: int, progress: Progress) -> Construction[Task]:
@@ -306,12 +324,13 @@ def _newton(work: tuple[int, int], task: Task, seed: int, progress: Progress) ->
 
 MEMORIES: tuple[Kind, ...] = (
     Kind(
-        "knots",
-        "any distinct contexts, labels or laws",
-        "3 a fact for labels; N + 1 a law",
+        "packed-words",
+        "bigrams with labels",
+        "0.7 a fact for all of 50 tokens in float64, 1 in float32, every run exact up to the readout; tens of layers",
         False,
-        "docs/claims/knots.md",
-        lambda task, dtype, seed, progress: knots_memory(task, dtype=dtype, seed=seed),
+        "docs/claims/bits.md",
+        lambda task, dtype, seed, progress: packed_words_memory(task, dtype=dtype),
+        packed_words_parameters,
     ),
     Kind(
         "probes",
@@ -321,6 +340,14 @@ MEMORIES: tuple[Kind, ...] = (
         "docs/claims/probes.md",
         lambda task, dtype, seed, progress: probe_memory(task, dtype=dtype, seed=seed),
         probe_parameters,
+    ),
+    Kind(
+        "knots",
+        "any distinct contexts, labels or laws",
+        "3 a fact for labels; N + 1 a law",
+        False,
+        "docs/claims/knots.md",
+        lambda task, dtype, seed, progress: knots_memory(task, dtype=dtype, seed=seed),
     ),
     Kind(
         "one-head",
@@ -345,15 +372,6 @@ MEMORIES: tuple[Kind, ...] = (
         True,
         "docs/claims/bigram_heads.md",
         lambda task, dtype, seed, progress: cross_heads_memory(task, dtype=dtype),
-    ),
-    Kind(
-        "packed-words",
-        "bigrams with labels",
-        "0.7 a fact for all of 50 tokens in float64, 1 in float32, every run exact up to the readout; tens of layers",
-        False,
-        "docs/claims/bits.md",
-        lambda task, dtype, seed, progress: packed_words_memory(task, dtype=dtype),
-        packed_words_parameters,
     ),
     Kind(
         "additive-recall",
@@ -396,6 +414,7 @@ MEMORIES: tuple[Kind, ...] = (
         "docs/claims/newton_memory.md",
         lambda task, dtype, seed, progress: _newton(_ASKED, task, seed, progress),
         unasked=lambda task, dtype, seed, progress: _newton(_UNASKED, task, seed, progress),
+        alone=lambda task, dtype, seed, progress: _newton(_ALONE, task, seed, progress),
     ),
     Kind(
         "theorem-1",

@@ -101,7 +101,7 @@ def test_laws_are_for_knots_and_for_heads_of_full_rank() -> None:
 
 def test_no_such_memory_or_precision_is_an_error() -> None:
     task = enumerated_task(2, 2)
-    with pytest.raises(InputError, match="memory is 'knot', expected one of 'smallest', 'knots', 'probes'"):
+    with pytest.raises(InputError, match="memory is 'knot', expected one of 'smallest', 'packed-words', 'probes'"):
         offers(task, names=("knot",))
     with pytest.raises(InputError, match="dtype = 'half'"):
         offers(task, dtype="half")  # pyright: ignore[reportArgumentType]
@@ -160,7 +160,7 @@ def test_what_would_be_larger_is_not_built_unless_it_is_named() -> None:
     found = offers(
         task,
         kinds=(BY_NAME["knots"], BY_NAME["theorem-1"]),
-        ran=lambda built: (None, "no" * (len(built.model.blocks) == 2)),
+        ran=lambda built: (None, "no" * (len(built.model.blocks) == 2), False),
     )
     assert found[0].kind.name == "theorem-1" and found[1].refused == "no"
 
