@@ -204,7 +204,7 @@ def _memory_row(offer: Mapping[str, Any]) -> str:
         _plain(offer["facts_per_parameter"]),
         _plain(offer["bits_per_fact"]),
         _plain(offer["least_margin"]),
-        escaped(str(offer["smallest_dtype"] or "–")),
+        escaped("every run" if offer["every_run"] else offer["smallest_dtype"] or "–"),
         _plain(offer["seconds"]),
     ]
     return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

@@ -144,7 +144,7 @@ def test_one_context_of_one_token_is_a_task(tmp_path):
         (dict(memory="knots", n_heads=3), InputError, "n_heads = 3 is given, but only the memory 'theorem-1' has such"),
         (dict(memory="smallest", tail="fit"), InputError, "tail = 'fit' is given, but only"),
         (dict(memory="knots", front_end="table"), InputError, "front_end = 'table' is given, but only"),
-        (dict(memory="knot"), InputError, "memory is 'knot', expected one of 'smallest', 'knots', "),
+        (dict(memory="knot"), InputError, "memory is 'knot', expected one of 'smallest', 'packed-words', "),
         (dict(dtype="half"), InputError, "dtype = 'half'"),
         (dict(layers=0), InputError, "layers = 0"),
     ],
@@ -272,12 +272,34 @@ def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
     for name in ("knots", "packed-words"):
         assert {"memory": name, "refused": "it has neurons"} in summary["memories"]
     for offer in built:
-        assert offer["nonzero"] <= offer["parameters"] and offer["smallest_dtype"] in ("bfloat16", "float32")
+        assert offer["nonzero"] <= offer["parameters"] and offer["seconds"] >= 0.0
         assert offer["bits_per_fact"] * offer["facts_per_parameter"] == pytest.approx(32)
-        assert offer["least_margin"] > 0.0 and offer["seconds"] >= 0.0
+        if offer["smallest_dtype"] is None:  # what is larger than one that every run holds is not run
+            assert offer["parameters"] > sizes[0] and not offer["every_run"]
+        else:
+            assert offer["smallest_dtype"] in ("bfloat16", "float32") and offer["least_margin"] > 0.0
+    assert built[0]["every_run"]
     assert summary["information_limit"] == 2  # 25 labels of 3 take 40 bits
     model = Model.load(tmp_path / "out" / "model.safetensors")
     assert all((x.astype(np.float32) == x).all() for x in model.tensors().values())
+
+
+def test_a_smaller_memory_that_one_run_alone_holds_is_listed_and_not_taken(monkeypatch):
+    asked = job.held_without_rounding
+    monkeypatch.setattr(
+        job, "held_without_rounding", lambda model, *rest: asked(model, *rest) & (len(model.blocks) > 4)
+    )
+    single = dict(held=25, held_proved=0, least_margin=1.0)
+    monkeypatch.setattr(job, "_runs", lambda *_, **__: {"float32": single, "float64": single, "bfloat16": single})
+    summary = hold(facts_of_three_columns()).summary
+    listed = {offer["memory"]: offer for offer in summary["memories"] if "parameters" in offer}
+    assert summary["memory"] in ("packed-words", "probes") and listed[summary["memory"]]["every_run"]
+    assert any(offer["parameters"] < summary["parameters"] and not offer["every_run"] for offer in listed.values())
+
+
+def test_quick_stops_at_the_first_memory_that_every_run_holds():
+    summary = hold(facts_of_three_columns(), quick=True).summary
+    assert [offer["memory"] for offer in summary["memories"]] == ["packed-words"]
 
 
 def test_no_memory_leaves_no_folder(tmp_path):
