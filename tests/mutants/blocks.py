@@ -51,7 +51,9 @@ MUTANTS = [
     rationals("[max(u, fmpq(0)) for u in", "[u for u in", "neurons are linear"),
     rationals('block.activation != "relu"', "False", "GELU is taken for ReLU"),
     rationals(
-        "isinstance(block, Normalization) or block.norm is not None", "isinstance(block, Normalization)", "norms vanish"
+        'isinstance(block, Normalization) or getattr(block, "norm", None) is not None',
+        "isinstance(block, Normalization)",
+        "norms vanish",
     ),
     Mutant(
         "constructions/models/exact_network.py",
