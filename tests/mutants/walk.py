@@ -10,7 +10,7 @@ def walk(original: str, mutated: str, why: str) -> Mutant:
 
 
 def idle(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/forward/walk.py", original, mutated, "tests/verify/forward/test_heads.py", why)
+    return Mutant("verify/forward/walk.py", original, mutated, "tests/verify/forward/test_idle_heads.py", why)
 
 
 def pairs(original: str, mutated: str, why: str) -> Mutant:
@@ -23,7 +23,8 @@ def matrices(original: str, mutated: str, why: str) -> Mutant:
 
 
 def rows(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/verify/forward/test_row_balls.py tests/verify/forward/test_heads.py"
+    of_rows = ("row_balls", "idle_heads", "heads")
+    tests = " ".join(f"tests/verify/forward/test_{name}.py" for name in of_rows)
     return Mutant("verify/forward/row_balls.py", original, mutated, tests, why)
 
 

@@ -3,7 +3,6 @@
 import dataclasses
 import tracemalloc
 import warnings
-from fractions import Fraction
 from itertools import pairwise
 
 import flint
@@ -20,7 +19,6 @@ from verify.forward import heads as heads_module
 from verify.forward import row_balls
 from verify.forward.heads import enclose_attention, enclose_features, enclose_last, enclose_layer, enclose_mixed_inputs
 from verify.forward.logits import enclose_logits, logit_chunks
-from verify.forward.row_balls import InRowBalls
 
 # Kinds of random networks: the bits that the reference needs, and whether the enclosures must be finite.
 KINDS = {
@@ -185,111 +183,6 @@ def test_enclosures_contain_what_the_weights_compute_in_exact_arithmetic(kind, s
     for enclosure in assert_encloses(network, contexts, KINDS[kind])[2:]:
         # The squares of what grows from 10^60 to 10^240 are beyond float64.
         assert kind == "graded" or np.isfinite(enclosure.radius).all()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Heads that ask nothing.
-
-
-def written_together(monkeypatch):
-    """How many heads were followed one by one, each time."""
-    calls, plain = [], InRowBalls.mixed
-
-    def counted(self, block, query, *rest):
-        calls.append(query.radius.shape[1])
-        return plain(self, block, query, *rest)
-
-    monkeypatch.setattr(InRowBalls, "mixed", counted)
-    return calls
-
-
-def idle_cases(kind, seed):
-    """Networks most of whose heads are idle, with so many contexts that it pays."""
-    network, contexts = with_idle_heads(kind, seed)
-    rng = np.random.default_rng([seed, 3])
-    return network, rng.integers(0, network.d_vocab, (4 * contexts.shape[1] * network.d_vocab, contexts.shape[1]))[:20]
-
-
-@pytest.mark.parametrize("kind", ["gaussian", "cancelling", "graded"])
-@settings(max_examples=6)
-@given(seed=st.integers(0, 2**32))
-def test_idle_heads_are_summed_without_looking_at_each(kind, seed):
-    assert_encloses(*idle_cases(kind, seed), KINDS[kind])
-
-
-def test_what_idle_heads_write_together_is_known_up_to_the_rounding_of_each():
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        W_V, W_O = rng.standard_normal((2, 40))
-        W_O[-1] = -(W_V[:-1] @ W_O[:-1]) / W_V[-1]  # all together write almost nothing
-        network = dana_network(
-            W_E=np.array([[1.0, 0.0]]),
-            W_pos=np.zeros((2, 2)),
-            W_Q=np.zeros((40, 2, 1)),
-            W_K=np.zeros((40, 2, 1)),
-            W_V=np.stack([W_V, 0.0 * W_V], 1)[:, :, None],
-            W_O=np.stack([0.0 * W_O, W_O], 1)[:, None, :],
-            W_U=np.array([[0.0], [1.0]]),
-        )
-        assert_encloses(network, np.array([[0, 0]] * 2), 300)
-
-
-def test_contexts_are_grouped_only_where_most_heads_are_idle_and_rows_are_fewer_than_contexts(monkeypatch):
-    calls = written_together(monkeypatch)
-    network, _ = random_network("one-hot", 3, sizes=(3, 3, 6, 4, 2, 2, 3))
-    contexts = np.array([[i, j, k] for i in range(3) for j in range(3) for k in range(3)])
-    plain = enclose_logits(network, contexts)
-    assert calls == [4]
-    tensors = dict(dana_tensors(network))
-    asks = np.zeros((4, 6, 2))
-    asks[[0, 1, 2], [0, 1, 1]], asks[3, 4] = 1.0, 1.0
-    idle = dana_network(**tensors | {"W_Q": asks})
-    calls.clear()
-    grouped = enclose_logits(idle, contexts)
-    # After the tokens 2, 0 and 1 so many heads are busy; the one that asks a token coordinate 4 never is.
-    assert sorted(calls) == [1, 2]
-    calls.clear()
-    dense = enclose_logits(idle, contexts[:5])
-    assert calls == [4]
-    assert (np.abs(grouped.midpoint[:5] - dense.midpoint) <= grouped.radius[:5] + dense.radius).all()
-    assert max(grouped.radius.max(), plain.radius.max()) < 1e-12
-
-
-def test_idle_heads_that_nearly_cancel_leave_what_their_products_round():
-    rounded = 0.1 * 0.3
-    network = dana_network(
-        W_E=np.array([[1.0, 0.0]]), W_pos=np.zeros((2, 2)), W_Q=np.zeros((2, 2, 1)), W_K=np.ones((2, 2, 1)),
-        W_V=np.array([[[0.1], [0.0]], [[1.0], [0.0]]]), W_O=np.array([[[0.0, 0.3]], [[0.0, -rounded]]]), W_U=np.eye(2),
-    )  # fmt: skip
-    found = enclose_logits(network, np.array([[0, 0]] * 2))
-    exact = Fraction(0.1) * Fraction(0.3) - Fraction(rounded)
-    assert exact != 0 and abs(exact - Fraction(float(found.midpoint[0, 1]))) <= Fraction(float(found.radius[0, 1]))
-    assert found.radius[0, 1] < 1e-15
-
-
-@pytest.mark.parametrize("tiny", [5e-324, 2.0**-1000, 1e-30])
-def test_a_query_that_is_not_exactly_zero_is_not_idle(tiny, monkeypatch):
-    def busy(contexts):
-        calls.clear()
-        enclose_logits(dana_network(**tensors), np.array(contexts))
-        return sorted(calls)
-
-    calls = written_together(monkeypatch)
-    network, _ = random_network("one-hot", 3, sizes=(2, 1, 4, 3, 2, 2, 2))
-    tensors = dict(dana_tensors(network)) | {"W_E": np.eye(2, 4), "W_pos": np.zeros((1, 4)), "W_Q": np.zeros((3, 4, 2))}
-    assert busy([[0], [1]]) == []
-    tensors["W_Q"][1, 0, 1] = tiny
-    assert busy([[0], [1]]) == [1]
-    tensors["W_E"][1, 2], tensors["W_Q"][2, 2] = tiny, 1.0
-    assert busy([[0], [1]]) == [1, 1]
-
-
-def test_entries_that_cancel_to_zero_here_may_not_elsewhere_and_count_as_known_nothing_of():
-    network, _ = random_network("one-hot", 3, sizes=(2, 1, 4, 3, 2, 2, 2))
-    tensors = dict(dana_tensors(network)) | {"W_E": 0.1 * np.eye(2, 4), "W_pos": -0.1 * np.eye(1, 4)}
-    walk = InRowBalls(row_balls.Norms(dana_network(**tensors)))
-    rows = walk.embedded(tensors["W_E"], tensors["W_pos"][[0, 0]])
-    assert rows.value[0, 0] == 0.0 and walk.nonzero(rows)[0].tolist() == [True, False, False, False]
 
 
 def intersect(a, b):
