@@ -33,6 +33,7 @@ SHOWN = {
     "redundant": ("needless", "An instance"),
     "answered": ("answer", "An instance of the answer"),
     "measured": ("measurement", "Of weights that are built here"),
+    "not-judged": ("part", "What is judged of it"),
     "open": ("known", "What is known"),
 }
 """For each verdict the kind of evidence that shows it first, and what that is called on a page."""
@@ -46,6 +47,7 @@ WORDS = {
     "redundant": "true, and not needed",
     "answered": "a question of the source that has an answer",
     "measured": "an observation, which nothing here proves",
+    "not-judged": "a theorem of its source, of which a part alone is judged here",
     "open": "not decided",
 }
 ERRORS = ("false", "invalid-proof", "hypothesis", "slip")

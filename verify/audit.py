@@ -30,6 +30,7 @@ NEEDED: dict[Judgement, frozenset[Role]] = {
     "redundant": frozenset({"needless"}),
     "answered": frozenset({"answer"}),
     "measured": frozenset({"measurement"}),
+    "not-judged": frozenset({"part"}),
     "open": frozenset({"known"}),
 }
 """The evidence without which a judgement is not confirmed."""
@@ -43,6 +44,7 @@ ALLOWED: dict[Judgement, frozenset[Role]] = {
     "redundant": frozenset({"sharper", "boundary"}),
     "answered": frozenset({"sharper", "reached", "boundary"}),
     "measured": frozenset({"sharper", "boundary"}),
+    "not-judged": frozenset({"boundary"}),
     "open": frozenset({"boundary"}),
 }
 """The evidence that a judgement may rest on besides; any other contradicts it."""

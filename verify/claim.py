@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from constructions.tasks.vectors import VectorTask
 
 Judgement = Literal[
-    "holds", "slip", "hypothesis", "false", "invalid-proof", "redundant", "answered", "measured", "open"
+    "holds", "slip", "hypothesis", "false", "invalid-proof", "redundant", "answered", "measured", "not-judged", "open"
 ]
 """What a printed claim turned out to be.
 
@@ -25,7 +25,8 @@ Judgement = Literal[
 under a hypothesis that the source does not state. ``false``: refuted as printed. ``invalid-proof``: a step of the
 printed proof is refuted, the statement itself neither proved nor refuted. ``redundant``: true, and not needed.
 ``answered``: an open question of the source that has an answer. ``measured``: an observation, which weights that were
-built here show, and nothing proves. ``open``: a question, or a statement, that nobody has decided.
+built here show, and nothing proves. ``not-judged``: a theorem of its source whose proof is not followed here; a part of
+it is judged. ``open``: a question, or a statement, that nobody has decided.
 """
 
 _FORMULA = re.compile(r"\[\[([a-z][a-z0-9_]*): ([^\[\]]+)\]\]")

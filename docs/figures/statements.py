@@ -22,7 +22,7 @@ STATES = {
     "third": "answered in Coq",
     "first": "proved, by a theorem about all weights or encoders",
     "fourth": "proved on its page, certified on instances",
-    "second": "open, or measured",
+    "second": "open, not judged here, or measured",
 }
 
 
@@ -53,7 +53,7 @@ def proofs() -> dict[str, list[str]]:
 
 def state(id: str) -> str:
     """The colour of a claim: the strongest way in which it is decided."""
-    if claim(id).judgement in ("open", "measured"):
+    if claim(id).judgement in ("open", "not-judged", "measured"):
         return "second"
     if any(id in answered for answered in proofs().values()):
         return "third"

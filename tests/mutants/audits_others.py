@@ -26,10 +26,10 @@ MUTANTS = [
     # Words.
     of_record(ZHANG, 'judgement="holds"', 'judgement="slip"', "what holds is called a slip"),
     of_record(FOUR, 'judgement="holds"', 'judgement="open"', "what holds is called open"),
-    of_record(MAPPING, 'judgement="open"', 'judgement="holds"', "what is not decided holds"),
-    of_record(RECALL, 'judgement="open"', 'judgement="holds"', "what is not decided holds"),
+    of_record(MAPPING, 'judgement="not-judged"', 'judgement="holds"', "what is not decided holds"),
+    of_record(RECALL, 'judgement="not-judged"', 'judgement="holds"', "what is not decided holds"),
     of_record(LAYER, 'judgement="measured"', 'judgement="holds"', "what is measured holds"),
-    of_record(ZIPF, 'judgement="open"', 'judgement="measured"', "what is not decided is an observation"),
+    of_record(ZIPF, 'judgement="not-judged"', 'judgement="measured"', "what is not decided is an observation"),
     # Numbers in the statements.
     of_record(ZHANG, "[[printed: 2 n + d]]", "[[printed: 2 n + d + 1]]", "one weight more is printed"),
     of_record(ZHANG, "[[fewer: 2 n + d - 1]]", "[[fewer: 2 n + d - 2]]", "one weight fewer is enough"),

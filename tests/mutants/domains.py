@@ -268,4 +268,13 @@ MUTANTS = [
     ),
     Mutant(READER, "list(map(min, *sums))", "list(map(max, *sums))", READ, "the largest lead stands for the least"),
     Mutant(READER, "elif any(x < -slack for x in so_far):", "elif True:", READ, "what is not right is wrong"),
+    Mutant(
+        "verify/domains/attention_tables.py",
+        "values.append(rounded_outwards(moved))",
+        "values.append(Enclosure((exact := rounded_outwards(moved)).midpoint, 0.0 * exact.radius))",
+        "tests/verify/domains/test_attention_tables.py",
+        "the values are taken for floats",
+    ),
+    Mutant(SEPARABLE, "budget.left -= len(longer.state)", "budget.left -= 1", SUMS, "a block of beginnings costs one"),
+    Mutant(SEPARABLE, "if budget.left <= 0:", "if budget.left < 0:", SUMS, "an empty budget pays for one block more"),
 ]

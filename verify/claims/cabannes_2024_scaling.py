@@ -57,7 +57,7 @@ CLAIM = Claim(
         "For inputs of probability proportional to x^-a, a > 1, a matrix that stores the P most frequent has an error "
         "of the order of P^(1 - a); with random embeddings in R^d it falls like d^(1 - a)."
     ),
-    judgement="open",
+    judgement="not-judged",
     truth=(
         "The first is the mass of the tail, below [[tail: P^(1 - a) / (a - 1)]] over the sum of all. The second is "
         "not proved here. Of sums of outer products for a = 2 and the best P, counted exactly: from d = 16 to d = 64 "
@@ -93,7 +93,7 @@ def _tail(power: Fraction) -> Evidence:
                 Comparison(tail, ">", stated(CLAIM, "tail", P=stored + 1, a=power)),
             ]
     return Evidence(
-        "known",
+        "part",
         f"a = {power}, P = {', '.join(map(str, places))}: the sum of x^-a over x > P",
         "below P^(1 - a) / (a - 1), and above the same for P + 1",
         "enclosed between the two",
@@ -145,7 +145,7 @@ def _falls(*, few: bool, outputs: int, draws: int) -> Evidence:
     }
     factor, printed = errors[16] / errors[64], stated(CLAIM, "factor", a=2)
     return Evidence(
-        "known",
+        "part",
         f"a = 2, {_INPUTS} inputs, {outputs} output tokens, random signs, the best of six P, {draws} draws: by which "
         "factor the mean mass that is missed falls from d = 16 to d = 64",
         f"{'less' if few else 'more'} than {printed}",

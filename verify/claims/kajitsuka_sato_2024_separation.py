@@ -29,7 +29,7 @@ CLAIM = Claim(
         "e at least, one softmax head with weights of rank one is a contextual mapping with the separation [[printed: "
         "2 (log n)^2 e^2 r exp(-(V + 1)^4 (2 log n + 3) pi d R^2 / (4 e r)) / (R^2 (V + 1)^4 (2 log n + 3) pi d)]]."
     ),
-    judgement="open",
+    judgement="not-judged",
     truth=(
         "Not proved here. Of the sizes that are looked at all sequences have distinct outputs, by far more than the "
         "separation: that is below 10^(-x), x = [[digits: 3 * 10^9]], for V = 50, n = 8, d = 2, R = 1, e = r = 1/10, "
@@ -76,7 +76,7 @@ def _distinct(tokens: int, length: int) -> Evidence:
     sizes = {"V": tokens, "n": length, "d": 1, "e": 1, "r": 1, "R": tokens, "pi": _pi()}
     printed = stated(CLAIM, "printed", **sizes)
     return Evidence(
-        "known",
+        "part",
         f"the {len(sequences)} pairs of a last token and {length - 1} others out of the numbers 1 .. {tokens}, one "
         "head of width 1 whose weights are 1, scores in units of ln 2",
         "outputs that differ by more than the separation",
@@ -117,7 +117,7 @@ def _integers() -> Evidence:
     whole = all(output.q == 1 for output in outputs)
     bits = max(int(output.p) for output in outputs).bit_length()
     return Evidence(
-        "known",
+        "part",
         f"{len(contexts)} random contexts of 8 tokens out of 50, {repeated} of them with a repeated token: one head "
         "by position",
         "distinct integers",

@@ -57,7 +57,7 @@ CLAIM = Claim(
         "One layer of attention recalls all facts of S subjects and R relations, whose relations have disjoint sets of "
         "answers, as soon as its value parameters are S R up to logarithms."
     ),
-    judgement="open",
+    judgement="not-judged",
     truth=(
         "The number of parameters is not decided here. With disjoint answers the sum of two indicators puts every "
         "answer in front by [[margin: 1]], and one head with equal weights and no neurons computes it, with (S + R) A "
@@ -104,7 +104,7 @@ def _recalled(table: np.ndarray, answers: int) -> Evidence:
     subjects, relations = table.shape
     same = (task.labels == subjects + relations + table.ravel()).all()
     return Evidence(
-        "known",
+        "part",
         f"{facts} facts of {subjects} subjects and {relations} relations with disjoint answers, {answers} in all: one "
         "head with equal weights",
         "all answers in front",
@@ -135,7 +135,7 @@ def _all_tables(*, subjects: int, relations: int, answers: int) -> Evidence:
         table = np.array(chosen).reshape(subjects, relations) + answers * np.arange(relations)
         leads.append(least_lead(table, relations * answers))
     return Evidence(
-        "known",
+        "part",
         f"the {len(tables)} tables of {subjects} subjects and {relations} relations with {answers} answers each: the "
         "lead of the answers in the sum of the two indicators",
         f"{stated(CLAIM, 'margin')} at least",

@@ -176,7 +176,7 @@ def test_other_laws_than_those_of_the_statement_are_not_certified(monkeypatch: p
         {},
         {"tokens": 2, "contexts": 3, "d_model": 2, "d_head": 1},
         {"tokens": 40, "contexts": 30, "noise": 3, "seed": 5},
-        {"tokens": 9, "length": 3, "contexts": 1, "d_model": 8},
+        {"tokens": 9, "length": 3, "contexts": 2, "d_model": 8},
     ],
 )
 def test_the_weights_are_certified(sizes: dict[str, int]) -> None:

@@ -1,12 +1,14 @@
 """Tables of one attention: put together they are the logits of every input."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, Normalization
 from constructions.models.model import Model
-from tests.domains import one_attention
+from tests.domains import max_of_four, one_attention
 from verify.domains.attention_tables import AttentionTables, is_one_attention
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
 
@@ -32,6 +34,21 @@ def test_the_tables_put_together_enclose_the_logits_of_every_input(seed):
                 return  # scores so far below the largest that float64 knows nothing of them
         assert (logits.lower() <= exact.upper()[row]).all() and (exact.lower()[row] <= logits.upper()).all()
         assert (logits.radius <= 1e-9 * (1.0 + np.abs(exact.midpoint).max() + np.abs(model.W_U).max() * 1e4)).all()
+
+
+def test_the_table_of_values_encloses_their_exact_fractions():
+    model = max_of_four(np.random.default_rng(3))
+    block, tokens = model.attention, [np.arange(model.d_vocab)] * model.n_ctx
+    rows = [[Fraction(x) + Fraction(y) for x, y in zip(e, p, strict=True)] for p in model.W_pos for e in model.W_E]
+    exact = rows
+    for tensor in (block.W_V[0], block.W_O[0], model.W_U):
+        columns = [[Fraction(x) for x in column] for column in tensor.T.tolist()]
+        exact = [[sum(x * y for x, y in zip(row, column, strict=True)) for column in columns] for row in exact]
+    [found] = AttentionTables.of(model, tokens).values
+    entries = [value for row in exact for value in row]
+    bounds = zip(found.lower().ravel(), entries, found.upper().ravel(), strict=True)
+    assert all(Fraction(low) <= value <= Fraction(high) for low, value, high in bounds)
+    assert any(Fraction(middle) != value for middle, value in zip(found.midpoint.ravel(), entries, strict=True))
 
 
 def test_other_models_have_no_tables():

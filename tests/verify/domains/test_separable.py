@@ -1,5 +1,6 @@
 """One head: bounds that hold on every input, also where sums round, overflow or tie."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -55,6 +56,18 @@ def test_most_of_a_domain_is_decided_without_looking_at_its_inputs():
     right, wrong = truth(model, task)
     tally, left = judged(model, task)
     assert (tally.right, tally.wrong, left) == (len(right), len(wrong), []) and wrong
+
+
+def test_a_budget_pays_for_every_beginning_that_is_looked_at():
+    """Where all logits tie nothing is decided early: every beginning of every input is one visit."""
+    model, task = max_of_four(), rule_task("max", tokens=3, length=4)
+    model = replace(model, W_U=0.0 * model.W_U)
+    contexts = [(each, each[-1], max(each)) for each in product(range(3), repeat=4)]
+    expected = sum(len({(last, label, each[:n]) for each, last, label in contexts}) for n in range(1, 5))
+    for visits, left_open, left in ((10**9, task.n_contexts, 10**9 - expected), (0, 0, 0)):
+        tables, tally, budget = AttentionTables.of(model, task.tokens), Tally(), Budget(visits)
+        found = [part for place in range(3) for part in judge_last_token(tables, task, place, tally, budget)]
+        assert (sum(map(len, found)), budget.left) == (left_open, left)
 
 
 def test_a_budget_leaves_out_and_never_counts_twice():
