@@ -74,6 +74,10 @@ class TamperedError(ByheartError):
     """A file whose hash is not the one its certificate names."""
 
 
+class HandshakeError(ByheartError):
+    """The program that people run does not compute what the tensors were read as; names the first context and the gap."""
+
+
 class LossError(ByheartError):
     """Weights that, as they would be written, do not do any more what was asked; the message begins with the answer."""
 

@@ -50,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=path, metavar="FILE", help="what the tensors compute (default: config.json)")
     parser.add_argument("--at-least", type=count, metavar="K", help="ask whether at least K are held")
     parser.add_argument("--tolerance", type=bound, metavar="NATS", help="what the divergence of a held law may be")
+    parser.add_argument(
+        "--no-handshake",
+        action="store_true",
+        help="do not run the model in its own library, where that is installed, to see whether it computes the same",
+    )
     add_out_options(parser, "nowhere")
     add_worker_options(parser)
     add_device_option(parser)
@@ -87,6 +92,7 @@ def run(options: argparse.Namespace) -> int:
             **given,
             criterion=asked,
             config=options.config,
+            handshake=not options.no_handshake,
             out=options.out,
             overwrite=options.overwrite,
             progress=progress,

@@ -7,12 +7,14 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
+from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
 from byheart.hosts.host import CONFIG_FILE
 from byheart.hosts.reading import model_of, read_model
 from constructions.arrays import Int64Array
@@ -30,11 +32,14 @@ from verify.certificates.certificate import ANSWERS, MODEL_FILE, SUMMARY_FILE, T
 from verify.certificates.domain import DomainCertificate, certify_domain
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization
 from verify.domains.rule_answers import CLIMBS
+from verify.domains.sample import drawn
 from verify.progress import Progress, silent
 from verify.workers import Workers
 
 PIECES_SUFFIX = ".pieces"
 """What is appended to the name of a folder for the file that keeps the finished pieces of a domain."""
+
+_INPUTS_ASKED = 512  # of a rule, drawn; the host is run on them
 
 _MOST_NAMED = 100  # contexts that the figures list; the certificate names all that are held
 
@@ -49,6 +54,7 @@ def certify(
     delimiter: str | None = None,
     header: bool | None = None,
     weights: bool | None = None,
+    handshake: bool = True,
     out: Path | str | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
@@ -69,6 +75,8 @@ def certify(
         delimiter: What separates the cells of a table; by default found out, as by `byheart.memorize`.
         header: Whether the first row of a table holds names; by default found out.
         weights: Whether the last column of a table holds weights; by default as its header says.
+        handshake: Run the module that the weights are those of, if there is one and its library is installed, on the
+            contexts, and refuse the weights where it computes something else (`byheart/hosts/handshake.py`).
         out: A folder to write: the weights, the facts, the certificate, and in ``wrong.csv`` all facts that are proved
             not to be held; nothing is written by default.
         overwrite: Replace a folder that byheart wrote.
@@ -82,6 +90,7 @@ def certify(
 
     Raises:
         InputError: A model of another kind, or facts that it cannot read.
+        HandshakeError: The module computes something else than its tensors say, or cannot be run.
         FileFormatError: A file is missing or damaged.
         ResourceError: There is too little memory.
 
@@ -95,13 +104,16 @@ def certify(
     if out is not None:
         refuse_existing(Path(out), overwrite=overwrite)
     progress("model", None, "")
-    model = _model(source, config, names)
+    model, given = _model(source, config, names, handshake)
     folder = Path(source) if isinstance(source, Path | str) else None
     form = {"delimiter": delimiter, "header": header, "weights": weights}
     facts = task if isinstance(task, Task | VectorTask) else read_facts(Path(task), model, folder, **form)
     require_fit(model, facts)
     asked = criterion or Criterion()
+    host = _asked(given, config, model, facts.inputs, handshake, progress)
     proved = certify_memorization(model, facts, asked, progress=progress)
+    if host:
+        proved = replace(proved, certificate=proved.certificate.shaken(host))
     answers, target = proved.answers, facts.target
     held, wrong = answers.held(target, asked.tolerance), answers.wrong(target, asked.tolerance)
     wrong, undecided = np.flatnonzero(wrong), np.flatnonzero(~held & ~wrong)
@@ -147,6 +159,7 @@ def certify_rule(
     workers: Workers | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
     names: Mapping[str, str] | None = None,
+    handshake: bool = True,
     out: Path | str | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
@@ -168,6 +181,7 @@ def certify_rule(
         workers: As for `verify.domains.rule_answers.judge_rule`.
         config: As for `certify`.
         names: As for `certify`.
+        handshake: As for `certify`; the module is run on some of the inputs.
         out: A folder to write: the weights, the rule, the certificate, and in ``wrong.csv`` the first 65,536 inputs
             that are proved wrong, with what the rule says behind them; nothing is written by default. Beside it, with
             `PIECES_SUFFIX` behind its name, lies what is finished of the domain until all is: after an interrupt, or if
@@ -193,7 +207,7 @@ def certify_rule(
     if out is not None:
         refuse_existing(Path(out), overwrite=overwrite)
     progress("model", None, "")
-    model = _model(source, config, names)
+    model, given = _model(source, config, names, handshake)
     task = rule_task(
         rule,
         tokens=model.d_vocab if tokens is None else tokens,
@@ -203,6 +217,8 @@ def certify_rule(
         after=after,
     )
     asked = criterion or Criterion()
+    numbers = drawn(model.sha256(), task.sha256(), task.n_contexts, min(_INPUTS_ASKED, task.n_contexts), "")
+    host = _asked(given, config, model, task.contexts_at(np.array(numbers)), handshake, progress)
     keep = None if out is None else Path(f"{out}{PIECES_SUFFIX}")
     if keep is not None:
         keep.parent.mkdir(parents=True, exist_ok=True)
@@ -210,6 +226,8 @@ def certify_rule(
         model, task, asked, sample=sample, seed=seed, climbs=climbs, keep=keep, workers=workers, progress=progress
     )
     found = proved.answers
+    if host:
+        proved = replace(proved, certificate=proved.certificate.shaken(host))
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
         "headline": proved.certificate.headline(),
@@ -385,13 +403,17 @@ def _numbered(path: Path, cells: tuple[str, ...], numbers: Mapping[str, int], fi
     return np.array(found, dtype=np.int64)
 
 
-def _model(source: Any, config: Any, names: Mapping[str, str] | None) -> Model:
+def _model(source: Any, config: Any, names: Mapping[str, str] | None, handshake: bool) -> tuple[Model, Any]:
+    """The model, and what can be asked whether it is that: a file, a module, or tensors by the names of its library."""
     if isinstance(source, Model):
-        return source
+        return source, source
     if isinstance(source, Path | str):
         if names is not None:
             raise InputError(f"names are given, but {source} is a file, whose configuration names its tensors")
-        return read_model(source, config=config)
+        return read_model(source, config=config), source
+    of_module = hasattr(source, "named_modules")
+    if of_module:
+        require_plain_parameters(source)
     tensors = source.state_dict() if hasattr(source, "state_dict") else source
     if not isinstance(tensors, Mapping):
         raise InputError(f"source is {type(source).__name__}, expected a path, a Model, a module or tensors by name")
@@ -400,18 +422,32 @@ def _model(source: Any, config: Any, names: Mapping[str, str] | None) -> Model:
     if names is not None:
         if missing := sorted(set(names.values()) - set(tensors)):
             raise InputError(f"names has {missing[0]!r}, which is no tensor of the {len(tensors)} that are given")
-        parameters = {name for name, _ in source.named_parameters()} if hasattr(source, "named_parameters") else tensors
+        parameters = {name for name, _ in source.named_parameters()} if of_module else tensors
         if left := sorted(set(parameters) - set(names.values())):
             raise InputError(f"names leaves out the tensors {', '.join(left[:4])} ({len(left)} in all)")
-        linear = _stored_transposed(source)
+        buffers = [name for name, each in source.named_buffers() if each.is_floating_point()] if of_module else []
+        if not handshake and (left := sorted(set(buffers) - set(names.values()))):
+            raise InputError(f"names leaves out the buffer {left[0]}, and without a handshake nobody says what it does")
+        linear = _stored_transposed(source) if of_module else set()
         tensors = {ours: tensors[theirs].T if theirs in linear else tensors[theirs] for ours, theirs in names.items()}
-    return model_of(tensors, config)
+    return model_of(tensors, config), source if of_module else tensors
 
 
-def _stored_transposed(source: Any) -> set[str]:
+def _stored_transposed(module: Any) -> set[str]:
     """The weights of linear maps, which torch stores as [out, in]."""
-    modules = source.named_modules() if hasattr(source, "named_modules") else ()
-    return {f"{place}.weight".lstrip(".") for place, module in modules if type(module).__name__ == "Linear"}
+    from torch.nn import Linear
+
+    return {f"{place}.weight".lstrip(".") for place, part in module.named_modules() if isinstance(part, Linear)}
+
+
+def _asked(
+    given: Any, config: Any, model: Model, inputs: Int64Array | VectorTask, handshake: bool, progress: Progress
+) -> str:
+    """Who agrees, or why nobody was asked; empty where no other program runs such weights."""
+    if not handshake:
+        return str(Asked(why="--no-handshake"))
+    progress("handshake", None, "")
+    return str(ask_host(given, config, model, inputs) or "")
 
 
 def _rows(task: Task | VectorTask, places: Int64Array) -> list[list[str]]:

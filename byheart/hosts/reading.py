@@ -45,15 +45,35 @@ def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | Non
         FileFormatError: A file is missing, damaged, or holds types of tensors that are not read.
         InputError: No configuration, one of another kind of model, or tensors that it does not name.
     """
-    path = Path(path)
+    weights, tensors, texts = _stored(Path(path))
+    if config is None and METADATA in texts:
+        record, beside = _record(weights, texts), weights.with_name(CONFIG_FILE)
+        if beside.is_file() and canonical_json(_configuration(weights, None)) != canonical_json(record):
+            raise InputError(f"the header of {weights} and {beside} differ, expected one of them, or config")
+        return _of_record(weights, record, tensors)
+    return model_of(tensors, _configuration(weights, config))
+
+
+def tensors_of(source: Mapping[str, Any] | Path | str) -> dict[str, Float64Array]:
+    """The numbers of a file, of a folder's, or of tensors by name, exactly; without masks and constants.
+
+    Args:
+        source: As for `read_model` or `model_of`.
+
+    Raises:
+        FileFormatError: A file is missing or damaged.
+        InputError: A tensor of another type.
+    """
+    tensors = source if isinstance(source, Mapping) else _stored(Path(source))[1]
+    return {name: as_float64(name, tensor) for name, tensor in tensors.items() if not _is_buffer(name)}
+
+
+def _stored(path: Path) -> tuple[Path, dict[str, Any], dict[str, str]]:
+    """The file of weights, its tensors and the texts of its header."""
     weights = path / WEIGHTS_FILE if path.is_dir() else path
     if weights.suffix in _PICKLED:
-        tensors, texts = _unpickled(weights), {}
-    else:
-        tensors, texts = read_tensors(weights, but=_is_buffer)
-    if config is None and METADATA in texts:
-        return _of_texts(weights, texts[METADATA], tensors)
-    return model_of(tensors, _configuration(weights, config))
+        return weights, _unpickled(weights), {}
+    return weights, *read_tensors(weights, but=_is_buffer)
 
 
 def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
@@ -75,7 +95,7 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
         >>> model_of(model.tensors(), model.options()).sha256() == model.sha256()
         True
     """
-    exact = {name: as_float64(name, tensor) for name, tensor in tensors.items() if not _is_buffer(name)}
+    exact = tensors_of(tensors)
     try:
         if config.get("model_type") == "gpt2":
             return gpt2.model_of(exact, config)
@@ -120,6 +140,8 @@ def as_float64(name: str, tensor: Any) -> Float64Array:
         if not tensor.dtype.is_floating_point:
             raise InputError(f"{name} has the type {tensor.dtype}, expected a floating-point type")
         return tensor.detach().double().cpu().numpy()
+    if np.ma.isMaskedArray(tensor):
+        raise InputError(f"{name} is a masked array, expected numbers without a mask: which of them count?")
     array = np.asarray(tensor)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
         raise InputError(f"{name} has the type {array.dtype}, expected a floating-point type of at most 64 bits")
@@ -141,9 +163,16 @@ def _of_options(tensors: dict[str, Float64Array], options: Mapping[str, Any]) ->
     return model
 
 
-def _of_texts(path: Path, text: str, tensors: dict[str, Float64Array]) -> Model:
+def _record(path: Path, texts: Mapping[str, str]) -> Any:
     try:
-        return model_of(tensors, json.loads(text))
+        return json.loads(texts[METADATA])
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} is not a readable model: {error}") from error
+
+
+def _of_record(path: Path, record: Any, tensors: dict[str, Float64Array]) -> Model:
+    try:
+        return model_of(tensors, record)
     except (ValueError, AttributeError, RecursionError) as error:  # InputError is a ValueError
         raise FileFormatError(f"{path} is not a readable model: {error}") from error
 

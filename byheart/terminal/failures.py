@@ -12,13 +12,15 @@ from constructions.counted import counted
 
 def meant(error: Exception) -> tuple[Exception, int]:
     """What is said of an error and the exit code; raised again if nobody meant it to be raised."""
-    from constructions.errors import ByheartError, FileFormatError, LossError, TamperedError
+    from constructions.errors import ByheartError, FileFormatError, HandshakeError, LossError, TamperedError
 
     if isinstance(error, MemoryError):
         return MemoryError("out of memory; memorize fewer facts or use fewer heads"), BAD_USAGE
     if not isinstance(error, (ByheartError, OSError, OverflowError)):
         raise error
-    return error, REFUTED if isinstance(error, (FileFormatError, LossError, TamperedError)) else BAD_USAGE
+    return error, REFUTED if isinstance(
+        error, (FileFormatError, HandshakeError, LossError, TamperedError)
+    ) else BAD_USAGE
 
 
 def fail(options: argparse.Namespace, error: object, code: int, **about: str) -> int:

@@ -238,7 +238,8 @@ class Certificate:
     def outcome(self) -> Outcome:
         """The answer to the question, by the numbers that stand here."""
         sample = self.statement(SAMPLE)
-        return self.subject.outcome(self.criterion, {**(sample.values if sample else {}), **self.answers.values})
+        found = self.subject.outcome(self.criterion, {**(sample.values if sample else {}), **self.answers.values})
+        return found.adding(self.provenance["handshake"]) if "handshake" in self.provenance else found
 
     @property
     def verdict(self) -> Verdict:
@@ -248,6 +249,10 @@ class Certificate:
     def statement(self, id: str) -> Statement | None:
         """The statement of the kind `id`, if it was proved."""
         return next((statement for statement in self.statements if statement.id == id), None)
+
+    def shaken(self, host: str) -> "Certificate":
+        """The certificate with what came of asking the program that runs the model; information, as all of that is."""
+        return replace(self, provenance={**self.provenance, "handshake": host})
 
     def asking(self, criterion: Criterion) -> "Certificate":
         """The certificate of the same statements for another question of the same tolerance."""

@@ -1,0 +1,280 @@
+"""The host is asked: the program that people run has to compute, in float64, what the certificate is about.
+
+A configuration and tensors by name do not say what a module computes: its `forward`, hooks, masks and buffers do, and
+the next version of a library. So the module itself is run on the contexts, with every operation in float64, and each
+logit has to lie within the enclosure and the rounding bound of such a run. That is evidence about these contexts, no
+proof about the module.
+
+Page: docs/hosts.md
+"""
+
+import importlib
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from verify.runs.formats import FLOAT64
+
+from byheart.hosts.host import CONFIG_FILE
+from byheart.hosts.reading import tensors_of
+from constructions.arrays import Float64Array, Int64Array
+from constructions.errors import HandshakeError, InputError
+from constructions.models.model import Model
+from constructions.tasks.vectors import VectorTask
+from verify.arithmetic.rounding import down, up
+from verify.forward.logits import logit_chunks
+from verify.replica.rounding import rounding_bound
+
+EXP_ULPS = 20.0
+"""Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""
+
+_TOKENS_TOGETHER = 2**14
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who was asked, or why nobody was.
+
+    Args:
+        agrees: The class of the module with the library and its version; empty if nobody was asked.
+        why: Why nobody was asked; empty if somebody was.
+        gap: The largest difference of a logit from the middle of its enclosure.
+        allowed: The largest that enclosure and rounding allow: what differs by less passes unseen.
+    """
+
+    agrees: str = ""
+    why: str = ""
+    gap: float = 0.0
+    allowed: float = 0.0
+
+    def __str__(self) -> str:
+        if not self.agrees:
+            return f"no library was asked: {self.why}"
+        return f"agrees with {self.agrees} (differs by {self.gap:.2g}, at most {self.allowed:.2g} is rounding)"
+
+
+def ask_host(source: Any, config: Any, model: Model, inputs: Int64Array | VectorTask) -> Asked | None:
+    """Run the module that the weights are those of, and compare what it computes with the enclosures.
+
+    Args:
+        source: What was certified: a folder or file, a module, or tensors by name.
+        config: Its configuration, where that is not beside it.
+        model: What was read of it.
+        inputs: Contexts, `[T, S]`, or the task that brings vectors.
+
+    Returns:
+        Who agrees, or why nobody could be asked; none where no other program runs such weights.
+
+    Raises:
+        HandshakeError: It computes something else, or cannot be run; names the first context and the gap.
+    """
+    found = _module(source, config)
+    if found is None:
+        return None
+    if isinstance(found, str):
+        return Asked(why=found)
+    module, name = found
+    bounds = rounding_bound(model, inputs, number_format=FLOAT64, exp_ulps=EXP_ULPS)
+    if not np.isfinite(bounds).all():
+        return Asked(why="no bound of the rounding of a float64 run is known for this model")
+    try:
+        computed = float64_logits(module, inputs)
+    except Exception as error:  # whatever the module of somebody else raises
+        raise HandshakeError(
+            f"{name} cannot be run in float64 on the contexts: {type(error).__name__}: {error}"
+        ) from error
+    if computed.shape != (len(bounds), model.d_vocab_out):
+        raise HandshakeError(
+            f"{name} gives outputs of shape {computed.shape}, the tensors as read {(len(bounds), model.d_vocab_out)}"
+        )
+    gap = allowed = 0.0
+    for start, enclosed in logit_chunks(model, inputs):
+        rows = slice(start, start + len(enclosed))
+        with np.errstate(invalid="ignore"):
+            off = up(np.abs(computed[rows] - enclosed.midpoint))
+        limit = down(np.broadcast_to(enclosed.radius, off.shape) + bounds[rows, None])
+        outside = np.flatnonzero(~(off <= limit).all(axis=1))
+        if len(outside):
+            first, i = start + int(outside[0]), int(outside[0])
+            worst = int(np.argmax(np.where(np.isnan(off[i]), np.inf, off[i] - limit[i])))
+            what = "" if isinstance(inputs, VectorTask) else f" {' '.join(map(str, inputs[first]))}"
+            raise HandshakeError(
+                f"{name} computes something else than the tensors as read: after context {first}{what} logit {worst} "
+                f"differs by {off[i, worst]:.3g}, of which rounding explains {limit[i, worst]:.3g}"
+            )
+        gap, allowed = max(gap, float(off.max(initial=0.0))), max(allowed, float(limit.max(initial=0.0)))
+    return Asked(agrees=name, gap=gap, allowed=allowed)
+
+
+def float64_logits(module: Any, inputs: Int64Array | VectorTask) -> Float64Array:
+    """What a torch module computes at the last position, every operation in float64 on the CPU; it is left as it was.
+
+    `module.double()` is no such run: normalizations and softmaxes of hosts cast to float32.
+
+    Args:
+        module: From tokens `[B, S]` (or vectors and queries) to logits `[B, S, N]` or `[B, N]`, or an object that has
+            them as `logits`.
+        inputs: Contexts, `[T, S]`, or the task that brings vectors.
+
+    Returns:
+        `[T, N]`.
+    """
+    import torch
+
+    def last(*given: Any) -> Float64Array:
+        found = module(*given)
+        logits = getattr(found, "logits", found)
+        return (logits[:, -1] if logits.ndim == 3 else logits).double().cpu().numpy()
+
+    with _in_float64(module), torch.no_grad():
+        if isinstance(inputs, VectorTask):
+            contexts = np.broadcast_to(inputs.contexts, (inputs.n_examples, inputs.n_tokens, inputs.d_model))
+            return last(torch.tensor(contexts), torch.tensor(inputs.queries))
+        rows = max(1, _TOKENS_TOGETHER // inputs.shape[1])
+        return np.concatenate([last(torch.tensor(inputs[i : i + rows])) for i in range(0, len(inputs), rows)])
+
+
+@contextmanager
+def _in_float64(module: Any) -> Iterator[None]:
+    """Every parameter and buffer in float64, every cast to a shorter format one to float64; and back again, exactly."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    short = (torch.float32, torch.float16, torch.bfloat16)
+    casts = (torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16)
+
+    class TrueFloat64(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func in casts:
+                return args[0].double()
+
+            def longer(value: Any) -> Any:
+                return torch.float64 if isinstance(value, torch.dtype) and value in short else value
+
+            return func(*map(longer, args), **{name: longer(value) for name, value in (kwargs or {}).items()})
+
+    # No copy of the module: pruned and weight-normed ones have none.
+    kept = [(each, each.data) for each in (*module.parameters(), *module.buffers()) if each.is_floating_point()]
+    flags = [(part, part.training) for part in module.modules()]
+    default = torch.get_default_dtype()
+    try:
+        module.eval()
+        torch.set_default_dtype(torch.float64)
+        for each, data in kept:
+            each.data = data.double().cpu()
+        with TrueFloat64():
+            yield
+    finally:
+        torch.set_default_dtype(default)
+        for each, data in kept:
+            each.data = data
+        for part, flag in flags:
+            part.training = flag
+
+
+def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:
+    """The module that people run with what it is called; or why it is not asked; none where there is none."""
+    if hasattr(source, "state_dict"):
+        from torch.nn import ModuleDict, ModuleList, ParameterDict, ParameterList
+
+        if isinstance(source, ModuleDict | ModuleList | ParameterDict | ParameterList):
+            return f"{type(source).__name__} computes nothing"
+        return source, f"{type(source).__name__} as given, torch {_version('torch')}"
+    if isinstance(source, Model):
+        return None
+    path = Path(source) if isinstance(source, Path | str) else None
+    options = _options(path, config)
+    if options.get("model_type") == "gpt2":
+        return _gpt2(source, path if path is not None and path.is_dir() and config is None else None, options)
+    if "d_head" in options:
+        return _hooked_transformer(source, options)
+    return None
+
+
+def _options(path: Path | None, config: Any) -> Mapping[str, Any]:
+    if isinstance(config, Mapping):
+        return config
+    if config is None and path is not None:
+        config = (path if path.is_dir() else path.parent) / CONFIG_FILE
+    if config is None or not Path(config).is_file():
+        return {}
+    return json.loads(Path(config).read_text(encoding="utf-8"))
+
+
+def _gpt2(source: Any, folder: Path | None, options: Mapping[str, Any]) -> tuple[Any, str] | str:
+    if missing := _missing("transformers"):
+        return missing
+    library = importlib.import_module("transformers")
+
+    name = f"GPT2LMHeadModel of transformers {_version('transformers')}"
+    if folder is not None:  # as its users load it, in the type that the configuration names
+        return library.GPT2LMHeadModel.from_pretrained(folder, local_files_only=True), name
+    module = library.GPT2LMHeadModel(library.GPT2Config.from_dict(dict(options))).double()
+    tensors = {key.removeprefix("transformer."): value for key, value in _tensors(source).items()}
+    tensors = {key if key == "lm_head.weight" else f"transformer.{key}": value for key, value in tensors.items()}
+    _loaded(module, tensors, but=("lm_head.weight",))
+    return module, name
+
+
+def _hooked_transformer(source: Any, options: Mapping[str, Any]) -> tuple[Any, str] | str:
+    if missing := _missing("transformer_lens", "torch"):
+        return missing
+    import torch
+
+    library = importlib.import_module("transformer_lens")
+
+    given = {**options, "device": "cpu", "dtype": torch.float64, "tokenizer_name": None, "init_weights": False}
+    module = library.HookedTransformer(library.HookedTransformerConfig.from_dict(given), move_to_device=False)
+    _loaded(module, _tensors(source), but=(".attn.mask", ".attn.IGNORE"))
+    return module, f"HookedTransformer of transformer-lens {_version('transformer-lens')}"
+
+
+def _tensors(source: Any) -> Mapping[str, Any]:
+    import torch
+
+    return {name: torch.tensor(value) for name, value in tensors_of(source).items()}
+
+
+def _loaded(module: Any, tensors: Mapping[str, Any], *, but: tuple[str, ...]) -> None:
+    """Load tensors into a module of float64; none may be missing but these, and none may be left over."""
+    found = module.load_state_dict({name: tensor.double() for name, tensor in tensors.items()}, strict=False)
+    missing = [name for name in found.missing_keys if not name.endswith(but)]
+    if missing or found.unexpected_keys:
+        raise HandshakeError(
+            f"{type(module).__name__} has {missing[:3]}, which are not given, and lacks {found.unexpected_keys[:3]}"
+        )
+
+
+def _missing(*packages: str) -> str:
+    return next((f"{name} is not installed here" for name in packages if importlib.util.find_spec(name) is None), "")
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "of an unknown version"
+
+
+def require_plain_parameters(module: Any) -> None:
+    """Refuse parameters that are computed from others whenever they are read: their stored numbers are not the map.
+
+    Raises:
+        InputError: Names the module.
+    """
+    for place, part in module.named_modules():
+        own = dict(part.named_parameters(recurse=False)) | dict(part.named_buffers(recurse=False))
+        computed = [
+            name for name in own if name.endswith(("_orig", "_g", "_v")) and name[: name.rindex("_")] not in own
+        ]
+        if hasattr(part, "parametrizations") or any(hasattr(part, name[: name.rindex("_")]) for name in computed):
+            raise InputError(
+                f"{place or 'the module'} ({type(part).__name__}) has parametrized weights, which are computed from "
+                "others; make them plain first (torch.nn.utils.parametrize.remove_parametrizations, prune.remove)"
+            )

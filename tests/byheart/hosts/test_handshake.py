@@ -1,0 +1,258 @@
+"""The host is asked: what it computes is what was read, or the model is refused. Real libraries where they are."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+
+from byheart.command.main import main
+from byheart.hosts.certify import certify, certify_rule
+from byheart.hosts.handshake import float64_logits
+from constructions.errors import HandshakeError, InputError
+from constructions.models.model import Model
+from constructions.tasks.arrays import array_task
+from tests.exports import MODELS
+
+torch = pytest.importorskip("torch")
+prune = pytest.importorskip("torch.nn.utils.prune")
+
+SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 104)]
+VOCABULARY, LENGTH = 11, 4
+
+
+def needs(package):
+    return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"needs {package}")
+
+
+def table(vocabulary=VOCABULARY, length=LENGTH, rows=12, seed=0):
+    rng = np.random.default_rng(seed)
+    contexts = np.unique(rng.integers(0, vocabulary, (rows, length)), axis=0)
+    return array_task(
+        contexts, next_tokens=rng.integers(0, vocabulary, len(contexts)), vocabulary=vocabulary, target="labels"
+    )
+
+
+def gpt2(seed):
+    """A real GPT-2 of a random configuration, with weights far from where training begins, and what it says it is."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    rng = np.random.default_rng(seed)
+    heads = int(rng.integers(1, 4))
+    config = GPT2Config(
+        vocab_size=VOCABULARY, n_positions=int(rng.integers(LENGTH, 9)), n_embd=heads * int(rng.integers(2, 7)),
+        n_layer=int(rng.integers(1, 4)), n_head=heads, n_inner=int(rng.integers(3, 30)),
+        activation_function=str(rng.choice(["gelu_new", "gelu", "relu", "silu"])),
+        layer_norm_epsilon=float(rng.choice([1e-5, 1e-3, 1e-8])), scale_attn_weights=bool(rng.integers(2)),
+        scale_attn_by_inverse_layer_idx=bool(rng.integers(2)), tie_word_embeddings=bool(rng.integers(2)),
+    )  # fmt: skip
+    torch.manual_seed(seed)
+    model = GPT2LMHeadModel(config)
+    with torch.no_grad():
+        for each in model.parameters():
+            each.copy_(torch.randn_like(each) * float(rng.choice([0.1, 0.5, 1.5])))
+    return model
+
+
+def hooked(seed):
+    """A real HookedTransformer of a random configuration, and its configuration."""
+    from transformer_lens import HookedTransformer, HookedTransformerConfig
+
+    rng = np.random.default_rng(seed)
+    given = {
+        "n_layers": int(rng.integers(1, 4)), "d_model": int(rng.integers(4, 17)), "n_ctx": int(rng.integers(LENGTH, 9)),
+        "d_head": int(rng.integers(2, 7)), "n_heads": int(rng.integers(1, 4)), "d_vocab": VOCABULARY,
+        "attn_only": bool(rng.integers(2)), "normalization_type": rng.choice([None, "LN", "LNPre", "RMS", "RMSPre"]),
+        "attention_dir": str(rng.choice(["causal", "bidirectional"])), "eps": float(rng.choice([1e-5, 1e-3])),
+        "use_attn_scale": bool(rng.integers(2)),
+    }  # fmt: skip
+    if not given["attn_only"]:
+        given |= {"d_mlp": int(rng.integers(3, 30)), "act_fn": str(rng.choice(["relu", "gelu", "gelu_new", "silu"]))}
+    model = HookedTransformer(HookedTransformerConfig.from_dict({**given, "device": "cpu"}))
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for each in model.parameters():
+            each.copy_(torch.randn_like(each) * float(rng.choice([0.1, 0.5, 1.0])))
+    return model, given
+
+
+@needs("transformers")
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, *SLOW])
+def test_the_real_gpt2_agrees_and_a_configuration_that_lies_is_refused(seed, tmp_path):
+    model, task = gpt2(seed), table(seed=seed)
+    model.save_pretrained(tmp_path / "in")
+    figures = certify(tmp_path / "in", task)
+    assert "agrees with GPT2LMHeadModel of transformers" in figures["headline"]
+    assert certify(tmp_path / "in", task, handshake=False)["model"] == figures["model"]
+    # The file as people's code changed it: one weight of the module is not the one that is stored.
+    changed = certify_refused(lambda: certify(Lying(model), task, config=model.config.to_dict()))
+    assert changed.startswith("Lying as given") and "after context 0" in changed
+
+
+@needs("transformer_lens")
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, *SLOW])
+def test_the_real_hooked_transformer_agrees_and_hooks_are_noticed(seed, tmp_path):
+    (model, config), task = hooked(seed), table(seed=seed)
+    torch.save(model.state_dict(), tmp_path / "model.pt")
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    figures = certify(tmp_path / "model.pt", task)
+    assert "agrees with HookedTransformer of transformer-lens" in figures["headline"]
+    assert "agrees with HookedTransformer as given" in certify(model, task, config=config)["headline"]
+    model.add_perma_hook("hook_embed", lambda embedded, hook: 1.01 * embedded)
+    certify_refused(lambda: certify(model, task, config=config))
+
+
+class Lying(torch.nn.Module):
+    """A module that multiplies what another computes; its tensors are the other's."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def state_dict(self, *args, **options):
+        return self.module.state_dict(*args, **options)
+
+    def forward(self, tokens):
+        return 1.001 * self.module(tokens).logits
+
+
+def certify_refused(call):
+    with pytest.raises(HandshakeError) as refusal:
+        call()
+    return str(refusal.value)
+
+
+class Small(torch.nn.Module):
+    """Embeddings and a linear readout; what a subclass does to them nobody reads off the tensors."""
+
+    def __init__(self, linear=torch.nn.Linear):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed = torch.nn.Embedding(VOCABULARY, 5)
+        self.place = torch.nn.Embedding(LENGTH, 5)
+        self.read = linear(5, VOCABULARY)
+
+    def forward(self, tokens):
+        return self.read(self.embed(tokens) + self.place(torch.arange(tokens.shape[1])))
+
+
+class Shifted(torch.nn.Linear):
+    def forward(self, input):
+        return super().forward(input).roll(1, -1)
+
+
+class Plain(torch.nn.Linear):
+    """A subclass that changes nothing."""
+
+
+NAMES = {
+    "embed.W_E": "embed.weight",
+    "pos_embed.W_pos": "place.weight",
+    "unembed.W_U": "read.weight",
+    "unembed.b_U": "read.bias",
+}
+
+
+def small(linear=torch.nn.Linear):
+    module = Small(linear)
+    shapes = Model((), W_U=np.zeros((5, VOCABULARY)), W_E=np.zeros((VOCABULARY, 5)), W_pos=np.zeros((LENGTH, 5)),
+                   b_U=np.zeros(VOCABULARY))  # fmt: skip
+    return module, shapes.options()
+
+
+def masked(module):
+    prune.random_unstructured(module.read, "weight", 0.5)
+
+
+def hooked_read(module):
+    module.read.register_forward_hook(lambda part, given, out: 2 * out)
+
+
+def buffered(module):
+    module.register_buffer("gain", torch.full((VOCABULARY,), 1.5))
+    module.read.register_forward_hook(lambda part, given, out: out * module.gain)
+
+
+def quiet_buffer(module):
+    module.register_buffer("causal", torch.tril(torch.ones(LENGTH, LENGTH)))
+
+
+CHANGES = [
+    (Shifted, lambda module: None, HandshakeError), (torch.nn.Linear, hooked_read, HandshakeError),
+    (torch.nn.Linear, buffered, HandshakeError), (torch.nn.Linear, masked, InputError),
+    (torch.nn.Linear, lambda module: torch.nn.utils.parametrizations.spectral_norm(module.read), InputError),
+    (torch.nn.Linear, lambda module: torch.nn.utils.parametrizations.weight_norm(module.read), InputError),
+    (Plain, lambda module: None, None), (torch.nn.modules.linear.NonDynamicallyQuantizableLinear, lambda m: None, None),
+    (torch.nn.Linear, quiet_buffer, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("linear", "change", "error"), CHANGES)
+def test_a_module_is_certified_as_what_it_computes_or_refused(linear, change, error):
+    module, options = small(linear)
+    change(module)
+    task = table()
+    if error is not None:
+        with pytest.raises(error):
+            certify(module, task, config=options, names=NAMES)
+        return
+    module.train()
+    module.embed.eval()
+    figures = certify(module, task, config=options, names=NAMES)
+    assert f"agrees with {type(module).__name__} as given, torch" in figures["headline"]
+    assert module.training and not module.embed.training and module.read.weight.dtype is torch.float32
+    with torch.no_grad():
+        right = module(torch.tensor(task.contexts))[:, -1].argmax(-1).numpy() == task.labels
+    assert figures["held"] == right.sum()
+
+
+def test_without_a_handshake_the_first_line_says_so_and_a_buffer_that_nobody_names_is_refused(tmp_path, capsys):
+    module, options = small()
+    figures = certify(module, table(), config=options, names=NAMES, handshake=False)
+    assert figures["headline"].endswith("no library was asked: --no-handshake")
+    quiet_buffer(module)
+    with pytest.raises(InputError, match="buffer causal"):
+        certify(module, table(), config=options, names=NAMES, handshake=False)
+    MODELS["embeddings alone"].save(tmp_path / "model.safetensors")
+    model = tmp_path / "model.safetensors"
+    assert main(["certify", str(model), "--rule", "last", "--length", "2", "--no-handshake"]) == 1
+    assert capsys.readouterr().out.split("\n")[0].endswith("no library was asked: --no-handshake")
+
+
+def test_masked_arrays_are_refused_and_a_rule_asks_the_module_too():
+    module, options = small()
+    tensors = {name: each.numpy() for name, each in module.state_dict().items()}
+    tensors = {
+        ours: tensors[theirs].T if theirs == "read.weight" else tensors[theirs] for ours, theirs in NAMES.items()
+    }
+    masked_read = np.ma.masked_array(tensors["unembed.W_U"], mask=np.eye(5, VOCABULARY, dtype=bool))
+    with pytest.raises(InputError, match=r"unembed.W_U is a masked array"):
+        certify({**tensors, "unembed.W_U": masked_read}, table(), config=options)
+    assert "agrees with" in certify_rule(module, "last", length=2, config=options, names=NAMES)["headline"]
+    hooked_read(module)
+    with pytest.raises(HandshakeError, match=r"logit \d+ differs by .*, of which rounding explains"):
+        certify_rule(module, "last", length=2, config=options, names=NAMES)
+
+
+def test_casts_to_shorter_formats_are_none_in_the_run():
+    class Casting(torch.nn.Module):
+        def forward(self, tokens):
+            x = torch.tensor([1.0, 2.0**-40], dtype=torch.float32).float().to(torch.bfloat16).half()
+            return (x.sum() + torch.softmax(tokens.double(), -1, dtype=torch.float32)).float()
+
+    found = float64_logits(Casting(), np.array([[0, 1]]))
+    assert found.dtype == np.float64 and abs(found[0].sum() - 3 - 2.0**-39) < 1e-15
+
+
+def test_a_module_that_cannot_be_run_is_refused_by_its_own_error():
+    class Silent(Small):
+        def forward(self, tokens):
+            raise KeyError("attention_mask")
+
+    module, options = small()
+    module.__class__ = Silent
+    assert "KeyError: 'attention_mask'" in certify_refused(
+        lambda: certify(module, table(), config=options, names=NAMES)
+    )
+    assert MODELS  # the models of byheart's own form are asked by nobody
+    assert "library" not in certify(MODELS["embeddings alone"], table(vocabulary=7, length=3))["headline"]
