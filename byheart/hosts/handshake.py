@@ -11,6 +11,7 @@ Page: docs/hosts.md
 import importlib
 import importlib.util
 import json
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from verify.runs.formats import FLOAT64
 
 from byheart.hosts.host import CONFIG_FILE
 from byheart.hosts.reading import tensors_of
@@ -30,6 +30,7 @@ from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.rounding import down, up
 from verify.forward.logits import logit_chunks
 from verify.replica.rounding import rounding_bound
+from verify.runs.formats import FLOAT64
 
 EXP_ULPS = 20.0
 """Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""
@@ -230,7 +231,9 @@ def _hooked_transformer(source: Any, options: Mapping[str, Any]) -> tuple[Any, s
     library = importlib.import_module("transformer_lens")
 
     given = {**options, "device": "cpu", "dtype": torch.float64, "tokenizer_name": None, "init_weights": False}
-    module = library.HookedTransformer(library.HookedTransformerConfig.from_dict(given), move_to_device=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a class that goes with version 4
+        module = library.HookedTransformer(library.HookedTransformerConfig.from_dict(given), move_to_device=False)
     _loaded(module, _tensors(source), but=(".attn.mask", ".attn.IGNORE"))
     return module, f"HookedTransformer of transformer-lens {_version('transformer-lens')}"
 

@@ -90,6 +90,7 @@ def test_the_real_gpt2_agrees_and_a_configuration_that_lies_is_refused(seed, tmp
 
 
 @needs("transformer_lens")
+@pytest.mark.filterwarnings("ignore:HookedTransformer is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, *SLOW])
 def test_the_real_hooked_transformer_agrees_and_hooks_are_noticed(seed, tmp_path):
     (model, config), task = hooked(seed), table(seed=seed)
