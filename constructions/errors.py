@@ -75,7 +75,7 @@ class TamperedError(ByheartError):
 
 
 class HandshakeError(ByheartError):
-    """The program that people run does not compute what the tensors were read as; names the first context and the gap."""
+    """The program that people run computes something else than was read; names the first context and the gap."""
 
 
 class LossError(ByheartError):

@@ -81,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
     from byheart.job import hold
     from constructions.files import refuse_existing
     from constructions.tasks.criterion import TOLERANCE
+    from constructions.tasks.vocabulary import echoed
 
     out = _folder_of(options)
     refuse_existing(out, overwrite=options.overwrite)
@@ -105,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
             source=given.source,
             progress=progress,
         )
-        memory.summary["reading"] = as_options(given.reading)
+        memory.summary["reading"] = f"{as_options(given.reading)}. Facts: {echoed(given.task)}"
         progress("files", None, "")
         summary = memory.save(out, overwrite=options.overwrite)
         progress("files", 1.0, "")

@@ -28,6 +28,7 @@ from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.table import read_table, sniffed_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
+from constructions.tasks.vocabulary import echoed
 from verify.certificates.certificate import ANSWERS, MODEL_FILE, SUMMARY_FILE, TASK_FILE, WRONG_FILE, plain_number
 from verify.certificates.domain import DomainCertificate, certify_domain
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization
@@ -121,6 +122,7 @@ def certify(
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
         "headline": proved.certificate.headline(),
+        **({"reading": echoed(facts)} if isinstance(facts, Task) else {}),
         "asked": asked.describe(target),
         "parameters": model.parameters,
         "model": model.sha256(),
@@ -290,8 +292,8 @@ def read_facts(
     - ``task.npz`` of a folder of ours;
     - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are laws;
     - every other file is a table, read as `byheart.memorize` reads one: context tokens ..., next token[, weight]. A
-      cell is a token of the ``tokenizer.json`` (or ``task.npz``) beside the model, or its number; what follows is one
-      of the ``answers.json`` beside it, if there is one.
+      cell is a token of the ``tokenizer.json`` (or ``task.npz``) beside the model, or ``#`` and its number, or where
+      every cell is one the number alone; what follows is one of the ``answers.json`` beside it, if there is one.
 
     A model that reads and writes different numbers of tokens has a vocabulary of each.
 
@@ -336,8 +338,10 @@ def _tabled(path: Path, model: Model, folder: Path | None, form: Mapping[str, An
     if not vocabulary and beside is not None and (beside / TASK_FILE).is_file():
         vocabulary, answers = _names_of_task(beside / TASK_FILE)
     sizes = _sizes(model)
-    tokens = _numbered(path, found.vocabulary, vocabulary, TOKENIZER_FILE)
-    following = _numbered(path, found.answers, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE)
+    tokens, following = _numbered(
+        path, (found.vocabulary, vocabulary, TOKENIZER_FILE),
+        (found.answers, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE),
+    )  # fmt: skip
     if answers:
         _require_columns(beside, vocabulary, answers)
         sizes = {"vocabulary": model.d_vocab, "answers": tuple(answers)}
@@ -392,15 +396,29 @@ def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
     return names
 
 
-def _numbered(path: Path, cells: tuple[str, ...], numbers: Mapping[str, int], file: str) -> Int64Array:
-    """The number of each cell: the one of its name, or else the cell itself."""
-    found = []
-    for name in cells:
-        if name not in numbers and not (name.isascii() and name.isdigit()):
-            where = f"a token of {file} beside the model" if numbers else "the number of a token"
-            raise InputError(f"{path} has the cell {name!r}, expected {where}")
-        found.append(numbers[name] if name in numbers else int(name))
-    return np.array(found, dtype=np.int64)
+def _numbered(path: Path, *columns: tuple[tuple[str, ...], Mapping[str, int], str]) -> list[Int64Array]:
+    """The numbers of the cells of contexts and of what follows, each with the names that there are and their file.
+
+    A cell is a name, or ``#`` and a number. A number alone is that of a token only where all cells are such and none is
+    a name: a year that is no token must not become one.
+    """
+    alone = all(_is_number(cell) and cell not in names for cells, names, _ in columns for cell in cells)
+    found: list[Int64Array] = []
+    for cells, names, file in columns:
+        numbers = []
+        for cell in cells:
+            written = cell.removeprefix("#")
+            if cell not in names and not (_is_number(written) and (alone or written != cell)):
+                where = f"a token of {file} beside the model" if names else "the number of a token"
+                number = f"; #{cell} is the token of that number" if _is_number(cell) else ""
+                raise InputError(f"{path} has the cell {cell!r}, expected {where}{number}")
+            numbers.append(names[cell] if cell in names else int(written))
+        found.append(np.array(numbers, dtype=np.int64))
+    return found
+
+
+def _is_number(cell: str) -> bool:
+    return cell.isascii() and cell.isdigit()
 
 
 def _model(source: Any, config: Any, names: Mapping[str, str] | None, handshake: bool) -> tuple[Model, Any]:

@@ -162,6 +162,8 @@ def array_task(
     if laws is not None and laws.shape[1] != len(following):
         kind = "tokens" if answers is None else "answers"
         raise InputError(f"laws has shape {laws.shape}, expected one column for each of the {len(following)} {kind}")
+    if next_tokens is not None and target == "labels":
+        _refuse_ties(contexts, counts, names, following)
     laws = laws if target == "laws" else None
     return make_task(
         contexts, counts, vocabulary=names, answers=following, target=target, facts=facts, mass=mass, laws=laws
@@ -259,6 +261,19 @@ def _added_up(contexts: Int64Array, following: Int64Array, weight: Int64Array) -
         raise InputError(f"weights of equal rows add up to {data.max()}, expected at most 2**53")
     starts = np.flatnonzero(np.append(True, (np.diff(rows[:, :-1], axis=0) != 0).any(axis=1)))
     return rows[starts, :-1], Counts(np.append(starts, len(rows)), rows[:, -1], data.astype(np.int64))
+
+
+def _refuse_ties(contexts: Int64Array, counts: Counts, names: tuple[str, ...], answers: tuple[str, ...]) -> None:
+    """Of several answers that follow a context equally often none is the label, as in a table."""
+    for i in range(len(counts)):
+        tokens, weights = counts.row(i)
+        first, *others = tokens[weights == weights.max()].tolist()
+        if others:
+            context = " ".join(repr(names[token]) for token in contexts[i])
+            raise InputError(
+                f"contexts: {context} -> {answers[first]!r} and {answers[others[0]]!r} contradict each other with "
+                "equal weight; make one of them heavier, or take the target 'laws'"
+            )
 
 
 def _checked_laws(laws: Float64Array, rows: int, *, full_support: bool) -> Float64Array:

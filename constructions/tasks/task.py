@@ -297,6 +297,12 @@ class Task(Stored):
         return self.answers is not self.vocabulary
 
     @property
+    def contradicted(self) -> int:
+        """How many observations of the memorized contexts another answer follows than the one that is asked."""
+        rows = np.repeat(np.arange(len(self.counts)), np.diff(self.counts.indptr))
+        return int(self.counts.data[self.counts.indices != self.labels[rows]].sum())
+
+    @property
     def n_all(self) -> int:
         """Number of all contexts, memorized and tail, M."""
         return len(self.contexts) + len(self.tail_contexts)

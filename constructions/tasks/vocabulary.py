@@ -5,6 +5,7 @@ Page: docs/task.md
 
 import difflib
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,7 @@ from constructions.errors import InputError
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER, WORDS, byte_name
 
+_ECHOED = 3  # facts
 _BYTE = re.compile(r"\\x[0-9a-f]{2}")
 _SEPARATORS = (",", ";", "|", "\t", "\n")
 
@@ -145,3 +147,41 @@ def typed(task: Task, context: int) -> str | None:
 
 def _shown(words: list[str] | tuple[str, ...]) -> str:
     return " ".join(map(repr, words[:8])) + (" ..." if len(words) > 8 else "")
+
+
+def echoed(task: Task) -> str:
+    """The facts as they were read: the first three and how many more, and what a reader would not see in them.
+
+    Args:
+        task: The facts.
+
+    Returns:
+        One line: of what is observed more than once what follows most often, and how many observations say otherwise;
+        tokens that look the same, being other code points, are named by these.
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> echoed(table_task("Peru,Lima\\nChile,Santiago\\n"))
+        'Peru -> Lima; Chile -> Santiago'
+    """
+    labels = task.labels.tolist()
+    parts = [
+        f"{' '.join(_visible(task.vocabulary[token]) for token in context)} -> {_visible(task.answers[label])}"
+        for context, label in zip(task.contexts[:_ECHOED].tolist(), labels, strict=False)
+    ]
+    if task.n_contexts > _ECHOED:
+        parts[-1] += f" and {counted(task.n_contexts - _ECHOED, 'more fact')}"
+    if task.target == "labels" and (others := task.contradicted):
+        total = int(task.counts.totals().sum())
+        parts.append(f"{others} of {counted(total, 'observation')} contradict what is asked")
+    seen: dict[str, str] = {}
+    for name in dict.fromkeys((*task.vocabulary, *task.answers)):
+        other = seen.setdefault(unicodedata.normalize("NFC", name), name)
+        if other != name:
+            points = " and ".join(" ".join(f"U+{ord(letter):04X}" for letter in each) for each in (other, name))
+            parts.append(f"{name!r} is written in two ways, which are two tokens: {points}")
+    return "; ".join(parts)
+
+
+def _visible(name: str) -> str:
+    return name if name.strip() == name and name.isprintable() and name else repr(name)

@@ -301,3 +301,50 @@ def test_where_no_key_can_be_made_the_domain_is_certified_and_nothing_kept(tmp_p
     )
     assert figures["verdict"] == "PROVED" and not (tmp_path / "out.pieces").exists()
     assert any("nothing is kept for a later run" in detail for detail in shown)
+
+
+def folder_of_facts(tmp_path, rows, names=("Paris", "France", "Rome", "Italy")):
+    one = np.eye(len(names))
+    Model((), W_U=np.roll(one, 1, axis=1), W_E=one, W_pos=np.zeros((1, len(names)))).save(
+        tmp_path / "model.safetensors"
+    )
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {n: i for i, n in enumerate(names)}}}))
+    (tmp_path / "facts.csv").write_text(rows)
+    return certify(tmp_path / "model.safetensors", tmp_path / "facts.csv")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("Paris,0\n", "the cell '0', expected a token of tokenizer.json beside the model; #0 is the token"),
+        ("Paris,France\nRome,3\n", "the cell '3'"),
+        ("Paris,#x\n", "the cell '#x'"),
+        ("0,1\n2,Italy\n", "the cell '0'"),
+    ],
+)
+def test_a_cell_that_only_looks_like_a_number_is_no_token(tmp_path, rows, message):
+    with pytest.raises(InputError, match=message):
+        folder_of_facts(tmp_path, rows)
+
+
+@pytest.mark.parametrize("rows", ["Paris,France\nRome,Italy\n", "0,1\n2,3\n", "Paris,#1\n#2,Italy\n", "#0,#1\n"])
+def test_names_or_numbers_are_read_and_echoed(tmp_path, rows):
+    figures = folder_of_facts(tmp_path, rows)
+    assert figures["held"] == len(rows.split()) and figures["reading"].startswith("Paris -> France")
+
+
+def test_a_table_of_numbers_that_are_names_has_no_numbers_of_tokens(tmp_path):
+    figures = folder_of_facts(tmp_path, "3,2\n", names=("3", "2", "1", "0"))
+    assert figures["reading"] == "3 -> 2" and figures["held"] == 1
+    with pytest.raises(InputError, match="the cell '7'"):
+        folder_of_facts(tmp_path, "3,7\n", names=("3", "2", "1", "0"))
+
+
+def test_a_record_in_the_header_and_another_configuration_beside_it_are_refused(tmp_path):
+    model, task = MODELS[NAME], task_of(NAME)
+    model.save(tmp_path / "model.safetensors")
+    record = {"format": "byheart-model", **model.options()}
+    (tmp_path / "config.json").write_text(json.dumps({**record, "model_type": "gpt2"}))
+    with pytest.raises(InputError, match=r"model.safetensors and .*config.json differ"):
+        certify(tmp_path, task)
+    assert certify(MODELS[NAME], task)["held"] == task.n_contexts

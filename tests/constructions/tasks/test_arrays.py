@@ -219,3 +219,12 @@ def test_laws_of_another_width_than_the_answers_are_refused():
         array_task(CONTEXTS, laws=LAWS, vocabulary=3, answers=4)
     with pytest.raises(InputError, match="the answer 2 occurs"):
         array_task(CONTEXTS, laws=LAWS, vocabulary=3, answers=2)
+
+
+def test_arrays_that_contradict_themselves_are_refused_as_tables_are():
+    contexts = np.array([[0], [0], [1]])
+    with pytest.raises(InputError, match="'0' -> '0' and '1' contradict each other with equal weight"):
+        array_task(contexts, next_tokens=np.array([0, 1, 1]), target="labels")
+    found = array_task(contexts, next_tokens=np.array([0, 1, 1]), weights=np.array([51, 50, 1]), target="labels")
+    assert found.labels.tolist() == [0, 1] and found.contradicted == 50
+    assert array_task(contexts, next_tokens=np.array([0, 1, 1]), target="laws").n_contexts == 2

@@ -159,4 +159,4 @@ def test_the_most_frequent_answer_is_counted_over_the_whole_domain():
     tasks += [RuleTask("own", (np.arange(3),), np.array([0]), (np.array([[0, 1, 2]]),), np.array([4, 4, 1]))]
     for task in tasks:
         assert task.guess_held == np.bincount(task.labels_of(all_inputs(task))).max()
-    assert tasks[-2].origin == "rule: own of 2 tokens, 7 before them, 1,1 behind them"
+    assert tasks[-2].origin == "rule: one's own function of 2 tokens below 5, before them 7, behind them 1 1"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from constructions.errors import InputError
 from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.text import text_task
-from constructions.tasks.vocabulary import cut_of, numbers_of, tokens_of, typed
+from constructions.tasks.vocabulary import cut_of, echoed, numbers_of, tokens_of, typed
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,13 @@ def test_cells_of_one_character_are_typed_like_other_cells():
     assert typed(task, 1) == "b, r"
     commas = table_task('"a,b",r,"no; never"\n')
     assert typed(commas, 0) == "a,b; r" and tokens_of("a,b; r", commas) == [0, 1]
+
+
+def test_facts_are_echoed_with_what_a_reader_would_not_see():
+    rows = [("France", "Paris"), ("Peru", "Lima"), (" Chile ", "Santiago"), ("Japan", "Tokyo"), ("Spain", "Madrid")]
+    assert echoed(facts_task(rows)) == "France -> Paris; Peru -> Lima; ' Chile ' -> Santiago and 2 more facts"
+    votes = facts_task([("x", "a", "51"), ("x", "b", "50"), ("y", "b", "1")], weights=True)
+    assert echoed(votes).endswith("50 of 102 observations contradict what is asked")
+    accents = facts_task([("caf\u00e9", "one"), ("cafe\u0301", "two")])
+    assert echoed(accents).endswith("two tokens: U+0063 U+0061 U+0066 U+00E9 and U+0063 U+0061 U+0066 U+0065 U+0301")
+    assert "U+" not in echoed(facts_task(rows))
