@@ -21,7 +21,7 @@ from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
-from verify.evidence.theorems import ONE_HEAD_LABELS
+from verify.evidence.theorems import ONE_HEAD_LABELS, PARITY_ERRORS
 from verify.forward.logits import enclose_logits
 from verify.verdict import Verdict, decided
 
@@ -100,7 +100,7 @@ CLAIM = Claim(
         "If the K most likely contexts can be held, their probability m >= K/T is a lower bound of the accuracy; "
         "[[mean: 1/N + (1 - 1/N) m]] is its mean over independent uniform labels of the other contexts, for weights "
         "that do not depend on them. For fixed labels it can be out of reach of all weights: [[best: 3/4]] instead of "
-        "[[promised: 7/8]] for XOR."
+        "[[promised: 7/8]] for XOR; for every H the parity of n bits has a best accuracy that falls to 1/2."
     ),
     page="docs/claims/corollary_2.md",
     hypotheses=(
@@ -118,6 +118,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     xor = best_on_xor()
     yield _bounded(xor.task)
     yield _attained(xor)
+    yield _every_number_of_heads(8)
     loops = np.array([[n, n] for n in range(3)])
     cases = [
         ("XOR", xor.task.contexts, 2, 2, 1, 1),
@@ -158,6 +159,30 @@ def _bounded(task: Task) -> Evidence:
             Comparison(best, "=", stated(CLAIM, "best")),
             Comparison(promised, "=", stated(CLAIM, "promised")),
         ),
+    )
+
+
+def _every_number_of_heads(largest: int) -> Evidence:
+    """Parity of H + 1 bits: an accuracy below 1 for H heads of any widths, where the paper's count promises 1."""
+    compared, shown = [], []
+    for heads in range(1, largest + 1):
+        size = 2 ** (heads + 1)
+        head_width = size // (heads + 1)
+        width = size - heads * head_width
+        errors = PARITY_ERRORS.at(bits=heads + 1, heads=heads)
+        promised = stated(CLAIM, "printed", N=2, H=heads, d_h=head_width, d=width, T=size)
+        best = 1 - Fraction(errors.value, size)
+        compared += [Comparison(errors, ">", 0), Comparison(best, "<", promised)]
+        shown.append(str(best))
+    return Evidence(
+        "counterexample",
+        f"Parity of H + 1 bits, H = 1 .. {largest}, all T = 2^(H + 1) contexts with one last token, equally likely: H "
+        "heads of width floor(T / (H + 1)) or any other, d = T - H d_h",
+        "accuracy 1, as T = H d_h + d",
+        f"accuracy <= {', '.join(shown)}",
+        Method("the least number of errors of polynomials of degree H", Means.EXACT),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=tuple(compared),
     )
 
 

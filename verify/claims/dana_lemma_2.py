@@ -19,6 +19,7 @@ from constructions.capacity.windows import all_contexts_rank, all_contexts_windo
 from constructions.counted import counted
 from constructions.errors import HypothesisError
 from constructions.features.embeddings import integer_front_end
+from constructions.heads.counting_heads import bit_contexts
 from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.models.construction import Construction
@@ -238,7 +239,7 @@ CLAIM = Claim(
         "with the skip connection (F); a partition of the contexts over the heads proves it in general (P), "
         "multiplicities of the last tokens are enough for S > d_h (D), and for S >= 2 "
         "[[universal: min(T, min(d, j) + H)]] is reached for every set with j last tokens (U). For S = 1 it is "
-        "min(d, T)."
+        "min(d, T). On all contexts of n bits with one last token it is at most 1 + H n, whatever d is."
     ),
     page="docs/claims/closed_forms.md",
     hypotheses=(
@@ -290,6 +291,7 @@ class _Instance:
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for example in counterexamples():
         yield _counterexample(example)
+    yield _every_number_of_heads(4)
     yield _printed_is_reached()
     yield _false_step()
     rng = np.random.default_rng(0)
@@ -331,6 +333,29 @@ def _counterexample(example: Counterexample) -> Evidence:
         data=data,
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "<", printed), Comparison(ceiling, "=", reached)),
+    )
+
+
+def _every_number_of_heads(largest: int) -> Evidence:
+    """All contexts of n bits with one last token: heads see rank 1 + H n at most, however wide they are."""
+    compared, shown = [], []
+    for heads in range(1, largest + 1):
+        bits = next(n for n in range(2, 99) if 2**n > 1 + heads * n)
+        contexts = bit_contexts(bits)
+        sizes = _sizes(len(contexts), len(contexts), heads)
+        ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
+        printed = stated(CLAIM, "printed", T_0=len(contexts), H=heads, d=len(contexts))
+        compared += [Comparison(ceiling, "<", printed), Comparison(ceiling, "=", 1 + heads * bits)]
+        shown.append(f"{ceiling.value} of {len(contexts)}")
+    return Evidence(
+        "counterexample",
+        f"H = 1 .. {largest} heads of width d = d_h = T on the T = 2^n contexts of n bits with one last token, for the "
+        "least n with 2^n > 1 + H n",
+        "rank >= min(T, H d) = T",
+        f"rank <= {', '.join(shown)}",
+        Method("ranks of integer matrices", Means.EXACT),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=tuple(compared),
     )
 
 

@@ -26,7 +26,7 @@ from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.evidence.exclusive_or import CLOSE, exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws, is_met
-from verify.evidence.theorems import COLLINEAR_DIVERGENCE, RANK
+from verify.evidence.theorems import COLLINEAR_DIVERGENCE, PARITY_DIVERGENCE, RANK
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict, decided, proved
 
@@ -108,7 +108,8 @@ CLAIM = Claim(
         "True wherever some weights give [x_S, Y] rank T, in particular for all N^S contexts, S >= 2, d_h <= d <= N; "
         "and then every encoder f = E W of d dimensions is approached, and almost every one reached exactly, without "
         "Assumption 2. With one head, XOR's four contexts cost at least [[exclusive_or: (log 2 - h) / 2]], "
-        "h = h(p), whatever d and d_h are."
+        "h = h(p), whatever d and d_h are; and for every H the parity of n bits costs, as n grows, what a "
+        "network costs that ignores the context."
     ),
     page="docs/claims/theorem_1.md",
     hypotheses=(
@@ -155,6 +156,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         for odds, length in ((Fraction(3, 5), 3), (Fraction(9, 10), 5), (Fraction(9999, 10000), 8)):
             yield from _exclusive_or(odds, length=length)
         yield from _line(Fraction(99, 100), pieces=192)
+    yield _every_number_of_heads(8)
     yield _one_head_more()
     yield _dependent()
     for sizes in _EXACT + (_EXACT_FULL if full else ()):
@@ -181,6 +183,29 @@ def _exclusive_or(p: Fraction, *, length: int) -> Iterator[Evidence]:
     )
     if length == 3:
         yield _sharp("XOR", floor, exclusive_or_is_met(p))
+
+
+def _every_number_of_heads(largest: int) -> Evidence:
+    """Parity of H + 1 bits: the divergence that H heads pay, of any widths, where the paper's count promises none."""
+    p, compared, shown = Fraction(99, 100), [], []
+    for heads in range(1, largest + 1):
+        contexts = 2 ** (heads + 1)
+        head_width = contexts // (heads + 1)
+        width = contexts - heads * head_width
+        floor = PARITY_DIVERGENCE.at(bits=heads + 1, heads=heads, probability=p)
+        compared += [Comparison(floor, ">", 0), *_counted(contexts, width, head_width, heads)]
+        shown.append(decimal_below(floor.value, 4))
+    return Evidence(
+        "counterexample",
+        f"Parity of H + 1 bits, H = 1 .. {largest}: all 2^(H + 1) contexts with one last token, the law ({p}, {1 - p}) "
+        "after an even number of ones and its mirror after an odd one, H heads of width d_h = floor(T / (H + 1)) or "
+        "any other",
+        "mean divergence <= gamma for every gamma > 0, as T = H d_h + d and d >= N - 1",
+        f"mean divergence >= {', '.join(shown)} nats",
+        Method("the least number of errors of polynomials of degree H, in integers; balls", Means.EXACT, Means.BALLS),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=tuple(compared),
+    )
 
 
 def _line(p: Fraction, *, pieces: int) -> Iterator[Evidence]:

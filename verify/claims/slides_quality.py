@@ -9,10 +9,11 @@ import numpy as np
 from flint import fmpz_mat
 
 from constructions.encoders.parabola import parabola, stream
+from constructions.heads.counting_heads import bit_contexts, counting_heads, parity_labels
 from verify.claim import Claim
-from verify.claims.dana_corollary_1 import too_few_heads
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
-from verify.evidence.theorems import ENCODER_DIVERGENCE
+from verify.evidence.theorems import ENCODER_DIVERGENCE, PARITY_ERRORS
+from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import decided
 
 CLAIM = Claim(
@@ -22,8 +23,8 @@ CLAIM = Claim(
     printed="There is no memorization limit in terms of quantity, but in terms of quality.",
     judgement="false",
     truth=(
-        "Attention with a given number of heads has a limit of quantity, whatever its widths: some labelling of 2^11 "
-        "contexts of 12 tokens is beyond one head. Sequence encoders have none: d = 2 holds any number of labels. "
+        "Attention with a given number of heads has a limit of quantity, whatever its widths: the parity of n bits "
+        "takes n heads exactly. Sequence encoders have none: d = 2 holds any number of labels. "
         "With d < N - 1 they have one of quality: some laws cost a certified divergence, for all encoders."
     ),
     page="docs/claims/conclusions.md",
@@ -31,12 +32,36 @@ CLAIM = Claim(
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for length in (12, *((16, 20) if full else ())):
-        yield too_few_heads(length, "held: no limit of quantity")
+    for bits in (11, 3):
+        yield _parity(bits)
     for tokens, contexts in ((3, 27), (100, 2000), *(((1000, 3000),) if full else ())):
         yield _any_number(tokens, contexts)
     for tokens, width in ((3, 1), (6, 2), (10, 4), *(((24, 8),) if full else ())):
         yield _quality(tokens, width)
+
+
+def _parity(bits: int) -> Evidence:
+    """Parity of n bits: n heads hold it, and n - 1 of any widths do not."""
+    contexts = bit_contexts(bits)
+    labels = contexts.sum(axis=1) % 2
+    model = counting_heads(parity_labels(bits, bits))
+    rows = exact_network_logits(model, contexts).tolist()
+    held = sum(row[label] > row[1 - label] for row, label in zip(rows, labels.tolist(), strict=True))
+    fewer = PARITY_ERRORS.at(bits=bits, heads=bits - 1)
+    return Evidence(
+        "counterexample",
+        f"the parity of {bits} bits after the {len(contexts)} contexts of {bits + 1} tokens out of 2 with one last "
+        f"token: {bits} heads with d = 2, d_h = 1 hold it, {bits - 1} of any widths do not",
+        "held by any heads: no limit of quantity",
+        f"H >= {bits}; {held} labels in front with H = {model.n_heads}",
+        Method("the least number of errors of polynomials of degree H; exact rationals", Means.EXACT),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(fewer, ">", 0),
+            Comparison(held, "=", len(contexts)),
+            Comparison(model.n_heads, "=", bits),
+        ),
+    )
 
 
 def _any_number(tokens: int, contexts: int) -> Evidence:

@@ -9,6 +9,7 @@ from verify.capacity.counting_matrix import counting_rank
 from verify.capacity.divergence_floor import collinear_divergence_floor, relation_divergence_floor
 from verify.capacity.interpolated_laws import most_interpolated_laws
 from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
+from verify.capacity.parity import parity_errors, parity_floor
 from verify.capacity.sign_patterns import heads_for_every_labelling
 from verify.capacity.sign_relation import forbids_heads
 from verify.capacity.two_token_rank import two_token_ceiling
@@ -53,6 +54,16 @@ ONE_HEAD_DIVERGENCE = _floor_of_weights(
     "Theorem O1 of heads of any width", "docs/claims/theorem_1.md", "Theorem O1", relation_divergence_floor
 )
 """The divergence of heads of any width, one unless said otherwise, from given laws."""
+
+PARITY_ERRORS = _floor_of_weights(
+    "Theorem H3 of parity", "docs/claims/heads_of_any_width.md", "Theorem H3", parity_errors
+)
+"""On how many of all contexts of bits a number of heads is wrong about the parity."""
+
+PARITY_DIVERGENCE = _floor_of_weights(
+    "Theorem H3 of noisy parity", "docs/claims/heads_of_any_width.md", "Theorem H3", parity_floor
+)
+"""The mean divergence of a number of heads from the laws of a noisy parity."""
 
 COLLINEAR_DIVERGENCE = _floor_of_weights(
     "Theorem O2 of one head", "docs/claims/theorem_1.md", "Theorem O2", collinear_divergence_floor

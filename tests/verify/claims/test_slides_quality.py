@@ -6,9 +6,11 @@ from verify.claims import slides_quality as audit
 from verify.verdict import Verdict
 
 
-def test_short_contexts_and_enough_dimensions_prove_nothing():
-    assert audit.too_few_heads(12).verdict is Verdict.PROVED
-    assert audit.too_few_heads(3).verdict is not Verdict.PROVED
+def test_too_few_heads_and_enough_dimensions_prove_nothing(monkeypatch):
+    assert audit._parity(4).verdict is Verdict.PROVED
+    honest = audit.parity_labels
+    monkeypatch.setattr(audit, "parity_labels", lambda bits, heads: honest(bits, heads - 1))
+    assert audit._parity(4).verdict is not Verdict.PROVED
     assert audit._quality(5, 2).verdict is Verdict.PROVED
     assert audit._quality(5, 4).verdict is not Verdict.PROVED
 
