@@ -377,7 +377,7 @@ class InRowBalls:
             return None
         asked, asking = np.unique(pairs.asking[:, 0], return_inverse=True)
         rows, read = np.unique(pairs.read, return_inverse=True)
-        if len(asked) * len(rows) > _DENSE * pairs.read.size:
+        if len(asked) * len(rows) > min(_DENSE * pairs.read.size, _WIDE_ENTRIES // query.radius.shape[1]):
             return None
         asks, has = query.value[asked].transpose(1, 0, 2), key.value[rows].transpose(1, 0, 2)
         scores = self.numbers.scores(asks, has, block.score_root)

@@ -1,5 +1,6 @@
 """Heads that ask nothing: their query is exactly 0."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.models.shapes import dana_network, dana_tensors
+from tests.verify.forward.plain_model import plain_logits
 from tests.verify.forward.test_heads import KINDS, assert_encloses, random_network, with_idle_heads
+from tests.verify.forward.test_row_balls import balls, pairs_hold
 from verify.forward.idle_heads import alike, idle_heads, mostly
+from verify.forward.in_balls import logits_in_balls
+from verify.forward.in_pairs import InPairs
 from verify.forward.logits import enclose_logits
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import InRowBalls
@@ -145,3 +150,16 @@ def test_entries_that_cancel_to_zero_here_may_not_elsewhere_and_count_as_known_n
     walk = InRowBalls(Norms(dana_network(**tensors)))
     rows = walk.embedded(tensors["W_E"], tensors["W_pos"][[0, 0]])
     assert rows.value[0, 0] == 0.0 and walk.nonzero(rows)[0].tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_idle_heads_with_shifts_are_held_in_pairs_and_in_balls(seed):
+    network, contexts = idle_cases("gaussian", seed)
+    rng = np.random.default_rng(seed)
+    shifts = {"b_K": rng.normal(size=(network.n_heads, network.d_qk)), "b_O": rng.normal(size=network.d_model)}
+    shifts |= {"b_V": rng.normal(size=(network.n_heads, network.d_head))}
+    model = replace(network, blocks=(replace(network.attention, **shifts, attends="all"),))
+    exact = plain_logits(model, contexts, 500)
+    assert pairs_hold(*balls(model, contexts, InPairs()), exact)
+    for row, held in zip(exact, logits_in_balls(model, contexts, 100).tolist(), strict=True):
+        assert all(ball.overlaps(x) and ball.rad() < 1e-20 for ball, x in zip(held, row, strict=True))
