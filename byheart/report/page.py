@@ -113,7 +113,7 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
         section("What is proved", _claims(details)),
         section("The memories that were tried", _memories(summary)),
         section(
-            "Heads for every labelling of these contexts",
+            _HEADS,
             _capacity(summary, network, task, details) if of_heads else "",
         ),
         section(
