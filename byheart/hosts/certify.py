@@ -71,7 +71,7 @@ def certify(
             name.
         task: The facts, or a file of them (`read_facts`).
         criterion: What is asked; by default that every fact is held.
-        config: What the tensors compute, where no ``config.json`` beside them says so.
+        config: What the tensors compute, where neither a ``config.json`` beside them nor the module itself says so.
         names: For a module or tensors, the name there of each tensor that the configuration names.
         delimiter: What separates the cells of a table; by default found out, as by `byheart.memorize`.
         header: Whether the first row of a table holds names; by default found out.
@@ -433,6 +433,8 @@ def _model(source: Any, config: Any, names: Mapping[str, str] | None, handshake:
     if of_module:
         require_plain_parameters(source)
     tensors = source.state_dict() if hasattr(source, "state_dict") else source
+    own = getattr(source, "config", getattr(source, "cfg", None)) if config is None else config
+    config = own.to_dict() if own is not None and hasattr(own, "to_dict") else config
     if not isinstance(tensors, Mapping):
         raise InputError(f"source is {type(source).__name__}, expected a path, a Model, a module or tensors by name")
     if not isinstance(config, Mapping):

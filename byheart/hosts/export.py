@@ -124,6 +124,8 @@ def export(
     versions = host.versions()
     model, task, promised = _subject(source, task, criterion)
     asked = promised or Criterion()
+    if not model.plain and to != "safetensors":
+        raise InputError(f"{to} is not written with rotary positions, gates, caps and what else other hosts do beside")
     progress("weights", None, "")
     narrow = rounded_model(model, dtype)
     converted = host.convert(narrow)

@@ -8,12 +8,14 @@ Page: docs/hosts.md
 
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from byheart.hosts import gpt2, huggingface, transformer_lens
+from byheart.hosts.families import FAMILIES
 from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
 from byheart.hosts.known_options import require_known_options
 from byheart.hosts.number_types import read_tensors
@@ -29,8 +31,9 @@ _PICKLED = (".pt", ".pth", ".bin")
 def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | None = None) -> Model:
     """Read a model from a file or a folder of somebody else's, or of ours.
 
-    - a folder with ``config.json`` and ``model.safetensors``: of Hugging Face's GPT-2, of TransformerLens (its
-      configuration as JSON), or one that `export` wrote for Hugging Face, TransformerLens or as safetensors;
+    - a folder with ``config.json`` and ``model.safetensors``: of Hugging Face's GPT-2 or another family of `FAMILIES`,
+      of TransformerLens (its configuration as JSON), or one that `export` wrote for Hugging Face, TransformerLens or as
+      safetensors;
     - a file of safetensors, or a state dictionary (``.pt``, ``.pth``, ``.bin``; needs torch), with a ``config.json``
       beside it or `config`.
 
@@ -81,7 +84,7 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
 
     Args:
         tensors: Arrays or torch tensors of a floating-point type, by the names that the configuration implies.
-        config: A configuration of GPT-2 (Hugging Face), of TransformerLens, or `Model.options`.
+        config: A configuration of a family of Hugging Face, of TransformerLens, or `Model.options`.
 
     Returns:
         The model.
@@ -97,8 +100,11 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
     """
     exact = tensors_of(tensors)
     try:
-        if config.get("model_type") == "gpt2":
+        kind = config.get("model_type")
+        if kind == "gpt2":
             return gpt2.model_of(exact, config)
+        if kind in FAMILIES:
+            return import_module(f"byheart.hosts.families.{FAMILIES[kind]}").model_of(exact, config)
         if "d_head" in config:
             return transformer_lens.model_of(exact, config)
         if "blocks" in config:
@@ -113,9 +119,11 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
         raise InputError(f"the model has no {error}, which its configuration asks for") from error
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"the configuration and the tensors make no model: {error}") from error
+    if "model_type" in config:
+        raise InputError(f"model_type is {kind!r}, expected one of {', '.join(['gpt2', *sorted(FAMILIES), 'byheart'])}")
     raise InputError(
         f"the configuration has the fields {sorted(config)[:8]}, expected one of TransformerLens (d_head, ...), of "
-        "GPT-2 (model_type gpt2), or of byheart (blocks)"
+        "Hugging Face (model_type), or of byheart (blocks)"
     )
 
 

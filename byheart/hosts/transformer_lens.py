@@ -182,7 +182,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
             _require_size(config, "d_mlp", neurons.d_mlp, f"{place}.mlp.W_in")
             blocks.append(neurons)
     final = norm("ln_final")
-    ends = {"W_E": take("embed.W_E"), "W_pos": take("pos_embed.W_pos")}
+    ends: dict[str, Any] = {"W_E": take("embed.W_E"), "W_pos": take("pos_embed.W_pos")}
     b_U = take("unembed.b_U") if "unembed.b_U" in tensors else None
     W_U = take("unembed.W_U")
     if unknown := sorted(set(tensors) - used):

@@ -30,6 +30,11 @@ def editable(model: Model) -> tuple[FeedForward, Normalization]:
         raise InputError(
             "the last neurons of model read the stream without a normalization, or are not added to it; expected both"
         )
+    if not neurons.plain or model.logit_divisor is not None or model.logit_cap is not None:
+        raise InputError(
+            "the last neurons of model have a gate, a norm behind them, or stand beside the attention, or "
+            "its logits are bent; expected plain neurons and logits"
+        )
     if neurons.b_in is None:
         raise InputError(
             "the last neurons of model have no shifts b_in, expected some: a plane through 0 cuts off no fact"

@@ -20,6 +20,7 @@ Tensor = NDArray[Any]
 """A tensor of a model: float64, or exact rationals (an array of `fmpq`)."""
 
 Attends = Literal["last", "causal", "all"]
+Turned = Literal["halves", "neighbours"]
 Queries = Literal["stream", "task"]
 Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
 NormalizationKind = Literal["layer", "rms"]
@@ -84,25 +85,39 @@ class Attention:
 
     $$ y_i = \sum_h \Bigl(\sum_j a^h_{ij} (x_j W_V^h + b_V^h)\Bigr) W_O^h + b_O, $$
 
-    with $m$ = `score_root` (1: unscaled scores). Position $i$ reads $j \le i$ (``causal``) or all $j$ (``all``);
-    ``last`` computes the last position alone, which reads all, and leaves a stream of one row. With `skip` the row
-    $x_i$ before `norm` is added. With queries of the ``task`` there is one query $e$ for each context, in the place of
-    $x_i$, which the task brings; the stream becomes the one row $y$.
+    with $m$ = `score_root` (1: unscaled scores). Where W_K and W_V have fewer heads than W_Q, each of theirs serves
+    as many heads in turn. What other hosts do beside comes in this order: queries, keys and values are cut off at
+    `clip`; queries and keys pass `q_norm` and `k_norm`, each head by itself or all side by side; those at position s,
+    counted from 0, are turned by the exact angles $s f_i$, $f$ = `frequencies`, pair i being entries i and i + m
+    (``halves``) or 2 i and 2 i + 1 (``neighbours``); scores s become $c \tanh(s / c)$, c = `score_cap`; and $\mu_h j$
+    is added, $\mu$ = `slopes`, j the position that is read. Position $i$ reads $j \le i$ (``causal``) or all $j$
+    (``all``); ``last`` computes the last position alone, which reads all, and leaves a stream of one row. With `skip`
+    the row $x_i$ before `norm` is added, to what `post_norm` makes of the output. With queries of the ``task`` there is
+    one query $e$ for each context, in the place of $x_i$, which the task brings; the stream becomes the one row $y$.
 
     Args:
         W_Q: Query maps, `[n_heads, d_model, d_qk]`.
-        W_K: Key maps, `[n_heads, d_model, d_qk]`.
-        W_V: Value maps, `[n_heads, d_model, d_head]`.
+        W_K: Key maps, `[n_heads, d_model, d_qk]`, or of fewer heads, whose number divides n_heads.
+        W_V: Value maps, `[n_heads, d_model, d_head]`, or as many as key maps.
         W_O: Output maps, `[n_heads, d_head, d_out]`; d_out = d_model where there is a skip connection.
         b_Q: Query shifts, `[n_heads, d_qk]`, or none.
-        b_K: Key shifts, `[n_heads, d_qk]`, or none.
-        b_V: Value shifts, `[n_heads, d_head]`, or none.
+        b_K: Key shifts, as many as key maps, `[n_heads, d_qk]`, or none.
+        b_V: Value shifts, likewise `[n_heads, d_head]`, or none.
         b_O: Output shift, `[d_out]`, or none.
         norm: What the stream passes before the maps, or none.
         skip: Whether the stream is added to the output.
         attends: ``"last"``, ``"causal"`` or ``"all"``.
         queries: ``"stream"`` or ``"task"``.
         score_root: m, a positive integer.
+        frequencies: f, at least 0, `[m]` with 2 m at most d_qk, or none.
+        turned: ``"halves"`` or ``"neighbours"``.
+        slopes: `[n_heads]`, or none.
+        q_norm: What queries pass, of width d_qk, or n_heads d_qk: a gain for each head; or none.
+        k_norm: What keys pass, likewise.
+        norms_all: Whether those take the mean of all heads side by side, not of each by itself.
+        clip: c above 0, or none.
+        score_cap: c above 0, or none.
+        post_norm: What the output passes, of width d_out, or none.
 
     Raises:
         InputError: A tensor of a wrong shape or type, or an option that is none; names it.
@@ -129,27 +144,44 @@ class Attention:
     attends: Attends = "last"
     queries: Queries = "stream"
     score_root: int = 1
+    frequencies: Tensor | None = None
+    turned: Turned = "halves"
+    slopes: Tensor | None = None
+    q_norm: Normalization | None = None
+    k_norm: Normalization | None = None
+    norms_all: bool = False
+    clip: float | None = None
+    score_cap: float | None = None
+    post_norm: Normalization | None = None
 
     def __post_init__(self) -> None:
         _require_option("attends", self.attends, Attends)
         _require_option("queries", self.queries, Queries)
+        _require_option("turned", self.turned, Turned)
         _require_flag("skip", self.skip)
+        _require_flag("norms_all", self.norms_all)
+        for name in ("clip", "score_cap"):
+            require_positive(name, getattr(self, name))
         if type(self.score_root) is not int or not 1 <= self.score_root <= _LARGEST_SCORE_ROOT:
             raise InputError(f"score_root is {self.score_root!r}, expected an integer from 1 to 2**31")
         _freeze(self, {"W_Q": 3, "W_K": 3, "W_V": 3, "W_O": 3, "b_Q": 2, "b_K": 2, "b_V": 2, "b_O": 1})
+        _freeze(self, {"frequencies": 1, "slopes": 1})
         heads, d_model, d_qk, d_head, d_out = self.n_heads, self.d_model, self.d_qk, self.d_head, self.d_out
+        keys = self.key_heads if self.key_heads and heads % self.key_heads == 0 else heads
         _require_shapes(
             self,
             {
-                "W_K": (heads, d_model, d_qk),
-                "W_V": (heads, d_model, d_head),
+                "W_K": (keys, d_model, d_qk),
+                "W_V": (keys, d_model, d_head),
                 "W_O": (heads, d_head, d_out),
                 "b_Q": (heads, d_qk),
-                "b_K": (heads, d_qk),
-                "b_V": (heads, d_head),
+                "b_K": (keys, d_qk),
+                "b_V": (keys, d_head),
                 "b_O": (d_out,),
+                "slopes": (heads,),
             },
         )
+        self._check_turns_and_norms()
         if heads and 0 in (d_qk, d_head):
             raise InputError(f"W_Q and W_V have d_qk = {d_qk} and d_head = {d_head}, expected at least 1")
         if 0 in (d_model, d_out):
@@ -160,6 +192,35 @@ class Attention:
             raise InputError("queries of the task have no skip connection, no norm, and attend from one position alone")
         if self.norm is not None and self.norm.width != d_model:
             raise InputError(f"norm has the width {self.norm.width}, expected d_model = {d_model}")
+
+    def _check_turns_and_norms(self) -> None:
+        if self.frequencies is not None:
+            pairs = len(self.frequencies)
+            if not 1 <= pairs <= self.d_qk // 2 or not (self.frequencies >= 0).all():
+                raise InputError(f"frequencies are {pairs}, expected 1 .. d_qk / 2 = {self.d_qk // 2}, none below 0")
+        widths = {
+            "q_norm": (self.d_qk, self.n_heads * self.d_qk),
+            "k_norm": (self.d_qk, self.key_heads * self.d_qk),
+            "post_norm": (self.d_out,),
+        }
+        for name, allowed in widths.items():
+            norm = getattr(self, name)
+            allowed = allowed[-1:] if self.norms_all else allowed
+            if norm is not None and norm.width not in allowed:
+                raise InputError(f"{name} has the width {norm.width}, expected {' or '.join(map(str, allowed))}")
+        if self.queries == "task" and not self.plain:
+            raise InputError("queries of the task have no positions, norms, caps or slopes, and as many keys as heads")
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is there that other hosts do beside: one head of keys for each, no norm but `norm`, ..."""
+        beside = (self.frequencies, self.slopes, self.q_norm, self.k_norm, self.clip, self.score_cap, self.post_norm)
+        return self.key_heads == self.n_heads and all(each is None for each in beside)
+
+    @property
+    def key_heads(self) -> int:
+        """Number of heads that have keys and values of their own."""
+        return self.W_K.shape[0]
 
     @property
     def n_heads(self) -> int:
@@ -200,12 +261,20 @@ class Attention:
             "queries": self.queries,
             "score_root": self.score_root,
             "norm": None if self.norm is None else self.norm.options(),
+            **_given(
+                key_heads=self.key_heads if self.key_heads != self.n_heads else None,
+                turned=None if self.frequencies is None else self.turned,
+                norms_all=self.norms_all or None,
+                **{name: getattr(self, name) for name in ("q_norm", "k_norm", "clip", "score_cap", "post_norm")},
+            ),
         }
 
 
 @dataclass(frozen=True, eq=False)
 class FeedForward:
     r"""A layer of neurons on each row of the stream, $y = \varphi(x W_{in} + b_{in})\, W_{out} + b_{out}$.
+
+    With a gate $y = (\varphi(x W_{gate} + b_{gate}) \odot (x W_{in} + b_{in}))\, W_{out} + b_{out}$.
 
     The activation is an exact real function: ``relu`` $\max(u, 0)$; ``gelu`` $u \Phi(u)$ with the normal distribution;
     ``gelu-tanh`` $\frac u2 \bigl(1 + \tanh(\sqrt{2/\pi}\,(u + 0.044715\, u^3))\bigr)$ with the decimal as written;
@@ -219,11 +288,15 @@ class FeedForward:
         activation: ``"relu"``, ``"gelu"``, ``"gelu-tanh"`` or ``"silu"``.
         norm: What the stream passes before the maps, or none.
         skip: Whether the stream is added to the output.
+        W_gate: Map of the gates, `[d_model, d_mlp]`, or none.
+        b_gate: Their shift, `[d_mlp]`, or none.
+        post_norm: What the output passes before the stream is added, of width d_out, or none.
+        parallel: Whether the stream is read as it was before the attention in front, whose output is added to as well.
 
     Raises:
         InputError: A tensor of a wrong shape or type, or an option that is none; names it.
 
-    Source: Vaswani et al. (2017); Hendrycks, Gimpel (2016).
+    Source: Vaswani et al. (2017); Shazeer (2020); Hendrycks, Gimpel (2016).
 
     Example:
         >>> FeedForward(np.ones((2, 8)), np.ones((8, 2)), activation="relu").d_mlp
@@ -237,13 +310,25 @@ class FeedForward:
     activation: Activation = "relu"
     norm: Normalization | None = None
     skip: bool = True
+    W_gate: Tensor | None = None
+    b_gate: Tensor | None = None
+    post_norm: Normalization | None = None
+    parallel: bool = False
 
     def __post_init__(self) -> None:
         _require_option("activation", self.activation, Activation)
         _require_flag("skip", self.skip)
-        _freeze(self, {"W_in": 2, "W_out": 2, "b_in": 1, "b_out": 1})
+        _require_flag("parallel", self.parallel)
+        _freeze(self, {"W_in": 2, "W_out": 2, "b_in": 1, "b_out": 1, "W_gate": 2, "b_gate": 1})
         d_mlp, d_out = self.d_mlp, self.d_out
-        _require_shapes(self, {"W_out": (d_mlp, d_out), "b_in": (d_mlp,), "b_out": (d_out,)})
+        shapes = {"W_out": (d_mlp, d_out), "b_in": (d_mlp,), "b_out": (d_out,)}
+        _require_shapes(self, {**shapes, "W_gate": self.W_in.shape, "b_gate": (d_mlp,)})
+        if self.W_gate is None and self.b_gate is not None:
+            raise InputError("b_gate is given, but no W_gate")
+        if self.parallel and not self.skip:
+            raise InputError("parallel is True, expected a skip connection with it")
+        if self.post_norm is not None and self.post_norm.width != d_out:
+            raise InputError(f"post_norm has the width {self.post_norm.width}, expected d_out = {d_out}")
         if 0 in (self.d_model, d_out):
             raise InputError(f"W_in and W_out have d_model = {self.d_model} and d_out = {d_out}, expected at least 1")
         if self.skip and d_out != self.d_model:
@@ -255,6 +340,11 @@ class FeedForward:
     def d_model(self) -> int:
         """Dimension of the rows that are read."""
         return self.W_in.shape[0]
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is there that other hosts do beside: no gate, no norm but `norm`, not parallel."""
+        return self.W_gate is None and self.post_norm is None and not self.parallel
 
     @property
     def d_mlp(self) -> int:
@@ -278,6 +368,7 @@ class FeedForward:
             "skip": self.skip,
             "activation": self.activation,
             "norm": None if self.norm is None else self.norm.options(),
+            **_given(post_norm=self.post_norm, parallel=self.parallel or None),
         }
 
 
@@ -297,6 +388,14 @@ def tensor_fields(block: Block) -> Iterator[tuple[str, Tensor]]:
     for field in fields(block):
         value = getattr(block, field.name)
         if isinstance(value, np.ndarray):
+            yield field.name, value
+
+
+def norm_fields(block: Block) -> Iterator[tuple[str, Normalization]]:
+    """The normalizations that a block has, by field and in order."""
+    for field in fields(block):
+        value = getattr(block, field.name)
+        if isinstance(value, Normalization):
             yield field.name, value
 
 
@@ -360,6 +459,18 @@ def _require_flag(name: str, value: object) -> None:
         raise InputError(f"{name} is {value!r}, expected True or False")
 
 
+def require_positive(name: str, value: object) -> None:
+    """Raise `InputError` unless an option is none, or a finite float above 0."""
+    if value is not None and not (isinstance(value, float) and 0 < value < float("inf")):
+        raise InputError(f"{name} is {value!r}, expected a finite float above 0, or none")
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that are not none, as plain data for JSON; the others are left out."""
+    data = {Normalization: Normalization.options, float: float.hex}
+    return {name: data.get(type(x), lambda x: x)(x) for name, x in options.items() if x is not None}
+
+
 def _entries(block: Attention | FeedForward) -> int:
-    norm = () if block.norm is None else tensor_fields(block.norm)
-    return sum(tensor.size for _, tensor in [*tensor_fields(block), *norm])
+    norms = [norm for _, norm in norm_fields(block)]
+    return sum(tensor.size for record in (block, *norms) for _, tensor in tensor_fields(record))

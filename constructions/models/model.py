@@ -14,9 +14,12 @@ from constructions.models.blocks import (
     BLOCKS,
     Attention,
     Block,
+    FeedForward,
     Normalization,
     Tensor,
     frozen,
+    norm_fields,
+    require_positive,
     tensor_fields,
 )
 from constructions.models.tensor_file import load_tensors, save_tensors
@@ -30,12 +33,14 @@ VERSION = 2
 class Model:
     r"""Everything that memorizes: an input, a tuple of blocks over the residual stream, a readout at the last position.
 
-    The input is either tokens, with $x_s = W_E[t_s] + W_{pos}[s]$ for a context $t_1, \dots, t_S$, or rows that the
-    task brings (no `W_E`). Each block maps the stream to a stream. The logits, or outputs, are
+    The input is either tokens, with $x_s = W_E[t_s] + W_{pos}[s]$ for a context $t_1, \dots, t_S$ (without `W_pos`
+    $W_E[t_s]$ alone), or rows that the task brings (no `W_E`). Each block maps the stream to a stream. The logits, or
+    outputs, are
 
     $$ x_{last} W_U + b_U $$
 
-    at the last row of the stream. Arrays are copied, made C-contiguous and read-only; nothing is rounded, so that a
+    at the last row of the stream, divided by `logit_divisor` where there is one, and then $c \tanh(\cdot / c)$ of that
+    with c = `logit_cap`. Arrays are copied, made C-contiguous and read-only; nothing is rounded, so that a
     certificate about a `Model` is one about the bytes that it is saved as. All tensors are float64, or all are
     rationals (arrays of `fmpq`), whose attention scores are then counted in units of $\ln 2$.
 
@@ -47,7 +52,10 @@ class Model:
         W_U: Readout, `[d, d_vocab_out]`.
         b_U: Shift of the readout, `[d_vocab_out]`, or none.
         W_E: Embeddings, `[d_vocab, d_model]`; none where the task brings vectors.
-        W_pos: Positional embeddings, `[n_ctx, d_model]`, beside `W_E`.
+        W_pos: Positional embeddings, `[n_ctx, d_model]`, beside `W_E`, or none.
+        positions: n_ctx beside `W_E`, where there is no `W_pos`.
+        logit_divisor: Above 0, or none.
+        logit_cap: Above 0, or none.
 
     Raises:
         InputError: A tensor of a wrong shape or type, or with a NaN or an infinity; names it.
@@ -66,6 +74,9 @@ class Model:
     b_U: Tensor | None = None
     W_E: Any = None  # a Tensor, or none
     W_pos: Any = None  # a Tensor, or none
+    positions: int | None = None
+    logit_divisor: float | None = None
+    logit_cap: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "blocks", tuple(self.blocks))
@@ -74,10 +85,16 @@ class Model:
                 object.__setattr__(self, name, frozen(name, getattr(self, name), dimensions))
                 if 0 in getattr(self, name).shape:
                     raise InputError(f"{name} has shape {getattr(self, name).shape}, expected no dimension of 0")
-        if (self.W_E is None) != (self.W_pos is None):
+        given = tuple(each is not None for each in (self.W_E, self.W_pos, self.positions))
+        if given not in ((False, False, False), (True, True, False), (True, False, True)):
             raise InputError(
-                "W_E and W_pos must be given together: both for tokens, none where the task brings vectors"
+                "W_E and W_pos must be given together, or W_E and positions: for tokens, none where the task brings "
+                "vectors"
             )
+        if self.positions is not None and not (type(self.positions) is int and 1 <= self.positions < 2**31):
+            raise InputError(f"positions is {self.positions!r}, expected an integer of at least 1")
+        for name in ("logit_divisor", "logit_cap"):
+            require_positive(name, getattr(self, name))
         if self.W_E is None and not self.blocks:
             raise InputError("blocks is empty, expected at least one where the task brings vectors")
         self._check_widths()
@@ -97,6 +114,8 @@ class Model:
                 raise InputError(
                     f"block {i} takes queries of the task, which only the first may where vectors are read"
                 )
+            if isinstance(block, FeedForward) and block.parallel and not self._follows_attention(i):
+                raise InputError(f"block {i} is parallel to the attention in front, of which there is none")
             width = width if isinstance(block, Normalization) else block.d_out
         if self.W_U.shape[0] != width:
             raise InputError(
@@ -104,6 +123,17 @@ class Model:
             )
         if self.b_U is not None and self.b_U.shape != self.W_U.shape[1:]:
             raise InputError(f"b_U has shape {self.b_U.shape}, expected {self.W_U.shape[1:]}, the outputs of W_U")
+
+    def _follows_attention(self, place: int) -> bool:
+        before = self.blocks[place - 1] if place else None
+        return isinstance(before, Attention) and before.skip and before.d_out == before.d_model
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is there that other hosts do beside, in no block and at neither end (`Attention.plain`)."""
+        ends = (self.positions, self.logit_divisor, self.logit_cap)
+        blocks = all(getattr(block, "plain", True) for block in self.blocks)
+        return blocks and all(each is None for each in ends)
 
     @property
     def reads_tokens(self) -> bool:
@@ -131,7 +161,7 @@ class Model:
     @property
     def n_ctx(self) -> int:
         """Context length, the papers' S; 0 where the task brings vectors."""
-        return 0 if self.W_pos is None else self.W_pos.shape[0]
+        return self.positions or (0 if self.W_pos is None else self.W_pos.shape[0])
 
     @property
     def d_vocab_out(self) -> int:
@@ -145,7 +175,7 @@ class Model:
         Raises:
             InputError: The model has other blocks.
         """
-        if len(self.blocks) != 1 or not isinstance(self.blocks[0], Attention):
+        if len(self.blocks) != 1 or not isinstance(self.blocks[0], Attention) or not self.plain:
             kinds = [block.options()["kind"] for block in self.blocks]
             raise InputError(f"the model has the blocks {kinds}, expected one attention and nothing else")
         return self.blocks[0]
@@ -197,22 +227,27 @@ class Model:
 
     def options(self) -> dict[str, Any]:
         """What the model computes beside its tensors, as plain data for JSON."""
-        return {"input": "tokens" if self.reads_tokens else "vectors", "blocks": [b.options() for b in self.blocks]}
+        said = {"input": "tokens" if self.reads_tokens else "vectors", "blocks": [b.options() for b in self.blocks]}
+        if self.positions is not None:
+            said["positions"] = self.positions
+        caps = {"logit_divisor": self.logit_divisor, "logit_cap": self.logit_cap}
+        return said | {name: x.hex() for name, x in caps.items() if x is not None}
 
     def tensors(self) -> dict[str, Tensor]:
         """The tensors by the names that TransformerLens gives them, in the order in which they are hashed."""
         return dict(self._named())
 
     def _named(self) -> Iterator[tuple[str, Tensor]]:
-        if self.W_E is not None and self.W_pos is not None:
+        if self.W_E is not None:
             yield "embed.W_E", self.W_E
+        if self.W_pos is not None:
             yield "pos_embed.W_pos", self.W_pos
         for prefix, norm_prefix, block in zip(
             *block_names([b.options() for b in self.blocks]), self.blocks, strict=True
         ):
-            norm: Normalization | None = getattr(block, "norm", None)
-            if norm is not None:
-                yield from ((f"{norm_prefix}.{name}", tensor) for name, tensor in tensor_fields(norm))
+            for field, norm in norm_fields(block):
+                place = norm_prefix if field == "norm" else f"{prefix}.{field}"
+                yield from ((f"{place}.{name}", tensor) for name, tensor in tensor_fields(norm))
             yield from ((f"{prefix}.{name}", tensor) for name, tensor in tensor_fields(block))
         yield "unembed.W_U", self.W_U
         if self.b_U is not None:
@@ -276,7 +311,9 @@ class Model:
 
 
 def block_names(options: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
-    """The prefixes of the tensors of each block, and of its norm, as TransformerLens names them.
+    """The prefixes of the tensors of each block, and of its `norm`, as TransformerLens names them.
+
+    Another norm of a block has the name of its field behind the prefix of the block.
 
     An attention opens a layer; a feed-forward block belongs to the layer of the attention before it if it has none yet;
     a normalization that is the last block is ``ln_final``; any other, and blocks of other kinds, are named by their
@@ -346,10 +383,14 @@ def assembled(options: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
         if "norm" not in option:  # a block of its own that acts on each row
             blocks.append(BLOCKS[kind](**own, **option))
             continue
-        norm = option.pop("norm")
-        if norm is not None:
-            norm = Normalization(norm["kind"], **of_place.get(norm_prefix, {}), epsilon=float.fromhex(norm["epsilon"]))
-        record = BLOCKS[kind]
-        blocks.append(record(**own, **option, norm=norm))
-    read = {"W_E": tensors.get("embed.W_E"), "W_pos": tensors.get("pos_embed.W_pos")}
-    return Model(blocks=tuple(blocks), W_U=tensors["unembed.W_U"], b_U=tensors.get("unembed.b_U"), **read)
+        option.pop("key_heads", None)  # as the tensors have it
+        for name in ("norm", "q_norm", "k_norm", "post_norm"):
+            if (norm := option.get(name)) is not None:
+                place = of_place.get(norm_prefix if name == "norm" else f"{prefix}.{name}", {})
+                option[name] = Normalization(norm["kind"], **place, epsilon=float.fromhex(norm["epsilon"]))
+        option |= {name: float.fromhex(option[name]) for name in ("clip", "score_cap") if name in option}
+        blocks.append(BLOCKS[kind](**own, **option))
+    ends: dict[str, Any] = {"W_E": tensors.get("embed.W_E"), "W_pos": tensors.get("pos_embed.W_pos")}
+    ends |= {"b_U": tensors.get("unembed.b_U"), "positions": options.get("positions")}
+    ends |= {name: float.fromhex(options[name]) for name in ("logit_divisor", "logit_cap") if name in options}
+    return Model(blocks=tuple(blocks), W_U=tensors["unembed.W_U"], **ends)

@@ -75,7 +75,8 @@ def dana_tensors(network: Model) -> dict[str, Tensor]:
 
 def is_dana_network(model: Model) -> bool:
     """Whether it reads tokens and is one attention from the last position, with a skip connection and no shifts."""
-    return model.reads_tokens and model.b_U is None and [b.options() for b in model.blocks] == [_DANA] and _plain(model)
+    shape = [b.options() for b in model.blocks] == [_DANA] and model.plain
+    return model.reads_tokens and model.b_U is None and shape and _plain(model)
 
 
 def mahdavi_layer(W_Q: Tensor, W_K: Tensor, W_V: Tensor, W_O: Tensor, W_D: Tensor) -> Model:
@@ -139,6 +140,7 @@ def is_mahdavi_layer(model: Model) -> bool:
         not model.reads_tokens
         and model.b_U is None
         and [b.options() for b in model.blocks] == [_MAHDAVI]
+        and model.plain
         and _plain(model)
     )
 

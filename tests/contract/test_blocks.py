@@ -78,6 +78,36 @@ def normalized(norm, row):
     return [x / root * number(w) + number(b) for x, w, b in zip(row, norm.w, shifts, strict=True)]
 
 
+def in_parts(norm, row, parts):
+    """Rows side by side, each normalized by itself, with one gain for all or one for each."""
+    width = len(row) // parts
+    found = []
+    for k in range(parts):
+        own = slice(k * width, (k + 1) * width) if norm.width > width else slice(None)
+        one = Normalization(norm.kind, norm.w[own], None if norm.b is None else norm.b[own], norm.epsilon)
+        found += normalized(one, row[k * width : (k + 1) * width])
+    return found
+
+
+def placed(block, maps, shifts, norm, row, position):
+    """Queries or keys of all heads at a position."""
+    heads = [times(row, W, None if shifts is None else shifts[h]) for h, W in enumerate(maps)]
+    width = len(heads[0])
+    if block.clip is not None:
+        heads = [[min(max(x, -number(block.clip)), number(block.clip)) for x in head] for head in heads]
+    if norm is not None:
+        flat = [x for head in heads for x in head]
+        flat = normalized(norm, flat) if block.norms_all else in_parts(norm, flat, len(heads))
+        heads = [flat[h * width : (h + 1) * width] for h in range(len(heads))]
+    for head in heads if block.frequencies is not None else ():
+        m = len(block.frequencies)
+        for k, f in enumerate(block.frequencies):
+            i, j = (k, k + m) if block.turned == "halves" else (2 * k, 2 * k + 1)
+            turned = mpmath.mpc(head[i], head[j]) * mpmath.expj(position * number(f))
+            head[i], head[j] = turned.real, turned.imag
+    return heads
+
+
 def attended(model, block, rows, query):
     """The stream after an attention, all its positions."""
     read = [normalized(block.norm, row) for row in rows]
@@ -93,14 +123,22 @@ def attended(model, block, rows, query):
         visible = read[: i + 1] if block.attends == "causal" else read
         output = [mpmath.mpf(0) if block.b_O is None else number(block.b_O[j]) for j in range(block.d_out)]
         for h in range(block.n_heads):
-            b_Q, b_K, b_V = (None if b is None else b[h] for b in (block.b_Q, block.b_K, block.b_V))
-            q = times(asking[i], block.W_Q[h], b_Q)
-            keys = [times(row, block.W_K[h], b_K) for row in visible]
+            of = h * block.key_heads // block.n_heads
+            q = placed(block, block.W_Q, block.b_Q, block.q_norm, asking[i], i)[h]
+            keys = [placed(block, block.W_K, block.b_K, block.k_norm, row, j)[of] for j, row in enumerate(visible)]
             scores = [unit * mpmath.fdot(q, k) / mpmath.sqrt(block.score_root) for k in keys]
+            if block.score_cap is not None:
+                scores = [number(block.score_cap) * mpmath.tanh(s / number(block.score_cap)) for s in scores]
+            if block.slopes is not None:
+                scores = [s - number(block.slopes[h]) * (i - j) for j, s in enumerate(scores)]
             powers = [mpmath.exp(score - max(scores)) for score in scores]
-            values = [times(row, block.W_V[h], b_V) for row in visible]
+            values = [times(row, block.W_V[of], None if block.b_V is None else block.b_V[of]) for row in visible]
+            if block.clip is not None:
+                c = number(block.clip)
+                values = [[min(max(x, -c), c) for x in value] for value in values]
             head = [mpmath.fdot(powers, column) / sum(powers) for column in zip(*values, strict=True)]
             output = plus(output, times(head, block.W_O[h]))
+        output = normalized(block.post_norm, output)
         stream.append(plus(rows[i], output) if block.skip else output)
     return stream
 
@@ -115,9 +153,14 @@ ACTIVATIONS = {
 }
 
 
-def fed_forward(block, row):
-    fired = [ACTIVATIONS[block.activation](u) for u in times(normalized(block.norm, row), block.W_in, block.b_in)]
-    output = times(fired, block.W_out, block.b_out)
+def fed_forward(block, row, before):
+    read = normalized(block.norm, before if block.parallel else row)
+    hidden = times(read, block.W_in, block.b_in)
+    gates = hidden if block.W_gate is None else times(read, block.W_gate, block.b_gate)
+    fired = [ACTIVATIONS[block.activation](u) for u in gates]
+    if block.W_gate is not None:
+        fired = [g * u for g, u in zip(fired, hidden, strict=True)]
+    output = normalized(block.post_norm, times(fired, block.W_out, block.b_out))
     return plus(row, output) if block.skip else output
 
 
@@ -130,17 +173,22 @@ def outputs(model, given_inputs):
             rows = [[number(x) for x in row] for row in given_inputs.context(t)]
             query = [number(x) for x in given_inputs.queries[t]]
         else:
+            W_pos = np.zeros((model.n_ctx, 1)) * model.W_E[:1] if model.W_pos is None else model.W_pos
             embedded = enumerate(given_inputs[t].tolist())
-            rows = [plus(map(number, model.W_E[n]), map(number, model.W_pos[s])) for s, n in embedded]
+            rows = [plus(map(number, model.W_E[n]), map(number, W_pos[s])) for s, n in embedded]
             query = None
+        before = rows
         for block in model.blocks:
             if isinstance(block, Attention):
-                rows = attended(model, block, rows, query)
+                before, rows = rows, attended(model, block, rows, query)
             elif isinstance(block, FeedForward):
-                rows = [fed_forward(block, row) for row in rows]
+                rows = [fed_forward(block, *pair) for pair in zip(rows, before[-len(rows) :], strict=True)]
             else:
                 rows = [normalized(block, row) for row in rows]
-        result.append(times(rows[-1], model.W_U, model.b_U))
+        last = times(rows[-1], model.W_U, model.b_U)
+        last = last if model.logit_divisor is None else [x / number(model.logit_divisor) for x in last]
+        c = None if model.logit_cap is None else number(model.logit_cap)
+        result.append(last if c is None else [c * mpmath.tanh(x / c) for x in last])
     return result
 
 
@@ -176,6 +224,7 @@ def values_are_rational(model):
     neurons = [block for block in model.blocks if isinstance(block, FeedForward)]
     return (
         model.is_rational
+        and model.plain
         and not any(isinstance(part, Normalization) for part in parts)
         and all(block.activation == "relu" for block in neurons)
     )
@@ -387,7 +436,45 @@ def random_blocks():
     }
 
 
-BLOCKS = random_blocks()
+def blocks_of_hosts():
+    """What other hosts do beside, by name; each twice, so that positions are told apart."""
+    rng = np.random.default_rng(21)
+    draw = rng.standard_normal
+
+    def attention(heads=4, keys=2, e=4, **options):
+        maps = [0.4 * draw(shape) for shape in ((heads, 3, e), (keys, 3, e), (keys, 3, e), (heads, e, 3))]
+        shifts = {"b_Q": draw((heads, e)), "b_K": draw((keys, e)), "b_V": draw((keys, e)), "b_O": draw(3)}
+        return Attention(*maps, **shifts, attends="causal", score_root=3, **options)
+
+    def norm(kind, width):
+        return Normalization(kind, draw(width), draw(width) if kind == "layer" else None, 0.25)
+
+    def twice(**options):
+        return attention(**options), attention(**options)
+
+    turns = {"frequencies": np.array([1.0, 0.1])}
+    neurons = random_neurons(rng, activation="silu", W_gate=draw((3, 4)), b_gate=draw(4))
+    return {
+        "hosts-grouped": twice(keys=2),
+        "hosts-one-key": twice(keys=1),
+        "hosts-halves": twice(**turns),
+        "hosts-neighbours": twice(**turns, turned="neighbours"),
+        "hosts-partial": twice(frequencies=np.array([0.7]), turned="halves"),
+        "hosts-slopes": twice(slopes=np.array([0.5, 0.25, -1.0, 0.125])),
+        "hosts-normed-heads": twice(q_norm=norm("rms", 4), k_norm=norm("rms", 4), **turns),
+        "hosts-normed-each": twice(q_norm=norm("layer", 16), k_norm=norm("layer", 8), **turns),
+        "hosts-normed-all": twice(q_norm=norm("rms", 16), k_norm=norm("rms", 8), norms_all=True, **turns),
+        "hosts-clipped": twice(clip=0.5, keys=4),
+        "hosts-capped": twice(score_cap=0.75),
+        "hosts-post": (*twice(post_norm=norm("rms", 3)), replace(neurons, post_norm=norm("layer", 3))),
+        "hosts-gated": (neurons,),
+        "hosts-parallel": (attention(norm=norm("layer", 3)), replace(neurons, parallel=True, norm=norm("layer", 3)))
+        * 2,
+        "hosts-ends": (attention(**turns),),
+    }
+
+
+BLOCKS = {**random_blocks(), **blocks_of_hosts()}
 
 
 def case_of(name, *, of_vectors):
@@ -396,7 +483,12 @@ def case_of(name, *, of_vectors):
     draw = rng.standard_normal
     read = {} if of_vectors else {"W_E": draw((3, 3)), "W_pos": draw((3, 3))}
     W_U, b_U = draw((3, 2)), draw(2)
-    model = Model(blocks=BLOCKS[name], W_U=W_U, b_U=None if name == "network" else b_U, **read)
+    ends = {}
+    if name == "hosts-ends":
+        ends = {"logit_divisor": 3.0, "logit_cap": 1.5}
+        if not of_vectors:
+            read = {"W_E": read["W_E"], "positions": 3}
+    model = Model(blocks=BLOCKS[name], W_U=W_U, b_U=None if name == "network" else b_U, **read, **ends)
     if of_vectors:
         contexts = draw((1 if name.endswith("skip") else 3, 3, 3))
         return model, VectorTask(contexts, draw((3, 3)), np.zeros((3, 2)))

@@ -1,6 +1,6 @@
 """A kind of block that is added: one record, one function of the walk, one of torch, and every arithmetic has it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mpmath
@@ -40,7 +40,7 @@ class Linear:
 
 
 def walked(arithmetic, block: Linear, stream: Stream, _: bool) -> Stream:
-    return Stream(arithmetic.mapped(stream.rows, block.W, None), stream.cells, stream.queries)
+    return replace(stream, rows=arithmetic.mapped(stream.rows, block.W, None))
 
 
 @pytest.fixture(autouse=True)

@@ -387,7 +387,11 @@ MUTANTS = [
     # Its models of any blocks, and their balls.
     of_model("number.hex() == value and 0 < number < math.inf", "0 < number < math.inf", "epsilon in any words"),
     of_model("type(value) is int and 1 <= value", "1 <= value", "True is a root"),
-    of_model('set(options) != _OPTIONS[options["kind"]]', "False", "unknown options"),
+    of_model(
+        'not known or set(options) - _BESIDE.get(options["kind"], set()) != _OPTIONS[options["kind"]]',
+        "not known",
+        "unknown options",
+    ),
     of_balls("seen[: i + 1] if attends", "seen if attends", "a causal position reads what follows"),
     of_balls("query * (1 / root)", "query * root", "scores are multiplied by the root"),
     of_balls("u / 2 * (-u / arb(2).sqrt()).erfc()", "u / 2 * (u / arb(2).sqrt()).erfc()", "the other tail"),

@@ -110,7 +110,9 @@ MUTANTS = [
     ),
     # The forward pass in balls.
     balls("(score - top).exp() for score", "(score - score.mid()).exp() for score", "each score has its own shift"),
-    balls("_SHARE = arb(0.5, 0.5)", "_SHARE = arb(0.5, 0.25)", "an unknown share is not close to 0 or 1"),
+    balls(
+        "_SHARE, _SIGNED = arb(0.5, 0.5)", "_SHARE, _SIGNED = arb(0.5, 0.25)", "an unknown share is not close to 0 or 1"
+    ),
     balls("<= unknown.rad() else unknown", "<= unknown.rad() else unknown.mid()", "an unknown share is one half"),
     balls("    return int(precision)\n", "    return 53\n", "more bits change nothing"),
     balls("_float_above(abs(x - m)) for", "_float_above(x.rad()) for", "the rounding of midpoints is left out"),

@@ -142,8 +142,8 @@ MUTANTS = [
         "negative tokens count from the end",
     ),
     replica(
-        "        scores = scores.masked_fill(later, -math.inf)\n",
-        "        pass\n",
+        '    if option["attends"] == "causal":\n        later',
+        "    if False:\n        later",
         "later positions are read",
     ),
     replica(

@@ -67,8 +67,8 @@ MUTANTS = [
     walk("block.W_in, block.b_in)", "block.W_in, None)", "neurons have no shift"),
     walk("block.W_out, block.b_out)", "block.W_out, None)", "neurons write without a shift"),
     walk(
-        "stream.rows if block.norm is None else arithmetic.normalized(stream.rows, block.norm)",
-        "stream.rows",
+        "return rows if block.norm is None else arithmetic.normalized(rows, block.norm)",
+        "return rows",
         "no block has a norm",
     ),
     walk("heads(asking, block.W_Q, block.b_Q)", "heads(asking, block.W_K, block.b_Q)", "queries are made by W_K"),
@@ -83,9 +83,7 @@ MUTANTS = [
     ),
     walk("taken(self.stream.rows, pairs.asked), y)", "taken(self.read, pairs.asked), y)", "the norm is skipped along"),
     walk("model.W_U, model.b_U)", "model.W_U, None)", "the readout has no shift"),
-    walk(
-        "model.W_E[tokens], model.W_pos[positions])", "model.W_E[tokens], 0 * model.W_pos[positions])", "no positions"
-    ),
+    walk("embedded(rows, model.W_pos[positions])", "embedded(rows, 0 * model.W_pos[positions])", "no positions"),
     walk(
         "np.zeros(count, dtype=np.int64) if inputs.shared else",
         "np.zeros(count, dtype=np.int64) if True else",
@@ -119,7 +117,7 @@ MUTANTS = [
     matrices(
         "self._chosen(table, read, v.ncols())", "self._chosen(table, read[::-1], v.ncols())", "values stand in reverse"
     ),
-    matrices("self.weights(row, block.score_root)", "self.weights(row, 1)", "scores are not scaled"),
+    matrices("self.weights(row, root)", "self.weights(row, 1)", "scores are not scaled"),
     matrices("self.given(a) + self.given(b)", "self.given(a)", "positions are forgotten"),
     # Rows of floats.
     rows("inner * terms_of", "0.0 * terms_of", "products round for nothing"),
@@ -150,7 +148,11 @@ MUTANTS = [
     rows("only_last=True, first=first)", "only_last=True)", "later examples ask what the first ones ask"),
     elsewhere("value.radius + theta * largest", "value.radius", "weights of idle heads are equal elsewhere"),
     elsewhere(" + 2.0 * length + 8.0)", ")", "the sums of idle heads do not round elsewhere"),
-    elsewhere("2.0 * self.numbers.exponential + ", "", "the exponentials of idle heads are exact elsewhere"),
+    elsewhere(
+        "2.0 * self.numbers.exponential + 2.0 * length",
+        "2.0 * length",
+        "the exponentials of idle heads are exact elsewhere",
+    ),
     elsewhere(
         "terms_of = terms_of + rows.whole()[:, None] * norms.frobenius",
         "terms_of = terms_of",

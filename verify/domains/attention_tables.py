@@ -98,7 +98,7 @@ class AttentionTables:
 def is_one_attention(model: Model) -> bool:
     """Whether a model reads tokens and is one attention with at least one head, without a norm, in float64."""
     kinds = [block.options()["kind"] for block in model.blocks]
-    plain = model.reads_tokens and not model.is_rational and kinds == ["attention"]
+    plain = model.reads_tokens and not model.is_rational and kinds == ["attention"] and model.plain
     return plain and model.attention.norm is None and model.attention.n_heads > 0
 
 

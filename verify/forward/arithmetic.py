@@ -64,6 +64,22 @@ class Arithmetic(Protocol[R, H, Out]):
         """The activation of each entry."""
         ...
 
+    def multiplied(self, rows: R, others: R, /) -> R:
+        """The products of the entries."""
+        ...
+
+    def clipped(self, heads: H, c: float, /) -> H:
+        """The rows of heads with every entry cut off at -c and c."""
+        ...
+
+    def normalized_heads(self, heads: H, norm: Normalization, together: bool, /) -> H:
+        """The rows of heads after a normalization of each by itself, or of all side by side."""
+        ...
+
+    def turned(self, heads: H, block: Attention, positions: Int64Array, /) -> H:
+        """The rows of heads, turned by the angles of their positions `[P]`."""
+        ...
+
     def heads(self, rows: R, maps: Tensor, shifts: Tensor | None, /) -> H:
         """The images under the maps `[heads, d, n]` of the heads, plus their shifts `[heads, n]`."""
         ...
@@ -82,6 +98,10 @@ class Arithmetic(Protocol[R, H, Out]):
 
     def read_out(self, rows: R, W: Tensor, b: Tensor | None, /) -> Out:
         """The outputs: as `mapped`, with what is known of each one by itself."""
+        ...
+
+    def bent(self, outputs: Any, divisor: float | None, cap: float | None, /) -> Any:
+        """The outputs divided by a number, and then c tanh(x / c) of each with the cap c."""
         ...
 
     def nonzero(self, rows: R, /) -> BoolArray:
@@ -195,6 +215,26 @@ class Numbers(Protocol):
 
     def below_largest(self, scores: Values, allowed: BoolArray) -> Values:
         """The scores less their largest along the last axis; minus infinity where they are not allowed."""
+        ...
+
+    def times(self, x: Values, y: Values) -> Values:
+        """The products of the entries."""
+        ...
+
+    def over(self, x: Values, c: float) -> Values:
+        """The entries divided by c."""
+        ...
+
+    def clipped(self, x: Values, c: float) -> Values:
+        """The entries cut off at -c and c, exactly."""
+        ...
+
+    def capped(self, x: Values, c: float) -> Values:
+        """c tanh(x / c) of each entry (Lemma T11)."""
+        ...
+
+    def turned(self, x: Values, block: Attention, positions: Int64Array) -> Values:
+        """The rows `[P, H, n]`, turned by the angles of their positions (Lemma T9)."""
         ...
 
     def numerators(self, scores: Values) -> Values:

@@ -24,11 +24,12 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
-from constructions.models.blocks import Activation, Normalization, Tensor
+from constructions.models.blocks import Activation, Attention, Normalization, Tensor
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.matrices import InMatrices
+from verify.forward.rotary import angles
 from verify.forward.walk import passed, read_out, stream_of
 
 _FEWEST_BITS, _MOST_BITS = 2, 10**6
@@ -64,6 +65,18 @@ class InBalls(InMatrices[arb_mat]):
     def weights(self, scores: list[arb], root: int) -> list[arb]:
         scale = self._unit / arb(root).sqrt()
         return _softmax(scores if scale == 1 else [score * scale for score in scores])
+
+    def scaled(self, score: arb, root: int) -> arb:
+        return score * self._unit / arb(root).sqrt()
+
+    def capped(self, x: arb, c: float) -> arb:
+        return c * _known((x / c).tanh(), _SIGNED)
+
+    def clipped(self, heads: list[arb_mat], c: float) -> list[arb_mat]:
+        return [arb_mat(x.nrows(), x.ncols(), [u.min(c).max(-c) for u in x.entries()]) for x in heads]
+
+    def angles(self, block: Attention, position: int) -> list[tuple[arb, arb]]:
+        return angles(block, position)
 
     def normalized(self, rows: arb_mat, norm: Normalization) -> arb_mat:
         """The normalized rows; an entry less well known than all numbers of at most sqrt(d) is given as all of them."""
@@ -169,7 +182,7 @@ def _gelu_tanh(u: arb) -> arb:
     return u * _sigmoid((arb(8) / arb.pi()).sqrt() * (u + arb(fmpq(44715, 10**6)) * u * u * u))
 
 
-_SHARE = arb(0.5, 0.5)
+_SHARE, _SIGNED = arb(0.5, 0.5), arb(0, 1)
 _ACTIVATIONS: dict[Activation, Callable[[arb], arb]] = {
     "relu": lambda u: u.max(0),
     "gelu": _gelu,

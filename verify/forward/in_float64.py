@@ -8,13 +8,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
-from constructions.models.blocks import Activation, Normalization
+from constructions.models.blocks import Activation, Attention, Normalization
 from constructions.products import multiply
 from verify.arithmetic.activations import ACTIVATION_UNITS, activated
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.rounding import UNIT, Floats
-from verify.forward.arithmetic import LOWEST_SCORE, BoolArray, Elsewhere, growth
+from verify.forward.arithmetic import LOWEST_SCORE, Elsewhere, growth
+from verify.forward.rotary import tables, turned_entries
 
 _BLOCK_TERMS = 256  # products summed by one call of the BLAS (Lemma T1)
 
@@ -90,6 +92,28 @@ class InFloat64:
     def below_largest(self, scores: Floats, allowed: BoolArray) -> Floats:
         scores = np.where(allowed, scores, -np.inf)
         return scores - scores.max(axis=-1, keepdims=True)
+
+    def times(self, x: Floats, y: Floats) -> Floats:
+        return x * y
+
+    def over(self, x: Floats, c: float) -> Floats:
+        return x / c
+
+    def clipped(self, x: Floats, c: float) -> Floats:
+        return np.clip(x, -c, c)
+
+    def capped(self, x: Floats, c: float) -> Floats:
+        powers = exp(np.maximum(-2.0 * np.abs(x / c), LOWEST_SCORE)).midpoint
+        return np.where(np.isfinite(x), np.copysign(c * ((1.0 - powers) / (1.0 + powers)), x), x)
+
+    def turned(self, x: Floats, block: Attention, positions: Int64Array) -> Floats:
+        known, place = np.unique(positions, return_inverse=True)
+        cos, sin = (table.high[place.reshape(-1), None] for table in tables(block, known.tolist()))
+        first, second = turned_entries(block)
+        y = x.copy()
+        y[..., first] = x[..., first] * cos - x[..., second] * sin
+        y[..., second] = x[..., second] * cos + x[..., first] * sin
+        return y
 
     def numerators(self, scores: Floats) -> Floats:
         powers = exp(np.maximum(scores, LOWEST_SCORE)).midpoint

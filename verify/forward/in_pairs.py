@@ -11,13 +11,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from constructions.models.blocks import Activation, Normalization
+from constructions.arrays import BoolArray, Int64Array
+from constructions.models.blocks import Activation, Attention, Normalization
 from verify.arithmetic import pairs
 from verify.arithmetic.activations import ACTIVATION_UNITS
 from verify.arithmetic.error_function import coefficients, pieces
 from verify.arithmetic.pairs import Pairs
 from verify.arithmetic.rounding import Floats
-from verify.forward.arithmetic import LOWEST_SCORE, BoolArray
+from verify.forward.arithmetic import LOWEST_SCORE
+from verify.forward.rotary import tables, turned_entries
 
 _END, _DEGREE = 12, 18
 
@@ -100,6 +102,36 @@ class InPairs:
         finite = pairs.added(scores, _spread(-largest[..., 0], scores.shape))
         return Pairs(np.where(allowed, finite.high, -np.inf), np.where(allowed, finite.low, 0.0))
 
+    def times(self, x: Pairs, y: Pairs) -> Pairs:
+        return pairs.blockwise(pairs.multiplied, x, y)
+
+    def over(self, x: Pairs, c: float) -> Pairs:
+        return pairs.blockwise(pairs.divided, x, Pairs.exact(np.full(x.shape, c)))
+
+    def clipped(self, x: Pairs, c: float) -> Pairs:
+        above, below = (x.high > c) | ((x.high == c) & (x.low > 0)), (x.high < -c) | ((x.high == -c) & (x.low < 0))
+        high = np.where(above, c, np.where(below, -c, x.high))
+        return Pairs(high, np.where(above | below, 0.0, x.low))
+
+    def capped(self, x: Pairs, c: float) -> Pairs:
+        return pairs.blockwise(functools.partial(_capped, c=c), x)
+
+    def turned(self, x: Pairs, block: Attention, positions: Int64Array) -> Pairs:
+        known, place = np.unique(positions, return_inverse=True)
+        first, second = turned_entries(block)
+        a, b = x[..., first], x[..., second]
+        cos, sin = (
+            Pairs(*(np.broadcast_to(word[place.reshape(-1), None], a.shape) for word in (table.high, table.low)))
+            for table in tables(block, known.tolist())
+        )
+        y = Pairs(x.high.copy(), x.low.copy())
+        for where, turned in (
+            (first, self.add(self.times(a, cos), -self.times(b, sin))),
+            (second, self.add(self.times(b, cos), self.times(a, sin))),
+        ):
+            y.high[..., where], y.low[..., where] = turned.high, turned.low
+        return y
+
     def numerators(self, scores: Pairs) -> Pairs:
         low = scores.high < LOWEST_SCORE
         powers = pairs.blockwise(
@@ -130,6 +162,20 @@ def _gelu_tanh(x: Pairs) -> Pairs:
     cube = pairs.multiplied(pairs.multiplied(x, x), x)
     inside = pairs.added(x, pairs.multiplied(cube, pairs.constant(pairs.COEFFICIENT, x.shape)))
     return _over_one_plus_exp(x, pairs.multiplied(inside, pairs.constant(pairs.MINUS_TWO_ROOTS, x.shape)))
+
+
+def _capped(x: Pairs, *, c: float) -> Pairs:
+    """c (1 - e) / (1 + e) with e = exp(-2 |x| / c), and the sign of x."""
+    scale = Pairs.exact(np.full(x.shape, c))
+    sign = np.where(np.signbit(x.high), -1.0, 1.0)
+    ratio = pairs.divided(Pairs(x.high * sign, x.low * sign), scale)
+    far = ~(ratio.high < 300.0)
+    clipped = Pairs(np.where(far, -600.0, -2.0 * ratio.high), np.where(far, 0.0, -2.0 * ratio.low))
+    powers = pairs.exponential(clipped)
+    one = np.ones(x.shape)
+    y = pairs.multiplied(scale, pairs.divided(pairs.added_float(-powers, one), pairs.added_float(powers, one)))
+    known = np.isfinite(x.high)
+    return Pairs(np.where(known, y.high * sign, x.high), np.where(known, y.low * sign, x.low))
 
 
 def _silu(x: Pairs) -> Pairs:

@@ -10,7 +10,7 @@ from flint import fmpq, fmpq_mat
 
 from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError, ResourceError
-from constructions.models.blocks import Activation, Block, FeedForward, Normalization, Tensor
+from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization, Tensor
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
@@ -38,6 +38,18 @@ class InRationals(InMatrices[fmpq_mat]):
         if activation != "relu":
             raise HypothesisError("exact evaluation", "ReLU", f"the activation {activation!r}")
         return fmpq_mat(rows.nrows(), rows.ncols(), [max(u, fmpq(0)) for u in rows.entries()])
+
+    def capped(self, x: fmpq, c: float) -> fmpq:
+        raise HypothesisError("exact evaluation", "no cap", f"one at {c}")
+
+    def clipped(self, heads: list[fmpq_mat], c: float) -> list[fmpq_mat]:
+        raise HypothesisError("exact evaluation", "no clip", f"one at {c}")
+
+    def scaled(self, score: fmpq, root: int) -> fmpq:
+        raise HypothesisError("exact evaluation", "scores in units of ln 2 alone", "slopes in nats")
+
+    def angles(self, block: Attention, position: int) -> list[tuple[fmpq, fmpq]]:
+        raise HypothesisError("exact evaluation", "no rotary positions", f"frequencies {block.frequencies}")
 
     def weights(self, scores: list[fmpq], root: int) -> list[fmpq]:
         exponents = [exponent_of(score, root) for score in scores]
@@ -118,6 +130,8 @@ def exact_network_logits(model: Model, inputs: Int64Array | VectorTask) -> fmpq_
     """
     if not model.is_rational:
         raise InputError("the model has float64 tensors, expected rationals: balls enclose what float64 tensors do")
+    if not model.plain:
+        raise HypothesisError("exact evaluation", "plain blocks", f"the options {model.options()}")
     for place, block in enumerate(model.blocks):
         _require_rational(place, block)
     arithmetic = InRationals()

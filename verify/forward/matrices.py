@@ -13,6 +13,7 @@ from flint import arb_mat, fmpq_mat
 from constructions.arrays import BoolArray, Int64Array
 from constructions.models.blocks import Activation, Attention, Normalization, Tensor
 from verify.forward.attention_pairs import AttentionPairs
+from verify.forward.rotary import turned_entries
 
 M = TypeVar("M", arb_mat, fmpq_mat)
 
@@ -29,6 +30,10 @@ class InMatrices(ABC, Generic[M]):
     @abstractmethod
     def weights(self, scores: list[Any], root: int) -> list[Any]:
         """The softmax of scores that are still to be divided by the square root of `root`."""
+
+    @abstractmethod
+    def scaled(self, score: Any, root: int) -> Any:
+        """A score divided by the square root of `root`."""
 
     @abstractmethod
     def normalized(self, rows: M, norm: Normalization) -> M:
@@ -66,6 +71,59 @@ class InMatrices(ABC, Generic[M]):
     def shifted(self, rows: M, b: Tensor) -> M:
         return rows + self._chosen(self.given(b[None]).tolist(), [0] * rows.nrows(), len(b))
 
+    @abstractmethod
+    def capped(self, x: Any, c: float) -> Any:
+        """c tanh(x / c)."""
+
+    @abstractmethod
+    def clipped(self, heads: list[M], c: float) -> list[M]:
+        """The rows of heads with every entry cut off at -c and c."""
+
+    @abstractmethod
+    def angles(self, block: Attention, position: int) -> list[tuple[Any, Any]]:
+        """Cosine and sine of each pair of entries at a position."""
+
+    def multiplied(self, rows: M, others: M) -> M:
+        entries = [x * y for x, y in zip(rows.entries(), others.entries(), strict=True)]
+        return self.kind(rows.nrows(), rows.ncols(), entries)
+
+    def normalized_heads(self, heads: list[M], norm: Normalization, together: bool) -> list[M]:
+        width = heads[0].ncols()
+        if together:
+            return self._apart(self.normalized(self.side_by_side(heads), norm), width)
+        parts = [norm] * len(heads) if norm.width == width else norm_parts(norm, width)
+        return [self.normalized(head, part) for head, part in zip(heads, parts, strict=True)]
+
+    def _apart(self, rows: M, width: int) -> list[M]:
+        table = rows.tolist()
+        count = rows.ncols() // width
+        return [
+            self.kind(len(table), width, [x for row in table for x in row[h * width : (h + 1) * width]])
+            for h in range(count)
+        ]
+
+    def turned(self, heads: list[M], block: Attention, positions: Int64Array) -> list[M]:
+        first, second = turned_entries(block)
+        known = {position: self.angles(block, position) for position in set(positions.tolist())}
+        turned = []
+        for head in heads:
+            table = head.tolist()
+            for row, position in zip(table, positions.tolist(), strict=True):
+                pairs = list(zip(row[first], row[second], known[position], strict=True))
+                row[first] = [a * cos - b * sin for a, b, (cos, sin) in pairs]
+                row[second] = [b * cos + a * sin for a, b, (cos, sin) in pairs]
+            turned.append(self._chosen(table, range(len(table)), head.ncols()))
+        return turned
+
+    def bent(self, outputs: M, divisor: float | None, cap: float | None) -> M:
+        entries = outputs.entries()
+        if divisor is not None:
+            by = self.given(np.array([[divisor]]))[0, 0]
+            entries = [x / by for x in entries]
+        if cap is not None:
+            entries = [self.capped(x, cap) for x in entries]
+        return self.kind(outputs.nrows(), outputs.ncols(), entries)
+
     def mapped(self, rows: M, W: Tensor, b: Tensor | None) -> M:
         y = rows * self.given(W)
         return y if b is None else self.shifted(y, b)
@@ -100,21 +158,27 @@ class InMatrices(ABC, Generic[M]):
         entries = [entry for rows in zip(*tables, strict=True) for row in rows for entry in row]
         return self.kind(heads[0].nrows(), sum(head.ncols() for head in heads), entries)
 
-    def patterns(self, block: Attention, query: M, key: M, pairs: AttentionPairs) -> list[list[Any]]:
-        """The attention weights of one head, for each look those of the rows that it reads."""
+    def patterns(self, block: Attention, query: M, key: M, pairs: AttentionPairs, head: int = 0) -> list[list[Any]]:
+        """The attention weights of one head, for each look those of the rows that it reads, in their order."""
         queries, keys = query.tolist(), key.tolist()
+        slope = None if block.slopes is None else self.given(block.slopes[head, None, None])[0, 0]
         found: dict[int, list[Any]] = {}
         for asking, read, looks in _groups(pairs):
             scores = self._chosen(queries, asking, block.d_qk) * self._chosen(keys, read, block.d_qk).transpose()
-            found |= {
-                look: self.weights(row, block.score_root) for look, row in zip(looks, scores.tolist(), strict=True)
-            }
+            for look, row in zip(looks, scores.tolist(), strict=True):
+                root = block.score_root
+                if block.score_cap is not None:
+                    row, root = [self.capped(self.scaled(x, root), block.score_cap) for x in row], 1
+                if slope is not None:
+                    # What is read are the first positions, in their order, whoever reads them.
+                    row, root = [self.scaled(x, root) + slope * j for j, x in enumerate(row)], 1
+                found[look] = self.weights(row, root)
         return [found[look] for look in range(len(found))]
 
     def mixed(self, block: Attention, query: list[M], key: list[M], value: list[M], pairs: AttentionPairs) -> list[M]:
         heads = []
-        for q, k, v in zip(query, key, value, strict=True):
-            shares, table, means = self.patterns(block, q, k, pairs), v.tolist(), {}
+        for h, (q, k, v) in enumerate(zip(query, key, value, strict=True)):
+            shares, table, means = self.patterns(block, q, k, pairs, h), v.tolist(), {}
             for _, read, looks in _groups(pairs):
                 weights = self.kind(len(looks), len(read), [share for look in looks for share in shares[look]])
                 rows = (weights * self._chosen(table, read, v.ncols())).tolist()
@@ -125,6 +189,14 @@ class InMatrices(ABC, Generic[M]):
     def _chosen(self, table: list[list[Any]], chosen: Sequence[int], columns: int) -> M:
         """The chosen rows of a matrix that is given as lists."""
         return self.kind(len(chosen), columns, [entry for i in chosen for entry in table[i]])
+
+
+def norm_parts(norm: Normalization, width: int) -> list[Normalization]:
+    """The normalization of each head, where the gains of all lie side by side."""
+    count = norm.width // width
+    gains = norm.w.reshape(count, width)
+    shifts = [None] * count if norm.b is None else list(norm.b.reshape(count, width))
+    return [Normalization(norm.kind, w, b, norm.epsilon) for w, b in zip(gains, shifts, strict=True)]
 
 
 def _groups(pairs: AttentionPairs) -> list[tuple[list[int], list[int], list[int]]]:

@@ -26,12 +26,14 @@ from verify.arithmetic import blas
 from verify.arithmetic.activations import SLOPES
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.pairs import Pairs
 from verify.arithmetic.rounding import Floats, gamma
 from verify.arithmetic.softmax import enclose_softmax
 from verify.forward.arithmetic import LOWEST_SCORE, Numbers, Values, growth
 from verify.forward.attention_pairs import AttentionPairs
 from verify.forward.in_float64 import InFloat64
 from verify.forward.map_norms import FLOOR, MapNorms, Norms, raised, row_norms
+from verify.forward.matrices import norm_parts
 from verify.forward.walk import Heads, checked_inputs, part_of, passed, stream_of
 
 _LOWEST_POWER = 2.0**-865  # above exp(-600)
@@ -293,8 +295,77 @@ class InRowBalls:
         radius = self._raised(slope * radius + units * self._sizes(rows.value, radius))
         return RowBalls(numbers.activated(rows.value, activation), radius)
 
+    def multiplied(self, rows: RowBalls, others: RowBalls) -> RowBalls:
+        """Lemma T10."""
+        numbers, radius, other = self.numbers, rows.whole(), others.whole()
+        tall, wide = (
+            np.abs(numbers.high(x.value)).max(axis=-1, initial=0.0) * (1.0 + 2.0**-40) for x in (rows, others)
+        )
+        y = numbers.times(rows.value, others.value)
+        spread = tall * other + wide * radius + radius * other
+        if numbers.elsewhere is not None:
+            self._require_small((tall + radius) * (wide + other))
+        return RowBalls(y, self._raised(spread + growth(numbers.unit, 2) * self._sizes(y, spread)))
+
+    def bent(self, outputs: tuple[Values, Floats], divisor: float | None, cap: float | None) -> tuple[Values, Floats]:
+        """Lemma T11, of each output by itself."""
+        (y, radii), numbers = outputs, self.numbers
+        for divide, c in ((True, divisor), (False, cap)):
+            if c is None:
+                continue
+            if numbers.elsewhere is not None:
+                self._require_small(radii + np.abs(numbers.high(y)))
+                self._require_small(1.0 / c)
+            if divide:
+                y, radii = numbers.over(y, c), radii / c
+                sizes = np.abs(numbers.high(y)) + (0.0 if numbers.elsewhere is None else radii)
+                radii = self._raised(radii + growth(numbers.unit, 4) * sizes)
+            else:
+                y = numbers.capped(y, c)
+                radii = self._raised(radii + self._cap_rounding(c))
+        return y, radii
+
+    def _cap_rounding(self, c: float) -> float:
+        """How far c tanh(x / c) may be evaluated off, absolutely (Lemma T11)."""
+        return growth(self.numbers.unit, 2.0 * self.numbers.exponential + 12.0) * c
+
     # -----------------------------------------------------------------------------------------------------------------
     # Heads.
+
+    def clipped(self, heads: HeadBalls, c: float) -> HeadBalls:
+        """Lemma T11: cutting off brings no two numbers further apart."""
+        value = self.numbers.clipped(heads.value, c)
+        self._require_small(2.0 * c)
+        # Elsewhere c is converted.
+        doubt = 0.0 if self.numbers.elsewhere is None else 2.0 * self.numbers.elsewhere.conversion * c
+        radius = heads.radius + doubt * np.sqrt(float(value.shape[-1]))
+        return HeadBalls(value, row_norms(self.numbers.high(value)), self._raised(radius))
+
+    def normalized_heads(self, heads: HeadBalls, norm: Normalization, together: bool) -> HeadBalls:
+        """Lemma T2 for the row of each head, or of all side by side."""
+        count, n_heads, width = len(heads.radius), *heads.value.shape[1:]
+        if together:
+            whole = RowBalls(heads.value.reshape(count, n_heads * width), raised(row_norms(heads.radius)))
+            found = self.normalized(whole, norm)
+            value = found.value.reshape(count, n_heads, width)
+            radius = np.repeat(found.whole()[:, None], n_heads, axis=1)
+            return HeadBalls(value, row_norms(self.numbers.high(value)), radius)
+        parts = [norm] * n_heads if norm.width == width else norm_parts(norm, width)
+        rows = [self.normalized(RowBalls(heads.value[:, h], heads.radius[:, h]), part) for h, part in enumerate(parts)]
+        value = self.numbers.joined([row.value[:, None].transpose(1, 0, 2) for row in rows]).transpose(1, 0, 2)
+        radius = np.stack([row.whole() for row in rows], axis=1)
+        return HeadBalls(value, row_norms(self.numbers.high(value)), radius)
+
+    def turned(self, heads: HeadBalls, block: Attention, positions: Int64Array) -> HeadBalls:
+        """Lemma T9."""
+        numbers, sizes = self.numbers, heads.size
+        if numbers.elsewhere is not None:
+            sizes = sizes + heads.radius
+            self._require_small(2.0 * sizes)
+        value, eta = numbers.turned(heads.value, block, positions), numbers.unit
+        # 1.4143 > sqrt(2); the tables are within eta of the exact ones.
+        rounding = 1.4143 * growth(numbers.unit, 2) * (1.0 + 1.5 * eta) + 2.0 * eta
+        return HeadBalls(value, row_norms(numbers.high(value)), self._raised(heads.radius + rounding * sizes))
 
     def heads(self, rows: RowBalls, maps: Floats, shifts: Floats | None) -> HeadBalls:
         if len(maps):
@@ -409,6 +480,19 @@ class InRowBalls:
             self._require_small((query_size + query_radius).max(initial=0.0) * (key_size + key_radius))
         if block.score_root != 1:
             doubt /= np.sqrt(float(block.score_root))
+        if block.score_cap is not None:
+            scores, doubt = numbers.capped(scores, block.score_cap), doubt + self._cap_rounding(block.score_cap)
+            self._require_small(block.score_cap + 1.0 / block.score_cap)
+        if block.slopes is not None:
+            places = np.arange(read.shape[1], dtype=np.float64)
+            shape = (1, len(block.slopes), 1, len(places))
+            slopes, places = (np.broadcast_to(x, shape) for x in (block.slopes[None, :, None, None], places))
+            bias = numbers.times(numbers.exact(slopes), numbers.exact(places))
+            sizes = np.abs(numbers.high(bias))
+            scores = numbers.add(scores, _widened(bias, scores.shape))
+            seen = np.abs(numbers.high(scores)) + 2.0 * sizes + (0.0 if numbers.elsewhere is None else doubt)
+            self._require_small(seen)
+            doubt = doubt + growth(numbers.unit, 4) * seen
         return scores, doubt
 
     def _mixed(
@@ -518,7 +602,9 @@ def _chunks(
             with np.errstate(all="ignore"):
                 part = slice(first, min(first + chunk, count))
                 fits = arithmetic.fits
-                logits, radii = arithmetic.read_out(rows.taken(part), model.W_U, model.b_U)
+                logits, radii = arithmetic.bent(
+                    arithmetic.read_out(rows.taken(part), model.W_U, model.b_U), model.logit_divisor, model.logit_cap
+                )
                 radii = np.where(arithmetic.fits, radii, np.inf)
                 arithmetic.fits = fits
             yield start + first, logits, radii
@@ -577,6 +663,13 @@ def _width(block: Any, length: int) -> int:
     if isinstance(block, FeedForward):
         return max(block.d_model, block.d_mlp, block.d_out)
     return block.width if isinstance(block, Normalization) else max(block.d_model, block.d_out)
+
+
+def _widened(x: Values, shape: tuple[int, ...]) -> Values:
+    """The numbers repeated along the axes of length 1."""
+    if isinstance(x, np.ndarray):
+        return np.broadcast_to(x, shape)
+    return Pairs(np.broadcast_to(x.high, shape), np.broadcast_to(x.low, shape))
 
 
 def _quotient(radius: Floats, least: Floats, width: int) -> Floats:

@@ -33,17 +33,23 @@ class Stream(Generic[R]):
     Args:
         rows: The distinct rows, `[P, d]`.
         cells: Which of them each context has at each position, `[T, S]`.
+        positions: At which position each row stands, `[P]`; no row stands at two.
         queries: Those that the task brings, `[examples, d]`, or none.
+        before: The rows that the attention in front has read, and which of them has asked for each row.
     """
 
     rows: R
     cells: Int64Array
+    positions: Int64Array
     queries: R | None = None
+    before: tuple[R, Int64Array] | None = None
 
     def last(self, arithmetic: Arithmetic[R, Any, Any]) -> "Stream[R]":
         """The rows at the last position alone."""
         chosen, cells = np.unique(self.cells[:, -1], return_inverse=True)
-        return replace(self, rows=arithmetic.taken(self.rows, chosen), cells=cells.reshape(-1, 1))
+        before = None if self.before is None else (self.before[0], self.before[1][chosen])
+        rows = arithmetic.taken(self.rows, chosen)
+        return Stream(rows, cells.reshape(-1, 1), self.positions[chosen], self.queries, before)
 
 
 def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Array | VectorTask) -> Stream[R]:
@@ -62,10 +68,13 @@ def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Ar
         count, length = inputs.n_examples, inputs.n_tokens
         firsts = np.zeros(count, dtype=np.int64) if inputs.shared else np.arange(count) * length
         rows = arithmetic.given(inputs.contexts.reshape(-1, inputs.d_model))
-        stream = Stream(rows, firsts[:, None] + np.arange(length), arithmetic.given(inputs.queries))
+        positions = np.tile(np.arange(length), len(inputs.contexts))
+        stream = Stream(rows, firsts[:, None] + np.arange(length), positions, arithmetic.given(inputs.queries))
     else:
         positions, tokens, cells = distinct_pairs(inputs)
-        stream = Stream(arithmetic.embedded(model.W_E[tokens], model.W_pos[positions]), cells)
+        rows = model.W_E[tokens]
+        given = arithmetic.given(rows) if model.W_pos is None else arithmetic.embedded(rows, model.W_pos[positions])
+        stream = Stream(given, cells, positions)
     return stream.last(arithmetic) if only_last_is_read(model.blocks, -1) else stream
 
 
@@ -82,7 +91,8 @@ def passed(
 def read_out(arithmetic: Arithmetic[R, Any, Any], model: Model, stream: Stream[R]) -> tuple[Any, Int64Array]:
     """The outputs of the distinct last rows, and which of them each context has, `[T]`."""
     last = stream.last(arithmetic)
-    return arithmetic.read_out(last.rows, model.W_U, model.b_U), last.cells[:, 0]
+    outputs = arithmetic.read_out(last.rows, model.W_U, model.b_U)
+    return arithmetic.bent(outputs, model.logit_divisor, model.logit_cap), last.cells[:, 0]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -91,13 +101,19 @@ def read_out(arithmetic: Arithmetic[R, Any, Any], model: Model, stream: Stream[R
 
 
 def _normalization(arithmetic: Arithmetic[R, Any, Any], block: Normalization, stream: Stream[R], _: bool) -> Stream[R]:
-    return replace(stream, rows=arithmetic.normalized(stream.rows, block))
+    return replace(stream, rows=arithmetic.normalized(stream.rows, block), before=None)
 
 
 def _feed_forward(arithmetic: Arithmetic[R, Any, Any], block: FeedForward, stream: Stream[R], _: bool) -> Stream[R]:
-    hidden = arithmetic.mapped(_read(arithmetic, block, stream), block.W_in, block.b_in)
-    y = arithmetic.mapped(arithmetic.activated(hidden, block.activation), block.W_out, block.b_out)
-    return replace(stream, rows=arithmetic.added(stream.rows, y) if block.skip else y)
+    read = _read(arithmetic, block, stream)
+    hidden = arithmetic.mapped(read, block.W_in, block.b_in)
+    if block.W_gate is None:
+        fired = arithmetic.activated(hidden, block.activation)
+    else:
+        gates = arithmetic.activated(arithmetic.mapped(read, block.W_gate, block.b_gate), block.activation)
+        fired = arithmetic.multiplied(gates, hidden)
+    y = _behind(arithmetic, block, arithmetic.mapped(fired, block.W_out, block.b_out))
+    return replace(stream, rows=arithmetic.added(stream.rows, y) if block.skip else y, before=None)
 
 
 def _attention(arithmetic: Arithmetic[R, Any, Any], block: Attention, stream: Stream[R], last: bool) -> Stream[R]:
@@ -113,7 +129,15 @@ BLOCKS: dict[type, Callable[..., Stream[Any]]] = {
 
 
 def _read(arithmetic: Arithmetic[R, Any, Any], block: Attention | FeedForward, stream: Stream[R]) -> R:
-    return stream.rows if block.norm is None else arithmetic.normalized(stream.rows, block.norm)
+    rows = stream.rows
+    if isinstance(block, FeedForward) and block.parallel:
+        assert stream.before is not None
+        rows = arithmetic.taken(*stream.before)
+    return rows if block.norm is None else arithmetic.normalized(rows, block.norm)
+
+
+def _behind(arithmetic: Arithmetic[R, Any, Any], block: Attention | FeedForward, y: R) -> R:
+    return y if block.post_norm is None else arithmetic.normalized(y, block.post_norm)
 
 
 @dataclass(frozen=True)
@@ -151,6 +175,16 @@ class Heads(Generic[R]):
             asking = stream.queries
         query = arithmetic.heads(asking, block.W_Q, block.b_Q)
         key, value = arithmetic.heads(read, block.W_K, block.b_K), arithmetic.heads(read, block.W_V, block.b_V)
+        if not block.plain:
+            query, key = (
+                _placed(arithmetic, block, heads, norm, stream.positions)
+                for heads, norm in ((query, block.q_norm), (key, block.k_norm))
+            )
+            if block.clip is not None:
+                value = arithmetic.clipped(value, block.clip)
+            if block.key_heads != block.n_heads:
+                each = np.repeat(np.arange(block.key_heads), block.n_heads // block.key_heads).tolist()
+                key, value = arithmetic.chosen_heads(key, each), arithmetic.chosen_heads(value, each)
         return cls(arithmetic, block, stream, asking, read, query, key, value)
 
     def pairs(self, cells: Int64Array, *, only_last: bool, first: int = 0) -> AttentionPairs:
@@ -174,9 +208,13 @@ class Heads(Generic[R]):
             y = self._written_together(pairs, *idle)
         if block.b_O is not None:
             y = arithmetic.shifted(y, block.b_O)
+        y = _behind(arithmetic, block, y)
+        if block.queries == "task":
+            return Stream(y, pairs.cells, np.zeros(len(pairs.kept), dtype=np.int64), self.stream.queries)
         if block.skip:
             y = arithmetic.added(arithmetic.taken(self.stream.rows, pairs.asked), y)
-        return Stream(y, pairs.cells, self.stream.queries)
+        before = self.stream.rows, pairs.asked
+        return Stream(y, pairs.cells, self.stream.positions[pairs.asked], self.stream.queries, before)
 
     def followed(self, cells: Int64Array) -> int:
         """How many heads are followed one by one, at most, in contexts with these cells of which the last row asks."""
@@ -185,7 +223,7 @@ class Heads(Generic[R]):
 
     def _idle(self, pairs: AttentionPairs) -> tuple[BoolArray, Int64Array] | None:
         """Which heads ask nothing for each row that asks, `[Q, H]`, and the row of each look; if it is worth it."""
-        if pairs.asking.shape[1] != 1 or not self.block.n_heads:
+        if pairs.asking.shape[1] != 1 or not self.block.n_heads or not self.block.plain:
             return None
         asked, look = np.unique(pairs.asked, return_inverse=True)
         idle = idle_heads(self.arithmetic.nonzero(self.asking)[asked], self.block.W_Q, self.block.b_Q)
@@ -219,6 +257,21 @@ class Heads(Generic[R]):
             rest = arithmetic.written(arithmetic.at_rest(value, length), self.block, heads)
             self._rests[tuple(busy)] = rest if heads is None else arithmetic.less(self._rest([], length), rest)
         return self._rests[tuple(busy)]
+
+
+def _placed(
+    arithmetic: Arithmetic[Any, Any, Any],
+    block: Attention,
+    heads: Any,
+    norm: Normalization | None,
+    positions: Int64Array,
+) -> Any:
+    """Queries or keys after all that is done to them: cut off, normalized, turned."""
+    if block.clip is not None:
+        heads = arithmetic.clipped(heads, block.clip)
+    if norm is not None:
+        heads = arithmetic.normalized_heads(heads, norm, block.norms_all)
+    return heads if block.frequencies is None else arithmetic.turned(heads, block, positions)
 
 
 def part_of(inputs: Int64Array | VectorTask, chosen: Int64Array) -> Int64Array | VectorTask:

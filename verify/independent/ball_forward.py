@@ -56,10 +56,11 @@ class Passed:
 
 @dataclass(frozen=True)
 class _Stream:
-    """Distinct rows, and for each example which of them stand at its positions."""
+    """Distinct rows, for each example which of them stand at its positions, and what the attention in front read."""
 
     rows: arb_mat
     cells: list[tuple[int, ...]]
+    before: arb_mat | None = None
 
 
 class BallForward:
@@ -96,6 +97,7 @@ class BallForward:
         with ctx.workprec(bits):
             self.read_out = _matrix(model.tensors["unembed.W_U"])
             self.shift = _shift(model.tensors.get("unembed.b_U"))
+            self.ends = {name: arb(float.fromhex(x)) for name, x in model.ends.items() if name != "positions"}
             first = next((i for i, block in enumerate(model.blocks) if block.kind == "attention"), len(model.blocks))
             self.before, after = model.blocks[:first], model.blocks[first:]
             stream, self.index, queries = _read_in(model, task, examples)
@@ -137,8 +139,15 @@ class BallForward:
         ends = sorted({cells[-1] for cells in stream.cells})
         place = {end: i for i, end in enumerate(ends)}
         rows = _rows(stream.rows)
-        outputs = self._outputs(_stacked([rows[end] for end in ends], stream.rows.ncols()))
+        outputs = list(map(self._bent, self._outputs(_stacked([rows[end] for end in ends], stream.rows.ncols()))))
         passed.outputs.extend(outputs[place[cells[-1]]] for cells in stream.cells)
+
+    def _bent(self, outputs: Row) -> Row:
+        """The outputs divided by a number and with a cap on them, where there is one."""
+        if "logit_divisor" in self.ends:
+            outputs = [x / self.ends["logit_divisor"] for x in outputs]
+        cap = self.ends.get("logit_cap")
+        return outputs if cap is None else [_capped(x, cap) for x in outputs]
 
     def _outputs(self, rows: arb_mat) -> list[Row]:
         """What is read out of these rows; the last block still has to map them if it is a piecewise linear function."""
@@ -166,8 +175,10 @@ def _read_in(
         chosen = range(len(everything)) if examples is None else examples
         pairs = sorted({pair for i in chosen for pair in enumerate(everything[i])})
         place = {pair: i for i, pair in enumerate(pairs)}
-        tokens, positions = (model.tensors[name] for name in ("embed.W_E", "pos_embed.W_pos"))
-        rows = [list(map(add, map(arb, tokens.row(t)), map(arb, positions.row(s)))) for s, t in pairs]
+        tokens, positions = model.tensors["embed.W_E"], model.tensors.get("pos_embed.W_pos")
+        rows = [list(map(arb, tokens.row(t))) for _, t in pairs]
+        if positions is not None:
+            rows = [list(map(add, row, map(arb, positions.row(s)))) for row, (s, _) in zip(rows, pairs, strict=True)]
         cells = [tuple(place[pair] for pair in enumerate(everything[i])) for i in chosen]
         return _Stream(_stacked(rows, model.d_model), cells), {i: k for k, i in enumerate(chosen)}, None
     shape, (size, width) = task.contexts.shape, task.queries.shape
@@ -215,10 +226,22 @@ class _Attention:
         self.moves: list[arb_mat] = []  # of each head: where it goes
         shift = _shift(block.tensors.get("b_O"))
         root = arb(block.options["score_root"]).sqrt()
+        place = {row: s for cell in stream.cells for s, row in enumerate(cell)}
+        shared = self.heads // block.options.get("key_heads", self.heads) if self.heads else 1
+        queries_of, keys_of = (self._asking(x, name, place) for x, name in ((asked, "Q"), (rows, "K")))
+        clip = block.options.get("clip")
         for head in range(self.heads):
-            query, key = (_moved(x, *self._map(name, head)) for x, name in ((asked, "Q"), (rows, "K")))
-            self.exponentials.append(_exponentials(_rows(query if root == 1 else query * (1 / root)), key, needed))
-            (value, of_value), output = self._map("V", head), _matrix(block.tensors["W_O"], head)
+            query, key = queries_of[head], keys_of[head // shared]
+            slope = arb(block.tensors["slopes"].values[head]) if "slopes" in block.tensors else None
+            bent = _Bent(block.options.get("score_cap"), slope, place)
+            self.exponentials.append(
+                _exponentials(_rows(query if root == 1 else query * (1 / root)), key, needed, bent)
+            )
+            (value, of_value), output = self._map("V", head // shared), _matrix(block.tensors["W_O"], head)
+            if clip is not None:
+                self.mixed.append(_rows(_clipped(_moved(rows, value, of_value), clip)))
+                self.moves.append(output)
+                continue
             if of_value:  # the weights of a head sum to 1, so that it is added once
                 moved = _times(of_value, output)
                 shift = list(map(add, shift, moved)) if shift else moved
@@ -229,12 +252,27 @@ class _Attention:
                 self.mixed.append(_rows(rows))
                 self.moves.append(value * output)
         self.shift = shift
+        self.post_norm = block.norms.get("post_norm")
         if self.early:
             moved = [
                 _stacked(mixed, output.nrows()) * output for mixed, output in zip(self.mixed, self.moves, strict=True)
             ]
             rows_of = [_rows(matrix) for matrix in moved]
             self.reads = [_stacked([head[r] for head in rows_of], block.writes) for r in range(rows.nrows())]
+
+    def _asking(self, rows: arb_mat, name: str, place: dict[int, int]) -> list[arb_mat]:
+        """Queries or keys of each head: moved, cut off, normalized, turned, in this order."""
+        options, norm = self.block.options, self.block.norms.get(f"{name.lower()}_norm")
+        count = self.block.shape(f"W_{name}")[0]
+        heads = [_moved(rows, *self._map(name, head)) for head in range(count)]
+        if "clip" in options:
+            heads = [_clipped(x, options["clip"]) for x in heads]
+        if norm is not None:
+            heads = _normalized_heads(norm, heads, together=options.get("norms_all", False))
+        if "turned" in options:
+            frequencies = [arb(f) for f in self.block.tensors["frequencies"].values]
+            heads = [_turned(x, frequencies, options["turned"], place) for x in heads]
+        return heads
 
     def _map(self, name: str, head: int) -> tuple[arb_mat, Row]:
         shift = self.block.tensors.get(f"b_{name}")
@@ -270,10 +308,14 @@ class _Attention:
             rows = _rows(_stacked(features, width) * stacked) if width else _zeros(len(outputs), self.block.writes)
         if self.shift:
             rows = [list(map(add, row, self.shift)) for row in rows]
+        if self.post_norm is not None:
+            rows = _rows(_normalized(self.post_norm, _stacked(rows, self.block.writes)))
+        before = None
         if self.block.options["skip"]:
+            before = _stacked([self.inputs[query] for query, _ in outputs], self.block.reads)
             rows = [list(map(add, row, self.inputs[query])) for row, (query, _) in zip(rows, outputs, strict=True)]
         shares = [[_largest(head[i]) for head in weights] for i in range(len(outputs))] if self.keep else []
-        return _Mixed(_Stream(_stacked(rows, self.block.writes), after), features, shares)
+        return _Mixed(_Stream(_stacked(rows, self.block.writes), after, before), features, shares)
 
     def _mix(self, outputs: list[_Output], weights: list[list[Row]]) -> list[Row]:
         """The features: for each output the mixed rows of each head, side by side."""
@@ -304,7 +346,67 @@ class _Attention:
         return [[reduce(add, column) for column in zip(*rows, strict=True)] for rows in parts]
 
 
-def _exponentials(query: list[Row], key: arb_mat, needed: dict[int, set[int]]) -> dict[int, dict[int, arb]]:
+@dataclass(frozen=True)
+class _Bent:
+    """What becomes of the scores of rows: c tanh(s / c) with a cap c, plus a slope times the position."""
+
+    cap: str | None
+    slope: arb | None
+    place: dict[int, int]
+
+    def __call__(self, read: Sequence[int], scores: Row) -> Row:
+        if self.cap is not None:
+            scores = [_capped(s, arb(float.fromhex(self.cap))) for s in scores]
+        if self.slope is not None:
+            scores = [s + self.slope * self.place[row] for row, s in zip(read, scores, strict=True)]
+        return scores
+
+
+def _capped(x: arb, c: arb) -> arb:
+    return c * (x / c).tanh()
+
+
+def _clipped(rows: arb_mat, c: str) -> arb_mat:
+    bound = arb(float.fromhex(c))
+    return arb_mat(rows.nrows(), rows.ncols(), [x.max(-bound).min(bound) for x in rows.entries()])
+
+
+def _normalized_heads(norm: PlainBlock, heads: list[arb_mat], *, together: bool) -> list[arb_mat]:
+    """The rows of each head normalized by themselves, or those of all heads as one row."""
+    width = heads[0].ncols()
+    if together:
+        rows = [list(chain(*row)) for row in zip(*map(_rows, heads), strict=True)]
+        table = _rows(_normalized(norm, _stacked(rows, norm.reads)))
+        return [_stacked([row[h * width : (h + 1) * width] for row in table], width) for h in range(len(heads))]
+    gains, shifts = _shift(norm.tensors["w"]), _shift(norm.tensors.get("b"))
+    found = []
+    for h, head in enumerate(heads):
+        at = h * width if len(gains) > width else 0
+        rows = _rows(_scaled(norm, head))
+        rows = [[x * w for x, w in zip(row, gains[at : at + width], strict=True)] for row in rows]
+        if shifts:
+            rows = [list(map(add, row, shifts[at : at + width])) for row in rows]
+        found.append(_stacked(rows, width))
+    return found
+
+
+def _turned(heads: arb_mat, frequencies: Row, pairs: str, place: dict[int, int]) -> arb_mat:
+    """The complex number of each pair of entries times exp(i s f), s the position of its row."""
+    table, count = _rows(heads), len(frequencies)
+    for number, row in enumerate(table):
+        if number not in place:
+            continue  # no example has it
+        for k, f in enumerate(frequencies):
+            i, j = (k, count + k) if pairs == "halves" else (2 * k, 2 * k + 1)
+            angle = place[number] * f
+            cos, sin = angle.cos(), angle.sin()
+            row[i], row[j] = row[i] * cos - row[j] * sin, row[i] * sin + row[j] * cos
+    return _stacked(table, heads.ncols())
+
+
+def _exponentials(
+    query: list[Row], key: arb_mat, needed: dict[int, set[int]], bent: _Bent
+) -> dict[int, dict[int, arb]]:
     """For each query and each row that it reads the exponential of the score less a constant of the query."""
     result = {}
     asked = [query[number] for number in needed]
@@ -320,6 +422,7 @@ def _exponentials(query: list[Row], key: arb_mat, needed: dict[int, set[int]]) -
             if order not in keys:
                 keys[order] = _stacked([rows[r] for r in order], key.ncols()).transpose()
             scores = (_stacked([asks], key.ncols()) * keys[order]).entries()
+        scores = bent(order, scores)
         top = max(scores).mid()
         result[number] = dict(zip(order, [(score - top).exp() for score in scores], strict=True))
     return result
@@ -342,25 +445,44 @@ def _row_by_row(block: PlainBlock, stream: _Stream) -> _Stream:
     """A block that maps each row of the stream by itself."""
     if block.kind != "feed-forward":
         return _Stream(_normalized(block, stream.rows), stream.cells)
-    rows = stream.rows if block.norm is None else _normalized(block.norm, stream.rows)
+    rows = stream.rows
+    if block.options.get("parallel"):
+        assert stream.before is not None
+        rows = stream.before
+    rows = rows if block.norm is None else _normalized(block.norm, rows)
     inner = _moved(rows, _matrix(block.tensors["W_in"]), _shift(block.tensors.get("b_in")))
     function = _ACTIVATIONS[block.options["activation"]]
-    active = arb_mat(inner.nrows(), inner.ncols(), list(map(function, inner.entries())))
+    if "W_gate" in block.tensors:
+        gates = _moved(rows, _matrix(block.tensors["W_gate"]), _shift(block.tensors.get("b_gate"))).entries()
+        fired = [function(g) * u for g, u in zip(gates, inner.entries(), strict=True)]
+    else:
+        fired = list(map(function, inner.entries()))
+    active = arb_mat(inner.nrows(), inner.ncols(), fired)
     result = _moved(active, _matrix(block.tensors["W_out"]), _shift(block.tensors.get("b_out")))
+    if "post_norm" in block.norms:
+        result = _normalized(block.norms["post_norm"], result)
     return _Stream(result + stream.rows if block.options["skip"] else result, stream.cells)
 
 
 def _normalized(block: PlainBlock, rows: arb_mat) -> arb_mat:
     gain, shift = _shift(block.tensors["w"]), _shift(block.tensors.get("b"))
-    width, epsilon = len(gain), arb(block.epsilon)
+    result = []
+    for row in _rows(_scaled(block, rows)):
+        row = [x * w for x, w in zip(row, gain, strict=True)]
+        result.append(list(map(add, row, shift)) if shift else row)
+    return _stacked(result, len(gain))
+
+
+def _scaled(block: PlainBlock, rows: arb_mat) -> arb_mat:
+    """The rows of a normalization before gain and shift."""
+    width, epsilon = rows.ncols(), arb(block.epsilon)
     result = []
     for row in _rows(rows):
         if block.kind == "layer":
             mean = sum(row, arb(0)) / width
             row = [x - mean for x in row]
         scale = (sum((x * x for x in row), arb(0)) / width + epsilon).rsqrt()
-        row = [x * scale * w for x, w in zip(row, gain, strict=True)]
-        result.append(list(map(add, row, shift)) if shift else row)
+        result.append([x * scale for x in row])
     return _stacked(result, width)
 
 

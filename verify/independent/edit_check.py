@@ -237,12 +237,24 @@ def _reader(model: PlainModel, edits: int) -> PlainModel:
     return replace(model, blocks=(*model.blocks[:-2], block.norm), tensors=tensors)
 
 
+def _is_plain(model: PlainModel, last: PlainBlock) -> bool:
+    """Whether what is read by the last neurons is what the model that ends there reads out."""
+    return last.is_plain and not set(model.ends) & {"logit_divisor", "logit_cap"}
+
+
 def _without(folder: Path, model: PlainModel, edits: int, *, everywhere: bool) -> PlainModel:
     """The model without its last neurons, with the hash that it has."""
     kinds = [block.kind for block in model.blocks[-2:]]
     last = model.blocks[-2] if len(model.blocks) > 1 else None
     fits = last is not None and kinds[0] == "feed-forward" and kinds[1] in ("layer", "rms") and model.reads_tokens
-    if not fits or last is None or last.norm is None or "b_in" not in last.tensors or not last.options["skip"]:
+    if (
+        not fits
+        or last is None
+        or last.norm is None
+        or "b_in" not in last.tensors
+        or not last.options["skip"]
+        or not _is_plain(model, last)
+    ):
         raise FileFormatError(f"{folder} holds a model that does not end with neurons behind a normalization")
     tensors, blocks = dict(model.tensors), list(model.blocks)
     for place, block in enumerate(model.blocks):

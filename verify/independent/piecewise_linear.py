@@ -63,7 +63,7 @@ class PiecewiseLinear:
     def fits(block: PlainBlock) -> bool:
         """Whether a block writes a piecewise linear function of the one number that it reads."""
         relu = block.kind == "feed-forward" and block.options["activation"] == "relu"
-        return relu and block.reads == 1 and block.norm is None and not block.options["skip"]
+        return relu and block.reads == 1 and block.norm is None and not block.options["skip"] and block.is_plain
 
     def __call__(self, numbers: Sequence[arb]) -> list[Row | None]:
         """The outputs at each number, balls; nothing where it may lie on both sides of a zero."""

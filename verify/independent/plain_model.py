@@ -20,8 +20,11 @@ _QUERIES = ("stream", "task")
 _ACTIVATIONS = ("relu", "gelu", "gelu-tanh", "silu")
 _LARGEST_SCORE_ROOT = 2**31
 _FIELDS = {  # of each kind: the tensors that there must be, and those that there may be, with their dimensions
-    "attention": ({"W_Q": 3, "W_K": 3, "W_V": 3, "W_O": 3}, {"b_Q": 2, "b_K": 2, "b_V": 2, "b_O": 1}),
-    "feed-forward": ({"W_in": 2, "W_out": 2}, {"b_in": 1, "b_out": 1}),
+    "attention": (
+        {"W_Q": 3, "W_K": 3, "W_V": 3, "W_O": 3},
+        {"b_Q": 2, "b_K": 2, "b_V": 2, "b_O": 1, "frequencies": 1, "slopes": 1},
+    ),
+    "feed-forward": ({"W_in": 2, "W_out": 2}, {"b_in": 1, "b_out": 1, "W_gate": 2, "b_gate": 1}),
     "layer": ({"w": 1}, {"b": 1}),
     "rms": ({"w": 1}, {"b": 1}),
 }
@@ -31,16 +34,30 @@ _OPTIONS = {
     "layer": {"kind", "epsilon"},
     "rms": {"kind", "epsilon"},
 }
+_BESIDE = {  # of each kind: the options that are there only where they say something
+    "attention": {"key_heads", "turned", "norms_all", "q_norm", "k_norm", "clip", "score_cap", "post_norm"},
+    "feed-forward": {"post_norm", "parallel"},
+}
+_NORMS = ("q_norm", "k_norm", "post_norm")  # in the order of the hash
+_ENDS = {"positions", "logit_divisor", "logit_cap"}
 
 
 @dataclass(frozen=True)
 class PlainBlock:
-    """One block: its kind, its options as the file states them, its own tensors, and the norm before it."""
+    """One block: its kind, its options as the file states them, its own tensors, the norm before it, and others."""
 
     kind: str
     options: dict[str, Any]
     tensors: dict[str, PlainArray]
     norm: "PlainBlock | None"
+    norms: "dict[str, PlainBlock]"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing that only some files say."""
+        return not (set(self.options) & _BESIDE.get(self.kind, set())) and not (
+            set(self.tensors) & {"frequencies", "slopes", "W_gate"}
+        )
 
     def shape(self, name: str) -> tuple[int, ...]:
         return self.tensors[name].shape
@@ -72,6 +89,7 @@ class PlainModel:
     blocks: tuple[PlainBlock, ...]
     tensors: dict[str, PlainArray]
     sha256: str
+    ends: dict[str, Any]
 
     @classmethod
     def read(cls, path: Path) -> "PlainModel":
@@ -85,7 +103,8 @@ class PlainModel:
         """
         with reading(path, "model"):
             metadata, tensors = read_safetensors(path)
-            if not isinstance(metadata, dict) or set(metadata) != {"format", "version", "input", "blocks"}:
+            needed = {"format", "version", "input", "blocks"}
+            if not isinstance(metadata, dict) or not needed <= set(metadata) <= needed | _ENDS:
                 raise FileFormatError(f"{path} does not have the metadata of a model")
             stated = {name: metadata.pop(name) for name in _FORMAT}
             if stated != _FORMAT or type(stated["version"]) is not int:
@@ -94,8 +113,14 @@ class PlainModel:
                 raise FileFormatError(f"{path} has the input {metadata['input']!r}, or blocks that are no list")
             for options in metadata["blocks"]:
                 _require_options(path, options)
+            ends_said = {name: metadata[name] for name in _ENDS if name in metadata}
+            positions = ends_said.get("positions")
+            if not all(name == "positions" or _is_epsilon(value) for name, value in ends_said.items()) or not (
+                positions is None or (type(positions) is int and 1 <= positions < 2**31 and "W_E" in _outer(metadata))
+            ):
+                raise FileFormatError(f"{path} has {ends_said} in its metadata, which is not allowed")
             named = _Named(path, tensors)
-            outer = {"W_E": 2, "W_pos": 2} if metadata["input"] == "tokens" else {}
+            outer = _outer(metadata)
             ends = [named.take(f"{place}.{name}", outer[name]) for name, place in _OUTER.items() if name in outer]
             blocks = tuple(
                 _block(named, prefix, norm_prefix, options)
@@ -113,7 +138,7 @@ class PlainModel:
             digest = hashlib.sha256(canonical_json(metadata).encode("ascii"))
             for name, tensor in named.taken.items():
                 digest.update(tensor.hashed(name))
-            model = cls(blocks, named.taken, digest.hexdigest())
+            model = cls(blocks, named.taken, digest.hexdigest(), ends_said)
             _require_widths(path, model)
             return model
 
@@ -140,6 +165,8 @@ class PlainModel:
     @property
     def n_ctx(self) -> int:
         """Largest number of positions; 0 where the task brings vectors."""
+        if "positions" in self.ends:
+            return self.ends["positions"]
         return self.tensors["pos_embed.W_pos"].shape[0] if self.reads_tokens else 0
 
     @property
@@ -157,11 +184,18 @@ class PlainModel:
             "skip": skip,
             "queries": queries,
         }
-        bare = "unembed.b_U" not in self.tensors and self.reads_tokens == (queries == "stream")
+        bare = "unembed.b_U" not in self.tensors and self.reads_tokens == (queries == "stream") and not self.ends
         return bare and [(b.options, set(b.tensors)) for b in self.blocks] == [(plain, set(_FIELDS["attention"][0]))]
 
 
 _OUTER = {"W_E": "embed", "W_pos": "pos_embed"}
+
+
+def _outer(metadata: dict[str, Any]) -> dict[str, int]:
+    """The tensors of the input, with their dimensions."""
+    if metadata["input"] != "tokens":
+        return {}
+    return {"W_E": 2} if "positions" in metadata else {"W_E": 2, "W_pos": 2}
 
 
 class _Named:
@@ -182,7 +216,8 @@ class _Named:
 def _require_options(path: Path, options: Any, *, norm: bool = False) -> None:
     """Exactly the keys of the kind, and values that are allowed."""
     kinds = ("layer", "rms") if norm else tuple(_OPTIONS)
-    if not isinstance(options, dict) or options.get("kind") not in kinds or set(options) != _OPTIONS[options["kind"]]:
+    known = isinstance(options, dict) and options.get("kind") in kinds
+    if not known or set(options) - _BESIDE.get(options["kind"], set()) != _OPTIONS[options["kind"]]:
         raise FileFormatError(f"{path} has a block with the options {str(options)[:200]}, which no kind has")
     allowed = {
         "skip": lambda value: type(value) is bool,
@@ -193,14 +228,23 @@ def _require_options(path: Path, options: Any, *, norm: bool = False) -> None:
         "epsilon": _is_epsilon,
         "kind": lambda value: True,
         "norm": lambda value: True,
+        "key_heads": lambda value: type(value) is int and value > 0,
+        "turned": lambda value: value in ("halves", "neighbours"),
+        "norms_all": lambda value: value is True,
+        "parallel": lambda value: value is True,
+        **dict.fromkeys(("clip", "score_cap"), _is_epsilon),
+        **dict.fromkeys(_NORMS, lambda value: value is not None),
     }
     for name, value in options.items():
         if not allowed[name](value):
             raise FileFormatError(f"{path} has a block with {name} = {str(value)[:60]}, which is not allowed")
-    if options.get("queries") == "task" and (options["skip"] or options["norm"] or options["attends"] != "last"):
+    if options.get("queries") == "task" and (
+        options["skip"] or options["norm"] or options["attends"] != "last" or set(options) & _BESIDE["attention"]
+    ):
         raise FileFormatError(f"{path}: queries of the task have no skip connection and no norm, and attend once")
-    if options.get("norm") is not None:
-        _require_options(path, options["norm"], norm=True)
+    for name in ("norm", *_NORMS):
+        if options.get(name) is not None:
+            _require_options(path, options[name], norm=True)
 
 
 def _is_epsilon(value: Any) -> bool:
@@ -231,10 +275,11 @@ def _placed(blocks: list[dict[str, Any]]) -> Iterator[tuple[str, str, dict[str, 
 def _block(named: _Named, prefix: str, norm_prefix: str, options: dict[str, Any]) -> PlainBlock:
     """The block with its tensors, those of its norm first; a tensor that may be absent is taken if it is there."""
     norm = None if options.get("norm") is None else _block(named, norm_prefix, "", options["norm"])
+    norms = {name: _block(named, f"{prefix}.{name}", "", options[name]) for name in _NORMS if name in options}
     required, optional = _FIELDS[options["kind"]]
     present = {name: rank for name, rank in optional.items() if f"{prefix}.{name}" in named.tensors}
     tensors = {name: named.take(f"{prefix}.{name}", rank) for name, rank in {**required, **present}.items()}
-    block = PlainBlock(options["kind"], options, tensors, norm)
+    block = PlainBlock(options["kind"], options, tensors, norm, norms)
     for name, shape in _expected_shapes(block).items():
         if name in tensors and tensors[name].shape != shape:
             raise FileFormatError(f"{named.path}: {prefix}.{name} has shape {tensors[name].shape}, expected {shape}")
@@ -244,19 +289,46 @@ def _block(named: _Named, prefix: str, norm_prefix: str, options: dict[str, Any]
 def _expected_shapes(block: PlainBlock) -> dict[str, tuple[int, ...]]:
     if block.kind == "attention":
         (heads, d_model, d_qk), d_head, d_out = block.shape("W_Q"), block.shape("W_V")[2], block.shape("W_O")[2]
+        keys = block.options.get("key_heads", heads)
         return {
-            "W_K": (heads, d_model, d_qk),
-            "W_V": (heads, d_model, d_head),
+            "W_K": (keys, d_model, d_qk),
+            "W_V": (keys, d_model, d_head),
             "W_O": (heads, d_head, d_out),
             "b_Q": (heads, d_qk),
-            "b_K": (heads, d_qk),
-            "b_V": (heads, d_head),
+            "b_K": (keys, d_qk),
+            "b_V": (keys, d_head),
             "b_O": (d_out,),
+            "slopes": (heads,),
         }
     if block.kind == "feed-forward":
         d_mlp, d_out = block.shape("W_in")[1], block.shape("W_out")[1]
-        return {"W_out": (d_mlp, d_out), "b_in": (d_mlp,), "b_out": (d_out,)}
+        shapes = {"W_out": (d_mlp, d_out), "b_in": (d_mlp,), "b_out": (d_out,)}
+        return {**shapes, "W_gate": block.shape("W_in"), "b_gate": (d_mlp,)}
     return {"b": block.shape("w")}
+
+
+def _fits_beside(block: PlainBlock, before: PlainBlock | None) -> bool:
+    """What only some files say fits the block, and each is there with what it needs."""
+    if block.kind == "feed-forward":
+        good = "W_gate" in block.tensors or "b_gate" not in block.tensors
+        if block.options.get("parallel"):
+            good &= before is not None and before.kind == "attention" and before.options["skip"]
+            good &= bool(block.options["skip"])
+        return good and all(norm.reads == block.writes for norm in block.norms.values())
+    if block.kind != "attention":
+        return True
+    heads, _, width = block.shape("W_Q")
+    keys = block.options.get("key_heads", heads)
+    good = ("turned" in block.options) == ("frequencies" in block.tensors)
+    good &= "key_heads" not in block.options or (keys != heads and heads % keys == 0)
+    if "frequencies" in block.tensors:
+        frequencies = block.tensors["frequencies"]
+        good &= 1 <= frequencies.shape[0] <= width // 2 and all(f >= 0 for f in frequencies.values)
+    together = block.options.get("norms_all", False)
+    for name, count in (("q_norm", heads), ("k_norm", keys)):
+        if name in block.norms:
+            good &= block.norms[name].reads in ((count * width,) if together else (width, count * width))
+    return good and ("post_norm" not in block.norms or block.norms["post_norm"].reads == block.writes)
 
 
 def _require_widths(path: Path, model: PlainModel) -> None:
@@ -264,13 +336,14 @@ def _require_widths(path: Path, model: PlainModel) -> None:
     if not model.reads_tokens and not model.blocks:
         raise FileFormatError(f"{path} has no block, and no embedding either")
     width, tensors = model.d_model, model.tensors
-    good = not model.reads_tokens or tensors["pos_embed.W_pos"].shape[1] == width
+    good = "pos_embed.W_pos" not in tensors or tensors["pos_embed.W_pos"].shape[1] == width
     for i, block in enumerate(model.blocks):
         heads, *inner = (*block.shape("W_Q")[::2], block.shape("W_V")[2]) if block.kind == "attention" else (0,)
         good &= block.reads == width and 0 not in (block.reads, block.writes) and not (heads and 0 in inner)
         good &= not block.options.get("skip") or block.writes == width
         good &= block.norm is None or block.norm.reads == width
-        good &= block.options.get("queries") != "task" or (i == 0 and not model.reads_tokens)
+        good &= block.options.get("queries") != "task" or (i == 0 and not model.reads_tokens and block.is_plain)
+        good &= _fits_beside(block, model.blocks[i - 1] if i else None)
         width = block.writes
     readout = tensors["unembed.W_U"].shape
     good &= readout[0] == width and ("unembed.b_U" not in tensors or tensors["unembed.b_U"].shape == readout[1:])

@@ -70,6 +70,8 @@ def _is_one_head(model: PlainModel) -> bool:
     if not model.reads_tokens or len(model.blocks) != 1:
         return False
     block = model.blocks[0]
+    if not block.is_plain or model.ends:
+        return False
     return block.kind == "attention" and block.norm is None and block.shape("W_Q")[0] == 1
 
 

@@ -13,7 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from constructions.errors import InputError
+from constructions.models.blocks import Attention
 from constructions.models.model import Model, block_names
+from verify.forward.rotary import tables, turned_entries
 
 Tensors = Mapping[str, Tensor]
 
@@ -57,6 +59,8 @@ class Replica(nn.Module):
         super().__init__()
         options = [block.options() for block in model.blocks]
         self._blocks = list(zip(*block_names(options), options, strict=True))
+        self._records, self._n_ctx, self._plain = model.blocks, model.n_ctx, model.plain
+        self._divisor, self._cap = model.logit_divisor, model.logit_cap
         self._reads_tokens = model.reads_tokens
         self._d_model = model.d_model
         for name, tensor in tensors.items():
@@ -89,7 +93,9 @@ class Replica(nn.Module):
             raise InputError(f"dtype = {dtype}, expected a floating-point type")
         if model.is_rational:
             raise InputError("the model is rational, expected float64: round it first")
-        return cls(model, {name: torch.tensor(array).to(dtype).to(device) for name, array in model.tensors().items()})
+        # Frequencies make tables of exact angles, which are rounded, not they.
+        given = {name: x for name, x in model.tensors().items() if not name.endswith(".frequencies")}
+        return cls(model, {name: torch.tensor(array).to(dtype).to(device) for name, array in given.items()})
 
     def forward(self, inputs: Tensor, queries: Tensor | None = None) -> Tensor:
         """The logits, or outputs, at the last position of each context.
@@ -110,23 +116,49 @@ class Replica(nn.Module):
         last_attention = max((i for i, (*_, o) in enumerate(self._blocks) if o["kind"] == "attention"), default=-1)
         with full_precision(), torch.autocast(inputs.device.type, enabled=False):
             rows, where = self._read(inputs, queries, tensors)
+            before = rows
             for i, (prefix, norm_prefix, option) in enumerate(self._blocks):
                 own = _under(prefix, tensors)
                 if option["kind"] in ROW_BLOCKS:
                     rows = ROW_BLOCKS[option["kind"]](rows, option, own)
                     continue
-                read = rows
+                read = before if option.get("parallel") else rows
                 if option["norm"] is not None:
-                    read = _normalized(rows, option["norm"], _under(norm_prefix, tensors))
+                    read = _normalized(read, option["norm"], _under(norm_prefix, tensors))
                 if option["kind"] == "feed-forward":
-                    hidden = _ACTIVATIONS[option["activation"]](_shifted(read @ own["W_in"], own.get("b_in")))
+                    hidden = _shifted(read @ own["W_in"], own.get("b_in"))
+                    gates = _shifted(read @ own["W_gate"], own.get("b_gate")) if "W_gate" in own else hidden
+                    fired = _ACTIVATIONS[option["activation"]](gates)
+                    hidden = fired * hidden if "W_gate" in own else fired
                     y = _shifted(hidden @ own["W_out"], own.get("b_out"))
+                    if "post_norm" in option:
+                        y = _normalized(y, option["post_norm"], _under(f"{prefix}.post_norm", tensors))
                     rows = rows + y if option["skip"] else y
+                    continue
+                last, record = i == last_attention or option["attends"] == "last", self._records[i]
+                if not self._plain:
+                    before = rows[where[:, -1] if last else where.flatten()]
+                if isinstance(record, Attention) and not record.plain:
+                    norms = {name: _under(f"{prefix}.{name}", tensors) for name in ("q_norm", "k_norm", "post_norm")}
+                    rows, where = _attention_of_hosts(
+                        before, read, where, option, {**own, **norms}, self._turns(i, where), last=last
+                    )
                 elif i == last_attention or option["attends"] == "last":
                     rows, where = _attention_from_last(rows, read, where, queries, option, own)
                 else:
                     rows, where = _attention_from_all(rows, read, where, option, own)
-            return _shifted(rows[where[:, -1]] @ tensors["unembed.W_U"], tensors.get("unembed.b_U"))
+            y = _shifted(rows[where[:, -1]] @ tensors["unembed.W_U"], tensors.get("unembed.b_U"))
+            y = y if self._divisor is None else y / self._divisor
+            return y if self._cap is None else _capped(y, self._cap)
+
+    def _turns(self, place: int, where: Tensor) -> tuple[Tensor, Tensor, slice, slice] | None:
+        """Cosines and sines `[S, m]` of a block, from exact angles, and the entries that they turn."""
+        block = self._records[place]
+        if not isinstance(block, Attention) or block.frequencies is None:
+            return None
+        dtype = next(self.parameters()).dtype
+        cos, sin = (torch.tensor(x.high).to(dtype).to(where.device) for x in tables(block, range(where.shape[1])))
+        return cos, sin, *turned_entries(block)
 
     def _read(self, inputs: Tensor, queries: Tensor | None, tensors: Tensors) -> tuple[Tensor, Tensor]:
         """The rows that occur, `[P, d]`, and which of them each context has, `[B, S]`."""
@@ -134,7 +166,8 @@ class Replica(nn.Module):
         if self._reads_tokens:
             places = torch.arange(length, device=inputs.device)
             pairs, where = torch.unique(inputs.long() * length + places, return_inverse=True)
-            return tensors["embed.W_E"][pairs // length] + tensors["pos_embed.W_pos"][pairs % length], where
+            rows = tensors["embed.W_E"][pairs // length]
+            return rows + tensors["pos_embed.W_pos"][pairs % length] if "pos_embed.W_pos" in tensors else rows, where
         rows = inputs.flatten(0, 1)
         where = torch.arange(len(rows), device=inputs.device).view(len(inputs), length)
         return rows, where if queries is None else where.expand(len(queries), length)
@@ -160,7 +193,7 @@ class Replica(nn.Module):
             return
         if queries is not None:
             raise InputError("queries are given, which only a model that reads vectors takes")
-        tokens, (d_vocab, n_ctx) = inputs, (len(tensors[name]) for name in ("embed.W_E", "pos_embed.W_pos"))
+        tokens, d_vocab, n_ctx = inputs, len(tensors["embed.W_E"]), self._n_ctx
         integral = not tokens.dtype.is_floating_point and not tokens.dtype.is_complex and tokens.dtype != torch.bool
         if tokens.ndim != 2 or not integral:
             raise InputError(f"tokens is {tokens.dtype} of shape {tuple(tokens.shape)}, expected integers [B, S]")
@@ -319,6 +352,85 @@ def _attention_from_all(
     if option["skip"]:
         y = rows[where.flatten()] + y
     return y, torch.arange(count * length, device=where.device).view(count, length)
+
+
+def _attention_of_hosts(
+    before: Tensor,
+    read: Tensor,
+    where: Tensor,
+    option: dict[str, Any],
+    own: Mapping[str, Any],
+    turns: tuple[Tensor, Tensor, slice, slice] | None,
+    *,
+    last: bool,
+) -> tuple[Tensor, Tensor]:
+    """The stream after an attention with what other hosts do beside; `before` are the rows that its output is added to.
+
+    Args:
+        before: `[B, d]` where only the last position asks, otherwise `[B S, d]`.
+        read: The rows that are read, `[P, d]`.
+        where: Which of them each context has, `[B, S]`.
+        option: Of the block.
+        own: Its tensors, and those of its norms by name.
+        turns: What `Replica._turns` gives.
+        last: Whether only the last position asks.
+    """
+    length = where.shape[1]
+    query, keys, values = (_of_each(_projected(read, own[f"W_{of}"], own.get(f"b_{of}")), where) for of in "QKV")
+    if "clip" in option:
+        clip = float.fromhex(option["clip"])
+        query, keys, values = (x.clamp(-clip, clip) for x in (query, keys, values))
+    for name in ("q_norm", "k_norm"):
+        if name in option:
+            x = query if name == "q_norm" else keys
+            x = _normalized_heads(x, option[name], own[name], together="norms_all" in option)
+            query, keys = (x, keys) if name == "q_norm" else (query, x)
+    if turns is not None:
+        query, keys = _turned(query, *turns), _turned(keys, *turns)
+    if "key_heads" in option:
+        each = len(query) // option["key_heads"]
+        keys, values = (x.repeat_interleave(each, dim=0) for x in (keys, values))
+    query = query[:, :, -1:] if last else query
+    scores = query @ keys.transpose(-1, -2)
+    root = option["score_root"]
+    if "score_cap" in option or "slopes" in own:
+        scores, root = scores / math.sqrt(root) if root != 1 else scores, 1
+    if "score_cap" in option:
+        scores = _capped(scores, float.fromhex(option["score_cap"]))
+    if "slopes" in own:
+        places = torch.arange(length, dtype=scores.dtype, device=scores.device)
+        scores = scores + own["slopes"][:, None, None, None] * places
+    if option["attends"] == "causal" and not last:
+        later = torch.ones(length, length, dtype=torch.bool, device=where.device).triu(1)
+        scores = scores.masked_fill(later, -math.inf)
+    mixed = (softmax(scores, root) @ values).permute(1, 2, 0, 3).flatten(2).flatten(0, 1)
+    y = _shifted(mixed @ own["W_O"].flatten(0, 1), own.get("b_O"))
+    if "post_norm" in option:
+        y = _normalized(y, option["post_norm"], own["post_norm"])
+    shape = (len(where), 1 if last else length)
+    return before + y if option["skip"] else y, torch.arange(len(y), device=where.device).view(shape)
+
+
+def _normalized_heads(x: Tensor, option: dict[str, Any], own: Tensors, *, together: bool) -> Tensor:
+    """Rows of heads `[H, B, S, n]`, normalized each by itself, or all side by side."""
+    heads, _, _, width = x.shape
+    if together:
+        rows = _normalized(x.permute(1, 2, 0, 3).flatten(2), option, own)
+        return rows.unflatten(2, (heads, width)).permute(2, 0, 1, 3)
+    each = {name: tensor.view(-1, 1, 1, width) for name, tensor in own.items()}
+    return _normalized(x, option, each)
+
+
+def _turned(x: Tensor, cos: Tensor, sin: Tensor, first: slice, second: slice) -> Tensor:
+    a, b, y = x[..., first], x[..., second], x.clone()
+    y[..., first], y[..., second] = a * cos - b * sin, b * cos + a * sin
+    return y
+
+
+def _capped(x: Tensor, c: float) -> Tensor:
+    """c tanh(x / c), by the exponential, whose accuracy is assumed anyway."""
+    powers = torch.exp(-2.0 * (x.abs() / c))
+    return torch.copysign(c * ((1.0 - powers) / (1.0 + powers)), x)
 
 
 def _gelu(x: Tensor) -> Tensor:

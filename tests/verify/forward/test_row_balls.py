@@ -208,7 +208,11 @@ GAIN = 1e3
 def walked(model: Model, x: np.ndarray, radius: float, places: list[int] | None = None) -> Stream[RowBalls]:
     """The stream of contexts with these rows, `[T, S, d]`, all with one radius, behind some blocks."""
     cells = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2])
-    stream = Stream(RowBalls(x.reshape(cells.size, -1), np.full(cells.size, radius)), cells)
+    stream = Stream(
+        RowBalls(x.reshape(cells.size, -1), np.full(cells.size, radius)),
+        cells,
+        np.tile(np.arange(cells.shape[1]), len(cells)),
+    )
     with np.errstate(all="ignore"):
         return passed(InRowBalls(Norms(model)), model, stream, places)
 

@@ -1,0 +1,11 @@
+"""Families of decoders of Hugging Face's `transformers`, each read into our blocks: what its configuration may say."""
+
+FAMILIES = {
+    **dict.fromkeys(("llama", "mistral", "qwen2", "qwen3", "smollm3", "granite"), "llama"),
+    **dict.fromkeys(("olmo", "olmo2"), "olmo"),
+    **dict.fromkeys(("gemma", "gemma2", "gemma3_text"), "gemma"),
+    **dict.fromkeys(("phi", "phi3"), "phi"),
+    **dict.fromkeys(("gptj", "codegen"), "gptj"),
+    **{kind: kind for kind in ("gpt_neox", "stablelm", "cohere", "starcoder2", "gpt_neo", "opt", "mpt", "falcon")},
+}
+"""The module of this room that reads each `model_type`."""

@@ -1,0 +1,204 @@
+r"""The tensors and the configuration of somebody's decoder, taken one by one, so that nothing is left unread.
+
+A reader asks for every field and every tensor that it knows; `finished` refuses what nobody asked for, naming the
+family and the field. Numbers that a host computes itself, such as frequencies, are computed as it does, in float32.
+
+Page: docs/hosts.md
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from byheart.hosts.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS
+from constructions.errors import InputError
+from constructions.models.blocks import Activation, Block, Normalization, NormalizationKind
+from constructions.models.model import Model
+from verify.arithmetic.pairs import two_product, two_sum
+from verify.arithmetic.rounding import Floats
+
+ACTIVATIONS: dict[str, Activation] = {
+    "gelu": "gelu",
+    "gelu_new": "gelu-tanh",
+    "gelu_pytorch_tanh": "gelu-tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+}
+_UNREAD = {
+    *UNREAD_IN_TRANSFORMERS,
+    # Dropout and what weights begin with, which a trained model no longer has; how it was cut into parts.
+    *("resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout", "hidden_dropout", "resid_dropout"),
+    *("embed_dropout", "dropout", "layerdrop", "classifier_dropout", "residual_dropout", "embedding_dropout"),
+    *("initializer_range", "init_std", "init_device", "emb_pdrop", "summary_type", "summary_use_proj"),
+    *("summary_activation", "summary_proj_to_labels", "summary_first_dropout", "predict_special_tokens"),
+    *("activation_dropout", "tokenizer_class", "name_or_path", "auto_map", "cache_implementation", "n_inner"),
+}
+_ONLY = {
+    **ONLY_IN_TRANSFORMERS,
+    "quantization_config": (None,),
+    "pretraining_tp": (1, None),
+    "is_decoder": (False, True),
+}
+_LEAST = 2.0**-960  # products above are as exact as their rounding says
+
+
+class Checkpoint:
+    """A configuration and tensors, and what of both has been asked for.
+
+    Args:
+        tensors: By the names of the host.
+        config: Its configuration.
+    """
+
+    def __init__(self, tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> None:
+        self.family = str(config["model_type"])
+        self._tensors, self._config = dict(tensors), dict(config)
+        self._asked, self._taken = {"model_type", "architectures", "dtype", "torch_dtype"}, set[str]()
+        if len(config.get("architectures") or ()) > 1:
+            self.refuse("architectures", "one")
+
+    def refuse(self, name: str, expected: str) -> None:
+        """Raise the `InputError` about a field.
+
+        Raises:
+            InputError: Always.
+        """
+        raise InputError(f"{self.family} with {name} = {self._config.get(name)!r} is not read, expected {expected}")
+
+    def field(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> Any:
+        """What the configuration says under a name, or under other names that older files have for it."""
+        self._asked |= {name, *also}
+        found = [self._config[each] for each in (name, *also) if self._config.get(each) is not None]
+        return found[0] if found else default
+
+    def count(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> int:
+        """A field that is an integer of at least 1."""
+        found = self.field(name, default, also=also)
+        if type(found) is not int or found < 1:
+            self.refuse(name, "an integer of at least 1")
+        return int(found)
+
+    def flag(self, name: str, default: bool) -> bool:
+        """A field that is a truth value."""
+        found = self.field(name, default)
+        if type(found) is not bool:
+            self.refuse(name, "true or false")
+        return bool(found)
+
+    def number(self, name: str, default: Any = None) -> float:
+        """A field that is a finite number above 0."""
+        found = self.field(name, default)
+        if type(found) not in (int, float) or not 0 < found < float("inf"):
+            self.refuse(name, "a finite number above 0")
+        return float(found)
+
+    def only(self, name: str, *values: Any) -> None:
+        """A field that may have no other value, or be missing."""
+        found = self.field(name)
+        if found is not None and not any(found == value and type(found) is type(value) for value in values):
+            self.refuse(name, " or ".join(map(repr, values)))
+
+    def activation(self, name: str, default: str) -> Activation:
+        """A field that names an activation."""
+        found = self.field(name, default)
+        if found not in ACTIVATIONS:
+            self.refuse(name, ", ".join(ACTIVATIONS))
+        return ACTIVATIONS[found]
+
+    def runs_in(self, number: float) -> float:
+        """A number as the host has it, in the type that it runs in: that of the configuration, or float32."""
+        said = str(self._config.get("dtype") or self._config.get("torch_dtype")).removeprefix("torch.")
+        if said == "bfloat16":
+            bits = np.float32(number).view(np.uint32)
+            return float(
+                ((bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)).astype(np.uint32).view(np.float32)
+            )
+        return float({"float16": np.float16, "float64": np.float64}.get(said, np.float32)(number))
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a tensor."""
+        return name in self._tensors
+
+    def take(self, name: str, *shape: int | None) -> Floats:
+        """A tensor; of this shape where it is given.
+
+        Raises:
+            InputError: There is none, or it has another shape.
+        """
+        if name not in self._tensors:
+            raise InputError(f"{self.family} has no tensor {name!r}, which its configuration asks for")
+        self._taken.add(name)
+        found = self._tensors[name]
+        if shape and (
+            len(shape) != found.ndim or any(a not in (None, b) for a, b in zip(shape, found.shape, strict=True))
+        ):
+            raise InputError(f"{self.family}: {name} has shape {found.shape}, expected {shape}")
+        return found
+
+    def norm(
+        self, kind: NormalizationKind, name: str, epsilon: float, *, shift: bool = False, offset: bool = False
+    ) -> Normalization:
+        """A normalization, whose gain may be stored less 1."""
+        w = self.take(f"{name}.weight").reshape(-1)
+        if offset:
+            total, left = two_sum(w, np.ones_like(w))
+            if left.any():
+                raise InputError(
+                    f"{self.family}: 1 + {name}.weight is no float64 number in {int((left != 0).sum())} places"
+                )
+            w = total
+        return Normalization(kind, w, self.take(f"{name}.bias", len(w)) if shift else None, epsilon)
+
+    def linear(self, name: str, rows: int | None, columns: int | None, *, shift: bool) -> tuple[Floats, Floats | None]:
+        """A map that is stored as [out, in], as ours, [in, out]; and its shift."""
+        W = self.take(f"{name}.weight", columns, rows).T
+        return W, self.take(f"{name}.bias", W.shape[1]) if shift else None
+
+    def readout(self, embeddings: Floats, name: str = "lm_head", *, tied: bool) -> Floats:
+        """W_U: the host's own where there is one, and otherwise the embeddings, if the configuration says so."""
+        if self.flag("tie_word_embeddings", tied) and not self.has(f"{name}.weight"):
+            return embeddings.T
+        return self.take(f"{name}.weight", None, embeddings.shape[1]).T
+
+    def scaled(self, what: str, tensor: Floats, factor: float) -> Floats:
+        """A tensor times a number, exactly.
+
+        Raises:
+            InputError: A product is no float64 number.
+        """
+        product, left = two_product(tensor, np.full(tensor.shape, factor))
+        small = (np.abs(product) < _LEAST) & (tensor != 0.0)
+        if left.any() or small.any() or not np.isfinite(product).all():
+            raise InputError(f"{self.family}: {what} times {factor!r} is no float64 number in some places")
+        return product
+
+    def finished(self, blocks: Sequence[Block], W_E: Floats, W_U: Floats, **ends: Any) -> Model:
+        """The model, if every field and every tensor has been asked for.
+
+        Raises:
+            InputError: One has not; names it.
+        """
+        if self.field("vocab_size", len(W_E)) != len(W_E):
+            self.refuse("vocab_size", f"{len(W_E)}, the rows of the embeddings")
+        for name, value in sorted(self._config.items()):
+            if name in self._asked or name in _UNREAD:
+                continue
+            if name not in _ONLY:
+                raise InputError(f"{self.family} with {name} = {value!r}: not known here, and it may change the logits")
+            if not any(value == usual and type(value) is type(usual) for usual in _ONLY[name]):
+                self.refuse(name, repr(_ONLY[name][0]))
+        buffers = (
+            ".rotary_emb.inv_freq",
+            ".attn.masked_bias",
+            ".attn.bias",
+            ".attention.bias",
+            ".attention.masked_bias",
+        )
+        left = sorted(each for each in set(self._tensors) - self._taken if not each.endswith(buffers))
+        if left:
+            raise InputError(
+                f"{self.family}: the tensors {', '.join(left[:4])} ({len(left)} in all) belong to no block"
+            )
+        return Model(blocks=tuple(blocks), W_U=W_U, W_E=W_E, **ends)

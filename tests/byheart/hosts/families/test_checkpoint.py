@@ -1,0 +1,89 @@
+"""What no reader asks for is refused by a sentence that names the family and the field."""
+
+import json
+
+import numpy as np
+import pytest
+
+from byheart.hosts.families.checkpoint import Checkpoint
+from byheart.hosts.reading import model_of
+from constructions.errors import InputError
+from tests.families import RECORDED, weights
+
+CASES = {case["config"]["model_type"]: case for case in json.loads(RECORDED.read_text())}
+
+
+def read(kind, *, tensors=None, **fields):
+    case = CASES[kind]
+    found = weights(case["shapes"], case["seed"])
+    if case["tied"]:
+        found["lm_head.weight"] = found[case["tied"]]
+    return model_of({**found, **(tensors or {})}, {**case["config"], **fields})
+
+
+@pytest.mark.parametrize("kind", sorted(CASES))
+def test_fields_tensors_and_quantization_that_nobody_knows_are_refused_by_name(kind):
+    read(kind)
+    for name, value in (("turbo", 5), ("quantization_config", {"bits": 4}), ("pruned_heads", {"0": [1]})):
+        with pytest.raises(InputError, match=f"{kind} with {name} = "):
+            read(kind, **{name: value})
+    for name in ("model.layers.0.self_attn.q_proj.lora_A.weight", "classifier.weight"):
+        with pytest.raises(InputError, match=f"{kind}: the tensors {name} .1 in all. belong to no block"):
+            read(kind, tensors={name: np.zeros((2, 2))})
+    with pytest.raises(InputError, match="architectures"):
+        read(kind, architectures=["A", "B"])
+    with pytest.raises(InputError, match=f"{kind} with vocab_size = 12"):
+        read(kind, vocab_size=12)
+
+
+@pytest.mark.parametrize("kind", sorted(set(CASES) - {"opt", "gpt_neo", "mpt", "gptj", "codegen"}))
+@pytest.mark.parametrize("rope", ["dynamic", "longrope", "turbo"])
+def test_frequencies_that_depend_on_the_length_are_refused(kind, rope):
+    said = {"rope_type": rope, "rope_theta": 100.0, "factor": 2.0}
+    said = {"full_attention": said, "sliding_attention": said} if kind == "gemma3_text" else said
+    with pytest.raises(InputError, match=f"{kind} with rope_type {rope}"):
+        read(kind, rope_parameters=said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("llama", {"hidden_act": "tanh"}),
+        ("llama", {"num_key_value_heads": 3}),
+        ("llama", {"rms_norm_eps": 0}),
+        ("llama", {"attention_bias": 1}),
+        ("gemma2", {"use_bidirectional_attention": True}),
+        ("gemma3_text", {"layer_types": ["full_attention"]}),
+        ("smollm3", {"no_rope_layers": [2, 1]}),
+        ("mpt", {"attn_config": {"qk_ln": True}}),
+        ("mpt", {"attn_config": {"turbo": 1}}),
+        ("mpt", {"attn_config": {"clip_qkv": 1.0, "softmax_scale": 0.5}}),
+        ("mpt", {"attn_config": {"alibi_bias_max": 6}}),
+        ("opt", {"word_embed_proj_dim": 12}),
+        ("gpt_neo", {"attention_types": [[["global"], 1]]}),
+        ("falcon", {"alibi": True}),
+        ("falcon", {"num_ln_in_parallel_attn": 3}),
+        ("gptj", {"rotary_dim": 3}),
+    ],
+)
+def test_values_that_no_block_computes_are_refused_by_name(kind, fields):
+    with pytest.raises(InputError, match=f"{kind} with {next(iter(fields))} = "):
+        read(kind, **fields)
+
+
+def test_gains_and_products_that_are_no_float64_numbers_are_refused():
+    with pytest.raises(InputError, match=r"gemma: 1 . model.norm.weight is no float64 number"):
+        read("gemma", tensors={"model.norm.weight": np.full(24, 2.0**-60)})
+    with pytest.raises(InputError, match=r"granite: .* times 0.21999.* is no float64 number"):
+        read(
+            "granite",
+            residual_multiplier=0.22,
+            tensors={"model.layers.0.self_attn.o_proj.weight": np.full((24, 24), 0.1)},
+        )
+
+
+def test_numbers_are_those_of_the_type_in_which_the_host_runs():
+    c = {"model_type": "gemma"}
+    for said, expected in (("bfloat16", 55.5), ("torch.float32", 55.42562484741211), ("float64", 3072**0.5)):
+        assert Checkpoint({}, {**c, "dtype": said}).runs_in(3072**0.5) == expected
+    assert Checkpoint({}, c).runs_in(3072**0.5) == 55.42562484741211
