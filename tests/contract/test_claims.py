@@ -179,45 +179,45 @@ def with_formula(found: Audit, name: str, formula: str) -> Audit:
     return Audit(other, tuple(map(judged, found.evidence)), 0.0)
 
 
-def others(formula: str) -> list[str]:
-    """More and less of a formula: one unit of the last place of a decimal, and one part in eight of what is none."""
+def others(formula: str, factor: str) -> list[str]:
+    """More and less of a formula: one unit of the last place of a decimal, and a factor of what is none."""
     if formula.replace(".", "", 1).isdigit():
         unit = 10.0 ** -len(formula.partition(".")[2])
         places = len(formula.partition(".")[2])
         return [f"{float(formula) + step * unit:.{places}f}" for step in (-1, 1)]
-    return [f"({formula}) * 9 / 8", f"({formula}) * 7 / 8"]
+    return [f"({formula}) * {factor}", f"({formula}) / ({factor})"]
 
 
 FROM_ONE_SIDE = {
-    ("dana.value-rank", "columns"),
-    ("dana.likeliest-contexts", "printed"),
     ("dana.constant-of-the-tail", "growth"),
-    ("dana.corollary-1", "printed"),
-    ("dana.corollary-1", "all_contexts"),
     ("dana.appendix-b", "printed"),
     ("dana.appendix-b", "accuracy"),
     ("dana.lemma-4", "wide"),
-    ("dana.theorem-3", "rate"),
-    ("slides.zero-divergence", "printed"),
     ("slides.associative-memory", "needed"),
     ("slides.associative-memory", "room"),
     ("mahdavi.appendix-j", "trained"),
     ("mahdavi.appendix-j", "random"),
-    ("huben-2023.head-is-neuron", "leak"),
-    ("huben-2023.head-is-neuron", "near"),
     ("bubeck-2020.four", "printed"),
     ("bubeck-2020.four", "slabs"),
-    ("bubeck-2020.four", "least"),
-    ("vardi-2022.sqrt", "root"),
-    ("vardi-2022.sqrt", "bits"),
-    ("kim-2023.labels", "root"),
-    ("kim-2023.labels", "words"),
     ("kajitsuka-sato-2024.separation", "printed"),
     ("kajitsuka-sato-2024.separation", "integers"),
     ("nichani-2024.mlp-memory", "matrix"),
     ("cabannes-2024.scaling", "factor"),
 }
-"""Formulas that the evidence compares from one side, or with a slack: an eighth more or less goes unnoticed."""
+"""Formulas that the evidence compares from one side alone: what is more, or less, goes unnoticed."""
+
+WITHIN_TWO = {
+    ("dana.corollary-1", "printed"),
+    ("dana.theorem-3", "rate"),
+    ("huben-2023.head-is-neuron", "leak"),
+    ("huben-2023.head-is-neuron", "near"),
+    ("bubeck-2020.four", "least"),
+    ("vardi-2022.sqrt", "root"),
+    ("vardi-2022.sqrt", "bits"),
+    ("kim-2023.labels", "root"),
+    ("kim-2023.labels", "words"),
+}
+"""Bounds with a slack, or rates that are met at one scale and not at the next: a factor of two is noticed."""
 
 NUMBERS = [(found.id, name) for found in claims() for name in found.formulas]
 ONE_SIDE = pytest.mark.xfail(reason="compared from one side")
@@ -229,7 +229,7 @@ ONE_SIDE = pytest.mark.xfail(reason="compared from one side")
 def test_another_number_in_a_statement_is_refused(id: str, name: str) -> None:
     found = audited(id)
     assert with_formula(found, name, found.claim.formulas[name]).confirmed
-    for formula in others(found.claim.formulas[name]):
+    for formula in others(found.claim.formulas[name], "2" if (id, name) in WITHIN_TWO else "9 / 8"):
         assert not with_formula(found, name, formula).confirmed, formula
 
 

@@ -248,6 +248,7 @@ def _all_contexts(n_tokens: int, length: int) -> Evidence:
     if size == 2 * heads + 2:  # the count of the source is one of as many contexts as the heads allow
         numbers = sum(tensor.size for tensor in network.tensors().values())
         compared.append(Comparison(numbers, "=", stated(CLAIM, "parameters", S=length, N=n_tokens, T=size)))
+        compared.append(Comparison(size, "=", stated(CLAIM, "all_contexts", H=heads, d_h=2)))
     return _held(
         f"All {size} contexts of {length} tokens out of {n_tokens}, memorized with d = d_h = 2, H = {heads}.",
         f"H d_h + 2 = {2 * heads + 2} >= {size} memorized",

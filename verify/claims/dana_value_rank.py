@@ -74,7 +74,7 @@ def _lost(*, width: int, heads: int) -> Evidence:
         decided(width >= 2),
         {"contexts": contexts.tolist(), "W_E": embeddings.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(before, "=", count), Comparison(count, "<=", columns), Comparison(after, "<", count)),
+        compared=(Comparison(before, "=", count), Comparison(count, "=", columns), Comparison(after, "<", count)),
     )
 
 

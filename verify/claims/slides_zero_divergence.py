@@ -63,6 +63,7 @@ def _rank(logarithms: Int64Array) -> Evidence:
         {"L": logarithms.tolist()},
         compared=(
             Comparison(rank, ">", stated(CLAIM, "printed", N=tokens)),
+            Comparison(rank - 1, "=", stated(CLAIM, "printed", N=tokens)),
             Comparison(rank, "=", stated(CLAIM, "largest", N=tokens)),
         ),
     )
