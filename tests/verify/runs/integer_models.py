@@ -32,14 +32,15 @@ def residue(modulus: int, times: int) -> list[Block]:
     return blocks
 
 
-def sum_modulo(count: int) -> tuple[Model, np.ndarray, np.ndarray]:
-    """The sum of two tokens modulo their number, by a head of equal scores; all contexts, and their labels."""
+def sum_modulo(count: int, examples: int = 0) -> tuple[Model, np.ndarray, np.ndarray]:
+    """The sum of two tokens modulo their number, by a head of equal scores; all contexts, or some, and their labels."""
     zero, one = np.zeros((1, 1, 1)), np.ones((1, 1, 1))
     head = Attention(W_Q=zero, W_K=zero, W_V=one, W_O=2.0 * one, skip=False)
     W_U, b_U = parabola(count)
     tokens = np.arange(float(count))[:, None]
     model = Model(blocks=(head, *residue(count, 2)), W_U=W_U, b_U=b_U, W_E=tokens, W_pos=np.zeros((2, 1)))
-    contexts = np.stack(np.meshgrid(np.arange(count), np.arange(count), indexing="ij"), -1).reshape(-1, 2)
+    some = np.random.default_rng(0).integers(0, count, (examples, 2))
+    contexts = some if examples else np.array(list(np.ndindex(count, count)))
     return model, contexts, contexts.sum(1) % count
 
 
