@@ -30,6 +30,7 @@ from constructions.heads.steps import steps_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
+from constructions.memories.one_hot_laws import one_hot_laws_memory, one_hot_laws_parameters
 from constructions.memories.probe_memory import probe_memory, probe_parameters
 from constructions.memories.rank_one_heads import rank_one_heads_memory
 from constructions.models.blocks import Attention, FeedForward
@@ -348,6 +349,15 @@ MEMORIES: tuple[Kind, ...] = (
         False,
         "docs/claims/knots.md",
         lambda task, dtype, seed, progress: knots_memory(task, dtype=dtype, seed=seed),
+    ),
+    Kind(
+        "one-hot-laws",
+        "any distinct contexts of up to 2000 tokens; laws",
+        "N + S + 1 a law; every run in float32 has the stored logits",
+        False,
+        "docs/claims/one_hot_laws.md",
+        lambda task, dtype, seed, progress: one_hot_laws_memory(task, dtype=dtype),
+        lambda task: one_hot_laws_parameters(task),
     ),
     Kind(
         "one-head",

@@ -1,0 +1,134 @@
+r"""Laws of any contexts, each written by the one neuron that its context turns on, in numbers that no run rounds.
+
+Page: docs/claims/one_hot_laws.md
+"""
+
+import numpy as np
+
+from constructions.arrays import Float64Array
+from constructions.counted import counted
+from constructions.errors import CapacityError, HypothesisError
+from constructions.models.blocks import Attention, FeedForward
+from constructions.models.construction import Construction
+from constructions.models.model import Model
+from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded_model
+from constructions.tasks.task import Task
+
+_CLAIM = "The memory of one-hot laws"
+_SHARP = 1024.0  # what other positions score less at least, so that they weigh 0
+_LONGEST = 2000  # tokens: 3 S^2 <= 2^24, so that scores are exact
+
+
+def one_hot_laws_memory(task: Task, *, dtype: Precision = "float32") -> Construction[Task]:
+    r"""Hold laws of any distinct contexts, such that every run has the logits as they are written, bit for bit.
+
+    Each of S hard heads reads the digits of one token, and their squares, so that the stream is $(x, |x|^2)$ with the
+    integers x of the context. The neuron i is $(1 - 2 |x - x_i|^2)_ +$: 1 on its own context, and off on all others,
+    whose distance is an integer. It writes the logarithms of its law, less that of the last answer.
+
+    Args:
+        task: Contexts of up to 2000 tokens, with laws.
+        dtype: The precision that every weight is rounded to, and in which sums of digits are exact.
+
+    Returns:
+        The model: one layer of attention, one of T neurons, and an unembedding that copies.
+
+    Raises:
+        HypothesisError: A task of labels, or longer contexts.
+        CapacityError: So many positions that no digits have exact sums.
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> one_hot_laws_memory(enumerated_task(3, 2, target="laws")).summary
+        '9 laws by 2 digits in base 3 and one neuron each, 126 parameters'
+    """
+    require_precision(dtype)
+    if task.laws is None:
+        raise HypothesisError(_CLAIM, "laws", f"the target is {task.target!r}")
+    length, size, contexts = task.context_length, task.vocabulary_size, task.contexts
+    if length > _LONGEST:
+        raise HypothesisError(_CLAIM, f"contexts of at most {_LONGEST} tokens", f"they have {length}")
+    base, count = digits_of(size, length, SIGNIFICAND[dtype])
+    code = centred_digits(size, base, count)
+    place = np.arange(length, dtype=np.float64)
+    W_E, W_pos = np.zeros((size, count + 3)), np.zeros((length, count + 3))
+    W_E[:, :count], W_E[:, count] = code, (code**2).sum(axis=1)
+    W_pos[:, -2], W_pos[:, -1] = place, place**2
+    x = code[contexts].reshape(len(contexts), -1)
+    logarithms = np.log(task.laws)
+    outputs = logarithms[:, :-1] - logarithms[:, -1:] if task.n_answers > 1 else np.zeros((len(x), 1))
+    neurons = FeedForward(
+        W_in=np.vstack([4.0 * x.T, np.full((1, len(x)), -2.0)]),
+        b_in=1.0 - 2.0 * (x**2).sum(axis=1),
+        W_out=outputs,
+        skip=False,
+    )
+    W_U = np.eye(outputs.shape[1], task.n_answers) if task.n_answers > 1 else np.zeros((1, 1))
+    model = Model(blocks=(_all_digits(length, count), neurons), W_U=W_U, W_E=W_E, W_pos=W_pos)
+    model = rounded_model(model, dtype)
+    return Construction(
+        task,
+        model,
+        f"{counted(task.n_contexts, 'law')} by {counted(count * length, 'digit')} in base {base} and one neuron each, "
+        f"{model.parameters} parameters",
+    )
+
+
+def one_hot_laws_parameters(task: Task, *, dtype: Precision = "float32") -> int:
+    r"""Entries of the memory of one-hot laws, 0 where it refuses.
+
+    With k digits, $d = k + 3$ and $D = \max(K - 1, 1)$ they are
+    $(N + S) d + S (2 d + 1 + d (k + 1) + (k + 1) (S k + 1)) + T (S k + 2 + D) + D K$.
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> one_hot_laws_parameters(enumerated_task(3, 2, target="laws"))
+        126
+    """
+    length, size, outputs = task.context_length, task.vocabulary_size, max(task.n_answers - 1, 1)
+    if task.laws is None or length > _LONGEST:
+        return 0
+    _, k = digits_of(size, length, SIGNIFICAND[dtype])
+    d = k + 3
+    heads = length * (2 * d + 1 + d * (k + 1) + (k + 1) * (length * k + 1))
+    return (size + length) * d + heads + task.n_contexts * (length * k + 2 + outputs) + outputs * task.n_answers
+
+
+def digits_of(tokens: int, length: int, precision: int) -> tuple[int, int]:
+    r"""The base B, and how many digits a token has: as few as leave all sums exact, $2 S k B^2 + 1 \le 2^p$.
+
+    Raises:
+        CapacityError: No base does.
+
+    Example:
+        >>> digits_of(103, 4, 24), digits_of(5000, 4, 24), digits_of(103, 4, 8)
+        ((103, 1), (71, 2), (2, 7))
+    """
+    for count in range(1, max(1, (tokens - 1).bit_length()) + 1):
+        base = next(b for b in range(2, max(tokens, 2) + 1) if b**count >= tokens)
+        if 2 * length * count * base**2 + 1 <= 1 << precision:
+            return base, count
+    raise CapacityError(_CLAIM, f"sums of digits that {precision} bits hold", f"contexts of {length} tokens have none")
+
+
+def centred_digits(tokens: int, base: int, count: int) -> Float64Array:
+    """The digits of each token, less the middle one, `[tokens, count]`.
+
+    Example:
+        >>> centred_digits(4, 2, 2).tolist()
+        [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    """
+    return (np.arange(tokens)[:, None] // base ** np.arange(count) % base - (base - 1) // 2).astype(np.float64)
+
+
+def _all_digits(length: int, count: int) -> Attention:
+    """A head for each position, whose score is $-(p - h)^2$ up to a constant: it writes the digits, adds the square."""
+    d, wide = count + 3, length * count + 1
+    W_K, W_V, W_O = np.zeros((length, d, 1)), np.zeros((length, d, count + 1)), np.zeros((length, count + 1, wide))
+    for h in range(length):
+        W_K[h, -2:, 0] = 2.0 * h, -1.0
+        W_V[h, : count + 1] = np.eye(count + 1)
+        W_O[h, :count, h * count : (h + 1) * count] = np.eye(count)
+        W_O[h, count, -1] = 1.0
+    b_Q = np.full((length, 1), _SHARP)
+    return Attention(W_Q=np.zeros((length, d, 1)), b_Q=b_Q, W_K=W_K, W_V=W_V, W_O=W_O, skip=False)
