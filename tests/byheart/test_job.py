@@ -310,23 +310,25 @@ def test_no_memory_leaves_no_folder(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_laws_of_a_text_are_held_by_knots_unless_attention_alone_is_asked_for(tmp_path):
-    knots, heads = hold(small_text()), hold(small_text(), attention_only=True)
-    assert knots.summary["memory"] == "knots" and heads.summary["memory"] == "theorem-1"
-    assert knots.summary["verdict"] == heads.summary["verdict"] == "PROVED"
-    assert knots.model.parameters < 60 * 16 < heads.model.parameters
-    assert knots.summary["information_limit"] == 60 * 11
-    refused = {offer["memory"]: offer.get("refused") for offer in knots.summary["memories"]}
-    assert "parameters at least, and is not built" in refused["theorem-1"]
-    exact = hold(small_text(), dtype="float64")
-    assert exact.summary["max_loss_upper"] < 1e-12 and exact.summary["torch"]["float64"]["held_proved"] == 60
+def test_laws_of_a_text_are_held_in_every_run_unless_attention_alone_is_asked_for():
+    exact, heads = hold(small_text()), hold(small_text(), attention_only=True)
+    assert exact.summary["memory"] == "one-hot-laws" and heads.summary["memory"] == "theorem-1"
+    assert exact.summary["verdict"] == heads.summary["verdict"] == "PROVED"
+    assert exact.summary["torch"]["float32"]["held_proved"] == 60
+    assert exact.summary["information_limit"] == 60 * 11
+    listed = {offer["memory"]: offer for offer in exact.summary["memories"]}
+    assert listed["knots"]["parameters"] < exact.model.parameters < heads.model.parameters
+    assert listed["one-hot-laws"]["every_run"] and not listed["knots"]["every_run"]
+    assert "parameters at least, and is not built" in listed["theorem-1"]["refused"]
+    double = hold(small_text(), dtype="float64")
+    assert double.summary["max_loss_upper"] < 1e-12 and double.summary["torch"]["float64"]["held_proved"] == 60
 
 
 def test_a_size_asks_for_the_heads_of_theorem_1_in_float64():
     for options in (dict(d_model=16), dict(d_head=3), dict(n_heads=40), dict(tail="none"), dict(front_end="random")):
         summary = hold(small_text(), **options).summary
         assert (summary["memory"], summary["dtype"], summary["verdict"]) == ("theorem-1", "float64", "PROVED")
-    assert hold(small_text(), memory="smallest", d_model=16).summary["memory"] == "knots"
+    assert hold(small_text(), memory="smallest", d_model=16).summary["memory"] == "one-hot-laws"
     assert hold(small_text(), d_model=16, dtype="float32").summary["dtype"] == "float32"
 
 
@@ -339,7 +341,7 @@ def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monk
 
     monkeypatch.setattr(job, "_runs", forgetful)
     summary = hold(small_text()).summary
-    assert summary["memory"] == "theorem-1"
+    assert summary["memory"] == "one-hot-laws"
     refused = {offer["memory"]: offer.get("refused") for offer in summary["memories"]}
     assert refused["knots"] == "run in float32 it holds 59 of 60 contexts, measured"
     named = hold(small_text(), memory="knots").summary
@@ -350,7 +352,7 @@ def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monk
 def test_without_torch_the_smallest_is_taken_and_nothing_is_said_of_runs(monkeypatch):
     monkeypatch.setattr(job, "_runs", lambda *_, **__: None)
     summary = hold(small_text()).summary
-    assert summary["memory"] == "knots" and summary["torch"] is None
+    assert summary["memory"] == "one-hot-laws" and summary["torch"] is None
     assert summary["memories"][0]["smallest_dtype"] is None and summary["memories"][0]["least_margin"] is None
 
 
