@@ -49,7 +49,7 @@ def rows_of(to: str, models: dict[str, Model], task: Task) -> Iterator[list[str]
                 shown = "not finite" if difference is None else "< 1e-99" if difference < 1e-99 else f"{difference:.1e}"
                 outside = " OUTSIDE OF ROUNDING" if run["agrees"] is False else ""
                 cells.setdefault(name, {})[dtype] = f"{shown}, {run['held']}{outside}"
-            cells.setdefault("proved", {})[dtype] = str(report["proved"]["right"])
+            cells.setdefault("proved", {})[dtype] = str(report["proved"]["held"])
         for name, found in cells.items() or [("refused", {})]:
             yield [memory, to, name, *(found.get(dtype) or refused.get(dtype, "") for dtype in DTYPES)]
 

@@ -1,6 +1,9 @@
 """`byheart export`: write the weights for another program, load them there, and compare."""
 
 import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from byheart.terminal.argument_types import path
@@ -43,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
     folder = options.folder.absolute()
     out = options.out if options.out is not None else folder.with_name(f"{folder.name}-{options.to}")
-    with progress_lines(not options.json) as progress:
+    with _said_first(options), progress_lines(not options.json) as progress:
         report = export(
             folder,
             to=options.to,
@@ -55,6 +58,19 @@ def run(options: argparse.Namespace) -> int:
         )
     print_summary(options, {**report, "out": str(out)}, _export_tables)
     return EXIT_CODES[report["verdict"]]
+
+
+@contextmanager
+def _said_first(options: argparse.Namespace) -> Iterator[None]:
+    """The answer on standard output also where nothing is written because of it."""
+    from constructions.errors import LossError
+
+    try:
+        yield
+    except LossError as error:
+        if not options.json:
+            sys.stdout.write(f"{str(error).partition('; nothing was written')[0]}\n")
+        raise
 
 
 def _export_tables(summary: dict[str, Any]) -> Rows:

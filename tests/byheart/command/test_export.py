@@ -2,6 +2,7 @@
 
 from byheart.command.main import main
 from tests.exports import task_of, written_for
+from tests.memories import memory, random_task, write_memory
 
 NAME = "layer normalization as in GPT-2"
 
@@ -20,3 +21,15 @@ def test_the_command_exports(tmp_path, capsys):
     assert "HELD, PROVED: 20 of 20 contexts;" in shown and "as written for safetensors in float32" in shown
     assert (tmp_path / "a-safetensors" / "parity.json").is_file()
     assert main(["export", str(tmp_path / "a"), "--to", "safetensors"]) == 2
+
+
+def test_what_loses_facts_is_said_and_not_written(tmp_path, capsys):
+    task = random_task(target="laws")
+    write_memory(tmp_path / "in", memory(task), task)
+    words = ["export", str(tmp_path / "in"), "--to", "safetensors", "--dtype", "bfloat16"]
+    assert main([*words, "--out", str(tmp_path / "out")]) == 1
+    shown = capsys.readouterr()
+    assert shown.out.startswith("NOT HELD: ") and "--allow-loss writes it all the same" in shown.err
+    assert not (tmp_path / "out").exists()
+    assert main([*words, "--out", str(tmp_path / "out"), "--allow-loss"]) == 1
+    assert capsys.readouterr().out.startswith("NOT HELD: ") and (tmp_path / "out").is_dir()

@@ -396,3 +396,16 @@ def test_the_page_is_written_as_utf8(tmp_path: Path) -> None:
         SUMMARY, network, task, full_details(task)
     )
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_what_was_searched_is_not_said_to_be_untrained():
+    task = small_task()
+    assert "nothing was trained" in report_html({"memory": "knots"}, random_network(task), task)
+    found = report_html({"memory": "newton"}, random_network(task), task)
+    assert "found by numerical search, then certified" in found and "nothing was trained" not in found
+
+
+def test_counts_of_heads_say_that_they_are_for_every_labelling():
+    task = small_task()
+    page = report_html({**SUMMARY, "fewest_heads": 3, "paper_heads": 9}, random_network(task), task, full_details(task))
+    assert "3 certified to suffice for every labelling of these contexts" in page
