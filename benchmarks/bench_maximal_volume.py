@@ -50,9 +50,8 @@ def main() -> None:
         z = np.linalg.solve(G[kept].T, G.T).T
         left = 1.0 - weights[kept].sum() / weights.sum()
         constant = np.sqrt(2.0) * np.sqrt(1.0 + (z**2).sum(axis=1).max())
-        print(
-            f"{name}: {size} of {len(G)} contexts, C = {constant:.4g}, Pr(S_2) = {left:.4f}, product {constant * left:.4g}"
-        )
+        shown = f"C = {constant:.4g}, Pr(S_2) = {left:.4f}, product {constant * left:.4g}"
+        print(f"{name}: {size} of {len(G)} contexts, {shown}")
     print(f"{seconds:.1f} s, {int((chosen != likeliest).sum())} contexts other than the likeliest")
 
 
