@@ -90,7 +90,7 @@ def write_memory(
     folder.mkdir(parents=True, exist_ok=True)
     certified = certify_memorization(network, task, rank=rank, **options)
     network.save(folder / "model.safetensors")
-    task.save(folder / "task.npz")
+    task.save(folder / "task.safetensors")
     certified.save(folder)
     return certified
 

@@ -289,11 +289,11 @@ def read_facts(
 ) -> Task | VectorTask:
     """The facts of a file, in the numbers of the tokens of a model.
 
-    - ``task.npz`` of a folder of ours;
+    - ``task.safetensors`` of a folder of ours;
     - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are laws;
     - every other file is a table, read as `byheart.memorize` reads one: context tokens ..., next token[, weight]. A
-      cell is a token of the ``tokenizer.json`` (or ``task.npz``) beside the model, or ``#`` and its number, or where
-      every cell is one the number alone; what follows is one of the ``answers.json`` beside it, if there is one.
+      cell is a token of the ``tokenizer.json`` (or ``task.safetensors``) beside the model, or ``#`` and its number, or
+      where every cell is one the number alone; what follows is one of the ``answers.json`` beside it, if there is one.
 
     A model that reads and writes different numbers of tokens has a vocabulary of each.
 
@@ -310,17 +310,14 @@ def read_facts(
         InputError: A cell that is no token, or a form of a table for arrays.
     """
     form = {"delimiter": delimiter, "header": header, "weights": weights}
-    if path.suffix.lower() != ".npz":
+    suffix = path.suffix.lower()
+    if suffix not in (".npz", ".safetensors"):
         return _tabled(path, model, folder, form)
     if said := [name for name, value in form.items() if value is not None]:
         raise InputError(f"{said[0]} = {form[said[0]]!r} is given, but {path} holds arrays")
-    try:
+    if suffix == ".safetensors":
         return load_task(path)
-    except FileFormatError as ours:
-        try:
-            arrays = read_arrays(path)
-        except FileFormatError:
-            raise ours from None
+    arrays = read_arrays(path)
     target = "laws" if "laws" in arrays else "labels"
     return array_task(**{**_sizes(model), **arrays}, target=target)
 

@@ -22,8 +22,7 @@ from constructions.models.blocks import (
     require_positive,
     tensor_fields,
 )
-from constructions.models.tensor_file import load_tensors, save_tensors
-from constructions.tasks.stored_arrays import arrays_sha256
+from constructions.tensor_file import arrays_sha256, load_tensors, save_tensors
 
 FORMAT = "byheart-model"
 VERSION = 2

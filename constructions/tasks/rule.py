@@ -18,7 +18,7 @@ from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.arrays import array_task
 from constructions.tasks.frozen_arrays import frozen_copy
-from constructions.tasks.stored_arrays import Stored, arrays_sha256
+from constructions.tasks.stored import Stored
 from constructions.tasks.task import Task
 
 RULES = ("max", "min", "first", "last", "sum")
@@ -60,6 +60,7 @@ class RuleTask(Stored):
         (16777216, [63], 'rule: max of 4 tokens below 64')
     """
 
+    holds = "rule"
     rule: str
     tokens: tuple[Int64Array, ...]
     reads: Int64Array
@@ -197,41 +198,33 @@ class RuleTask(Stored):
         labels = self.labels_of(contexts)
         return array_task(contexts, next_tokens=labels, target="labels", vocabulary=vocabulary, answers=apart)
 
+    def words(self) -> dict[str, Any]:
+        """The name."""
+        return {"rule": self.rule}
+
     def arrays(self) -> dict[str, NDArray]:
-        """The arrays of ``task.npz`` by name, in the order in which they are hashed."""
+        """The arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
         return {
-            "rule": np.array(self.rule),
             "reads": self.reads,
             **{f"tokens_{s}": tokens for s, tokens in enumerate(self.tokens)},
             **{f"steps_{s}": steps for s, steps in enumerate(self.steps)},
             "answers": self.answers,
         }
 
-    def sha256(self) -> str:
-        """Hash of the name and the arrays, in hexadecimal.
-
-        First the canonical JSON of ``["rule", name]``; then for each array in the order of `arrays` the ASCII text
-        ``name:d1,d2,..;`` and its little-endian int64 entries.
-        """
-        numeric = {name: array for name, array in self.arrays().items() if name != "rule"}
-        return arrays_sha256(["rule", self.rule], numeric)
-
     @classmethod
-    def from_arrays(cls, path: Path, arrays: dict[str, NDArray]) -> "RuleTask":
-        """The task of the arrays that were read from `path`.
+    def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "RuleTask":
+        """The task of the words and arrays that were read from `path`.
 
         Raises:
             FileFormatError: They are not such a task.
         """
-        rule, length = arrays.get("rule"), sum(name.startswith("tokens_") for name in arrays)
+        length = sum(name.startswith("tokens_") for name in arrays)
         names = [f"{kind}_{s}" for kind in ("tokens", "steps") for s in range(length)]
-        if rule is None or set(arrays) != {"rule", "reads", "answers", *names}:
-            raise FileFormatError(f"{path} is not a task of a rule: it holds the arrays {sorted(arrays)}")
-        if (rule.ndim, rule.dtype.kind) != (0, "U"):
-            raise FileFormatError(f"{path} is not a task of a rule: rule must be one text")
+        if set(words) != {"rule"} or set(arrays) != {"reads", "answers", *names}:
+            raise FileFormatError(f"{path} is not a task of a rule: it holds {sorted({**words, **arrays})}")
         try:
             return cls(
-                rule=rule.item(),
+                rule=words["rule"],
                 tokens=tuple(arrays[f"tokens_{s}"] for s in range(length)),
                 reads=arrays["reads"],
                 steps=tuple(arrays[f"steps_{s}"] for s in range(length)),

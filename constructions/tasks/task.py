@@ -8,22 +8,27 @@ import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
+from constructions.files import canonical_json
 from constructions.tasks.frozen_arrays import frozen_copy
-from constructions.tasks.stored_arrays import Stored, arrays_sha256
+from constructions.tasks.stored import Stored
 
 Target = Literal["laws", "labels"]
 Origin = Literal["smoothed counts", "most frequent", "table", "own"]
 """Where targets come from: the smoothed counts, the most frequent next tokens, the rows of a table, or elsewhere."""
 
 _LARGEST_COUNT = 2**53  # counts stay exact in float64
-_LARGEST_VOCABULARY_BYTES = 2**28
+_LARGEST_VOCABULARY = 2**24  # bytes of JSON
+_PRIMARY = (
+    *("contexts", "counts_indptr", "counts_indices", "counts_data"),
+    *("tail_contexts", "tail_counts_indptr", "tail_counts_indices", "tail_counts_data"),
+)
 _FAR_FROM_ONE = Fraction(1, 10**9)  # what the exact sum of a law may be away from 1
 _LARGEST_LAWS = 2**28  # entries: laws are dense, 2 GiB
 
@@ -176,6 +181,7 @@ class Task(Stored):
         (2, 3, [[0.7222222222222222, 0.2777777777777778], [0.1, 0.9]], [0.571, 0.286])
     """
 
+    holds = "tokens"
     target: Target
     vocabulary: tuple[str, ...]
     contexts: Int64Array
@@ -320,39 +326,29 @@ class Task(Stored):
         result[np.arange(len(result)), self.labels[rows]] = True
         return result
 
+    def words(self) -> dict[str, Any]:
+        """The target, where it comes from, and the vocabulary or vocabularies."""
+        names = {"vocabulary": list(self.vocabulary)} | ({"answers": list(self.answers)} if self.apart else {})
+        return {"target": self.target, "origin": self.origin, **names}
+
     def arrays(self) -> dict[str, NDArray]:
-        """The arrays of ``task.npz`` by name, in the order in which they are hashed."""
+        """The arrays of ``task.safetensors`` by name, in the order in which they are hashed.
+
+        Labels and laws are among them only where the counts do not say them; frequencies follow from the counts.
+        """
         arrays: dict[str, NDArray] = {
-            "target": np.array(self.target),
-            "origin": np.array(self.origin),
-            "vocabulary": np.array(self.vocabulary),
             "contexts": self.contexts,
             "counts_indptr": self.counts.indptr,
             "counts_indices": self.counts.indices,
             "counts_data": self.counts.data,
-            "labels": self.labels,
-            "prior": self.prior,
             "tail_contexts": self.tail_contexts,
             "tail_counts_indptr": self.tail_counts.indptr,
             "tail_counts_indices": self.tail_counts.indices,
             "tail_counts_data": self.tail_counts.data,
         }
-        if self.laws is not None:
-            arrays["laws"] = self.laws
-        if self.apart:
-            arrays["answers"] = np.array(self.answers)
+        if self.origin == "own":
+            arrays |= {"labels": self.labels} if self.laws is None else {"laws": self.laws}
         return arrays
-
-    def sha256(self) -> str:
-        """Hash of the target, its origin, the vocabularies and the numeric arrays, in hexadecimal.
-
-        First the canonical JSON of ``[target, origin, [token, ..]]``, or of ``[target, origin, [token, ..],
-        [answer, ..]]`` where the answers are `apart`; then for each numeric array in the order of `arrays` the ASCII
-        text ``name:d1,d2,..;`` and its little-endian 8-byte entries (int64 or float64).
-        """
-        numeric = {name: array for name, array in self.arrays().items() if array.dtype.kind != "U"}
-        names = [list(self.vocabulary), *([list(self.answers)] if self.apart else [])]
-        return arrays_sha256([self.target, self.origin, *names], numeric)
 
     def names(self) -> tuple[str, ...]:
         """The tokens that are read, then the answers that are not among them."""
@@ -399,42 +395,47 @@ class Task(Stored):
         )
 
     @classmethod
-    def from_arrays(cls, path: Path, arrays: dict[str, NDArray]) -> "Task":
-        """The task of the arrays that were read from `path`.
+    def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "Task":
+        """The task of the words and arrays that were read from `path`.
 
         Raises:
             FileFormatError: They are not such a task.
         """
+        texts = {"target": str, "origin": str, "vocabulary": list} | ({"answers": list} if "answers" in words else {})
+        if {name: type(value) for name, value in words.items()} != texts:
+            raise FileFormatError(f"{path} is not a task: its header says {sorted(words)}, expected {sorted(texts)}")
+        target, origin, vocabulary = words["target"], words["origin"], words["vocabulary"]
+        answers = words.get("answers", vocabulary)
+        if not origin or ("answers" in words and answers in ([], vocabulary)):
+            raise FileFormatError(f"{path} is not a task: origin or answers are empty, or the vocabulary once more")
+        own = [{"labels": "labels"}.get(target, "laws")] if origin == "own" else []
+        if set(arrays) != set(_PRIMARY) | set(own):
+            raise FileFormatError(f"{path} is not a task: it has the arrays {sorted(arrays)}, of {target} ({origin})")
         try:
-            laws = arrays.pop("laws", None)
-            target, origin, vocabulary = (arrays.pop(name) for name in ("target", "origin", "vocabulary"))
-            answers = arrays.pop("answers", vocabulary)
-            texts = [(each.ndim, each.dtype.kind) for each in (target, origin, vocabulary, answers)]
-            if texts != [(0, "U"), (0, "U"), (1, "U"), (1, "U")]:
-                raise FileFormatError(
-                    f"{path} is not a task: target and origin must be one text, vocabulary and answers lists of texts"
-                )
-            if answers is not vocabulary and answers.tolist() in ([], vocabulary.tolist()):
-                raise FileFormatError(f"{path} is not a task: answers are empty, or the vocabulary once more")
-            if not origin.item():
-                raise FileFormatError(f"{path} is not a task: origin is empty")
-            task = cls(
-                target=target.item(),  # type: ignore[arg-type]
-                origin=origin.item(),  # type: ignore[arg-type]
-                vocabulary=tuple(vocabulary.tolist()),
-                answers=tuple(answers.tolist()),
-                counts=Counts(*(arrays.pop(f"counts_{part}") for part in ("indptr", "indices", "data"))),
-                tail_counts=Counts(*(arrays.pop(f"tail_counts_{part}") for part in ("indptr", "indices", "data"))),
-                laws=laws,
-                **{name: arrays.pop(name) for name in ("contexts", "labels", "prior", "tail_contexts")},
+            counts, tail_counts = (
+                Counts(*(arrays[f"{which}_{part}"] for part in ("indptr", "indices", "data")))
+                for which in ("counts", "tail_counts")
             )
-        except KeyError as error:
-            raise FileFormatError(f"{path} is not a task: the array {error} is missing") from error
+            labels, laws = arrays.get("labels"), arrays.get("laws")
+            if target == "laws":
+                laws = smoothed_laws(counts, len(answers)) if laws is None else laws
+                labels = laws.argmax(axis=1).astype(np.int64)
+            totals = counts.totals()
+            return cls(
+                target=target,
+                origin=origin,
+                vocabulary=tuple(vocabulary),
+                answers=tuple(answers),
+                contexts=arrays["contexts"],
+                counts=counts,
+                labels=counts.first_maxima() if labels is None else labels,
+                laws=laws,
+                prior=totals / (int(totals.sum()) + int(tail_counts.totals().sum())),
+                tail_contexts=arrays["tail_contexts"],
+                tail_counts=tail_counts,
+            )
         except (InputError, HypothesisError, TypeError, ValueError) as error:
             raise FileFormatError(f"{path} is not a task: {error}") from error
-        if arrays:
-            raise FileFormatError(f"{path} is not a task: unknown arrays {sorted(arrays)}")
-        return task
 
 
 def smoothed_laws(counts: Counts, n_answers: int) -> Float64Array:
@@ -617,9 +618,9 @@ def _checked_names(kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
     for token in tokens:
         if any("\ud800" <= character <= "\udfff" for character in token):
             raise InputError(f"{kind}: the token {token!r} has a lone surrogate, which is no character")
-        if token.endswith("\0") or not token:
-            raise InputError(f"{kind}: the token {token!r} is empty or ends in NUL, which an .npz file cannot hold")
-    if max(map(len, tokens)) * len(tokens) * 4 > _LARGEST_VOCABULARY_BYTES:
+        if not token:
+            raise InputError(f"{kind}: the token {token!r} is empty")
+    if len(canonical_json(tokens)) > _LARGEST_VOCABULARY:
         raise InputError(f"{kind}: {len(tokens)} tokens of up to {max(map(len, tokens))} characters are too many")
     return tokens
 

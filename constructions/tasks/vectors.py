@@ -5,7 +5,7 @@ Pages: docs/layer.md, docs/task.md
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.frozen_arrays import frozen_float64
-from constructions.tasks.stored_arrays import Stored, arrays_sha256, read_stored_arrays
+from constructions.tasks.stored import Stored, read_stored
 from constructions.tasks.task import Task
 
 Kind = Literal["regression", "classification"]
@@ -44,6 +44,7 @@ class VectorTask(Stored):
         (5, 3, 4, 1, True, 'regression')
     """
 
+    holds = "vectors"
     contexts: Float64Array
     queries: Float64Array
     labels: Float64Array
@@ -122,39 +123,26 @@ class VectorTask(Stored):
             raise InputError(f"t = {t}, expected 0 .. {self.n_examples - 1}")
         return self.contexts[0 if self.shared else t]
 
+    def words(self) -> dict[str, Any]:
+        """The kind."""
+        return {"kind": self.kind}
+
     def arrays(self) -> dict[str, NDArray]:
-        """The arrays of ``task.npz`` by name, in the order in which they are hashed."""
-        return {
-            "kind": np.array(self.kind),
-            "contexts": self.contexts,
-            "queries": self.queries,
-            "labels": self.labels,
-        }
-
-    def sha256(self) -> str:
-        """Hash of the kind and the numeric arrays, in hexadecimal.
-
-        First the canonical JSON of ``[kind]``; then for each numeric array in the order of `arrays` the ASCII text
-        ``name:d1,d2,..;`` and its little-endian float64 entries.
-        """
-        numeric = {name: array for name, array in self.arrays().items() if name != "kind"}
-        return arrays_sha256([self.kind], numeric)
+        """The arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
+        return {"contexts": self.contexts, "queries": self.queries, "labels": self.labels}
 
     @classmethod
-    def from_arrays(cls, path: Path, arrays: dict[str, NDArray]) -> "VectorTask":
-        """The task of the arrays that were read from `path`.
+    def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "VectorTask":
+        """The task of the words and arrays that were read from `path`.
 
         Raises:
             FileFormatError: They are not such a task.
         """
-        if set(arrays) != {"kind", "contexts", "queries", "labels"}:
-            raise FileFormatError(f"{path} is not a task of vectors: it holds the arrays {sorted(arrays)}")
-        kind = arrays.pop("kind")
-        if kind.ndim != 0 or kind.dtype.kind != "U":
-            raise FileFormatError(f"{path} is not a task of vectors: kind must be one text")
+        if set(words) != {"kind"} or set(arrays) != {"contexts", "queries", "labels"}:
+            raise FileFormatError(f"{path} is not a task of vectors: it holds {sorted({**words, **arrays})}")
         try:
-            return cls(**arrays, kind=kind.item())
-        except InputError as error:
+            return cls(**arrays, kind=words["kind"])
+        except (InputError, TypeError) as error:
             raise FileFormatError(f"{path} is not a task of vectors: {error}") from error
 
 
@@ -168,8 +156,11 @@ def load_task(path: Path) -> Task | VectorTask:
         FileFormatError: The file is missing, truncated, or not such a task.
     """
     path = Path(path)
-    arrays = read_stored_arrays(path)
-    return (VectorTask if "kind" in arrays else Task).from_arrays(path, arrays)
+    kind, words, arrays = read_stored(path)
+    for known in (Task, VectorTask):
+        if kind == known.holds:
+            return known.from_arrays(path, words, arrays)
+    raise FileFormatError(f"{path} holds a task of {kind}, expected one of tokens or vectors")
 
 
 def _frozen(name: str, value: object, dimensions: int) -> Float64Array:

@@ -48,12 +48,13 @@ def test_the_folder_holds_what_the_figures_say(tmp_path):
     lower, upper = summary["text_kl"]
     assert 0 < lower <= upper
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "model.safetensors", "task.npz", "certificate.json", "witness.npz", "report.html", "summary.json",
+        "model.safetensors", "task.safetensors", "certificate.json", "witness.safetensors",
+        "report.html", "summary.json",
     }  # fmt: skip
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["verdict"] == "PROVED"
     network = Model.load(tmp_path / "out" / "model.safetensors")
     assert network.parameters == summary["parameters"] and network.n_heads == summary["heads"]
-    assert Task.load(tmp_path / "out" / "task.npz").sha256() == task.sha256()
+    assert Task.load(tmp_path / "out" / "task.safetensors").sha256() == task.sha256()
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
 
 
@@ -62,7 +63,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_others(tmp_path):
         memorize_into(tmp_path / name, small_text(), tail="none", seed=seed)
     model = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in "abc"}
     assert model["a"] == model["b"] != model["c"]
-    assert (tmp_path / "a" / "task.npz").read_bytes() == (tmp_path / "c" / "task.npz").read_bytes()
+    assert (tmp_path / "a" / "task.safetensors").read_bytes() == (tmp_path / "c" / "task.safetensors").read_bytes()
 
 
 def test_a_fitted_tail_lowers_the_divergence_of_all_contexts_and_leaves_the_memorized_ones_exact(tmp_path):

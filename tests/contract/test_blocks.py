@@ -277,8 +277,8 @@ def as_second_reader(model, given_inputs):
         model.save(Path(folder) / "model.safetensors")
         plain = PlainModel.read(Path(folder) / "model.safetensors")
         if isinstance(given_inputs, VectorTask):
-            given_inputs.save(Path(folder) / "task.npz")
-            return plain, PlainVectorTask.read(Path(folder) / "task.npz")
+            given_inputs.save(Path(folder) / "task.safetensors")
+            return plain, PlainVectorTask.read(Path(folder) / "task.safetensors")
     contexts = [tuple(context) for context in given_inputs.tolist()]
     nothing = {"counts": [], "tail_counts": [], "labels": [], "laws": None, "sha256": ""}
     return plain, PlainTask("labels", "own", model.d_vocab_out, contexts, [], **nothing)

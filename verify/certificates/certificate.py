@@ -30,12 +30,13 @@ from verify.certificates.headline import OF_A_RULE, Outcome, outcome
 from verify.verdict import Verdict
 
 FORMAT = "byheart-certificate"
-VERSION = 2
+WITNESS_FORMAT = "byheart-witness"
+VERSION = 3
 
 CERTIFICATE_FILE = "certificate.json"
 MODEL_FILE = "model.safetensors"
-TASK_FILE = "task.npz"
-WITNESS_FILE = "witness.npz"
+TASK_FILE = "task.safetensors"
+WITNESS_FILE = "witness.safetensors"
 REPORT_FILE = "report.html"
 SUMMARY_FILE = "summary.json"
 WRONG_FILE = "wrong.csv"
@@ -285,7 +286,8 @@ class Certificate:
         if data.get("format") != FORMAT or type(data.get("version")) is not int or data["version"] != VERSION:
             raise FileFormatError(
                 f"{CERTIFICATE_FILE} has format {data.get('format')!r} version {data.get('version')!r}, expected "
-                f"{FORMAT!r} version {VERSION}: build the folder again with this version of byheart"
+                f"{FORMAT!r} version {VERSION}: make the folder again with the command that made it (`byheart "
+                "memorize`, `byheart build` or `byheart certify`)"
             )
         expect_fields(
             CERTIFICATE_FILE,

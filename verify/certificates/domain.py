@@ -97,7 +97,7 @@ def certify_domain(
         >>> certify_domain(echo, rule_task("last", tokens=4, length=3)).certificate.headline()
         'HELD, PROVED: 64 of 64 inputs; a guess without the context holds 16; the rule is last of 3 tokens below 4'
         >>> certify_domain(echo, rule_task("max", tokens=4, length=3), sample=9, seed="").certificate.headline()[:62]
-        'NOT HELD, SAMPLED: 4 of 9 inputs drawn from 64 are right; 5 pr'
+        'NOT HELD, SAMPLED: 5 of 9 inputs drawn from 64 are right; 4 pr'
     """
     require_fit(model, task)
     asked = _checked(criterion or Criterion())
@@ -154,7 +154,7 @@ def check_domain(
     an answer.
 
     Args:
-        folder: A folder with ``model.safetensors`` and ``task.npz``.
+        folder: A folder with ``model.safetensors`` and ``task.safetensors``.
         certificate: What its ``certificate.json`` says.
         criterion: What is asked; by default what the certificate asks.
         sample_seed: Of a sample, a text of whoever checks, with which as many inputs are drawn anew; by default the

@@ -29,11 +29,11 @@ def load_certified(
     """The model and the task, or rule, in `folder`.
 
     Args:
-        folder: Where ``model.safetensors`` and ``task.npz`` lie.
+        folder: Where ``model.safetensors`` and ``task.safetensors`` lie.
         certificate: What they have to be.
-        read: Reads ``task.npz``.
+        read: Reads ``task.safetensors``.
         subject_of: What a certificate about the two is about.
-        kind: What ``task.npz`` holds, in a word.
+        kind: What ``task.safetensors`` holds, in a word.
 
     Raises:
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two

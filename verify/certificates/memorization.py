@@ -3,15 +3,12 @@
 Page: docs/rigour/certificate.md
 """
 
-import io
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
@@ -22,6 +19,7 @@ from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
+from constructions.tensor_file import tensor_bytes
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number, lowered, raised
@@ -33,7 +31,9 @@ from verify.certificates.certificate import (
     GUESS,
     SATURATION,
     TEXT_DIVERGENCE,
+    VERSION,
     WITNESS_FILE,
+    WITNESS_FORMAT,
     Certificate,
     CheckReport,
     Statement,
@@ -68,7 +68,7 @@ class MemorizationCertificate:
 
     Args:
         certificate: What is written to ``certificate.json``.
-        witness: The bytes of ``witness.npz``, or `None`.
+        witness: The bytes of ``witness.safetensors``, or `None`.
         answers: The bounds of each context.
         empirical_divergence: Enclosure of KL(counts || softmax) of every context of a text, memorized ones first, nats,
             `[M]`; none for vectors.
@@ -80,7 +80,7 @@ class MemorizationCertificate:
     empirical_divergence: Enclosure | None
 
     def save(self, folder: Path) -> None:
-        """Write ``certificate.json`` and, if there is one, ``witness.npz`` into `folder`, each atomically."""
+        """Write ``certificate.json`` and, if there is one, ``witness.safetensors`` into `folder`, each atomically."""
         if self.witness is not None:
             write_atomically(Path(folder) / WITNESS_FILE, self.witness)
         self.certificate.save(folder)
@@ -210,7 +210,7 @@ def certify_memorization(
         statements += [] if ranked is None else [ranked]
     if limit is not None and seen.heads is not None:
         statements.append(prove_saturation(seen.heads, limit))
-    data = None if arrays is None else _npz(arrays)
+    data = None if arrays is None else tensor_bytes(arrays, metadata={"format": WITNESS_FORMAT, "version": VERSION})
     certificate = Certificate(
         subject=subject,
         criterion=asked,
@@ -235,7 +235,7 @@ def check_memorization(
     and all hashes with them is left with a true certificate about other files, or with one that fails here.
 
     Args:
-        folder: A folder with ``certificate.json``, ``model.safetensors`` and ``task.npz``.
+        folder: A folder with ``certificate.json``, ``model.safetensors`` and ``task.safetensors``.
         criterion: What is asked; by default what the certificate asks.
         sample_seed: As for `verify.certificates.domain.check_domain`.
         progress: Called with the stage and the finished share of it.
@@ -344,12 +344,6 @@ def _estimated_bytes(model: Model, task: Task | VectorTask, *, ranked: bool) -> 
         columns = model.n_heads * model.d_model
         return 8 * (6 * size * columns + 5 * size**2 + 8 * model.d_vocab_out * (columns + size)) + 2**28
     return 8 * (3 * size * model.n_heads * model.d_head + 5 * size**2) + 2**28
-
-
-def _npz(arrays: Mapping[str, NDArray]) -> bytes:
-    buffer = io.BytesIO()
-    np.savez(buffer, **{name: np.asarray(array, order="C") for name, array in arrays.items()})  # type: ignore[arg-type]
-    return buffer.getvalue()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ from verify.independent.ball_forward import BITS, PRECISIONS, NoInformationError
 from verify.independent.evaluation import Evaluation
 from verify.independent.integer_forward import FEW_BITS
 from verify.independent.integer_rank import FeatureMatrix, NonsingularCheck, rank_bounds, recheck_nonsingular
-from verify.independent.plain_arrays import PlainArray, read_npz
+from verify.independent.plain_arrays import PlainArray, read_safetensors, reading
 from verify.independent.plain_model import PlainModel
 from verify.independent.plain_rule import PlainRule
 from verify.independent.plain_task import PlainTask, PlainVectorTask, read_task
@@ -85,7 +85,7 @@ def check_independently(
     proves. Nothing is inverted, factored or solved, and no stored number is used as anything but a bound to be proved.
 
     Args:
-        folder: A folder with ``certificate.json``, ``model.safetensors``, ``task.npz`` and perhaps ``witness.npz``.
+        folder: A folder with ``certificate.json``, the files of the model and the task, and perhaps a witness.
         criterion: What is asked; by default what the certificate asks.
         full: Also re-prove the divergence over all contexts of the text when that takes longer than about five
             minutes; without it that statement is then UNDECIDED.
@@ -321,7 +321,8 @@ class _Checker:
         if self.certificate.witness is None:
             reason = "the certificate has no witness, without which a proof would have to factor the matrix"
             return StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, reason, {})
-        witness = read_npz(self.folder / self.certificate.witness.file)
+        with reading(path := self.folder / self.certificate.witness.file, "witness"):
+            _, witness = read_safetensors(path, ("I32", "I64", "F64"))
         with_skip = self.evaluation.is_network and columns != self._feature_columns()
         check = StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, "nothing was computed", {})
         # Features of very different sizes need more digits than the others.

@@ -4,7 +4,6 @@ Page: docs/rigour/certificate.md
 """
 
 import math
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -392,7 +391,7 @@ def _witness_integers(
 ) -> Sequence[int] | None:
     """The integers of that name, if there are as many as there should be and none is absurd."""
     found = witness.get(name)
-    if found is None or found.shape != shape or not isinstance(found.values, array) or found.values.typecode == "d":
+    if found is None or found.shape != shape or found.values.typecode == "d":
         return None
     return found.values if all(abs(n) < 1 << bits for n in found.values) else None
 
@@ -406,7 +405,7 @@ def _witness_weights(witness: dict[str, PlainArray], size: int) -> Sequence[int]
 def _witness_shift(witness: dict[str, PlainArray], scale: int) -> int | None:
     """The shift c at twice the scale, rounded down."""
     found = witness["shift"]
-    if found.shape != () or not isinstance(found.values, array) or found.values.typecode != "d":
+    if found.shape != () or found.values.typecode != "d":
         return None
     return math.floor(dyadic(1, -2 * scale) * Fraction(found.values[0]))
 

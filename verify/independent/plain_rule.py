@@ -3,9 +3,7 @@
 Page: docs/rigour/domains.md
 """
 
-import hashlib
 import math
-from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from constructions.errors import FileFormatError
-from constructions.files import canonical_json
-from verify.independent.plain_arrays import PlainArray, read_npz, reading
+from verify.independent.plain_arrays import PlainArray, reading
+from verify.independent.plain_task import read_words, task_sha256
 
 _LARGEST_TOKEN = 2**31
 _LARGEST_DOMAIN = 2**63
@@ -48,19 +46,19 @@ class PlainRule:
             FileFormatError: The file is missing or is not such a file; or the automaton is not that of its name.
         """
         with reading(path, "rule"):
-            arrays = read_npz(path)
+            words, arrays = read_words(path, "rule")
             length = sum(name.startswith("tokens_") for name in arrays)
             names = [f"{kind}_{s}" for kind in ("tokens", "steps") for s in range(length)]
             numeric = {"reads": 1, **{name: 2 if name.startswith("steps") else 1 for name in names}, "answers": 1}
-            if not length or set(arrays) != {"rule", *numeric}:
+            if not length or set(words) != {"rule"} or set(arrays) != set(numeric):
                 raise FileFormatError(f"{path} is no rule on a domain: it has the arrays {sorted(arrays)}")
             for name, dimensions in numeric.items():
-                values = arrays[name].values
-                if not isinstance(values, array) or values.typecode != "q" or len(arrays[name].shape) != dimensions:
+                shape = arrays[name].shape
+                if arrays[name].values.typecode != "q" or len(shape) != dimensions or 0 in shape:
                     raise FileFormatError(f"{path}: {name} is of another type or shape than in a rule")
-            if arrays["rule"].shape != () or isinstance(arrays["rule"].values, array):
+            rule = words["rule"]
+            if not isinstance(rule, str):
                 raise FileFormatError(f"{path}: rule is no text")
-            rule = arrays["rule"].values[0]
             tokens = [list(arrays[f"tokens_{s}"].values) for s in range(length)]
             steps = [_rows(arrays[f"steps_{s}"]) for s in range(length)]
             answers, reads = list(arrays["answers"].values), list(arrays["reads"].values)
@@ -71,10 +69,7 @@ class PlainRule:
                 raise FileFormatError(f"{path}: positions that are not read hold several tokens")
             if rule != "own" and _named(rule, tokens, reads) != (steps, answers):
                 raise FileFormatError(f"{path} is called {rule!r}, but its automaton is that of another rule")
-            digest = hashlib.sha256(canonical_json(["rule", rule]).encode("ascii"))
-            for name in numeric:
-                digest.update(arrays[name].hashed(name))
-            return cls(rule, reads, tokens, steps, answers, digest.hexdigest())
+            return cls(rule, reads, tokens, steps, answers, task_sha256("rule", words, arrays, numeric))
 
     @property
     def size(self) -> int:

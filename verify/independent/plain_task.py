@@ -6,31 +6,32 @@ Pages: docs/rigour/certificate.md, docs/rigour/layer.md
 import hashlib
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from constructions.errors import FileFormatError
 from constructions.files import canonical_json
-from verify.independent.plain_arrays import PlainArray, read_npz, reading
+from verify.independent.plain_arrays import PlainArray, read_safetensors, reading
 
 _LARGEST_COUNT = 2**53  # counts stay exact in float64
-_LARGEST_VOCABULARY_BYTES = 2**28
+_LARGEST_LAWS = 2**28  # numbers
+_LARGEST_VOCABULARY = 2**24  # bytes of JSON
+_FORMAT = {"format": "byheart-task", "version": 3}
 _TOKEN_ARRAYS = {
     "contexts": ("q", 2),
     "counts_indptr": ("q", 1),
     "counts_indices": ("q", 1),
     "counts_data": ("q", 1),
-    "labels": ("q", 1),
-    "prior": ("d", 1),
     "tail_contexts": ("q", 2),
     "tail_counts_indptr": ("q", 1),
     "tail_counts_indices": ("q", 1),
     "tail_counts_data": ("q", 1),
-    "laws": ("d", 2),
 }
+_OWN = {"labels": {"labels": ("q", 1)}, "laws": {"laws": ("d", 2)}}
 _VECTOR_ARRAYS = {"contexts": ("d", 3), "queries": ("d", 2), "labels": ("d", 2)}
 
 
@@ -57,41 +58,36 @@ class PlainTask:
             FileFormatError: The file is missing or is not such a file.
         """
         with reading(path, "task"):
-            return cls.from_arrays(path, read_npz(path))
+            return cls.of(path, *read_words(path, "tokens"))
 
     @classmethod
-    def from_arrays(cls, path: Path, arrays: dict[str, PlainArray]) -> "PlainTask":
-        """The task of the arrays that were read from `path`.
+    def of(cls, path: Path, words: dict[str, Any], arrays: dict[str, PlainArray]) -> "PlainTask":
+        """The task of the words and arrays that were read from `path`.
 
         Raises:
             FileFormatError: They are not such a task.
         """
         with reading(path, "task"):
-            absent = {name for name in ("laws", "answers") if name not in arrays}
-            texts = {"target": 0, "origin": 0, "vocabulary": 1, "answers": 1}
-            _require_arrays(path, arrays, _TOKEN_ARRAYS, texts, absent)
-            target, origin, vocabulary = (arrays[name].values for name in ("target", "origin", "vocabulary"))
-            target, origin = target[0], origin[0]
-            if target != ("labels" if "laws" in absent else "laws"):
-                raise FileFormatError(f"{path}: the target is {target!r}, which does not fit the laws")
-            _require_names(path, "vocabulary", vocabulary)
-            names = [list(vocabulary)]
-            if "answers" in arrays:
-                _require_names(path, "answers", arrays["answers"].values)
-                names.append(list(arrays["answers"].values))
+            if {"target", "origin", "vocabulary"} != set(words) - {"answers"}:
+                raise FileFormatError(f"{path} is not a task of this kind: its header says {sorted(words)}")
+            target, origin, *names = words["target"], words["origin"], words["vocabulary"]
+            if target not in _OWN or not isinstance(origin, str):
+                raise FileFormatError(f"{path}: the target is {target!r} and the origin {origin!r}, as in no task")
+            if "answers" in words:
+                names.append(words["answers"])
                 if names[0] == names[1]:
                     raise FileFormatError(f"{path}: answers are the vocabulary once more")
+            for kind, tokens in zip(("vocabulary", "answers"), names, strict=False):
+                _require_names(path, kind, tokens)
+            numeric = {**_TOKEN_ARRAYS, **(_OWN[target] if origin == "own" else {})}
+            _require_arrays(path, arrays, numeric)
             size = len(names[-1])  # of what follows; contexts have the tokens of the first list
-            contexts, tail = _distinct_contexts(path, arrays, len(vocabulary))
-            laws = arrays.get("laws")
-            _require_target(path, arrays["labels"], laws, len(contexts), size)
+            contexts, tail = _distinct_contexts(path, arrays, len(names[0]))
             counts = _count_rows(path, "counts", arrays, len(contexts), size)
             tail_counts = _count_rows(path, "tail_counts", arrays, len(tail), size)
-            _require_prior(path, arrays["prior"].values, counts, tail_counts)
-            labels = arrays["labels"].values
-            if origin not in _origins(counts, labels, laws):
-                raise FileFormatError(f"{path}: origin is {origin!r}, which the counts do not bear out")
-            digest = _hash([target, origin, *names], arrays, _TOKEN_ARRAYS)
+            _require_total(path, counts, tail_counts)
+            labels, laws = _targets(path, target, origin, arrays, counts, size)
+            digest = task_sha256("tokens", words, arrays, numeric)
             return cls(target, origin, size, contexts, tail, counts, tail_counts, labels, laws, digest)
 
     def sizes(self) -> dict[str, int]:
@@ -126,19 +122,20 @@ class PlainVectorTask:
             FileFormatError: The file is missing or is not such a file.
         """
         with reading(path, "task of vectors"):
-            return cls.from_arrays(path, read_npz(path))
+            return cls.of(path, *read_words(path, "vectors"))
 
     @classmethod
-    def from_arrays(cls, path: Path, arrays: dict[str, PlainArray]) -> "PlainVectorTask":
-        """The task of the arrays that were read from `path`.
+    def of(cls, path: Path, words: dict[str, Any], arrays: dict[str, PlainArray]) -> "PlainVectorTask":
+        """The task of the words and arrays that were read from `path`.
 
         Raises:
             FileFormatError: They are not such a task.
         """
         with reading(path, "task of vectors"):
-            _require_arrays(path, arrays, _VECTOR_ARRAYS, {"kind": 0}, set())
-            kind, (contexts, queries, labels) = arrays["kind"].values[0], (arrays[name] for name in _VECTOR_ARRAYS)
-            if kind not in ("regression", "classification"):
+            _require_arrays(path, arrays, _VECTOR_ARRAYS)
+            contexts, queries, labels = (arrays[name] for name in _VECTOR_ARRAYS)
+            kind = words.get("kind")
+            if len(words) != 1 or kind not in ("regression", "classification"):
                 raise FileFormatError(f"{path}: kind is {kind!r}, which no task has")
             if any(0 in arrays[name].shape for name in _VECTOR_ARRAYS):
                 raise FileFormatError(f"{path}: an array has a dimension of 0")
@@ -147,7 +144,7 @@ class PlainVectorTask:
                 raise FileFormatError(f"{path}: contexts, queries and labels do not fit each other")
             if kind == "classification" and not all(map(_has_one_class, map(labels.row, range(size)))):
                 raise FileFormatError(f"{path}: the largest label of an example is not unique")
-            return cls(kind, contexts, queries, labels, _hash([kind], arrays, _VECTOR_ARRAYS))
+            return cls(kind, contexts, queries, labels, task_sha256("vectors", words, arrays, _VECTOR_ARRAYS))
 
     @property
     def target(self) -> str:
@@ -186,39 +183,51 @@ def read_task(path: Path) -> PlainTask | PlainVectorTask:
     Raises:
         FileFormatError: The file is missing or is no task.
     """
-    arrays = read_npz(path)
-    return (PlainVectorTask if "kind" in arrays else PlainTask).from_arrays(path, arrays)
+    words, arrays = read_words(path)
+    return (PlainVectorTask if "kind" in words else PlainTask).of(path, words, arrays)
 
 
-def _require_arrays(
-    path: Path,
-    arrays: dict[str, PlainArray],
-    numeric: dict[str, tuple[str, int]],
-    texts: dict[str, int],
-    absent: set[str],
-) -> None:
+def read_words(path: Path, kind: str = "") -> tuple[dict[str, Any], dict[str, PlainArray]]:
+    """What the header of a task file says beside its format and kind, and the arrays.
+
+    Raises:
+        FileFormatError: The file is missing, is no task, or one of another kind than the one that is asked for.
+    """
+    with reading(path, "task"):
+        said, arrays = read_safetensors(path, ("I64", "F64"))
+        stated = {name: said.pop(name, None) for name in _FORMAT} if isinstance(said, dict) else {}
+        if stated != _FORMAT or type(stated["version"]) is not int:
+            raise FileFormatError(f"{path} is not of the format {_FORMAT}")
+        found = said.pop("task", None)
+        if found not in ([kind] if kind else ["vectors" if "kind" in said else "tokens"]):
+            raise FileFormatError(f"{path} holds a task of {found!r}, expected one of {kind or 'tokens or vectors'}")
+        return said, arrays
+
+
+def _require_arrays(path: Path, arrays: dict[str, PlainArray], numeric: dict[str, tuple[str, int]]) -> None:
     """Exactly these names, each of its type and with so many dimensions."""
-    if set(arrays) != (set(numeric) | set(texts)) - absent:
+    if set(arrays) != set(numeric):
         raise FileFormatError(f"{path} is not a task of this kind: it has the arrays {sorted(arrays)}")
-    for name, found in arrays.items():
-        typecode, dimensions = numeric.get(name, ("U", texts.get(name)))
-        kind = found.values.typecode if isinstance(found.values, array) else "U"
-        if kind != typecode or len(found.shape) != dimensions:
-            raise FileFormatError(f"{path}: {name} is of type {kind!r} and shape {found.shape}, as in no task")
+    for name, (typecode, dimensions) in numeric.items():
+        found = arrays[name]
+        if found.values.typecode != typecode or len(found.shape) != dimensions:
+            raise FileFormatError(f"{path}: {name} is {found.values.typecode!r} of shape {found.shape}, as in no task")
 
 
-def _hash(texts: list, arrays: dict[str, PlainArray], numeric: dict[str, tuple[str, int]]) -> str:
-    digest = hashlib.sha256(canonical_json(texts).encode("ascii"))
-    for name in numeric:
-        if name in arrays:
-            digest.update(arrays[name].hashed(name))
+def task_sha256(kind: str, words: dict[str, Any], arrays: dict[str, PlainArray], order: Iterable[str]) -> str:
+    """The hash of the kind, the words and, in this order, the arrays."""
+    digest = hashlib.sha256(canonical_json({"task": kind, **words}).encode("ascii"))
+    for name in order:
+        digest.update(arrays[name].hashed(name))
     return digest.hexdigest()
 
 
-def _require_names(path: Path, kind: str, tokens: Sequence[str]) -> None:
-    if not tokens or len(set(tokens)) != len(tokens) or not all(tokens):
-        raise FileFormatError(f"{path}: {kind} is empty, names a token twice, or has one without characters")
-    if max(map(len, tokens)) * len(tokens) * 4 > _LARGEST_VOCABULARY_BYTES:
+def _require_names(path: Path, kind: str, tokens: Any) -> None:
+    if not isinstance(tokens, list) or not tokens or not all(isinstance(each, str) and each for each in tokens):
+        raise FileFormatError(f"{path}: {kind} is empty, or has a token without characters")
+    if len(set(tokens)) != len(tokens) or any("\ud800" <= each <= "\udfff" for each in "".join(tokens)):
+        raise FileFormatError(f"{path}: {kind} names a token twice, or has code points that are no characters")
+    if len(canonical_json(tokens)) > _LARGEST_VOCABULARY:
         raise FileFormatError(f"{path}: {kind} has {len(tokens)} tokens, too many of their length")
 
 
@@ -233,30 +242,38 @@ def _distinct_contexts(path: Path, arrays: dict[str, PlainArray], size: int) -> 
     return [contexts, tail]
 
 
-def _require_target(path: Path, labels: PlainArray, laws: PlainArray | None, n_contexts: int, size: int) -> None:
-    if labels.shape != (n_contexts,) or not all(0 <= label < size for label in labels.values):
-        raise FileFormatError(f"{path}: labels are not one token for each context")
-    if laws is None:
-        return
-    if laws.shape != (n_contexts, size) or not all(x > 0 for x in laws.values):
-        raise FileFormatError(f"{path}: laws are not one law of full support for each context")
-    for i, label in enumerate(labels.values):
-        law = laws.row(i)
-        if not _sums_to_one(law):
-            raise FileFormatError(f"{path}: row {i} of laws does not sum to 1 within 1e-9")
-        if label != law.index(max(law)):
-            raise FileFormatError(f"{path}: label {i} is {label}, expected the first mode of the law")
+def _targets(
+    path: Path, target: str, origin: str, arrays: dict[str, PlainArray], counts: list[dict[int, int]], size: int
+) -> tuple[Sequence[int], PlainArray | None]:
+    """The labels, and the laws if they are the target: as the file has them, or as the counts say."""
+    if origin == "own" and target == "labels":
+        labels = arrays["labels"]
+        if labels.shape != (len(counts),) or not all(0 <= label < size for label in labels.values):
+            raise FileFormatError(f"{path}: labels are not one token for each context")
+        return labels.values, None
+    if target == "labels":
+        if origin != "most frequent" and (origin != "table" or any(len(row) != 1 for row in counts)):
+            raise FileFormatError(f"{path}: origin is {origin!r}, which the counts do not bear out")
+        return [_first_maximum(row) for row in counts], None
+    if origin == "own":
+        laws = arrays["laws"]
+        if laws.shape != (len(counts), size) or not all(x > 0 for x in laws.values):
+            raise FileFormatError(f"{path}: laws are not one law of full support for each context")
+        for i in range(len(counts)):
+            if not _sums_to_one(laws.row(i)):
+                raise FileFormatError(f"{path}: row {i} of laws does not sum to 1 within 1e-9")
+    elif origin == "smoothed counts":
+        laws = _smoothed(path, counts, size)
+    else:
+        raise FileFormatError(f"{path}: origin is {origin!r}, which the counts do not bear out")
+    rows = map(laws.row, range(len(counts)))
+    return [row.index(max(row)) for row in rows], laws
 
 
-def _require_prior(
-    path: Path, prior: Sequence[float], counts: list[dict[int, int]], tail_counts: list[dict[int, int]]
-) -> None:
-    totals = [sum(row.values()) for row in counts]
-    grand_total = sum(totals) + sum(sum(row.values()) for row in tail_counts)
+def _require_total(path: Path, counts: list[dict[int, int]], tail_counts: list[dict[int, int]]) -> None:
+    grand_total = sum(sum(row.values()) for row in [*counts, *tail_counts])
     if grand_total > _LARGEST_COUNT:
         raise FileFormatError(f"{path}: all contexts occur {grand_total} times together, expected at most 2**53")
-    if list(prior) != [total / grand_total for total in totals]:
-        raise FileFormatError(f"{path}: prior is not the frequency of each context")
 
 
 def _sums_to_one(law: Sequence[float]) -> bool:
@@ -268,24 +285,20 @@ def _sums_to_one(law: Sequence[float]) -> bool:
     return near or abs(sum(map(Fraction, law)) - 1) <= Fraction(1, 10**9)
 
 
-def _origins(counts: list[dict[int, int]], labels: Sequence[int], laws: PlainArray | None) -> set[str]:
-    """What the targets may be said to come from: the counts bear it out, or nothing is said."""
-    if laws is None:
-        if any(label != _first_maximum(row) for label, row in zip(labels, counts, strict=True)):
-            return {"own"}
-        return {"own", "most frequent"} | ({"table"} if all(len(row) == 1 for row in counts) else set())
-    width = laws.shape[1]
-    for i, row in enumerate(counts):
+def _smoothed(path: Path, counts: list[dict[int, int]], width: int) -> PlainArray:
+    """The laws of counts with half an observation more, spread over all: quotients of integers below 2^53."""
+    if len(counts) * width > _LARGEST_LAWS:
+        raise FileFormatError(f"{path}: {len(counts)} laws of {width} numbers are more than 2**28 numbers")
+    values = array("d")
+    for row in counts:
         total = sum(row.values())
         if 2 * total * width + width >= _LARGEST_COUNT:
-            return {"own"}
-        # Quotients of integers below 2^53, each rounded once.
-        law = [1 / (width * (2 * total + 1))] * width
+            raise FileFormatError(f"{path}: a context occurs {total} times, too often for exact laws")
+        law = array("d", [1 / (width * (2 * total + 1))]) * width
         for token, count in row.items():
             law[token] = (2 * width * count + 1) / (width * (2 * total + 1))
-        if list(laws.row(i)) != law:
-            return {"own"}
-    return {"own", "smoothed counts"}
+        values.extend(law)
+    return PlainArray((len(counts), width), values)
 
 
 def _first_maximum(row: dict[int, int]) -> int:

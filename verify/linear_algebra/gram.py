@@ -57,7 +57,7 @@ class GramWitness:
     mantissa_exponents: Int32Array
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The fields as arrays, ready for an ``.npz`` file."""
+        """The fields as arrays, ready for a file."""
         return {
             "row_exponents": self.row_exponents,
             "shift": np.array(self.shift),

@@ -54,7 +54,7 @@ class InverseWitness:
     weights: Int64Array
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The fields as arrays, ready for an ``.npz`` file."""
+        """The fields as arrays, ready for a file."""
         return {
             "row_exponents": self.row_exponents,
             "column_exponents": self.column_exponents,

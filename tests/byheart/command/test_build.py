@@ -80,7 +80,7 @@ def test_a_layer_of_classes_shows_its_margin_and_its_accuracy(tmp_path, monkeypa
     assert "least margin" in shown and "accuracy 1," in shown
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "task.npz", "certificate.json", "witness.npz"])
+@pytest.mark.parametrize("name", ["model.safetensors", "task.safetensors", "certificate.json", "witness.safetensors"])
 @pytest.mark.parametrize("damage", ["truncated", "missing"])
 def test_check_exits_1_on_a_damaged_layer(layer_folder, capsys, name, damage):
     path = layer_folder / name

@@ -138,7 +138,7 @@ def test_a_table_is_read_however_it_is_written(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["facts"] == 1
     assert main(["certify", str(tmp_path / "in"), "--rule", "max", "--header"]) == 2
     assert "--header is given, but no --task" in capsys.readouterr().err
-    task = tmp_path / "made" / "task.npz"
+    task = tmp_path / "made" / "task.safetensors"
     assert main([*words, str(task), "--no-header"]) == 2
     assert "--no-header is given" in capsys.readouterr().err
 

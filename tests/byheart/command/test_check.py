@@ -50,7 +50,7 @@ def test_what_the_independent_reader_left_out_is_asked_for(folder, capsys, monke
 def spoiled(folder, target, scale):
     """The folder with its unembedding scaled and an honest certificate of that."""
     target.mkdir()
-    network, task = Model.load(folder / "model.safetensors"), Task.load(folder / "task.npz")
+    network, task = Model.load(folder / "model.safetensors"), Task.load(folder / "task.safetensors")
     write_memory(target, changed(network, W_U=scale * network.W_U), task)
     return target
 
@@ -94,7 +94,7 @@ def test_check_needs_no_torch(folder):
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=120).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "task.npz", "certificate.json", "witness.npz"])
+@pytest.mark.parametrize("name", ["model.safetensors", "task.safetensors", "certificate.json", "witness.safetensors"])
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "missing"])
 def test_check_exits_1_on_a_damaged_file(folder, tmp_path, capsys, name, damage):
     copied = copy(folder, tmp_path / "copy")
@@ -122,7 +122,7 @@ def test_several_folders_are_checked_whatever_one_of_them_is(at_a_time, tmp_path
     main(["build", "dana.lemma-3", "--out", str(good), "--json"])
     for folder in (forged, torn):
         shutil.copytree(good, folder)
-    (forged / "task.npz").write_bytes((good / "task.npz").read_bytes() + b" ")
+    (forged / "task.safetensors").write_bytes((good / "task.safetensors").read_bytes() + b" ")
     (torn / "certificate.json").unlink()
     capsys.readouterr()
     folders = [str(good), str(forged), str(torn)]

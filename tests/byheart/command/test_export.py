@@ -8,12 +8,12 @@ NAME = "layer normalization as in GPT-2"
 
 
 def test_the_command_exports(tmp_path, capsys):
-    task_of(NAME).save(tmp_path / "task.npz")
+    task_of(NAME).save(tmp_path / "task.safetensors")
     words = [
         "certify",
         str(written_for("transformer-lens", tmp_path / "in", NAME)),
         "--task",
-        str(tmp_path / "task.npz"),
+        str(tmp_path / "task.safetensors"),
     ]
     assert main([*words, "--out", str(tmp_path / "a")]) == 0
     assert main(["export", str(tmp_path / "a"), "--to", "safetensors", "--dtype", "float32"]) == 0

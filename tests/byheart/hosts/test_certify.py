@@ -70,7 +70,7 @@ def test_a_module_is_certified_by_a_mapping_of_names():
 
 def test_facts_are_read_from_tables_and_arrays(tmp_path):
     model, task = MODELS[NAME], task_of(NAME)
-    task.save(tmp_path / "task.npz")
+    task.save(tmp_path / "task.safetensors")
     np.savez(tmp_path / "arrays.npz", contexts=task.contexts, next_tokens=task.labels)
     rows = [",".join(map(str, [*tokens, label])) for tokens, label in zip(task.contexts, task.labels, strict=True)]
     (tmp_path / "numbers.csv").write_text("\n".join(rows) + "\n")
@@ -79,7 +79,7 @@ def test_facts_are_read_from_tables_and_arrays(tmp_path):
     folder = tmp_path / "out"
     export(model, task=task, to="safetensors", out=folder)
     expected = {(tuple(tokens), label) for tokens, label in zip(task.contexts.tolist(), task.labels, strict=True)}
-    for file in ("task.npz", "arrays.npz", "numbers.csv", "names.tsv"):
+    for file in ("task.safetensors", "arrays.npz", "numbers.csv", "names.tsv"):
         found = read_facts(tmp_path / file, model, folder)
         facts = {(tuple(tokens), label) for tokens, label in zip(found.contexts.tolist(), found.labels, strict=True)}
         assert facts == expected and found.target == "labels" and found.vocabulary_size == model.d_vocab_out

@@ -179,7 +179,7 @@ def test_both_readers_prove_it_and_not_of_other_laws(tmp_path) -> None:
     built = last_token_heads_memory(task)
     certify_memorization(built.model, task, rank=True).save(tmp_path)
     built.model.save(tmp_path / "model.safetensors")
-    task.save(tmp_path / "task.npz")
+    task.save(tmp_path / "task.safetensors")
     report = check_independently(tmp_path)
     assert report.verdict.value == "PROVED"
     judged = certify_memorization(built.model, other).certificate

@@ -179,15 +179,15 @@ def test_what_is_saved_comes_back_with_its_hash(tmp_path_factory, case):
     layer, task = case
     folder = tmp_path_factory.mktemp("layer")
     layer.save(folder / "layer.safetensors")
-    task.save(folder / "layer_task.npz")
-    again, task_again = Model.load(folder / "layer.safetensors"), VectorTask.load(folder / "layer_task.npz")
+    task.save(folder / "layer_task.safetensors")
+    again, task_again = Model.load(folder / "layer.safetensors"), VectorTask.load(folder / "layer_task.safetensors")
     assert (again.sha256(), task_again.sha256()) == (layer.sha256(), task.sha256())
     assert all((mahdavi_tensors(again)[name] == tensor).all() for name, tensor in mahdavi_tensors(layer).items())
     assert (task_again.kind, task_again.shared) == (task.kind, task.shared)
     assert (task_again.contexts == task.contexts).all() and (task_again.labels == task.labels).all()
-    data = (folder / "layer_task.npz").read_bytes()
-    task_again.save(folder / "layer_task.npz")
-    assert (folder / "layer_task.npz").read_bytes() == data
+    data = (folder / "layer_task.safetensors").read_bytes()
+    task_again.save(folder / "layer_task.safetensors")
+    assert (folder / "layer_task.safetensors").read_bytes() == data
 
 
 def test_the_hash_is_the_one_that_is_documented():

@@ -68,8 +68,8 @@ def test_a_function_of_the_tokens_is_called_with_integers_that_do_not_overflow()
 )
 def test_the_origin_says_what_is_read_and_both_readers_say_the_same(tmp_path, given, origin):
     task = rule_task(**{"tokens": 4, "length": 2, **given})
-    task.save(tmp_path / "task.npz")
-    assert task.origin == PlainRule.read(tmp_path / "task.npz").origin == f"rule: {origin}"
+    task.save(tmp_path / "task.safetensors")
+    assert task.origin == PlainRule.read(tmp_path / "task.safetensors").origin == f"rule: {origin}"
 
 
 def test_positions_between_those_that_are_read_and_other_tokens_are_said_too(tmp_path):
@@ -77,14 +77,16 @@ def test_positions_between_those_that_are_read_and_other_tokens_are_said_too(tmp
     tokens = (np.array([1, 2]), np.array([7]), np.array([1, 2]))
     steps = (made.steps[0][:, 1:] - 1, np.array([[0], [1]]), np.array([[0, 1], [1, 1]]))
     task = RuleTask("max", tokens, np.array([0, 2]), steps, np.array([1, 2]))
-    task.save(tmp_path / "task.npz")
-    assert task.origin == PlainRule.read(tmp_path / "task.npz").origin == "rule: max of 2 tokens, between them 7"
+    task.save(tmp_path / "task.safetensors")
+    assert (
+        task.origin == PlainRule.read(tmp_path / "task.safetensors").origin == "rule: max of 2 tokens, between them 7"
+    )
 
 
 def test_a_task_is_read_as_it_was_written(tmp_path):
     task = rule_task("sum", tokens=4, length=2, after=[4], modulus=5)
-    task.save(tmp_path / "task.npz")
-    found = RuleTask.load(tmp_path / "task.npz")
+    task.save(tmp_path / "task.safetensors")
+    found = RuleTask.load(tmp_path / "task.safetensors")
     assert found.sha256() == task.sha256() and found.origin == task.origin and found.n_contexts == 16
     assert found.guess_held == 4
     assert found.labels_of(all_inputs(task)).tolist() == task.labels_of(all_inputs(task)).tolist()
@@ -144,13 +146,17 @@ def test_an_input_outside_of_the_domain_has_no_label():
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):
-    arrays = rule_task("max", tokens=2, length=2).arrays()
-    for change in ({"tokens_2": np.arange(2)}, {"rule": np.arange(2)}, {"labels": np.arange(2)}):
+    task = rule_task("max", tokens=2, length=2)
+    words, arrays = task.words(), task.arrays()
+    for change in ({"tokens_2": np.arange(2)}, {"labels": np.arange(2)}):
         with pytest.raises(FileFormatError):
-            RuleTask.from_arrays(tmp_path, {**arrays, **change})
+            RuleTask.from_arrays(tmp_path, words, {**arrays, **change})
+    for wrong in ({}, {"rule": [0, 1]}, {**words, "more": 1}):
+        with pytest.raises(FileFormatError):
+            RuleTask.from_arrays(tmp_path, wrong, arrays)
     del arrays["answers"]
     with pytest.raises(FileFormatError):
-        RuleTask.from_arrays(tmp_path, arrays)
+        RuleTask.from_arrays(tmp_path, words, arrays)
 
 
 def test_the_most_frequent_answer_is_counted_over_the_whole_domain():

@@ -223,7 +223,7 @@ def of(i, **values):
         lambda d: d.update(statements=d["statements"][1:]),
         lambda d: d.update(provenance=[]),
         lambda d: d["provenance"].update(python=3),
-        lambda d: d.update(witness="witness.npz"),
+        lambda d: d.update(witness="witness.safetensors"),
         lambda d: d["witness"].update(file="../secret"),
         lambda d: d["witness"].update(sha256="0"),
         lambda d: d["witness"].update(more=1),
@@ -249,7 +249,7 @@ def test_any_change_without_the_digest_is_tampering():
 
 
 def test_a_certificate_of_an_older_version_says_what_to_do():
-    with pytest.raises(FileFormatError, match="build the folder again"):
+    with pytest.raises(FileFormatError, match="make the folder again with the command that made it"):
         Certificate.from_json(rewritten(lambda d: d.update(version=1)))
 
 
@@ -403,16 +403,16 @@ def test_a_bound_that_is_no_positive_finite_number_is_refused(value):
 
 def test_a_certificate_is_saved_with_its_witness_and_loaded_only_with_that_one(tmp_path):
     certificate().save(tmp_path)
-    with pytest.raises(FileFormatError, match=r"witness\.npz"):
+    with pytest.raises(FileFormatError, match=r"witness\.safetensors"):
         Certificate.load(tmp_path)
-    (tmp_path / "witness.npz").write_bytes(b"data")
+    (tmp_path / "witness.safetensors").write_bytes(b"data")
     assert Certificate.load(tmp_path) == certificate()
-    (tmp_path / "witness.npz").write_bytes(b"Data")
+    (tmp_path / "witness.safetensors").write_bytes(b"Data")
     with pytest.raises(TamperedError, match="witness"):
         Certificate.load(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["layer.safetensors", "layer_task.npz", "notes.txt", "folder"])
+@pytest.mark.parametrize("name", ["layer.safetensors", "layer_task.safetensors", "notes.txt", "folder"])
 def test_a_folder_with_anything_that_the_certificate_does_not_name_is_refused(tmp_path, name):
     certificate(statements=statements()[:1], witness=None).save(tmp_path)
     assert Certificate.load(tmp_path).witness is None
@@ -423,7 +423,7 @@ def test_a_folder_with_anything_that_the_certificate_does_not_name_is_refused(tm
 
 def test_a_witness_that_nothing_needs_is_foreign(tmp_path):
     certificate(statements=statements()[:1], witness=None).save(tmp_path)
-    (tmp_path / "witness.npz").write_bytes(b"data")
+    (tmp_path / "witness.safetensors").write_bytes(b"data")
     with pytest.raises(FileFormatError, match="witness"):
         Certificate.load(tmp_path)
     with pytest.raises(InputError, match="witness"):

@@ -9,6 +9,7 @@ from constructions.errors import ByheartError, FileFormatError, InputError, Tamp
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import rule_task
+from tests import task_files
 from tests.domains import max_of_four, one_attention, truth
 from verify.certificates.certificate import DOMAIN, Certificate, Statement
 from verify.certificates.domain import certify_domain, load_rule, subject_of_rule
@@ -22,7 +23,7 @@ def written(folder, model, task, criterion=None, **options):
     folder.mkdir(exist_ok=True)
     proved = certify_domain(model, task, criterion, **options)
     model.save(folder / "model.safetensors")
-    task.save(folder / "task.npz")
+    task.save(folder / "task.safetensors")
     proved.save(folder)
     return proved
 
@@ -93,18 +94,17 @@ def test_a_swapped_rule_is_tampering_or_another_certificate(tmp_path, check):
     folder = tmp_path / "folder"
     written(folder, model, task)
     other = rule_task("min", tokens=8, length=4)
-    other.save(folder / "task.npz")
+    other.save(folder / "task.safetensors")
     with pytest.raises(TamperedError, match="rule"):
         check(folder)
     restated(folder, subject=subject_of_rule(model, other))
     assert check(folder).checks[0].verdict.value == "REFUTED"
     # The automaton of the minimum under the name of the maximum.
-    arrays = {**other.arrays(), "rule": np.array("max")}
-    np.savez(folder / "task.npz", **arrays)
+    task_files.write(folder / "task.safetensors", {**task_files.parts(other), "rule": "max"}, task="rule")
     with pytest.raises(FileFormatError):
         check(folder)
     smaller = rule_task("max", tokens=7, length=4)
-    smaller.save(folder / "task.npz")
+    smaller.save(folder / "task.safetensors")
     with pytest.raises(TamperedError):
         check(folder)
 
@@ -138,7 +138,7 @@ def test_a_model_that_cannot_read_the_domain_or_answer_it_is_refused(tmp_path, c
         with pytest.raises(InputError):
             certify_domain(model, task)
         written(folder, model, rule_task("max", tokens=8, length=4))
-        task.save(folder / "task.npz")
+        task.save(folder / "task.safetensors")
         size = {"contexts": task.n_contexts, "held": 0, "wrong": 0, "guess_held": task.guess_held}
         changed = dataclasses.replace(
             Certificate.load(folder), subject=subject_of_rule(model, task), statements=(Statement(DOMAIN, "", size),)

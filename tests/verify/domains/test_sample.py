@@ -63,7 +63,7 @@ def certified(folder, model, *, sample, seed=""):
     task = rule_task("max", tokens=8, length=4)
     folder.mkdir(exist_ok=True)
     model.save(folder / "model.safetensors")
-    task.save(folder / "task.npz")
+    task.save(folder / "task.safetensors")
     proved = certify_domain(model, task, sample=sample, seed=seed)
     proved.save(folder)
     return proved.certificate

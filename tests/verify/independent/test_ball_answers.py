@@ -15,8 +15,8 @@ from verify.independent.plain_task import read_task
 
 
 def targets_of(task, tmp_path):
-    task.save(tmp_path / "task.npz")
-    return Targets(read_task(tmp_path / "task.npz"))
+    task.save(tmp_path / "task.safetensors")
+    return Targets(read_task(tmp_path / "task.safetensors"))
 
 
 def test_a_loss_that_straddles_the_tolerance_decides_nothing():

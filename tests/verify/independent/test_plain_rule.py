@@ -5,6 +5,7 @@ import pytest
 
 from constructions.errors import ByheartError, FileFormatError
 from constructions.tasks.rule import RuleTask, rule_task
+from tests import task_files
 from verify.independent.plain_rule import PlainRule
 
 TASKS = [
@@ -19,8 +20,8 @@ TASKS = [
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.origin)
 def test_a_rule_is_read_with_its_hash_and_sizes(task, tmp_path):
-    task.save(tmp_path / "task.npz")
-    found = PlainRule.read(tmp_path / "task.npz")
+    task.save(tmp_path / "task.safetensors")
+    found = PlainRule.read(tmp_path / "task.safetensors")
     assert found.sha256 == task.sha256() and found.origin == task.origin
     assert found.sizes() == {
         "contexts": task.n_contexts, "context_length": task.context_length, "all_contexts": task.n_contexts
@@ -32,13 +33,13 @@ def test_a_rule_is_read_with_its_hash_and_sizes(task, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"rule": np.array("min")},
-        {"rule": np.array("sum mod 3")},
-        {"rule": np.array("sum mod 03")},
-        {"rule": np.array("sum mod -3")},
-        {"rule": np.array("median")},
-        {"rule": np.array(["max"])},
-        {"rule": np.array(1)},
+        {"rule": "min"},
+        {"rule": "sum mod 3"},
+        {"rule": "sum mod 03"},
+        {"rule": "sum mod -3"},
+        {"rule": "median"},
+        {"rule": ["max"]},
+        {"rule": 1},
         {"reads": np.array([0])},
         {"reads": np.array([0, 0, 1])},
         {"reads": np.array([[0, 1]])},
@@ -55,9 +56,10 @@ def test_a_rule_is_read_with_its_hash_and_sizes(task, tmp_path):
     ],
 )
 def test_both_readers_refuse_the_same_files(change, tmp_path):
-    arrays = {**rule_task("max", tokens=3, length=2).arrays(), **change}
-    np.savez(tmp_path / "task.npz", **arrays)
+    task_files.write(
+        tmp_path / "task.safetensors", {**task_files.parts(rule_task("max", tokens=3, length=2)), **change}, task="rule"
+    )
     with pytest.raises(ByheartError):
-        RuleTask.load(tmp_path / "task.npz")
+        RuleTask.load(tmp_path / "task.safetensors")
     with pytest.raises(FileFormatError):
-        PlainRule.read(tmp_path / "task.npz")
+        PlainRule.read(tmp_path / "task.safetensors")

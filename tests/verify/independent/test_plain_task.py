@@ -5,6 +5,7 @@ from hypothesis import given
 
 from constructions.errors import FileFormatError
 from constructions.tasks.vectors import VectorTask
+from tests import task_files
 from tests.layers import layers_and_tasks, random_layer_task
 from verify.independent.plain_task import PlainVectorTask
 
@@ -40,24 +41,24 @@ def refused(reader, path):
 
 
 def test_both_readers_refuse_the_same_tasks(tmp_path):
-    path = tmp_path / "task.npz"
+    path = tmp_path / "task.safetensors"
     task = random_layer_task()
-    arrays = task.arrays()
+    arrays = task_files.parts(task)
     variants = [
         {**arrays, "more": np.ones(1)},
         {name: array for name, array in arrays.items() if name != "kind"},
-        {**arrays, "kind": np.array("ranking")},
-        {**arrays, "kind": np.array(["regression"])},
-        {**arrays, "kind": np.array(1.0)},
+        {**arrays, "kind": "ranking"},
+        {**arrays, "kind": ["regression"]},
+        {**arrays, "kind": 1.0},
         {**arrays, "labels": np.ones((4, 2), dtype=np.int64)},
         {**arrays, "labels": np.ones((3, 2))},
         {**arrays, "labels": np.ones((4, 0))},
         {**arrays, "contexts": np.ones((2, 3, 3))},
         {**arrays, "contexts": np.ones((1, 3, 2))},
         {**arrays, "queries": np.full((4, 3), np.nan)},
-        {**arrays, "kind": np.array("classification"), "labels": np.ones((4, 2))},
-        {**arrays, "kind": np.array("classification"), "labels": np.ones((4, 1))},
+        {**arrays, "kind": "classification", "labels": np.ones((4, 2))},
+        {**arrays, "kind": "classification", "labels": np.ones((4, 1))},
     ]
     for variant in variants:
-        np.savez(path, **variant)
+        task_files.write(path, variant, task="vectors")
         assert refused(VectorTask.load, path) and refused(PlainVectorTask.read, path), sorted(variant)

@@ -14,8 +14,8 @@ from verify.independent.rule_counts import count_rule
 
 def counted(folder, model, task):
     model.save(folder / "model.safetensors")
-    task.save(folder / "task.npz")
-    read = PlainModel.read(folder / "model.safetensors"), PlainRule.read(folder / "task.npz")
+    task.save(folder / "task.safetensors")
+    read = PlainModel.read(folder / "model.safetensors"), PlainRule.read(folder / "task.safetensors")
     return count_rule(*read, progress=quiet)
 
 

@@ -1,37 +1,56 @@
-"""Tensors in a file that has one meaning: float64 safetensors with a plain header.
+"""Arrays by name in a file that has one meaning to every reader, safetensors with a plain header; and their hash.
 
 Page: docs/rigour/certificate.md
 """
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import safetensors
 import safetensors.numpy
+from numpy.typing import NDArray
 
-from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json, require_regular_file, write_atomically
 
-_LARGEST_HEADER = 2**20  # bytes
+_LARGEST_HEADER = 2**26  # bytes
 _METADATA_KEY = "byheart"
 
 
-def save_tensors(path: Path, tensors: Mapping[str, Float64Array], *, metadata: object) -> None:
-    """Write tensors to `path` as safetensors, atomically; equal tensors give equal bytes.
+def arrays_sha256(head: object, arrays: Mapping[str, NDArray]) -> str:
+    """Hash of what canonical JSON holds and of arrays, in hexadecimal.
+
+    First the canonical JSON of `head`; then for each array, in order, the ASCII text ``name:d1,d2,..;`` and its
+    little-endian entries.
+    """
+    digest = hashlib.sha256(canonical_json(head).encode("ascii"))
+    for name, array in arrays.items():
+        digest.update(f"{name}:{','.join(map(str, array.shape))};".encode("ascii"))
+        digest.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data)
+    return digest.hexdigest()
+
+
+def tensor_bytes(tensors: Mapping[str, NDArray], *, metadata: object) -> bytes:
+    """The safetensors file of some arrays; equal arrays give equal bytes.
 
     Args:
-        path: Where the file shall be.
-        tensors: The tensors by name, float64.
+        tensors: The arrays by name.
         metadata: What the file says about itself, plain JSON data.
     """
-    data = safetensors.numpy.save(dict(tensors), metadata={_METADATA_KEY: canonical_json(metadata)})
-    write_atomically(Path(path), data)
+    whole = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
+    return safetensors.numpy.save(whole, metadata={_METADATA_KEY: canonical_json(metadata)})
 
 
-def load_tensors(path: Path) -> tuple[Any, dict[str, Float64Array]]:
+def save_tensors(path: Path, tensors: Mapping[str, NDArray], *, metadata: object) -> None:
+    """Write `tensor_bytes` to `path`, atomically."""
+    write_atomically(Path(path), tensor_bytes(tensors, metadata=metadata))
+
+
+def load_tensors(path: Path, *, dtypes: Collection[str] = ("F64",)) -> tuple[Any, dict[str, NDArray]]:
     """Read the tensors that `save_tensors` wrote, and nothing else.
 
     A header that repeats a name, or that has unknown fields, could mean different tensors to different readers; it is
@@ -39,6 +58,7 @@ def load_tensors(path: Path) -> tuple[Any, dict[str, Float64Array]]:
 
     Args:
         path: The file.
+        dtypes: Those that its tensors may have, as safetensors names them.
 
     Returns:
         What the file says about itself, and the tensors by name.
@@ -62,8 +82,8 @@ def load_tensors(path: Path) -> tuple[Any, dict[str, Float64Array]]:
         with safetensors.safe_open(path, framework="np") as file:
             found = file.metadata() or {}
             kinds = {name: file.get_slice(name).get_dtype() for name in file.keys()}
-            if set(kinds.values()) - {"F64"}:
-                raise FileFormatError(f"{path} holds dtypes {kinds}, expected F64 throughout")
+            if set(kinds.values()) - set(dtypes):
+                raise FileFormatError(f"{path} holds dtypes {kinds}, expected {' or '.join(dtypes)} throughout")
             tensors = {name: file.get_tensor(name) for name in kinds}
         metadata = (
             json.loads(found[_METADATA_KEY], object_pairs_hook=_without_repetition) if _METADATA_KEY in found else None
@@ -72,7 +92,7 @@ def load_tensors(path: Path) -> tuple[Any, dict[str, Float64Array]]:
     except FileFormatError:
         raise
     except (OSError, safetensors.SafetensorError, ValueError, RecursionError, InputError) as error:
-        raise FileFormatError(f"{path} is not a readable model: {error}") from error
+        raise FileFormatError(f"{path} is not a readable file: {error}") from error
     if found != {_METADATA_KEY: canonical}:
         raise FileFormatError(f"{path} has metadata {found}, expected the key {_METADATA_KEY!r} of byheart alone")
     return metadata, tensors
@@ -90,9 +110,9 @@ def _require_plain_header(path: Path) -> None:
         entries = [entry for name, entry in header.items() if name != "__metadata__"]
         plain = all(set(entry) == {"dtype", "shape", "data_offsets"} for entry in entries)
     except (OSError, ValueError, AttributeError, TypeError, RecursionError, MemoryError, OverflowError) as error:
-        raise FileFormatError(f"{path} is not a readable model: {error}") from error
+        raise FileFormatError(f"{path} is not a readable file: {error}") from error
     if not plain:
-        raise FileFormatError(f"{path} is not a readable model: its header has unknown fields")
+        raise FileFormatError(f"{path} is not a readable file: its header has unknown fields")
 
 
 def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:

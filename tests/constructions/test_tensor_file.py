@@ -5,10 +5,13 @@ import json
 import numpy as np
 import pytest
 import safetensors.numpy
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
 from constructions.errors import FileFormatError
 from constructions.files import canonical_json
-from constructions.models.tensor_file import load_tensors, save_tensors
+from constructions.tensor_file import arrays_sha256, load_tensors, save_tensors
 
 METADATA = {"version": 1}
 
@@ -87,3 +90,32 @@ def test_an_unknown_field_is_refused(path):
     with_header(path, change)
     with pytest.raises(FileFormatError):
         load(path)
+
+
+NUMBERS = arrays.arrays(st.sampled_from(["<f8", "<i8", "<i4"]), arrays.array_shapes(min_dims=0, max_dims=3, min_side=0))
+
+
+@given(st.dictionaries(st.sampled_from("abc"), NUMBERS, min_size=1))
+def test_arrays_of_any_shape_come_back_as_they_were(tmp_path_factory, given_arrays):
+    path = tmp_path_factory.mktemp("arrays") / "a"
+    save_tensors(path, given_arrays, metadata=METADATA)
+    _, read = load_tensors(path, dtypes=("F64", "I64", "I32"))
+    assert set(read) == set(given_arrays)
+    for name, array in given_arrays.items():
+        assert read[name].dtype == array.dtype and read[name].shape == array.shape
+        assert read[name].tobytes() == array.tobytes()
+
+
+def test_the_hash_depends_on_head_names_shapes_and_entries():
+    one = np.arange(4.0)
+    cases = [
+        ([], {"a": one}),
+        ([0], {"a": one}),
+        ([], {"b": one}),
+        ([], {"a": one.reshape(2, 2)}),
+        ([], {"a": one[:3]}),
+        ([], {"a": one, "b": one}),
+        ([], {"a": -one}),
+    ]
+    assert len({arrays_sha256(head, given_arrays) for head, given_arrays in cases}) == len(cases)
+    assert arrays_sha256([], {"a": one}) == arrays_sha256([], {"a": one.astype(">f8")})

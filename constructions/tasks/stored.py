@@ -1,0 +1,81 @@
+"""Tasks in files: words in the header, and tensors; only what does not follow from the rest.
+
+Page: docs/rigour/certificate.md
+"""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from numpy.typing import NDArray
+
+from constructions.errors import FileFormatError
+from constructions.tensor_file import arrays_sha256, load_tensors, save_tensors
+
+FORMAT = "byheart-task"
+VERSION = 3
+
+
+class Stored(ABC):
+    """A task that is stored as words and arrays by name, and made of them again."""
+
+    holds: ClassVar[str]
+    """The kind of task, as its files name it: ``tokens``, ``vectors`` or ``rule``."""
+
+    @abstractmethod
+    def words(self) -> dict[str, Any]:
+        """What the header says, plain JSON data."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray]:
+        """The arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> Self:
+        """What the words and arrays that were read from `path` hold.
+
+        Raises:
+            FileFormatError: They are not such a task.
+        """
+
+    def sha256(self) -> str:
+        """Hash of the kind, the words and the arrays, in hexadecimal.
+
+        First the canonical JSON of `words` with ``{"task": kind}``; then for each array in the order of `arrays` the
+        ASCII text ``name:d1,d2,..;`` and its little-endian 8-byte entries (int64 or float64).
+        """
+        return arrays_sha256({"task": self.holds, **self.words()}, self.arrays())
+
+    def save(self, path: Path) -> None:
+        """Write the task to `path` as safetensors, atomically; equal tasks give equal bytes."""
+        said = {"format": FORMAT, "version": VERSION, "task": self.holds, **self.words()}
+        save_tensors(path, self.arrays(), metadata=said)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read what `save` wrote.
+
+        Raises:
+            FileFormatError: The file is missing, truncated, or holds something else.
+        """
+        kind, words, arrays = read_stored(path)
+        if kind != cls.holds:
+            raise FileFormatError(f"{path} holds a task of {kind}, expected one of {cls.holds}")
+        return cls.from_arrays(Path(path), words, arrays)
+
+
+def read_stored(path: Path) -> tuple[str, dict[str, Any], dict[str, NDArray]]:
+    """The kind of a stored task, its words and its arrays.
+
+    Raises:
+        FileFormatError: The file is missing, truncated, or holds no task of this version.
+    """
+    said, arrays = load_tensors(path, dtypes=("I64", "F64"))
+    said = said if isinstance(said, dict) else {}
+    found = {name: said.pop(name, None) for name in ("format", "version", "task")}
+    if found["format"] != FORMAT or type(found["version"]) is not int or found["version"] != VERSION:
+        raise FileFormatError(
+            f"{path} has format {found['format']!r} version {found['version']!r}, expected {FORMAT!r} version {VERSION}"
+        )
+    return str(found["task"]), said, arrays
