@@ -21,10 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from byheart.hosts.families import FAMILIES
 from byheart.hosts.host import CONFIG_FILE
 from byheart.hosts.reading import tensors_of
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HandshakeError, InputError
+from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.rounding import down, up
@@ -36,6 +38,7 @@ EXP_ULPS = 20.0
 """Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""
 
 _TOKENS_TOGETHER = 2**14
+_FACTORS = ("residual_multiplier", "embedding_multiplier", "logits_scaling", "logit_scale", "scalar_embed_scale")
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ def ask_host(source: Any, config: Any, model: Model, inputs: Int64Array | Vector
     if not np.isfinite(bounds).all():
         return Asked(why="no bound of the rounding of a float64 run is known for this model")
     try:
-        computed = float64_logits(module, inputs)
+        with _recorded(module, model):
+            computed = float64_logits(module, inputs)
     except Exception as error:  # whatever the module of somebody else raises
         raise HandshakeError(
             f"{name} cannot be run in float64 on the contexts: {type(error).__name__}: {error}"
@@ -179,6 +183,44 @@ def _in_float64(module: Any) -> Iterator[None]:
             part.training = flag
 
 
+@contextmanager
+def _recorded(module: Any, model: Model) -> Iterator[None]:
+    """The numbers that a library computes in float32 when it runs, as the model has recorded them; and back again."""
+    import torch
+
+    turning = [b.frequencies for b in model.blocks if isinstance(b, Attention) and b.frequencies is not None]
+    layers = [b.frequencies for b in model.blocks if isinstance(b, Attention)]
+    kinds = getattr(getattr(module, "config", None), "layer_types", None) or []
+    held: list[tuple[Any, str, Any]] = []
+    buffers: list[tuple[Any, Any]] = []
+    scale = getattr(getattr(module, "config", None), "attention_multiplier", None)
+    for part in module.modules() if turning or model.positions is not None else ():
+        for name, buffer in part.named_buffers(recurse=False):
+            found = next((f for f in turning if buffer.shape == f.shape), None)
+            if (kind := name.removesuffix("_inv_freq")) in kinds:
+                found = layers[kinds.index(kind)]
+            if name == "embed_positions":
+                angles = np.arange(len(buffer))[:, None] * turning[0]
+                found = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+            elif name == "embed_scale":
+                found = float(np.float32(model.d_model**0.5))
+            elif not name.endswith("inv_freq") or found is None:
+                continue
+            buffers.append((buffer, buffer.data))
+            buffer.data = torch.tensor(found, dtype=torch.float64)
+        for name in (*_FACTORS, *(["scaling"] if scale is not None else [])):
+            if isinstance(value := vars(part).get(name), float):
+                held.append((part, name, value))
+                setattr(part, name, float(np.float32(value)))
+    try:
+        yield
+    finally:
+        for buffer, data in buffers:
+            buffer.data = data
+        for part, name, value in held:
+            setattr(part, name, value)
+
+
 def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:
     """The module that people run with what it is called; or why it is not asked; none where there is none."""
     if hasattr(source, "state_dict"):
@@ -191,6 +233,14 @@ def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:
         return None
     path = Path(source) if isinstance(source, Path | str) else None
     options = _options(path, config)
+    if options.get("model_type") in FAMILIES and path is not None and path.is_dir() and config is None:
+        if missing := _missing("transformers"):
+            return missing
+        library = importlib.import_module("transformers")
+        module = library.AutoModelForCausalLM.from_pretrained(path, local_files_only=True)
+        return module, f"{type(module).__name__} of transformers {_version('transformers')}"
+    if options.get("model_type") in FAMILIES:
+        return "tensors and a configuration are no module, and no folder that one is loaded from"
     if options.get("model_type") == "gpt2":
         return _gpt2(source, path if path is not None and path.is_dir() and config is None else None, options)
     if "d_head" in options:

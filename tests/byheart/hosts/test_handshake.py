@@ -8,11 +8,14 @@ import pytest
 
 from byheart.command.main import main
 from byheart.hosts.certify import certify, certify_rule
-from byheart.hosts.handshake import float64_logits
+from byheart.hosts.families import FAMILIES
+from byheart.hosts.handshake import ask_host, float64_logits
+from byheart.hosts.reading import model_of
 from constructions.errors import HandshakeError, InputError
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from tests.exports import MODELS
+from tests.families import Host, contexts
 
 torch = pytest.importorskip("torch")
 prune = pytest.importorskip("torch.nn.utils.prune")
@@ -257,3 +260,17 @@ def test_a_module_that_cannot_be_run_is_refused_by_its_own_error():
     )
     assert MODELS  # the models of byheart's own form are asked by nobody
     assert "library" not in certify(MODELS["embeddings alone"], table(vocabulary=7, length=3))["headline"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", sorted(FAMILIES))
+def test_every_family_agrees_and_a_weight_that_is_changed_behind_does_not(kind):
+    host = Host(kind, 1)
+    model = model_of(host.tensors, host.config)
+    read = contexts(model.d_vocab, min(6, model.n_ctx), 1)
+    before = {name: x.clone() for name, x in host.module.named_buffers()}
+    assert "agrees with" in str(ask_host(host.module, None, model, read))
+    assert all(x.equal(before[name]) for name, x in host.module.named_buffers())
+    next(host.module.parameters()).data *= 1.0 + 2.0**-7
+    with pytest.raises(HandshakeError, match="computes something else"):
+        ask_host(host.module, None, model, read)
