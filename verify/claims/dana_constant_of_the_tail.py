@@ -27,8 +27,8 @@ CLAIM = Claim(
     truth=(
         "Open for the best choice of attention. No bound by the sizes alone holds for every choice: with N = S = 2, "
         "d = d_h = 1 and two heads whose scores are k and k + 1 times log 2, the coefficients z of the context that is "
-        "left out have |z|^2 > [[growth: 16^k]], and C^2 >= 2 + |z|^2. If the T contexts that are kept may be chosen, those "
-        "of the largest volume have C <= sqrt(2 (1 + T)) for every attention; but their probability may be tiny."
+        "left out have |z|^2 > [[growth: 16^k]], and C^2 >= 2 + |z|^2. If the T contexts that are kept may be chosen, "
+        "those of the largest volume have C <= sqrt(2 (1 + T)) for every attention; but their probability may be tiny."
     ),
     page="docs/claims/theorem_1_tail.md",
 )
