@@ -1,0 +1,88 @@
+"""Mutants of edits: leaks that are too small, bounds without a factor, contexts and neurons that nobody looks at."""
+
+from tests.mutants import Mutant
+
+JUDGE, PROOF = "verify/edits/judge.py", "verify/edits/proof.py"
+SECOND = "verify/independent/edit_check.py"
+OF_LEAK, OF_MOVES = "tests/verify/edits/test_leak.py", "tests/verify/edits/test_moved_logits.py"
+OF_JUDGE, OF_PROOF = "tests/verify/edits/test_judge.py", "tests/verify/edits/test_proof.py"
+OF_SECOND = "tests/verify/independent/test_edit_check.py"
+OF_SPACES = "tests/constructions/edits/test_half_space.py"
+
+MUTANTS = [
+    Mutant(
+        "verify/edits/leak.py", "_TURNS = 1.28", "_TURNS = 0.5", OF_LEAK, "the minimum of an activation is passed over"
+    ),
+    Mutant("verify/edits/leak.py", "_DEEPEST = 0.28", "_DEEPEST = 0.2", OF_LEAK, "SiLU is deeper than that"),
+    Mutant("verify/edits/leak.py", "_CUBE = 0.044715\n", "_CUBE = 0.05\n", OF_LEAK, "another activation"),
+    Mutant("verify/edits/leak.py", "-(far * far) / 2.0", "-(far * far)", OF_LEAK, "the tail of GELU is too thin"),
+    Mutant(
+        "verify/edits/leak.py",
+        "above_zero = np.maximum(-known, 0.0)",
+        "above_zero = 0.0 * known",
+        OF_LEAK,
+        "neurons that fire",
+    ),
+    Mutant("verify/edits/moved_logits.py", "- spread * SLACK", "", OF_MOVES, "a stream may come nearer to 0"),
+    Mutant(
+        "verify/edits/moved_logits.py", "np.sqrt(final.epsilon) *", "1.0 *", OF_MOVES, "epsilon stands under the root"
+    ),
+    Mutant("verify/edits/moved_logits.py", "moved.max())", "moved.min())", OF_MOVES, "the steepest logit counts"),
+    Mutant(JUDGE, "lead > 2.0 * moved[rows]", "lead > 0.0 * moved[rows]", OF_JUDGE, "a lead may be lost"),
+    Mutant(JUDGE, "above = inside.upper()", "above = inside.upper() - 1.0", OF_JUDGE, "neurons read more than that"),
+    Mutant(JUDGE, "* writes[neuron]", "", OF_JUDGE, "what a neuron writes has a size"),
+    Mutant(
+        JUDGE,
+        "blocks=(*model.blocks[:-2], block.norm)",
+        "blocks=model.blocks[:-2]",
+        OF_JUDGE,
+        "neurons read behind a norm",
+    ),
+    Mutant(JUDGE, "2.0 * d + 2.0 * np.sqrt(d)", "2.0 * d + 1.0 * np.sqrt(d)", OF_JUDGE, "a cap reaches farther"),
+    Mutant(
+        PROOF,
+        "held[rows] = decided & (place == edit.answers[rows])",
+        "held[rows] = decided",
+        OF_PROOF,
+        "any answer will do",
+    ),
+    Mutant(PROOF, "    require_distinct(edit)\n    proof", "    proof", OF_PROOF, "a context is both edited and kept"),
+    Mutant(PROOF, "    if len(inside):", "    if False:", OF_PROOF, "a new neuron fires at a kept context"),
+    Mutant(
+        PROOF, "if not own[name] <= stored[name]:", "if False:", OF_SECOND, "a bound that does not follow is proved"
+    ),
+    Mutant(PROOF, "original.sha256() != certificate.original", "False", OF_SECOND, "any original is named"),
+    Mutant(SECOND, "original.sha256 != certificate.original", "False", OF_SECOND, "any original is named"),
+    Mutant(SECOND, 'if held < stored["held"]:', "if False:", OF_SECOND, "edits that are lost are proved"),
+    Mutant(
+        SECOND, "if not _bound(edited, edits, row) <= moved:", "if False:", OF_SECOND, "a bound that does not follow"
+    ),
+    Mutant(
+        SECOND,
+        '[arb(-CAP)] * edits) <= ball(stored["outside"])',
+        "[arb(-CAP)] * edits) <= arb(10)",
+        OF_SECOND,
+        "nothing outside",
+    ),
+    Mutant(
+        "constructions/edits/half_space.py",
+        "scale = 2.0 * trigger / gaps",
+        "scale = trigger / gaps",
+        OF_SPACES,
+        "half as sharp",
+    ),
+    Mutant(
+        "constructions/edits/half_space.py",
+        "shifts -= norm.b @ weights",
+        "pass",
+        OF_SPACES,
+        "the shift of the norm is forgotten",
+    ),
+    Mutant(
+        "constructions/models/appended_neurons.py",
+        "block.W_in[:, kept:].any() or ",
+        "",
+        "tests/constructions/models/test_appended_neurons.py",
+        "neurons that do something are taken off elsewhere",
+    ),
+]
