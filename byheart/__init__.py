@@ -8,6 +8,7 @@ from typing import Any
 
 _HOME = {
     "byheart.editing": ("edit",),
+    "byheart.reciting": ("recite",),
     "byheart.facts": ("memorize", "read_facts"),
     "byheart.hosts.certify": ("certify",),
     "byheart.hosts.export": ("export",),

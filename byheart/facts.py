@@ -13,6 +13,7 @@ from typing import Any
 
 from byheart.job import hold
 from byheart.memory import Memory
+from byheart.reciting import UNIT_NAMES, whole_text
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.tasks.arrays import array_task, read_arrays
@@ -86,6 +87,7 @@ def read_facts(
     target: Target | None = None,
     facts_at_most: int | None = None,
     mass: Fraction | float | None = None,
+    whole: bool = False,
 ) -> Given:
     r"""Make a task of whatever holds facts.
 
@@ -107,6 +109,7 @@ def read_facts(
         target: ``"laws"`` (default for texts and arrays) or ``"labels"`` (default for tables and pairs).
         facts_at_most: How many contexts to memorize, the most frequent first; of a text at most 1024 by default.
         mass: Instead, the share of all occurrences that the memorized contexts must hold.
+        whole: Learn a text by heart: all of its windows of the least length that determines what follows.
 
     Returns:
         The task.
@@ -123,6 +126,8 @@ def read_facts(
     amount: dict[str, Any] = {"facts": facts_at_most, "mass": mass}
     of_text = {"context": context, "vocabulary": vocabulary, "unit": unit}
     of_table = {"header": header, "weights": weights, "delimiter": delimiter}
+    if whole and (table or not (facts is None or isinstance(facts, str | bytes | Path))):
+        raise InputError("whole = True is given, but only a text can be learned whole")
     path = _path(facts)
     if path is not None and (table if table is not None else path.suffix.lower() in _TABLES):
         _refuse_options(of_text, "only a text can be cut that way")
@@ -137,6 +142,12 @@ def read_facts(
         name = "Python's reference text" if facts is None else "a text" if path is None else path.stem
         if isinstance(text, str) and chosen == "byte":
             text = text.encode()
+        if whole:
+            amount |= {"context": context, "vocabulary": vocabulary, "target": target}
+            _refuse_options(amount, _BY_HEART)
+            task = whole_text(text, chosen)
+            said = f"learned whole: {counted(task.context_length, UNIT_NAMES[chosen])} determine the next one"
+            return Given(task, name, f"a text of {len(text)} {UNIT_NAMES[chosen]}s, {said}")
         task = text_task(
             text, unit=chosen, vocabulary=vocabulary, context=DEFAULT_CONTEXT if context is None else context,
             target=target or "laws", at_most=DEFAULT_FACTS, **amount,
@@ -148,8 +159,9 @@ def read_facts(
     return Given(task, "given facts", f"{counted(len(rows), 'row')} of {counted(len(rows[0]) if rows else 0, 'cell')}")
 
 
+_BY_HEART = "a text that is learned whole has all of its windows for facts"
 _READING = (
-    "table", "delimiter", "header", "weights", "unit", "vocabulary", "context", "target", "facts_at_most", "mass",
+    "whole", "table", "delimiter", "header", "weights", "unit", "vocabulary", "context", "target", "facts_at_most", "mass",
 )  # fmt: skip
 
 

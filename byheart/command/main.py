@@ -13,8 +13,8 @@ from byheart.terminal.exit_codes import BAD_USAGE, INTERRUPTED
 from byheart.terminal.failures import fail, meant
 
 COMMANDS = (
-    "memorize", "ask", "explain", "memories", "capacity", "check", "run", "export", "certify", "edit", "claims",
-    "audit", "build", "assumptions",
+    "memorize", "recite", "ask", "explain", "memories", "capacity", "check", "run", "export", "certify", "edit",
+    "claims", "audit", "build", "assumptions",
 )  # fmt: skip
 """The commands in the order of the help, a file of this folder for each."""
 

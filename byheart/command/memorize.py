@@ -49,6 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="take the first memory that every run holds, and search for no smaller one"
     )
+    parser.add_argument(
+        "--whole",
+        action="store_true",
+        help="learn the whole text by heart: all contexts of the least length that determines what follows",
+    )
     parser.add_argument("--attention-only", action="store_true", help="take no memory with neurons")
     parser.add_argument("--layers", type=count, default=None, metavar="L", help="take no memory with more layers")
     parser.add_argument(
@@ -86,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     out = _folder_of(options)
     refuse_existing(out, overwrite=options.overwrite)
     with progress_lines(not options.json) as progress:
-        given = read_the_facts(options, options.target, progress)
+        given = read_the_facts(options, options.target, progress, whole=options.whole)
         task = given.task
         memory = hold(
             task,

@@ -92,8 +92,10 @@ def add_size_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=count, default=0, help="seed of every random choice (default: 0)")
 
 
-def read_the_facts(options: argparse.Namespace, target: "Target | None", progress: "Progress") -> "Given":
-    """What the options name, as a task."""
+def read_the_facts(
+    options: argparse.Namespace, target: "Target | None", progress: "Progress", *, whole: bool = False
+) -> "Given":
+    """What the options name, as a task; of a text that is learned whole all windows."""
     from byheart.facts import read_facts
     from constructions.errors import InputError
 
@@ -110,6 +112,7 @@ def read_the_facts(options: argparse.Namespace, target: "Target | None", progres
         target=target,
         facts_at_most=options.facts,
         mass=options.mass,
+        whole=whole,
     )
     task = given.task
     progress(

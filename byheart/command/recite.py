@@ -1,0 +1,57 @@
+"""`byheart recite`: say a text that a folder holds by heart, and prove it."""
+
+import argparse
+import json
+import sys
+
+from byheart.terminal.argument_types import path
+from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
+from byheart.terminal.options import add_json_option
+from byheart.terminal.progress import progress_lines
+
+HELP = "say a text that a folder holds by heart, with the proof"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    parser.add_argument("folder", type=path, help="a folder that `memorize --whole` wrote")
+    parser.add_argument("--from", dest="start", metavar="TEXT", help="begin behind this text (default: its beginning)")
+    parser.add_argument("--dtype", choices=("float32", "float64"), default="float32", help="the runs that are judged")
+    parser.add_argument("--run", action="store_true", help="also decode it greedily in torch, and compare")
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    from byheart.reciting import decoded, recite
+
+    with progress_lines(not options.json) as progress:
+        found = recite(options.folder, start=options.start, dtype=options.dtype, progress=progress)
+    right = len(found.said) in (found.proved, found.exact)
+    code = PROVED if right else UNDECIDED
+    if not options.json:
+        sys.stdout.write(f"{found.headline()}\n\n")
+    run_text = None
+    if options.run:
+        run_text = ""
+        for place, token in enumerate(decoded(options.folder, found, dtype=options.dtype)):
+            run_text += token
+            if not options.json:
+                sys.stdout.write(("" if place else "".join(found.begins)) + token)
+                sys.stdout.flush()
+            if token != found.said[place]:
+                code = REFUTED
+                break
+    elif not options.json:
+        sys.stdout.write(found.text)
+    if options.json:
+        fields = {"headline": found.headline(), "text": found.text, "proved": found.proved, "exact": found.exact}
+        sys.stdout.write(json.dumps({**fields, "tokens": len(found.said), "run": run_text}) + "\n")
+        return code
+    sys.stdout.write("\n")
+    if options.run:
+        same = run_text == "".join(found.said)
+        sys.stderr.write(
+            f"byheart: one run in {options.dtype} said {'the same' if same else 'something else from there on'}\n"
+        )
+    return code

@@ -1,0 +1,59 @@
+"""How many tokens of a text must be seen for the next one to be determined, so that the text can be said by heart."""
+
+import numpy as np
+
+from constructions.arrays import Int64Array
+from constructions.errors import InputError
+
+
+def least_context(tokens: Int64Array) -> int:
+    r"""The least S for which equal windows of S tokens of a text are always followed by the same token.
+
+    It is one more than the length of the longest repeat that goes on in two ways. Being determined is monotone in S:
+    two equal windows of S + 1 tokens end in two of S. So a bisection finds the least S; whether windows are equal is
+    decided exactly, by their ranks among the windows of the largest power of two below S.
+
+    Args:
+        tokens: The text as numbers of tokens, `[L]`, at least two.
+
+    Returns:
+        S, from 1 to L - 1.
+
+    Raises:
+        InputError: Fewer than two tokens.
+
+    Example:
+        >>> least_context(np.array([0, 1, 0, 1, 2]))
+        3
+    """
+    tokens = np.asarray(tokens)
+    if len(tokens) < 2:
+        raise InputError(f"tokens has {len(tokens)} entries, expected at least two")
+    ranks = [np.unique(tokens, return_inverse=True)[1].reshape(-1).astype(np.int64)]
+    low, high = 0, len(tokens) - 1  # windows of `high` tokens are determined, those of `low` are not
+    while not _determined(ranks, tokens, 1 << (len(ranks) - 1)):
+        low = 1 << (len(ranks) - 1)
+        if 2 * low >= len(tokens):
+            break
+        ranks.append(_ranks(ranks[-1], low))
+    else:
+        high = min(high, 1 << (len(ranks) - 1))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _determined(ranks, tokens, middle) else (middle, high)
+    return high
+
+
+def _ranks(half: Int64Array, length: int) -> Int64Array:
+    """Ranks of the windows of twice the length."""
+    return np.unique(half[:-length] * (half.max() + 1) + half[length:], return_inverse=True)[1].reshape(-1)
+
+
+def _determined(ranks: list[Int64Array], tokens: Int64Array, length: int) -> bool:
+    """Whether equal windows of this length are followed by equal tokens."""
+    power = min(length.bit_length(), len(ranks)) - 1
+    own, count = ranks[power], len(tokens) - length
+    windows = own[:count] * (own.max() + 1) + own[length - (1 << power) : length - (1 << power) + count]
+    _, windows = np.unique(windows, return_inverse=True)
+    pairs = np.unique(windows.reshape(-1) * (tokens.max() + 1) + tokens[length:])
+    return len(pairs) == windows.max() + 1

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.errors import InputError
+from constructions.tasks.recitation import least_context
+
+
+def by_hand(tokens: list[int]) -> int:
+    for length in range(1, len(tokens)):
+        follows: dict[tuple[int, ...], set[int]] = {}
+        for start in range(len(tokens) - length):
+            follows.setdefault(tuple(tokens[start : start + length]), set()).add(tokens[start + length])
+        if all(len(each) == 1 for each in follows.values()):
+            return length
+    raise AssertionError("the longest window has one successor")
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=40))
+def test_it_is_the_least_length_of_which_windows_determine_what_follows(tokens: list[int]) -> None:
+    assert least_context(np.array(tokens)) == by_hand(tokens)
+
+
+@pytest.mark.parametrize("repeat", [1, 2, 7, 8, 9, 31, 64, 100])
+def test_a_repeat_that_goes_on_in_two_ways_needs_one_token_more(repeat: int) -> None:
+    part = np.arange(repeat)
+    tokens = np.concatenate([part, [500], part, [501], [502]])
+    assert least_context(tokens) == repeat + 1
+
+
+def test_equal_tokens_need_one_and_a_token_alone_is_no_text() -> None:
+    assert least_context(np.zeros(50, dtype=np.int64)) == 1
+    with pytest.raises(InputError):
+        least_context(np.array([1]))
