@@ -161,7 +161,8 @@ def read_facts(
 
 _BY_HEART = "a text that is learned whole has all of its windows for facts"
 _READING = (
-    "whole", "table", "delimiter", "header", "weights", "unit", "vocabulary", "context", "target", "facts_at_most", "mass",
+    "whole", "table", "delimiter", "header", "weights", "unit", "vocabulary", "context", "target", "facts_at_most",
+    "mass",
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """A whole text learned by heart, and said again: every window of it is a fact, and decoding is an induction over them.
 
-Page: docs/claims/recitation.md
+Page: docs/recitation.md
 """
 
 from collections.abc import Iterator
@@ -54,8 +54,8 @@ def whole_text(text: str | bytes, unit: Unit = "char") -> Task:
     length = least_context(numbers)
     if length * len(tokens) > _MOST_ENTRIES:
         raise InputError(
-            f"the text repeats {counted(length - 1, UNIT_NAMES[unit])}, so a context of {length} is needed to know what "
-            f"follows; with {len(tokens)} of them that is too much: ask for frequent contexts (--facts, --context)"
+            f"the text repeats {counted(length - 1, UNIT_NAMES[unit])}, so a context of {length} is needed to know "
+            f"what follows; with {len(tokens)} of them that is too much: ask for frequent contexts (--facts, --context)"
         )
     return text_task(text, unit=unit, vocabulary=len(set(tokens)), context=length, target="labels")
 
@@ -102,9 +102,9 @@ def recite(
     r"""Say what a folder knows by heart, from its beginning or from a place of one's own, and prove it.
 
     Let the model be right about every window of S tokens of a text. Then greedy decoding from $x_1 \dots x_S$ says
-    $x_{S+1}, \dots, x_L$: if the last S tokens are $x_{i-S+1} \dots x_i$, they are a fact, and the largest logit is that
-    of $x_{i+1}$. Each window on the way is judged here, in every run of the type and, where that says nothing, in real
-    arithmetic.
+    $x_{S+1}, \dots, x_L$: if the last S tokens are $x_{i-S+1} \dots x_i$, they are a fact, and the largest logit is
+    that of $x_{i+1}$. Each window on the way is judged here, in every run of the type and, where that says nothing, in
+    real arithmetic.
 
     Args:
         folder: A folder that `byheart memorize --whole` wrote.
@@ -124,8 +124,15 @@ def recite(
     model, task = load_subject(Path(folder), certificate)
     if not isinstance(task, Task) or task.target != "labels" or task.apart:
         raise InputError(f"{folder} holds no text by heart, expected a folder that `byheart memorize --whole` wrote")
+    return recitation(model, task, start=start, dtype=dtype, progress=progress)
+
+
+def recitation(
+    model: Model, task: Task, *, start: str | None = None, dtype: str = "float32", progress: Progress = silent
+) -> Recitation:
+    """What a model says of the text whose windows are the facts of a task; see `recite`."""
     path, whole = _path(task, start)
-    progress("windows", None, f"{len(path)} of {task.context_length} tokens")
+    progress("windows", None, f"{len(path)} windows of {task.context_length} tokens")
     facts, at = np.unique(path, return_inverse=True)
     contexts, labels = task.contexts[facts], task.labels[facts]
     held = exact_runs(model, contexts, labels, _FORMATS[dtype]).held
@@ -142,7 +149,9 @@ def _path(task: Task, start: str | None) -> tuple[Int64Array, bool]:
     more: so the facts and their counts know where the text begins, and how long it is.
     """
     place = {tuple(row): i for i, row in enumerate(task.contexts.tolist())}
-    following = [place.get((*row[1:], label)) for row, label in zip(task.contexts.tolist(), task.labels.tolist(), strict=True)]
+    following = [
+        place.get((*row[1:], label)) for row, label in zip(task.contexts.tolist(), task.labels.tolist(), strict=True)
+    ]
     times = task.counts.totals()
     if start is not None:
         numbers = {name: i for i, name in enumerate(task.vocabulary)}
@@ -158,7 +167,9 @@ def _path(task: Task, start: str | None) -> tuple[Int64Array, bool]:
                 more[each] -= times[i]
         beginnings = np.flatnonzero(more > 0)
         if len(beginnings) > 1:
-            raise InputError(f"the folder holds {len(beginnings)} pieces of text, expected one: say where to start (--from)")
+            raise InputError(
+                f"the folder holds {len(beginnings)} pieces of text, expected one: say where to start (--from)"
+            )
         first = int(beginnings[0]) if len(beginnings) else 0  # a text that ends as it begins may begin anywhere
     path, total = [first], int(times.sum())
     while len(path) < total and (each := following[path[-1]]) is not None:

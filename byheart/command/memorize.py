@@ -115,6 +115,11 @@ def run(options: argparse.Namespace) -> int:
         progress("files", None, "")
         summary = memory.save(out, overwrite=options.overwrite)
         progress("files", 1.0, "")
+        if options.whole:
+            from byheart.reciting import recitation
+
+            said = recitation(memory.model, task, dtype=summary["dtype"], progress=progress)
+            summary["headline"] = f"{said.headline()}; {counted(summary['parameters'], 'parameter')}"
     print_summary(options, summary, memorize_tables)
     if not options.json:
         sys.stdout.write(next_steps(out, task=task))

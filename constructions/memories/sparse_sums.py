@@ -6,7 +6,7 @@ Page: docs/claims/probes.md
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.arrays import Int64Array
+from constructions.arrays import Int64Array, UInt64Array
 
 LARGEST_CORE = 6000
 """Equations that may be left to elimination, which takes cubic time: at 64 bits a word some seconds."""
@@ -115,7 +115,7 @@ def _eliminated(table: Int64Array, cells: Int64Array, wanted: Int64Array, bits: 
     return True
 
 
-def _packed(bits: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def _packed(bits: NDArray[np.uint8]) -> UInt64Array:
     """Rows of bits as words of 64, the first bit the lowest."""
     padded = np.zeros((len(bits), -(-bits.shape[1] // 64) * 64), dtype=np.uint8)
     padded[:, : bits.shape[1]] = bits

@@ -4,12 +4,12 @@ Page: docs/claims/assumptions.md
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from constructions.arrays import Float64Array
 from constructions.errors import InputError
 
 
-def sinusoidal_positions(count: int, width: int) -> NDArray[np.float64]:
+def sinusoidal_positions(count: int, width: int) -> Float64Array:
     r"""Sines and cosines of the positions 0, 1, .. at the frequencies $10000^{-2k/d}$, `[n, d]`, in float64.
 
     Args:

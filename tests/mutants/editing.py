@@ -38,7 +38,7 @@ MUTANTS = [
         OF_JUDGE,
         "neurons read behind a norm",
     ),
-    Mutant(JUDGE, "2.0 * d + 2.0 * np.sqrt(d)", "2.0 * d + 1.0 * np.sqrt(d)", OF_JUDGE, "a cap reaches farther"),
+    Mutant(JUDGE, "2.0 * d + 2.0 * np.sqrt(d)", "2.0 * d + 4.0 * np.sqrt(d)", OF_JUDGE, "a cap reaches farther"),
     Mutant(
         PROOF,
         "held[rows] = decided & (place == edit.answers[rows])",

@@ -15,6 +15,15 @@ def test_neurons_of_zeros_in_the_other_layers_do_nothing_and_come_off_again() ->
     assert without_neurons(done.model, 5, everywhere=True).sha256() == done.original.sha256()
     with pytest.raises(InputError, match="not zeros"):
         without_neurons(small_model(), 2, everywhere=True)
+    first, rest = done.model.blocks[1], done.model.blocks[2:]
+    assert isinstance(first, FeedForward)
+    for name, spoilt in (("W_in", first.W_in), ("W_out", first.W_out), ("b_in", first.b_in)):
+        assert spoilt is not None
+        more = spoilt.copy()
+        more[(slice(None), -1) if name == "W_in" else -1] = 1.0
+        blocks = (done.model.blocks[0], replace(first, **{name: more}), *rest)
+        with pytest.raises(InputError, match="not zeros"):
+            without_neurons(replace(done.model, blocks=blocks), 5, everywhere=True)
     with pytest.raises(InputError, match="expected from 1"):
         without_neurons(small_model(), 0)
 

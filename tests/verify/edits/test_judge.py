@@ -58,3 +58,24 @@ def test_caps_reach_as_far_as_their_radius() -> None:
         inside = rows @ normal + shift > -CAP
         far = np.linalg.norm(rows - np.sqrt(d) * normal / np.linalg.norm(normal), axis=1)
         assert inside.any() and (far[inside] <= found.radii[j]).all()
+
+
+@pytest.mark.parametrize("activation", ["silu", "gelu"])
+def test_a_bound_knows_what_neurons_read_what_they_write_and_how_much_a_lead_must_be(activation: Any) -> None:
+    done = edited(activation=activation)
+    block, _ = editable(done.model)
+    W_in, b_in, W_out = block.W_in.copy(), np.array(block.b_in), block.W_out.copy()
+    W_in[:, -5:] *= 0.1
+    b_in[-5:] *= 0.1
+    W_out[-5:] *= 40.0  # longer than 1
+    loud = replace(block, W_in=W_in, b_in=b_in, W_out=W_out)
+    model = replace(done.model, blocks=(*done.model.blocks[:-2], loud, done.model.blocks[-1]))
+    kept = judge_kept(done.original, model, 5, done.edit.kept)
+    reads = enclose_logits(reading_model(model, 5), done.edit.kept)
+    assert (kept.highest >= reads.lower().max(axis=1)).all()
+    one, two = (enclose_logits(each, done.edit.kept) for each in (done.original, model))
+    assert (np.abs(one.midpoint - two.midpoint).max(axis=1) <= kept.moved * (1 + 1e-6) + 1e-9).all()
+    two_best = np.sort(one.midpoint, axis=1)[:, -2:]
+    lead = two_best[:, 1] - two_best[:, 0]
+    assert (lead[kept.same] > 2.0 * kept.moved[kept.same] * (1 - 1e-6)).all()
+    assert not kept.same.all()

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,9 @@ import pytest
 from constructions.errors import TamperedError
 from constructions.models.appended_neurons import editable
 from constructions.models.model import Model
-from tests.edited_models import edited
+from tests.edited_models import TOKENS, edited
 from verify import Verdict
-from verify.edits.certificate import EditCertificate
+from verify.edits.certificate import Asked, EditCertificate
 from verify.edits.proof import check_edit, save_edit
 from verify.independent.edit_check import check_edit_independently
 
@@ -86,3 +87,14 @@ def test_another_original_is_refused(folder: Path, tmp_path: Path) -> None:
     for check in (check_edit, check_edit_independently):
         with pytest.raises(TamperedError, match="original"):
             check(path)
+
+
+def test_answers_that_the_model_does_not_give_are_not_proved_even_with_the_right_hashes(
+    folder: Path, tmp_path: Path
+) -> None:
+    path = forged(folder, tmp_path)
+    asked = Asked(**json.loads((path / "contexts.json").read_text()))
+    other = replace(asked, answers=[each if each < 0 else (each + 1) % TOKENS for each in asked.answers])
+    (path / "contexts.json").write_text(other.to_json())
+    replace(EditCertificate.load(path), edit=other.sha256()).save(path)
+    assert Verdict.PROVED not in checks(path)

@@ -1,0 +1,28 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from byheart.command.main import main
+
+
+def test_a_poem_is_learned_and_said(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    (tmp_path / "poem.txt").write_text("tiger tiger burning bright in the forests of the night")
+    out = str(tmp_path / "out")
+    words = ["memorize", str(tmp_path / "poem.txt"), "--whole", "--memory", "probes", "--out", out]
+    assert main(words) == 0
+    assert capsys.readouterr().out.startswith("BY HEART, PROVED: ")
+    assert main(["recite", out]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("BY HEART, PROVED: ") and said.endswith(
+        "tiger tiger burning bright in the forests of the night\n"
+    )
+    assert main(["recite", out, "--json", "--run"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["text"].endswith(found["run"]) and found["proved"] == found["tokens"]
+    assert main(["recite", out, "--from", "lion"]) == 2
+
+
+def test_a_folder_without_a_text_is_refused(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["recite", str(folder)]) == 2
+    assert "holds no text by heart" in capsys.readouterr().err

@@ -1,0 +1,75 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import byheart
+from byheart.reciting import _path, decoded, recitation, recite, whole_text
+from constructions.errors import InputError
+from constructions.memories.probe_memory import probe_memory
+
+VERSE = "so much depends upon a red wheel barrow glazed with rain water beside the white chickens"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("verse") / "out"
+    byheart.memorize(VERSE, whole=True, memory="probes", out=path)
+    return path
+
+
+def test_the_whole_text_is_said_and_proved_of_every_run(folder: Path) -> None:
+    found = recite(folder)
+    assert found.whole and found.text == VERSE
+    assert found.headline() == "BY HEART, PROVED: 83 of 83 tokens after the first 5, in every float32 run"
+
+
+def test_one_run_says_the_same(folder: Path) -> None:
+    pytest.importorskip("torch")
+    assert "".join(decoded(folder, recite(folder))) == VERSE[5:]
+
+
+def test_it_goes_on_from_any_place_of_the_text(folder: Path) -> None:
+    assert recite(folder, start="a red whe").text == VERSE[VERSE.index("a red whe") + 4 :]
+    with pytest.raises(InputError, match="start is 'nowhere'"):
+        recite(folder, start="nowhere")
+
+
+def test_a_table_that_is_wrong_in_one_place_is_said_to_that_place() -> None:
+    task = whole_text(VERSE)
+    model = probe_memory(task).model
+    spoilt = model.with_each(lambda name, tensor: _one_more(tensor) if name == "unembed.b_U" else tensor)
+    found = recitation(spoilt, task)
+    assert not found.headline().startswith("BY HEART")
+    assert VERSE.startswith(found.text) and len(found.text) < len(VERSE)
+
+
+def _one_more(tensor: np.ndarray) -> np.ndarray:
+    changed = tensor.copy()
+    changed[3] += 5.0
+    return changed
+
+
+@given(st.text("abc ", min_size=3, max_size=60))
+@settings(max_examples=25)
+def test_the_facts_of_a_text_know_where_it_begins_and_how_long_it_is(text: str) -> None:
+    task = whole_text(text)
+    length = task.context_length
+
+    path, whole = _path(task, None)
+    names = task.vocabulary
+    said = "".join(names[t] for t in task.contexts[path[0]]) + "".join(names[task.labels[i]] for i in path)
+    assert whole and len(said) == len(text)
+    if text[:length] != text[-length:]:  # a text that ends as it begins may begin anywhere
+        assert said == text
+
+
+def test_what_cannot_be_learned_whole_is_refused() -> None:
+    with pytest.raises(InputError, match="unit"):
+        whole_text("a word", "word")
+    with pytest.raises(InputError, match="learned whole"):
+        byheart.memorize({("a",): "b"}, whole=True)
+    with pytest.raises(InputError, match="context"):
+        byheart.memorize(VERSE, whole=True, context=4)
