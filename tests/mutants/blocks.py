@@ -13,18 +13,11 @@ def rationals(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/forward/in_rationals.py", original, mutated, CONTRACT, f"in rationals {why}")
 
 
-def looks(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/forward/attention_pairs.py", original, mutated, CONTRACT, why)
-
-
 def record(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("constructions/models/model.py", original, mutated, CONTRACT, why)
 
 
 MUTANTS = [
-    # Which rows are read.
-    looks("blocks[place + 1 :]", "blocks[place + 2 :]", "an attention before the last computes one position"),
-    # Attention in balls. (That keys have no shift changes nothing: it adds one number to all scores of a look.)
     # Neurons and norms in balls.
     balls('"relu": lambda u: u.max(0)', '"relu": lambda u: u', "neurons are linear"),
     balls('"gelu": _gelu,', '"gelu": _gelu_tanh,', "GELU is its approximation"),
