@@ -49,13 +49,6 @@ MUTANTS = [
     ),
     pairs("places * length + position", "places * length", "the first position stands for all"),
     pairs("contexts + width * np.arange(length)", "contexts + 0 * np.arange(length)", "all positions are the first"),
-    Mutant(
-        "verify/forward/attention_pairs.py",
-        "blocks[place + 1 :]",
-        "blocks[place + 2 :]",
-        CONTRACT,
-        "an attention before the last computes one position",
-    ),
     # Blocks.
     walk("arithmetic.added(stream.rows, y) if block.skip else y", "y", "neurons have no skip connection"),
     walk(
