@@ -30,6 +30,7 @@ REGISTER = (
     "dana.proposition-1",
     "dana.proposition-2",
     "dana.proposition-3",
+    "dana.association-bottleneck",
     "dana.lemma-1",
     "dana.lemma-2",
     "dana.lemma-2-determinant",

@@ -1,0 +1,70 @@
+"""Dana et al. between Propositions 2 and 3: whether labels meet a bottleneck in any dimension.
+
+Page: docs/claims/lookup_in_two_dimensions.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from flint import fmpz_mat
+
+from constructions.encoders.parabola import parabola, stream
+from verify.arithmetic.decimals import decimal_below
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.theorems import LINE
+
+CLAIM = Claim(
+    id="dana.association-bottleneck",
+    title="No bottleneck for labels in any dimension",
+    source="Dana, Pydi, Chevaleyre (2024), between Propositions 2 and 3",
+    printed="For the association task the bottleneck does not exist in any embedding dimension d.",
+    judgement="false",
+    truth=(
+        "From d = [[least: 2]] on it does not: any labels of N tokens are the likeliest of some encoder. In d = "
+        "[[line: 1]] three tokens that are labels equally often cost [[three: log 2 / 3]] nats, and four [[four: log 2 "
+        "/ 2]], for all encoders."
+    ),
+    page="docs/claims/lookup_in_two_dimensions.md",
+)
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    for name, tokens in (("three", 3), ("four", 4)):
+        yield _line(name, tokens)
+    for tokens in (3, 100, *((4000,) if full else ())):
+        yield _plane(tokens)
+
+
+def _line(name: str, tokens: int) -> Evidence:
+    floor = LINE.at(masses=(1,) * tokens)
+    # The rank of logits that are a number times a row of weights is the dimension that the statement names.
+    rank = fmpz_mat([[x * w for w in range(tokens)] for x in range(1, tokens)]).rank()
+    return Evidence(
+        "counterexample",
+        f"d = 1, {tokens} contexts, each of {tokens} tokens the label of one",
+        "least divergence 0",
+        f"KL >= {decimal_below(floor.value, 7)} nats",
+        Method("balls", Means.BALLS),
+        quantifier=Quantifier.ALL_ENCODERS,
+        compared=(
+            Comparison(floor, ">", 0),
+            Comparison(floor, "agrees with", stated(CLAIM, name)),
+            Comparison(rank, "=", stated(CLAIM, "line")),
+        ),
+    )
+
+
+def _plane(tokens: int) -> Evidence:
+    W, E = parabola(tokens), stream(np.arange(tokens), power=0)
+    logits = fmpz_mat(E.astype(np.int64).tolist()) * fmpz_mat(W.astype(np.int64).tolist()).transpose()
+    rows = logits.tolist()
+    held = sum(all(row[i] > x for j, x in enumerate(row) if j != i) for i, row in enumerate(rows))
+    return Evidence(
+        "repair",
+        f"each of {tokens} tokens the label of one context: the integer encoder on the parabola",
+        "every label in front",
+        f"{held} of {tokens} in front, rank {logits.rank()}",
+        Method("exact integers", Means.EXACT),
+        compared=(Comparison(held, "=", tokens), Comparison(logits.rank(), "=", stated(CLAIM, "least"))),
+    )
