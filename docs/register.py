@@ -136,8 +136,10 @@ def entry(record: Claim, piece: Evidence) -> str:
     built = record.build is not None
     code = [
         f"[record{', weights' * built} and evidence](../verify/claims/{record.module}.py)",
-        f"[its test](../tests/verify/claims/test_{record.module}.py)",
+        "[its test](../tests/contract/test_claims.py)",
     ]
+    if (ROOT / (own := f"tests/verify/claims/test_{record.module}.py")).exists():
+        code[-1] = f"[its test](../{own})"
     lines += [f"- **Code**: {', '.join(code)}", f"- **Again**: `byheart audit {record.id}`"]
     if built:
         given = " ".join(f"{name}={value}" for name, value in record.parameters.items())
