@@ -37,6 +37,19 @@ def test_rounding_and_neurons_of_a_direction_of_their_own_are_in_the_box():
         assert width * weight * (1.0 + 2.0**-28) < run[0, 0] <= largest[0, 0]
 
 
+def test_many_roundings_in_one_sum_are_in_the_box():
+    one, above = np.ones((1, 1, 1)), 0.0
+    head = Attention(W_Q=0.0 * one, W_K=0.0 * one, W_V=one, W_O=one, skip=False)
+    for weight in (0.1, 0.3, 0.7):
+        block = FeedForward(np.ones((1, 300)), np.full((300, 1), weight), skip=False)
+        model = Model(blocks=(block, head), W_U=one[0], W_E=one[0], W_pos=0.0 * one[0])
+        [largest] = Boxes.of(model, 1, FLOAT32).values.values()
+        run = hostile_run(model, np.array([[0]]), np.float32, ORDERS[0])[0, 0]
+        above = max(above, run / (300 * weight) - 1.0)
+        assert run <= largest[0, 0]
+    assert above > 30 * 2.0**-24
+
+
 def test_steps_keep_a_box_small():
     one = np.ones((1, 1, 1))
     head = Attention(W_Q=0.0 * one, W_K=0.0 * one, W_V=one, W_O=one, skip=False)
