@@ -6,7 +6,7 @@ Pages: docs/hosts.md, docs/commands.md
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask, rule_task
-from constructions.tasks.table import read_table, sniffed_task
+from constructions.tasks.table import facts_task, read_table, sniffed_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
 from constructions.tasks.vocabulary import echoed
@@ -47,7 +47,7 @@ _MOST_NAMED = 100  # contexts that the figures list; the certificate names all t
 
 def certify(
     source: Any,
-    task: Task | VectorTask | Path | str,
+    task: Any,
     *,
     criterion: Criterion | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
@@ -69,7 +69,7 @@ def certify(
     Args:
         source: A file or a folder (`byheart.hosts.reading.read_model`), a `Model`, a `torch.nn.Module`, or tensors by
             name.
-        task: The facts, or a file of them (`read_facts`).
+        task: The facts, a file of them (`read_facts`), or rows of cells as a table has them: a list, or a data frame.
         criterion: What is asked; by default that every fact is held.
         config: What the tensors compute, where neither a ``config.json`` beside them nor the module itself says so.
         names: For a module or tensors, the name there of each tensor that the configuration names.
@@ -108,7 +108,10 @@ def certify(
     model, given = _model(source, config, names, handshake)
     folder = Path(source) if isinstance(source, Path | str) else None
     form = {"delimiter": delimiter, "header": header, "weights": weights}
-    facts = task if isinstance(task, Task | VectorTask) else read_facts(Path(task), model, folder, **form)
+    if isinstance(task, Path | str):
+        facts = read_facts(Path(task), model, folder, **form)
+    else:
+        facts = task if isinstance(task, Task | VectorTask) else _of_rows(task, model, folder)
     require_fit(model, facts)
     asked = criterion or Criterion()
     host = _asked(given, config, model, facts.inputs, handshake, progress)
@@ -328,8 +331,22 @@ def _sizes(model: Model) -> dict[str, Any]:
     return {"vocabulary": model.d_vocab, "answers": model.d_vocab_out}
 
 
+def _of_rows(rows: Any, model: Model, folder: Path | None) -> Task:
+    """Rows of cells, the last of which follows the others, in the numbers of the tokens of a model."""
+    given = rows.itertuples(index=False, name=None) if hasattr(rows, "itertuples") else rows
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"task is {type(rows).__name__}, expected a task, a file, rows of cells or a data frame")
+    cells = [tuple(map(str, row)) for row in given]
+    return _in_numbers("task", facts_task(cells), model, folder)
+
+
 def _tabled(path: Path, model: Model, folder: Path | None, form: Mapping[str, Any]) -> Task:
     found, _ = sniffed_task(read_table(path), **form)
+    return _in_numbers(str(path), found, model, folder)
+
+
+def _in_numbers(path: str, found: Task, model: Model, folder: Path | None) -> Task:
+    """The task in the numbers of the tokens of a model: by the names beside it, or as they stand there."""
     beside = None if folder is None else folder if folder.is_dir() else folder.parent
     vocabulary, answers = _stored_names(beside, TOKENIZER_FILE), _stored_names(beside, ANSWERS_FILE)
     if not vocabulary and beside is not None and (beside / TASK_FILE).is_file():
@@ -393,7 +410,7 @@ def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
     return names
 
 
-def _numbered(path: Path, *columns: tuple[tuple[str, ...], Mapping[str, int], str]) -> list[Int64Array]:
+def _numbered(path: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str]) -> list[Int64Array]:
     """The numbers of the cells of contexts and of what follows, each with the names that there are and their file.
 
     A cell is a name, or ``#`` and a number. A number alone is that of a token only where all cells are such and none is

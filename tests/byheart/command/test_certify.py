@@ -17,8 +17,8 @@ NAME = "layer normalization as in GPT-2"
 def test_the_command_exits_with_the_verdict(tmp_path, capsys):
     folder, good, bad = (
         written_for("transformer-lens", tmp_path / "in", NAME),
-        tmp_path / "good.npz",
-        tmp_path / "bad.npz",
+        tmp_path / "good.safetensors",
+        tmp_path / "bad.safetensors",
     )
     task_of(NAME).save(good)
     spoiled(task_of(NAME), 2).save(bad)

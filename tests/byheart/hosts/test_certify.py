@@ -348,3 +348,19 @@ def test_a_record_in_the_header_and_another_configuration_beside_it_are_refused(
     with pytest.raises(InputError, match=r"model.safetensors and .*config.json differ"):
         certify(tmp_path, task)
     assert certify(MODELS[NAME], task)["held"] == task.n_contexts
+
+
+def test_rows_and_data_frames_are_facts():
+    model = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))
+    rows = [(0, 1, 1), (2, 0, 0), (1, 2, 0)]
+
+    class Frame:  # as pandas has it
+        def itertuples(self, *, index, name):
+            return iter(rows)
+
+    for given in (rows, Frame()):
+        figures = certify(model, given)
+        assert (figures["held"], figures["wrong_facts"]) == (2, [["1", "2", "0"]])
+    for given in ({"a": 1}, 5):
+        with pytest.raises(InputError, match="task is"):
+            certify(model, given)
