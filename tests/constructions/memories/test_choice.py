@@ -35,7 +35,7 @@ def test_every_offer_holds_the_task_and_the_smallest_comes_first(dtype: str) -> 
         assert offer.built is not None and offer.refused == ""
         assert offer.nonzero <= offer.parameters == offer.built.model.parameters
         held = certify_memorization(offer.built.model, offer.built.task, offer.built.criterion)
-        assert held.certificate.headline().startswith("HELD, PROVED"), offer.kind.name
+        assert held.certificate.answers.values["held"] == held.certificate.subject.sizes["contexts"], offer.kind.name
         if dtype == "float32":
             assert all((x.astype(np.float32) == x).all() for x in offer.built.model.tensors().values())
 
