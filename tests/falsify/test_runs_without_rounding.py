@@ -140,9 +140,8 @@ def test_the_model_of_transformers_computes_what_is_proved(tmp_path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", MODELS)
-def test_compiled_graphs_compute_what_is_proved(name: str) -> None:
-    model, contexts, logits = proved(name)
+def test_compiled_graphs_compute_what_is_proved() -> None:
+    model, contexts, logits = proved("sum")
     compiled = torch.compile(Plain(model, kernel="addmm"))
     assert np.array_equal(compiled(torch.tensor(contexts)).numpy(), logits)
 
