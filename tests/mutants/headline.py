@@ -11,6 +11,10 @@ CHECKER = "tests/verify/independent/test_checker.py"
 BALLS = "tests/verify/independent/test_ball_answers.py"
 COUNTS = "tests/verify/certificates/test_counts.py"
 BOUNDS = "tests/verify/certificates/test_answers.py"
+SHAKEN = "tests/byheart/hosts/test_handshake.py"
+EXPORT = "tests/byheart/hosts/test_export.py"
+PARITY = "tests/byheart/hosts/test_parity.py"
+WORDS = "tests/falsify/test_words.py"
 RULE = "tests/constructions/tasks/test_rule.py"
 
 
@@ -116,5 +120,49 @@ MUTANTS = [
         "found[self.answers] = inputs",
         "states of one answer are not added up",
         RULE,
+    ),
+    of(
+        "byheart/hosts/handshake.py",
+        "outside = np.flatnonzero(~(off <= limit).all(axis=1))",
+        "outside = []",
+        "whatever a module computes agrees",
+        SHAKEN,
+    ),
+    of(
+        "byheart/hosts/handshake.py",
+        "each.data = data.double().cpu()",
+        "each.data = each.data",
+        "the module is not run in float64",
+        SHAKEN,
+    ),
+    of("byheart/hosts/handshake.py", "part.training = flag", "part.training = True", "flags are overwritten", SHAKEN),
+    of(
+        "byheart/hosts/certify.py",
+        "if not handshake and (left :=",
+        "if False and (left :=",
+        "a buffer that nobody asks about is left out",
+        SHAKEN,
+    ),
+    of("byheart/hosts/reading.py", "if np.ma.isMaskedArray(tensor):", "if False:", "hidden entries count", SHAKEN),
+    of(
+        "byheart/hosts/export.py",
+        "if refuse and found.verdict is not Verdict.PROVED:",
+        "if False:",
+        "what loses is written",
+        EXPORT,
+    ),
+    of(
+        "verify/divergence/computed.py",
+        'right if task.target == "labels" else right & near',
+        "right",
+        "an argmax is a law",
+        PARITY,
+    ),
+    of(
+        "byheart/job.py",
+        "if found.verdict is Verdict.PROVED and judged.outcome.verdict is not Verdict.PROVED:",
+        "if False:",
+        "what is measured is held though the weights do not hold it",
+        WORDS,
     ),
 ]
