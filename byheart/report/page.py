@@ -24,6 +24,7 @@ from verify.arithmetic.decimals import number
 from verify.forward.heads import enclose_attention, enclose_features
 from verify.forward.logits import enclose_logits
 
+_HEADS = "Heads for every labelling of these contexts"
 _SHOWN_CONTEXTS = 8
 _SHOWN_HEADS = 6
 _SHOWN_TOKENS = 6
@@ -111,7 +112,10 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
     sections = [
         section("What is proved", _claims(details)),
         section("The memories that were tried", _memories(summary)),
-        section("Capacity", _capacity(summary, network, task, details) if of_heads else ""),
+        section(
+            _HEADS,
+            _capacity(summary, network, task, details) if of_heads else "",
+        ),
         section(
             "Singular values of the memorized features",
             _singular_values(summary, network, task, details) if of_heads else "",
@@ -153,10 +157,17 @@ def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: D
     return (
         f"<header><p class='brand'>byheart</p><h1>{escaped(title)} {shown}</h1>"
         f"<p>The {kind} after {_count(task.n_contexts)} {inflected('context', task.n_contexts)} of "
-        f"{counted(task.context_length, 'token')}{source}, in handcrafted weights: nothing was trained, and every "
+        f"{counted(task.context_length, 'token')}{source}, {_how(summary)}, and every "
         f"bound on this page marked ≤ or ≥ is proved about the very float64 numbers in "
         f"<code>model.safetensors</code>.</p><dl class='cards'>{cards}</dl></header>"
     )
+
+
+def _how(summary: Mapping[str, Any]) -> str:
+    """How the weights came to be: in closed form, or by what a sceptic would call training."""
+    if summary.get("memory") == "newton":
+        return "in weights found by numerical search, then certified"
+    return "in handcrafted weights: nothing was trained"
 
 
 def _size_cards(summary: Mapping[str, Any], network: Model) -> list[tuple[str, str, str]]:
@@ -529,7 +540,7 @@ def _bars(bars: Sequence[tuple[str, Any, str]]) -> str:
 
 def _heads_note(summary: Mapping[str, Any]) -> str:
     fewest, paper = summary.get("fewest_heads"), summary.get("paper_heads")
-    notes = [] if fewest is None else [f"{_count(fewest)} certified to suffice"]
+    notes = [] if fewest is None else [f"{_count(fewest)} certified to suffice for every labelling of these contexts"]
     return ", ".join(notes + ([] if paper is None else [f"the paper counts {_count(paper)}"]))
 
 
