@@ -13,7 +13,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from constructions.memories.lookup_table import lookup_output, lookup_table  # noqa: E402
+from constructions.bigrams.lookup_table import lookup_output, lookup_table  # noqa: E402
 from constructions.memories.memory import build_memory  # noqa: E402
 from constructions.models.attention import features  # noqa: E402
 from constructions.tasks.arrays import enumerated_task  # noqa: E402

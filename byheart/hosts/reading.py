@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from byheart.hosts import gpt2, huggingface, transformer_lens
-from byheart.hosts.families import FAMILIES
+from byheart.hosts import huggingface, transformer_lens
+from byheart.hosts.families import FAMILIES, gpt2
 from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
 from byheart.hosts.known_options import require_known_options
 from byheart.hosts.number_types import read_tensors

@@ -31,12 +31,12 @@ from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
 from constructions.memories.one_hot_laws import one_hot_laws_memory, one_hot_laws_parameters
-from constructions.memories.probe_memory import probe_memory, probe_parameters
 from constructions.memories.rank_one_heads import rank_one_heads_memory
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import Precision, require_precision, rounded_model
+from constructions.probes.probe_memory import probe_memory, probe_parameters
 from constructions.tasks.task import Task
 
 SMALLEST = "smallest"

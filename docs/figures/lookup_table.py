@@ -8,7 +8,7 @@ writes the drawing beside this file.
 import numpy as np
 import svg
 
-from constructions.memories.lookup_table import lookup_table
+from constructions.bigrams.lookup_table import lookup_table
 from constructions.models.attention import features as attention_features
 from constructions.tasks.arrays import enumerated_task
 

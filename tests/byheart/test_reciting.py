@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import byheart
 from byheart.reciting import _path, decoded, recitation, recite, whole_text
 from constructions.errors import InputError
-from constructions.memories.probe_memory import probe_memory
+from constructions.probes.probe_memory import probe_memory
 
 VERSE = "so much depends upon a red wheel barrow glazed with rain water beside the white chickens"
 

@@ -5,12 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+from constructions.bigrams.lookup_table import lookup_table
 from constructions.bigrams.one_head import one_head_memory
 from constructions.errors import HypothesisError, InputError
 from constructions.memories.choice import BY_NAME
 from constructions.memories.keyed_words import keyed_words_memory
 from constructions.memories.knots import knots_memory
-from constructions.memories.lookup_table import lookup_table
 from constructions.memories.low_entropy_memory import low_entropy_memory
 from constructions.memories.memory import build_memory
 from constructions.models.construction import require_fit

@@ -8,9 +8,9 @@ import pytest
 from byheart.hosts.huggingface import HOST as HUGGINGFACE
 from byheart.hosts.onnx_graph import HOST as ONNX
 from byheart.hosts.onnx_graph import NATIVE_FILE, PLAIN_FILE, run_graph
-from constructions.memories.probe_memory import probe_memory
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
+from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.arrays import array_task
 from tests.verify.runs.integer_models import hashed_windows, judged, known, sum_modulo
 from verify.runs.exact_sums import EveryRun

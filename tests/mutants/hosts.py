@@ -2,13 +2,13 @@
 
 from tests.mutants import Mutant
 
-GPT2 = "tests/byheart/hosts/test_gpt2.py"
+GPT2 = "tests/byheart/hosts/families/test_gpt2.py"
 READING = "tests/byheart/hosts/test_reading.py"
 KNOWN = "tests/byheart/hosts/test_known_options.py"
 
 
 def gpt2(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("byheart/hosts/gpt2.py", original, mutated, GPT2, f"of GPT-2, {why}")
+    return Mutant("byheart/hosts/families/gpt2.py", original, mutated, GPT2, f"of GPT-2, {why}")
 
 
 def lens(original: str, mutated: str, why: str) -> Mutant:

@@ -19,7 +19,7 @@ def judge(original: str, mutated: str, why: str) -> Mutant:
 
 
 def probes(file: str, original: str, mutated: str, why: str) -> Mutant:
-    room = "models" if file == "exact_steps" else "memories"
+    room = {"exact_steps": "models", "one_hot_laws": "memories"}.get(file, "probes")
     return Mutant(
         f"constructions/{room}/{file}.py", original, mutated, f"tests/constructions/{room}/test_{file}.py", why
     )

@@ -10,11 +10,11 @@ from itertools import product
 import numpy as np
 from flint import fmpq
 
+from constructions.bigrams.lookup_table import exact_lookup_table, lookup_front_end, lookup_table
 from constructions.bigrams.one_head import one_head_memory
 from constructions.capacity.expected_accuracy import guaranteed_number
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
 from constructions.features.embeddings import integer_front_end
-from constructions.memories.lookup_table import exact_lookup_table, lookup_front_end, lookup_table
 from constructions.memories.memory import build_memory
 from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from constructions.bigrams.lookup_table import lookup_front_end, lookup_table
 from constructions.bigrams.one_head import one_head_memory
 from constructions.errors import HypothesisError
-from constructions.memories.lookup_table import lookup_front_end, lookup_table
 from constructions.memories.memory import build_memory
 from constructions.models.shapes import dana_network, dana_tensors
 from verify.certificates.memorization import certify_memorization

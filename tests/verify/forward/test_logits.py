@@ -1,234 +1,41 @@
-"""One entry for all models, and a ladder on which no rung decides what it has not proved."""
-
-from fractions import Fraction
-from typing import Any
-
 import numpy as np
 import pytest
-from flint import arb, arb_mat, ctx
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
-from constructions.models.shapes import dana_network, mahdavi_layer
-from constructions.tasks.vectors import VectorTask
-from tests.verify.forward.plain_model import holds, plain_logits, random_model
-from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.pairs import Pairs, two_sum
-from verify.forward import ladder
-from verify.forward.ladder import bits_needed, climb, decide_argmax
+from tests.edited_models import LENGTH, TOKENS, small_model
+from verify.edits.proof import whole_domain
 from verify.forward.logits import enclose_logits, logit_chunks
-from verify.forward.row_balls import logit_balls
+
+CONTEXTS = whole_domain(TOKENS, LENGTH, np.zeros((0, 1), dtype=np.int64))
 
 
-def a_network() -> tuple[Model, np.ndarray]:
-    n = np.random.default_rng(1).normal
-    network = dana_network(
-        n(size=(4, 3)), n(size=(2, 3)), n(size=(2, 3, 2)), n(size=(2, 3, 2)), n(size=(2, 3, 1)), n(size=(2, 1, 3)),
-        n(size=(3, 5)),
-    )  # fmt: skip
-    return network, np.array([[0, 1], [2, 3], [1, 1]])
+def test_chunks_are_the_whole_in_order_whatever_their_size() -> None:
+    model = small_model()
+    whole = enclose_logits(model, CONTEXTS)
+    for rows in (1, 7, 1000):
+        parts = list(logit_chunks(model, CONTEXTS[:20], rows=rows))
+        assert [start for start, _ in parts] == list(range(0, 20, rows))
+        for start, part in parts:
+            exact = enclose_logits(model, CONTEXTS[start : start + len(part)], precision=300)
+            assert (np.abs(part.midpoint - exact.midpoint) <= part.radius + exact.radius).all()
+            assert (part.lower() <= whole.upper()[start : start + len(part)]).all()
 
 
-def test_chunks_follow_one_another_and_hold_what_the_whole_holds() -> None:
-    n = np.random.default_rng(2).normal
-    layer = mahdavi_layer(n(size=(2, 3, 2)), n(size=(2, 3, 2)), n(size=(2, 3, 1)), n(size=(2, 4)), n(size=(4, 2)))
-    task = VectorTask(n(size=(5, 4, 3)), n(size=(5, 3)), n(size=(5, 2)))
-    for model, inputs, count in ((layer, task, 5), (*a_network(), 3)):
-        whole, parts = enclose_logits(model, inputs), list(logit_chunks(model, inputs, rows=2))
-        assert [start for start, _ in parts] == list(range(0, count, 2))
-        apart = np.concatenate([part.midpoint for _, part in parts])
-        assert (np.abs(apart - whole.midpoint) <= 2.0 * whole.radius).all()
+def test_more_bits_leave_less_and_no_contexts_leave_nothing() -> None:
+    model = small_model()
+    wide, narrow = (enclose_logits(model, CONTEXTS[:3], precision=bits).radius.max() for bits in (64, 400))
+    assert narrow < wide
+    assert enclose_logits(model, CONTEXTS[:0]).shape == (0, TOKENS)
 
 
-@given(st.integers(0, 2**32))
-def test_all_paths_hold_the_logits_of_random_models(seed: int) -> None:
-    model, contexts = random_model(np.random.default_rng(seed))
-    found = enclose_logits(model, contexts)
-    assert holds(found.midpoint, np.broadcast_to(found.radius, found.shape), plain_logits(model, contexts))
-    assert found.shape == (len(contexts), model.d_vocab_out)
-
-
-def test_no_contexts_have_no_logits() -> None:
-    model, contexts = random_model(np.random.default_rng(3), blocks=2)
-    assert enclose_logits(model, contexts[:0]).shape == (0, model.d_vocab_out)
-
-
-@given(st.integers(0, 2**32), st.sampled_from([1e-3, 1.0, 30.0]))
-def test_a_place_that_is_decided_is_that_of_the_largest_logit(seed: int, spread: float) -> None:
-    model, contexts = random_model(np.random.default_rng(seed), spread=spread)
-    exact = plain_logits(model, contexts)
-    for rungs in (("float64",), ("pairs",), ("float64", "pairs")):
-        decided = decide_argmax(model, contexts, rungs=rungs)  # type: ignore[arg-type]
-        for row, place in zip(exact, decided.place.tolist(), strict=True):
-            assert place < 0 or all(row[place] > x for j, x in enumerate(row) if j != place)
-
-
-def close_logits(distance: float) -> tuple[Model, np.ndarray]:
-    """Two logits of about 1.9 this far apart, through neurons, and a third far below."""
-    W_U = np.array([[1.0, 1.0, 0.0], [0.0, distance, 0.0]])
-    neurons = FeedForward(np.eye(2), np.eye(2), activation="gelu")
-    return Model((neurons,), W_U=W_U, W_E=np.ones((1, 2)), W_pos=np.zeros((1, 2))), np.array([[0]])
-
-
-@pytest.mark.parametrize(("distance", "rung"), [(1e-3, "float64"), (-(2.0**-70), "pairs"), (2.0**-80, "pairs")])
-def test_each_rung_decides_what_the_rung_before_left_open(distance: float, rung: str) -> None:
-    decided = decide_argmax(*close_logits(distance), rungs=("float64", "pairs"))
-    assert decided.place.tolist() == [int(distance > 0)] and decided.rung.tolist() == [rung]
-    assert decided.summary() == f"1 by {rung}" and not decided.undecided.size
-
-
-def test_a_tie_is_never_decided() -> None:
-    decided = decide_argmax(*close_logits(0.0), rungs=("float64", "pairs"))
-    assert decided.place.tolist() == [-1] and decided.rung.tolist() == [""]
-    assert decided.summary() == "undecided: 0"
-
-
-def test_balls_decide_what_pairs_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, contexts = a_network()
-    W_U = np.column_stack([network.W_U[:, 0], network.W_U[:, 0], network.W_U[:, 1] - 100.0])
-    W_U[0, 1] = np.nextafter(W_U[0, 0], np.inf)
-    close = Model(network.blocks, W_U=W_U, W_E=network.W_E, W_pos=network.W_pos)
-    exact = plain_logits(close, contexts)
-    decided = decide_argmax(close, contexts, rungs=("balls",))
-    assert decided.rung.tolist() == ["balls"] * 3 and decided.bits >= 128
-    for row, place in zip(exact, decided.place.tolist(), strict=True):
-        assert all(row[place] > x for j, x in enumerate(row) if j != place)
-    equal = Model(network.blocks, W_U=W_U[:, [0, 0]], W_E=network.W_E, W_pos=network.W_pos)
-    assert decide_argmax(equal, contexts, rungs=("balls",)).place.tolist() == [-1] * 3
-
-
-def test_a_place_is_decided_only_where_its_lower_end_is_above_all_other_upper_ends(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    part = Enclosure(
-        np.array([[1.0, 1.0, 0.0], [1.0, 0.5, 0.0], [0.0, 2.0, 1.0]]), np.array([[0.0] * 3, [0.375] * 3, [0.375] * 3])
-    )
-    monkeypatch.setattr(ladder, "climb", lambda *a, **b: iter([("float64", 53, np.arange(3), part)]))
-    assert decide_argmax(*a_network()).place.tolist() == [-1, -1, 1]
-
-
-def inside(found: Enclosure, row: int, column: int, low: Fraction, high: Fraction) -> bool:
-    middle = Fraction(float(found.midpoint[row, column]))
-    radius = Fraction(float(np.broadcast_to(found.radius, found.shape)[row, column]))
-    return middle - radius <= low and high <= middle + radius
-
-
-entries = st.tuples(st.floats(-4.0, 4.0), st.floats(-(2.0**-53), 2.0**-53), st.sampled_from([0.0, 1.0, 2.0**-60]))
-
-
-@given(st.lists(st.tuples(entries, entries, entries), min_size=1, max_size=3), st.booleans())
-@example([((0.0, 0.0, 1.0), (-0.25, -(2.0**-56), 1.0), (-1.0, 0.0, 0.0))], False)
-@example([((1.0, 0.0, 0.0), (1.0, 2.0**-60, 0.0), (0.0, 0.0, 0.0))] * 2, False)
-@example([((1.0, 0.0, 0.0),) * 3, ((2.0, 0.0, 0.0),) * 3], False)  # each row has a largest entry of its own
-def test_pairs_less_their_largest_are_less_that_one_number(rows: list[Any], absolute: bool) -> None:
-    numbers = np.array(rows)
-    value, radius = Pairs(*two_sum(numbers[:, :, 0], numbers[:, :, 1])), numbers[:, :, 2]
-    found = ladder._less_largest(value, radius, absolute)
-    for i in range(len(rows)):
-        exact = [Fraction(float(value.high[i, j])) + Fraction(float(value.low[i, j])) for j in range(3)]
-        top = Fraction(0) if absolute else max(exact)
-        for j in range(3):
-            reach = Fraction(float(radius[i, j]))
-            assert inside(found, i, j, exact[j] - top - reach, exact[j] - top + reach)
-
-
-@pytest.mark.parametrize("absolute", [False, True])
-def test_balls_less_their_largest_are_less_that_one_number(absolute: bool) -> None:
-    one, tiny = Fraction(1), Fraction(1, 2**100)
-    middles, radii = [one, one + tiny, -one, one / 4], [Fraction(0), tiny / 4, one / 8, Fraction(0)]
-    with ctx.workprec(128):
-        row = [arb(float(m // tiny)) * arb(2.0**-100) for m in middles]
-        balls = [x + arb(0, float(r)) for x, r in zip(row, radii, strict=True)]
-        balls[1] = (arb(1) + arb(2.0**-100)) + arb(0, float(radii[1]))
-        # A ball without information is no largest one, wherever it stands.
-        found = ladder._rounded_less_largest(arb_mat([[arb("nan"), *balls]]), 128, absolute)
-    top = 0 if absolute else one + tiny
-    for j, (middle, reach) in enumerate(zip(middles, radii, strict=True), start=1):
-        assert inside(found, 0, j, middle - top - reach, middle - top + reach)
-        assert found.radius[0, j] <= 2 * reach + abs(middle - top) / 2**50
-    assert found.radius[0, 0] == np.inf
-
-
-def test_every_rung_names_the_contexts_it_encloses_and_only_open_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ladder, "_BALLS_TOGETHER", 1)
-    monkeypatch.setattr(ladder, "logit_chunks", lambda *a, **b: logit_chunks(*a, **b, rows=2))
-    monkeypatch.setattr(ladder, "logit_balls", lambda *a, **b: logit_balls(*a, **b | {"chunk": 2}))
-    model, _ = random_model(np.random.default_rng(28), blocks=2)
-    contexts = np.arange(5)[:, np.newaxis]
-    exact = plain_logits(model, contexts)
-    assert len({float(row[1] - row[0]) for row in exact}) == len(model.W_E) == 5  # so that none passes for another
-    is_open, closed, seen = np.array([True, False, True, True, True]), [1], {}
-    for rung, bits, chosen, part in climb(model, contexts, is_open, most_bits=300):
-        seen.setdefault((rung, bits), []).extend(chosen.tolist())
-        assert len(part) == len(chosen)
-        radius = np.broadcast_to(part.radius, part.shape)
-        for row, i in enumerate(chosen.tolist()):
-            for j in range(1, part.shape[1]):
-                difference = arb(float(part.midpoint[row, j])) - arb(float(part.midpoint[row, 0]))
-                reach = float(radius[row, j] + radius[row, 0]) * 1.001
-                assert (exact[i][j] - exact[i][0]).overlaps(difference + arb(0, reach))
-        if chosen[-1] == 4:  # the end of a rung
-            assert sorted(seen[rung, bits]) == [i for i in range(5) if i not in closed]
-            closed.append((2, 0, 3)[len(seen) - 1] if len(seen) < 4 else 4)
-            is_open[closed[-1]] = False
-    assert [rung for rung, _ in seen][:4] == ["float64", "pairs", "balls", "balls"]
-
-
-def test_the_least_gap_of_the_open_contexts_chooses_the_bits_of_the_first_balls() -> None:
-    model, _ = close_logits(1.0)
-    W_E = np.array([[1.0, 2.0**-3], [1.0, 2.0**-80]])
-    model = Model(model.blocks, W_U=model.W_U, W_E=W_E, W_pos=model.W_pos)
-
-    def first(closed: int) -> int:
-        is_open = np.ones(2, dtype=bool)
-        for rung, bits, _, _ in climb(model, np.array([[0], [1]]), is_open, rungs=("pairs", "balls")):
-            if rung == "balls":
-                return bits
-            is_open[closed:] = False
-        raise AssertionError
-
-    assert first(1) == 128 < 150 < first(2) < 256
-
-
-def test_bits_that_are_predicted_are_enough_and_hardly_too_many() -> None:
-    rng = np.random.default_rng(4)
-    model, contexts = random_model(rng, blocks=4)
-    assert bits_needed(model, contexts, 1e-3) == 53
-    radius = max(float(r.max()) for _, _, r in logit_balls(model, contexts))
-    for bits in (60, 90, 150):
-        assert abs(bits - bits_needed(model, contexts, radius * 2.0 ** (53 - bits))) <= 1  # type: ignore[operator]
-    assert bits_needed(model, contexts, 1e-200) is None
-
-
-@pytest.mark.parametrize("radius", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_radius_that_is_none_is_refused(radius: float) -> None:
-    model, contexts = random_model(np.random.default_rng(4), blocks=1)
-    with pytest.raises(InputError, match="radius"):
-        bits_needed(model, contexts, radius)
-
-
-def test_arguments_that_do_not_fit_are_refused() -> None:
-    network, contexts = a_network()
-    model, others = random_model(np.random.default_rng(5), blocks=2)
-    task = VectorTask(np.ones((1, 2, 3)), np.ones((1, 3)), np.ones((1, 1)))
-    one = np.ones((1, 3, 1))
-    layer = mahdavi_layer(one, one, one, np.ones((1, 1)), np.ones((1, 1)))
-    calls: list[tuple[str, Any]] = [
-        ("tokens", lambda: enclose_logits(network, task)),
-        ("VectorTask", lambda: enclose_logits(layer, contexts)),
-        ("rows", lambda: logit_chunks(model, others, rows=0)),
-        ("rungs", lambda: decide_argmax(model, others, rungs=("float32",))),  # type: ignore[arg-type]
-    ]
-    for said, call in calls:
-        with pytest.raises(InputError, match=said):
-            call()
-
-
-def test_the_reference_of_these_tests_knows_a_value_by_hand() -> None:
-    model, contexts = close_logits(1.0)
-    [row] = plain_logits(model, contexts)
-    gelu = (1 + (1 / arb(2).sqrt()).erf()) / 2
-    assert row[0].overlaps(1 + gelu) and row[1].overlaps(2 * (1 + gelu)) and row[2].overlaps(arb(0))
+def test_what_the_model_cannot_read_is_refused() -> None:
+    model = small_model()
+    with pytest.raises(InputError, match="tokens from"):
+        enclose_logits(model, np.array([[TOKENS]]))
+    with pytest.raises(InputError, match="shape"):
+        enclose_logits(model, np.zeros((1, 99), dtype=np.int64))
+    with pytest.raises(InputError):
+        list(logit_chunks(model, CONTEXTS, rows=0))
+    one = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+    assert enclose_logits(one, np.array([[1]])).midpoint.tolist() == [[0.0, 1.0]]

@@ -12,13 +12,13 @@ import numpy as np
 from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.errors import CapacityError, HypothesisError
-from constructions.memories.sparse_sums import table_of_sums
-from constructions.memories.window_hash import Mixing, mixing
 from constructions.models.blocks import Attention, Block, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.exact_steps import LARGEST, Step, halvings, settled, step_blocks
 from constructions.models.model import Model
 from constructions.models.precision import Precision, require_precision
+from constructions.probes.sparse_sums import table_of_sums
+from constructions.probes.window_hash import Mixing, mixing
 from constructions.tasks.task import Task
 
 _CLAIM = "The probe memory"

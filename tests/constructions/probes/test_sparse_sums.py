@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constructions.memories import sparse_sums
-from constructions.memories.sparse_sums import table_of_sums
+from constructions.probes import sparse_sums
+from constructions.probes.sparse_sums import table_of_sums
 
 
 @settings(max_examples=60, deadline=None)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from constructions.memories.window_hash import mixing, strides
+from constructions.probes.window_hash import mixing, strides
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 13, 100, 177, 512])

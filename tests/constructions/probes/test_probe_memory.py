@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError
-from constructions.memories import probe_memory as module
-from constructions.memories.probe_memory import plan_of, probe_memory, probe_parameters
 from constructions.models.blocks import FeedForward
+from constructions.probes import probe_memory as module
+from constructions.probes.probe_memory import plan_of, probe_memory, probe_parameters
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits

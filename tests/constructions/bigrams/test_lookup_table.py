@@ -6,8 +6,8 @@ from flint import fmpq, fmpq_mat
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from constructions.bigrams.lookup_table import exact_lookup_table, lookup_front_end, lookup_output, lookup_table
 from constructions.errors import HypothesisError, InputError
-from constructions.memories.lookup_table import exact_lookup_table, lookup_front_end, lookup_output, lookup_table
 from constructions.models.attention import logits
 from constructions.models.exact_attention import exact_features, exact_last, exact_logits
 from constructions.models.exact_network import as_rationals, exact_front_end

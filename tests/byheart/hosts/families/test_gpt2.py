@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from byheart.hosts.gpt2 import is_mask, model_of
+from byheart.hosts.families.gpt2 import is_mask, model_of
 from byheart.hosts.reading import read_model
 from constructions.errors import InputError
 from verify.forward.logits import enclose_logits
