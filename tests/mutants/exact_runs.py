@@ -87,8 +87,10 @@ MUTANTS = [
     sums("fires, size = before > away", "fires, size = before > np.inf", "distances pass no neuron that fires"),
     sums("slope[0, layer.skip == i] = 1.0", "slope[0, layer.skip == i] = 0.0", "distances pass no skip connection"),
     sums("off = off + x.off[:, i : i + 1] * slope", "off = off", "distances pass no neurons"),
-    sums("tail = 0.0 if length == count", "tail = 0.0 if length >= count", "real softmax reads one row"),
-    sums("(5.0 * error if count > 1 else 0.0)", "0.0", "scores that differ weigh the same"),
+    sums("tail = 0.0 if (count == length).all()", "tail = 0.0 if (count <= length).all()", "real heads read one row"),
+    sums("tail = 0.0 if (count == length).all()", "tail = 0.0 if (count == length).any()", "one context is all"),
+    sums("return 0.0 if (count == length).all()", "return 0.0 if (count == length).any()", "one run speaks for all"),
+    sums("(5.0 * error if (count > 1).any() else 0.0)", "0.0", "scores that differ weigh the same"),
     rows(
         "if boxes is not None and boxes.first_overflow <= _last_attention(model):",
         "if False:",

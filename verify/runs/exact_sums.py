@@ -319,10 +319,10 @@ class EveryRun:
         lead &= (count == length) | (4.0 * length * self._least() <= self.unit / 4.0)
         return lead & ((count == 1) | (exact & (count & (count - 1) == 0)))
 
-    def weight_of_others(self, gap: float, error: float, count: int, length: int) -> float:
-        """How much all rows below the top ones may weigh together."""
+    def weight_of_others(self, gap: float, error: float, count: Int64Array, length: int) -> float:
+        """How much all rows below the top ones may weigh together, where queries have so many top ones."""
         del gap, error
-        return 0.0 if length == count else 4.0 * length * self._least()
+        return 0.0 if (count == length).all() else 4.0 * length * self._least()
 
     def _least(self) -> float:
         return max(2.0**-173, 2.0 * self.unit * self.format.smallest_normal)  # 2^-173 > e^-120
@@ -439,12 +439,12 @@ class InReals:
         del exact, length
         return (gap - 2.0 * error >= GAP) & ((count == 1) | ((error <= 0.125) & (count & (count - 1) == 0)))
 
-    def weight_of_others(self, gap: float, error: float, count: int, length: int) -> float:
-        """By how much an average moves, in units of the largest value."""
+    def weight_of_others(self, gap: float, error: float, count: Int64Array, length: int) -> float:
+        """By how much an average moves, in units of the largest value, where queries have so many top rows."""
         gap = (gap - 2.0 * error) * (1.0 - 2.0**-40)
-        tail = 0.0 if length == count else float(exp(np.array(-min(gap, 700.0))).upper())
+        tail = 0.0 if (count == length).all() else float(exp(np.array(-min(gap, 700.0))).upper())
         # Equal scores that differ by 2 error weigh e^(2 error) times as much as another.
-        return (2.0 * length * tail + (5.0 * error if count > 1 else 0.0)) * _SLACK
+        return (2.0 * length * tail + (5.0 * error if (count > 1).any() else 0.0)) * _SLACK
 
     def neurons(self, x: Rows, layer: Layer, where: str) -> Rows:
         """The rows after a layer of rectified neurons: distances pass those that surely fire, with their signs."""

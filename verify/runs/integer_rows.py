@@ -359,7 +359,7 @@ class _Chunk:
             lost |= ~decided
             least = float(gap[decided].min(initial=np.inf))
             result.append(places[found])
-            weights.append(self.arithmetic.weight_of_others(least, error, found.shape[2], self.length))
+            weights.append(self.arithmetic.weight_of_others(least, error, count[decided], self.length))
         return _Reads(pattern, result, weights, lost)
 
 

@@ -63,8 +63,8 @@ def test_distances_pass_a_neuron_that_fires_and_the_skip_connection_with_their_s
 
 def test_equal_scores_that_may_differ_move_an_average():
     # Of two rows whose scores differ by 2e-3 one weighs 5e-4 more than a half, and the other as much less.
-    assert InReals().weight_of_others(np.inf, 1e-3, 2, 2) >= 1e-3
-    assert InReals().weight_of_others(np.inf, 1e-3, 1, 1) == 0.0
+    assert InReals().weight_of_others(np.inf, 1e-3, np.array([1, 2]), 2) >= 1e-3
+    assert InReals().weight_of_others(np.inf, 1e-3, np.array([1]), 1) == 0.0
 
 
 def test_an_average_is_of_numbers_whose_sum_fits():

@@ -132,6 +132,24 @@ def test_what_other_rows_leave_beside_a_0_is_not_lost_sight_of():
     assert known(judged(model, np.array([[0, 1]]), EveryRun(FLOAT64))) == 1
 
 
+def test_a_context_whose_rows_are_all_equal_does_not_take_the_weights_from_another():
+    # One context reads both of its rows, the other one row; there the other row weighs e^-128 in both arithmetics.
+    query, key, value = np.zeros((3, 1, 3, 1))
+    query[0, 2, 0], key[0, 0, 0], value[0, 1, 0] = 1.0, 128.0, 1.0
+    head = Attention(query, key, value, np.full((1, 1, 1), 2.0**300), skip=False)
+    W_E = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])  # (score, value, 1)
+    model = Model(blocks=(head,), W_U=np.ones((1, 1)), W_E=W_E, W_pos=np.zeros((2, 3)))
+    contexts = np.array([[0, 1], [0, 0]])
+    exact = rounded_outwards(logits_in_balls(model, contexts, 400)).midpoint
+    for arithmetic, logits in (
+        (InReals(), exact),
+        (EveryRun(FLOAT64), hostile_run(model, contexts, np.float64, sequential)),
+    ):
+        assert logits[0, 0] > 2.0**100 and logits[1, 0] == 0.0
+        found = judged(model, contexts, arithmetic)
+        assert (np.abs(found.midpoint - logits) <= found.radius).all()
+
+
 def test_three_equal_rows_are_not_claimed():
     zero, one = np.zeros((1, 1, 1)), np.ones((1, 1, 1))
     head = Attention(W_Q=zero, W_K=zero, W_V=one, W_O=one, skip=False)
