@@ -258,23 +258,19 @@ class EditCheck:
         verdict: PROVED where every stored number follows and the edit is as asked.
         reason: Why not, or what was done.
         path: How it was proved.
-        looked_at: Behind the headline, which of the kept contexts were looked at; empty for all.
     """
 
     certificate: EditCertificate
     verdict: Verdict
     reason: str
     path: str
-    looked_at: str = ""
 
     def summary(self) -> dict[str, Any]:
         """What a command shows, as plain data for JSON."""
         proved = self.verdict is Verdict.PROVED
         return {
             "verdict": self.verdict.value,
-            "headline": f"{self.certificate.headline()}{self.looked_at}"
-            if proved
-            else f"NOT PROVED AGAIN: {self.reason}",
+            "headline": self.certificate.headline() if proved else f"NOT PROVED AGAIN: {self.reason}",
             "asked": "every edit is answered as asked, and every kept context keeps its answer",
             "path": self.path,
             "statements": [{"id": "edit", "verdict": self.verdict.value, "reason": self.reason}],

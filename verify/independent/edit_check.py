@@ -44,7 +44,7 @@ def check_edit_independently(folder: Path, *, full: bool = False, progress: Prog
         progress: Called with the stage and the finished share of it.
 
     Returns:
-        The verdict; `path` says how many of the kept contexts were looked at.
+        The verdict: UNDECIDED where not all of the kept contexts were looked at, which the reason says.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.
@@ -59,19 +59,38 @@ def check_edit_independently(folder: Path, *, full: bool = False, progress: Prog
     original = _without(folder, edited, edits, everywhere=certificate.everywhere)
     if edits != certificate.edits or original.sha256 != certificate.original:
         raise TamperedError(f"{folder}: the edited model without its new neurons is not the original it names")
-    for context in (asked.contexts[0], *asked.kept[:1]):
-        if len(context) > edited.n_ctx:
-            raise FileFormatError(f"{folder}: contexts of {len(context)} tokens, expected at most {edited.n_ctx}")
+    lengths = len(asked.contexts[0]), *map(len, asked.kept[:1]), asked.domain or 0
+    if max(lengths) > edited.n_ctx:
+        raise FileFormatError(f"{folder}: contexts of {max(lengths)} tokens, expected at most {edited.n_ctx}")
     size = len(asked.kept) if asked.domain is None else edited.d_vocab**asked.domain - _same_length(asked)
     flat = [place for place, answer in enumerate(asked.answers) if answer == FLAT]
     if (edits - len(flat), len(flat), size) != (stored["asked"], stored["flat"], stored["kept"]):
         return EditCheck(certificate, Verdict.REFUTED, "the counts are not those of the contexts", "balls")
     sample = list(_sampled(certificate, asked, edited.d_vocab, size, full))
-    some = "" if len(sample) == size else f"; of the kept ones {len(sample)} were looked at, drawn by the hashes"
+    try:
+        verdict, reason = _judged(certificate, asked, original, edited, sample, progress)
+    except NoInformationError as error:
+        verdict, reason = Verdict.UNDECIDED, str(error)
+    if verdict is Verdict.PROVED and len(sample) < size:
+        verdict = Verdict.UNDECIDED
+        reason = f"only {len(sample)} of {size} kept contexts were looked at; all of that follows; --full looks at all"
+    return EditCheck(certificate, verdict, reason, "balls")
 
-    def answer(verdict: Verdict, reason: str) -> EditCheck:
-        return EditCheck(certificate, verdict, reason, "balls", some)
 
+def _judged(
+    certificate: EditCertificate,
+    asked: Asked,
+    original: PlainModel,
+    edited: PlainModel,
+    sample: Sequence[Sequence[int]],
+    progress: Progress,
+) -> tuple[Verdict, str]:
+    """Whether every stored number follows, as far as the kept contexts of the sample tell, and why not.
+
+    Raises:
+        NoInformationError: A ball is too wide to say anything.
+    """
+    stored, edits = certificate.values, len(asked.contexts)
     spread = ball(stored["spread"])
     held = 0
     for place, row in _outputs(edited, asked.contexts, progress, "edited contexts", lambda i, row: (
@@ -79,11 +98,11 @@ def check_edit_independently(folder: Path, *, full: bool = False, progress: Prog
     )):  # fmt: skip
         if asked.answers[place] == FLAT:
             if not _spread(row) <= spread:
-                return answer(Verdict.UNDECIDED, f"the logits of context {place} are farther apart than stated")
+                return Verdict.UNDECIDED, f"the logits of context {place} are farther apart than stated"
         else:
             held += _leads(row, asked.answers[place]) is True
     if held < stored["held"]:
-        return answer(Verdict.UNDECIDED, f"only {held} of {stored['held']} edits were proved")
+        return Verdict.UNDECIDED, f"only {held} of {stored['held']} edits were proved"
     moved = ball(stored["moved"])
     answers: dict[int, int] = {}
     twice = 2 * moved
@@ -91,14 +110,14 @@ def check_edit_independently(folder: Path, *, full: bool = False, progress: Prog
         answers[place] = _leader(row, twice)
     undecided = sum(each < 0 for each in answers.values())
     if undecided > stored["kept"] - stored["same"]:
-        return answer(Verdict.UNDECIDED, f"of {undecided} kept contexts the answer was not proved to stay")
+        return Verdict.UNDECIDED, f"of {undecided} kept contexts the answer was not proved to stay"
     with ctx.workprec(_PRECISIONS[0]):
         for place, row in _outputs(_reader(edited, edits), sample, progress, "new neurons", lambda _, row: True):
             if not _bound(edited, edits, row) <= moved:
-                return answer(Verdict.UNDECIDED, f"the bound of kept context {place} does not follow")
+                return Verdict.UNDECIDED, f"the bound of kept context {place} does not follow"
         if not _bound(edited, edits, [arb(-CAP)] * edits) <= ball(stored["outside"]):
-            return answer(Verdict.UNDECIDED, "the bound outside of the caps does not follow")
-    return answer(certificate.verdict, "every number was proved again")
+            return Verdict.UNDECIDED, "the bound outside of the caps does not follow"
+    return certificate.verdict, "every number was proved again"
 
 
 def _same_length(asked: Asked) -> int:
@@ -145,6 +164,8 @@ def _outputs(
         try:
             rows = BallForward(model, task, bits=bits, examples=left).run(left).outputs
         except NoInformationError:
+            if bits == _PRECISIONS[-1]:
+                raise
             continue
         with ctx.workprec(bits):
             unknown = [place for place, row in zip(left, rows, strict=True) if not decided(place, row)]

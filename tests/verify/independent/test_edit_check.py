@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from constructions.errors import TamperedError
-from constructions.models.appended_neurons import editable
+from constructions.errors import FileFormatError, TamperedError
+from constructions.models.appended_neurons import editable, without_neurons
+from constructions.models.blocks import FeedForward, Normalization
 from constructions.models.model import Model
 from tests.edited_models import TOKENS, edited
 from verify import Verdict
-from verify.edits.certificate import Asked, EditCertificate
-from verify.edits.proof import check_edit, save_edit
+from verify.edits.certificate import FLAT, Asked, EditCertificate
+from verify.edits.proof import Edit, check_edit, save_edit
 from verify.independent.edit_check import check_edit_independently
 
 
@@ -39,8 +40,12 @@ def checks(path: Path) -> list[Verdict]:
 
 def test_both_readers_prove_an_edit_again(folder: Path) -> None:
     assert checks(folder) == [Verdict.PROVED, Verdict.PROVED]
+
+
+def test_what_was_not_looked_at_is_not_proved(folder: Path) -> None:
     found = check_edit_independently(folder)
-    assert "200 were looked at" in found.summary()["headline"]
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.summary()["headline"].startswith("NOT PROVED AGAIN: only 200 of 211 kept contexts were looked at")
 
 
 @pytest.mark.parametrize("changes", [{"moved": 1e-300}, {"moved": 0.0}, {"spread": 1e-9}, {"outside": 1e-300}])
@@ -98,3 +103,28 @@ def test_answers_that_the_model_does_not_give_are_not_proved_even_with_the_right
     (path / "contexts.json").write_text(other.to_json())
     replace(EditCertificate.load(path), edit=other.sha256()).save(path)
     assert Verdict.PROVED not in checks(path)
+
+
+def test_nothing_is_proved_of_a_model_of_which_balls_say_nothing(tmp_path: Path) -> None:
+    """Rows that are wider than the model has numbers are refused by the balls; the law is not uniform."""
+    rng, wide, norm = np.random.default_rng(0), 4096, Normalization("rms", w=np.ones(2))
+    hole = FeedForward(np.zeros((2, 0)), np.zeros((0, wide)), skip=False)
+    back = FeedForward(np.zeros((wide, 0)), np.zeros((0, 2)), skip=False)
+    last = FeedForward(rng.normal(size=(2, 1)), np.ones((1, 2)), b_in=np.ones(1), norm=norm)
+    maps = {"W_U": rng.normal(size=(2, 3)), "W_E": rng.normal(size=(3, 2)), "W_pos": np.zeros((1, 2))}
+    model = Model(blocks=(hole, back, last, norm), **maps)
+    edit = Edit(np.array([[0]]), np.array([FLAT]), np.array([[1], [2]]))
+    values = {"asked": 0, "held": 0, "flat": 1, "kept": 2, "same": 2, "spread": 0.0, "moved": 0.0, "outside": 1e300}
+    hashes = without_neurons(model, 1).sha256(), model.sha256(), edit.asked().sha256()
+    save_edit(tmp_path, model, edit, EditCertificate(*hashes, 1, False, values, {}))
+    assert Verdict.PROVED not in checks(tmp_path)
+
+
+def test_a_domain_of_contexts_that_the_model_cannot_read_is_refused(folder: Path, tmp_path: Path) -> None:
+    path = forged(folder, tmp_path, kept=TOKENS**5, same=TOKENS**5)
+    asked = replace(Asked(**json.loads((path / "contexts.json").read_text())), domain=5)
+    (path / "contexts.json").write_text(asked.to_json())
+    replace(EditCertificate.load(path), edit=asked.sha256()).save(path)
+    for check in (check_edit, check_edit_independently):
+        with pytest.raises(FileFormatError):
+            check(path)
