@@ -116,6 +116,7 @@ def exact_change_of_basis(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof), repaired.
 
     Example:
+        >>> import numpy as np
         >>> from constructions.models.exact_network import as_rationals
         >>> one, line = as_rationals([[1]]), as_rationals([[0], [1]])
         >>> front_end = ExactFrontEnd(line, line, (one,), (one,), (one,))
@@ -178,6 +179,7 @@ def basis_condition(front_end: ExactFrontEnd, contexts: Int64Array, targets: fmp
     Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof).
 
     Example:
+        >>> import numpy as np
         >>> from constructions.models.exact_network import as_rationals
         >>> one, line = as_rationals([[1]]), as_rationals([[0], [1]])
         >>> front_end = ExactFrontEnd(line, line, (one,), (one,), (one,))

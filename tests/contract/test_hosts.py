@@ -67,6 +67,8 @@ def memory_of_bigrams(name):
     if name == "additive-recall":  # two answers for each last token
         labels = 2 * task.contexts[:, 1] + (task.contexts.prod(axis=1) + task.contexts[:, 0]) % 2
         task = array_task(task.contexts, next_tokens=labels, vocabulary=6, target="labels")
+    if name == "one-hot-laws":
+        task = enumerated_task(3, 2, target="laws")
     return task, BY_NAME[name].build(task, "float32", 0, lambda *_: None).model
 
 

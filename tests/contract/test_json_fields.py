@@ -10,6 +10,7 @@ import pytest
 
 from byheart.command.main import COMMANDS, main
 from tests.domains import max_of_four
+from tests.edited_hosts import gpt2
 from tests.layers import random_examples
 
 PAGES = ("docs/commands.md", "docs/audit.md")
@@ -95,6 +96,18 @@ def of_assumptions(printed):
     return printed("assumptions", "data.npz")
 
 
+def of_recite(printed):
+    Path("poem.txt").write_text("so much depends upon a red wheel barrow")
+    printed("memorize", "poem.txt", "--whole", "--memory", "probes", "--out", "poem")
+    return printed("recite", "poem")
+
+
+def of_edit(printed):
+    gpt2(Path("host"))
+    Path("new.csv").write_text("1,2,3\n")
+    return printed("edit", "host", "--facts", "new.csv", "--keep-domain", "2", "--out", "edited")
+
+
 CASES = {
     "memorize": of_memorize,
     "capacity": lambda printed: printed("capacity", "facts.csv"),
@@ -102,6 +115,8 @@ CASES = {
     "run": of_folder("run"),
     "export": of_folder("export", "--to", "safetensors"),
     "certify": of_certify,
+    "edit": of_edit,
+    "recite": of_recite,
     "ask": of_folder("ask", "France, capital"),
     "explain": of_folder("explain", "--fact", "France, capital"),
     "memories": lambda printed: printed("memories"),

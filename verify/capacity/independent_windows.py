@@ -42,6 +42,7 @@ def partition_holds(
     Source: repairs Dana, Pydi, Chevaleyre (2024), Lemma 2.
 
     Example:
+        >>> import numpy as np
         >>> bigrams = np.array([[0, 1], [1, 1], [0, 0]])
         >>> partition_holds(bigrams, skip=[0], windows=[([1], [0])], d_model=1, d_head=1)
         True

@@ -109,7 +109,7 @@ def judge(
     keep_outputs: bool = False,
     progress: Progress | None = None,
 ) -> Judged:
-    """Answer a question about a model and a task, without a certificate.
+    r"""Answer a question about a model and a task, without a certificate.
 
     Args:
         model: The weights.

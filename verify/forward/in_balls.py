@@ -46,7 +46,7 @@ class InBalls(InMatrices[arb_mat]):
         >>> from constructions.models.blocks import Normalization
         >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.eye(2))
         >>> InBalls(model).normalized(arb_mat([[3, 4]]), Normalization("rms", w=np.ones(2), epsilon=2.0**-80))[0, 0]
-        [0.848528137423857 +/- 1.36e-16]
+        [0.848528137423857 +/- 2.99e-16]
     """
 
     kind = arb_mat

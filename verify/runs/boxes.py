@@ -27,7 +27,7 @@ class Boxes:
         values: Of each attention, by its place, upper bounds of what its heads mix, `[n_heads, d_head]`.
         first_overflow: The first block in or before which a number may overflow; that of the readout is the last.
 
-    Page: docs/rigour/runs.md, Lemma R13.
+    By Lemma R13.
     """
 
     values: dict[int, Floats]
@@ -46,7 +46,7 @@ class Boxes:
             length: S.
             number_format: Of the runs; none for real arithmetic.
 
-        Page: docs/rigour/runs.md, Lemma R13.
+        By Lemma R13.
         """
         walk = _Walk(number_format)
         values: dict[int, Floats] = {}

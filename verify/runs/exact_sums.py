@@ -141,7 +141,7 @@ class EveryRun:
         number_format: The format; its significand has p bits.
         skip_last: Whether hypothesis H5 (d) is used: the skip row is added to the finished product in one addition.
 
-    Page: docs/rigour/runs.md, Theorem R12.
+    By Theorem R12.
     """
 
     def __init__(self, number_format: FloatFormat, *, skip_last: bool = False) -> None:
@@ -385,7 +385,7 @@ class InReals:
 
     Sums are evaluated in float64, without an error where all terms are multiples of a unit of which $2^{53}$ hold them.
 
-    Page: docs/rigour/runs.md, Lemma R14.
+    By Lemma R14.
     """
 
     unit = 0.0

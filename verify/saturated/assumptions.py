@@ -153,6 +153,7 @@ def assess_assumptions(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Assumptions 1 to 3.
 
     Example:
+        >>> import numpy as np
         >>> found = assess_assumptions(np.eye(2, 3)[None], np.array([[1.0, 0, 0], [0, 1, 0], [1, 1, 0]]))
         >>> found.queries.verdict.value, found.contexts.verdict.value, found.blocks.verdict.value, found.n_heads
         ('PROVED', 'PROVED', 'PROVED', 2)

@@ -24,7 +24,9 @@ def test_more_entries_than_facts_are_not_called_fewer():
 
 
 def test_contexts_that_repeat_are_not_judged(monkeypatch):
-    monkeypatch.setattr(audit, "drawn", lambda length, facts: (np.zeros((facts, length), dtype=int), np.arange(facts)))
+    monkeypatch.setattr(
+        audit, "drawn", lambda length, facts: (np.zeros((facts, length), dtype=int), np.zeros(facts, dtype=int))
+    )
     with pytest.raises(ArithmeticError, match="contexts that were drawn are equal"):
         audit._few(4, more=False)
 

@@ -23,7 +23,7 @@ def block_of(slopes, shifts, written, constant, **options):
     tensors["W_out"] = PlainArray((len(slopes), len(written[0]) if written else 1), [w for row in written for w in row])
     tensors |= {"b_in": PlainArray((len(slopes),), shifts)} if shifts is not None else {}
     tensors |= {"b_out": PlainArray((len(constant),), constant)} if constant is not None else {}
-    return PlainBlock("feed-forward", stated, tensors, None)
+    return PlainBlock("feed-forward", stated, tensors, None, {})
 
 
 @st.composite
@@ -124,6 +124,6 @@ def test_only_neurons_of_one_number_without_a_skip_fit(options):
     block = block_of([1.0], None, [[1.0]], None)
     assert PiecewiseLinear.fits(block)
     tensors = {"W_in": PlainArray((2, 1), [1.0, 1.0])} if options.pop("reads", 1) == 2 else {}
-    norm = PlainBlock("rms", {"kind": "rms"}, {"w": PlainArray((1,), [1.0])}, None) if "norm" in options else None
+    norm = PlainBlock("rms", {"kind": "rms"}, {"w": PlainArray((1,), [1.0])}, None, {}) if "norm" in options else None
     kind = options.get("kind", "feed-forward")
-    assert not PiecewiseLinear.fits(PlainBlock(kind, block.options | options, block.tensors | tensors, norm))
+    assert not PiecewiseLinear.fits(PlainBlock(kind, block.options | options, block.tensors | tensors, norm, {}))
