@@ -15,7 +15,7 @@ from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
 from byheart.hosts.number_types import read_tensors, rounded_to, write_tensors
 from byheart.hosts.reading import read_model
 from constructions.arrays import Float64Array
-from constructions.errors import InputError
+from constructions.errors import InputError, TamperedError
 from constructions.files import canonical_json, write_atomically
 from constructions.models.appended_neurons import editable
 from constructions.models.model import Model
@@ -114,6 +114,14 @@ def write_edited(source: Path, folder: Path, edited: Model, edits: int, dtype: s
             shutil.copyfile(path, folder / path.name)
     if read_model(folder).sha256() != edited.sha256():
         raise InputError(f"{folder} is not read back as the edited model; {canonical_json({'family': family.reads})}")
+
+
+def require_proved_weights(folder: Path, edited: str) -> None:
+    """Raise `TamperedError` unless the host of a folder loads the model of this hash, in the type that it names."""
+    dtype = stored_dtype(host_config(folder))
+    found = read_model(folder).with_each(lambda name, tensor: rounded_to(name, tensor, dtype)).sha256()
+    if found != edited:
+        raise TamperedError(f"{folder} holds another model than the one that is proved: its hash is {found}")
 
 
 def _layers(tensors: Mapping[str, Float64Array], family: _Neurons) -> list[int]:

@@ -144,10 +144,16 @@ def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "Chec
     if options.independent:
         from verify.independent.edit_check import check_edit_independently
 
-        return check_edit_independently(edit, full=options.full, **progress)
-    from verify.edits.proof import check_edit
+        report = check_edit_independently(edit, full=options.full, **progress)
+    else:
+        from verify.edits.proof import check_edit
 
-    return check_edit(edit, **progress)
+        report = check_edit(edit, **progress)
+    if edit != folder:
+        from byheart.edited_folder import require_proved_weights
+
+        require_proved_weights(folder, report.certificate.edited)
+    return report
 
 
 def proof_of_an_edit(folder: Path) -> Path | None:

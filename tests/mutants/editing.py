@@ -30,7 +30,9 @@ MUTANTS = [
     Mutant("verify/edits/moved_logits.py", "moved.max())", "moved.min())", OF_MOVES, "the steepest logit counts"),
     Mutant(JUDGE, "lead > 2.0 * moved[rows]", "lead > 0.0 * moved[rows]", OF_JUDGE, "a lead may be lost"),
     Mutant(JUDGE, "above = inside.upper()", "above = inside.upper() - 1.0", OF_JUDGE, "neurons read more than that"),
-    Mutant(JUDGE, "* writes[neuron]", "", OF_JUDGE, "what a neuron writes has a size"),
+    Mutant(JUDGE, "off * writes +", "off +", OF_JUDGE, "what a neuron writes has a size"),
+    Mutant(JUDGE, "+ np.nextafter(0.0, 1.0) * (off > 0.0)", "", OF_JUDGE, "what underflows is nothing"),
+    Mutant("verify/edits/moved_logits.py", "* SLACK + _LEAST)", "* SLACK)", OF_JUDGE, "a quotient underflows to 0"),
     Mutant(
         JUDGE,
         "blocks=(*model.blocks[:-2], block.norm)",

@@ -13,7 +13,7 @@ from constructions.models.appended_neurons import editable
 from constructions.models.blocks import Activation
 from constructions.models.model import Model
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.rounding import Floats
+from verify.arithmetic.rounding import UNIT, Floats
 from verify.edits.leak import leak
 from verify.edits.moved_logits import moved_logits
 from verify.forward.ladder import climb
@@ -99,10 +99,15 @@ def _leaked(activation: Activation, above: Floats, writes: Floats) -> Floats:
     highest = np.where(np.isnan(above), np.inf, above).max(axis=1)
     near = ~(above < highest[:, None] - _FAR)
     row, neuron = np.nonzero(near)
-    moved = np.bincount(row, leak(activation, -above[near]) * writes[neuron], minlength=len(above))
-    rest = leak(activation, np.maximum(_FAR - highest, 1.28)) * float(writes.sum() * SLACK)
+    moved = np.bincount(row, _written(leak(activation, -above[near]), writes[neuron]), minlength=len(above))
+    rest = _written(leak(activation, np.maximum(_FAR - highest, 1.28)), writes.sum() * SLACK)
     rest = np.where(near.all(axis=1), 0.0, np.where(_FAR - highest >= 1.28, rest, np.inf))
-    return np.where(moved + rest == 0.0, 0.0, (moved + rest) * SLACK)
+    return (moved + rest) * (SLACK + len(writes) * 2.0 * UNIT)
+
+
+def _written(off: Floats, writes: Floats) -> Floats:
+    """Upper bounds of the products, which underflow to 0 only where the neuron puts out nothing."""
+    return off * writes + np.nextafter(0.0, 1.0) * (off > 0.0)
 
 
 def preactivations(edited: Model, edits: int, contexts: Int64Array) -> Iterator[tuple[int, Enclosure]]:
@@ -177,7 +182,7 @@ def caps(edited: Model, edits: int, *, threshold: float) -> Caps:
     norm = block.norm
     assert norm is not None and block.b_in is not None
     off = leak(block.activation, np.full(edits, threshold))
-    distance = 0.0 if not off.any() else float((off * row_norms(block.W_out[-edits:])).sum()) * SLACK
+    distance = float(_written(off, row_norms(block.W_out[-edits:])).sum()) * SLACK
     moved = float(moved_logits(edited, np.array([distance]))[0])
     normals = block.W_in[:, -edits:] * norm.w[:, None]
     shifts = block.b_in[-edits:] + (0.0 if norm.b is None else norm.b @ block.W_in[:, -edits:])

@@ -10,6 +10,8 @@ from constructions.models.model import Model
 from verify.arithmetic.rounding import Floats
 from verify.forward.map_norms import SLACK, Norms
 
+_LEAST = float(np.nextafter(0.0, 1.0))
+
 
 def moved_logits(model: Model, distance: Floats, *, norms: Norms | None = None) -> Floats:
     r"""Upper bounds of the largest move of a logit where the stream moves by at most $D$ (Theorem N3), `[T]`, in nats.
@@ -43,5 +45,6 @@ def moved_logits(model: Model, distance: Floats, *, norms: Norms | None = None) 
     with np.errstate(all="ignore"):
         spread = distance / (2.0 * np.sqrt(float(model.d_model)))
         rest = np.sqrt(final.epsilon) * (1.0 - 2.0**-50) - spread * SLACK
-        moved = steepest * distance / rest * SLACK + np.nextafter(0.0, 1.0) * 4.0
+        # the least number above 0 covers what underflows of a quotient or a product
+        moved = steepest * (distance / rest * SLACK + _LEAST) * SLACK + _LEAST
     return np.where(distance == 0.0, 0.0, np.where(rest > 0.0, moved, np.inf))

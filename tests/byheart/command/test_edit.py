@@ -1,10 +1,12 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from byheart.command.main import main
+from byheart.editing import edit
 from byheart.hosts.reading import read_model
-from tests.edited_hosts import answer, gpt2
+from tests.edited_hosts import TOKENS, answer, facts, gpt2
 
 
 def test_the_command_edits_checks_and_says_that_deletion_hides(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -31,3 +33,17 @@ def test_the_command_edits_checks_and_says_that_deletion_hides(tmp_path: Path, c
         assert capsys.readouterr().out.startswith("EDITED, PROVED")
     assert main(["check", str(tmp_path / "e"), "--at-least", "1"]) == 2
     assert "judged as it was asked" in capsys.readouterr().err
+
+
+def test_a_folder_whose_host_loads_other_weights_than_were_proved_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    source, out = gpt2(tmp_path / "m"), tmp_path / "e"
+    edit(source, facts([[1, 2]], [(answer(read_model(source), [1, 2]) + 1) % TOKENS]), out=out)
+    config = json.loads((out / "config.json").read_text())
+    (out / "config.json").write_text(json.dumps({**config, "dtype": "bfloat16"}))
+    for name in ("the type", "the weights"):
+        assert main(["check", str(out)]) == 1, name
+        assert "holds another model than the one that is proved" in capsys.readouterr().err
+        for file in ("config.json", "model.safetensors"):  # the model before the edit
+            (out / file).write_bytes((source / file).read_bytes())

@@ -3,13 +3,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 
-from constructions.models.appended_neurons import editable
+from constructions.models.appended_neurons import editable, without_neurons
+from constructions.models.blocks import FeedForward, Normalization
+from constructions.models.model import Model
 from tests.edited_models import TOKENS, edited
 from verify import enclose_logits
 from verify.edits.certificate import CAP
 from verify.edits.judge import caps, judge_kept, reading_model
 from verify.edits.proof import whole_domain
+from verify.forward.in_balls import logits_in_balls
 
 
 @pytest.mark.parametrize("trigger", [0.5, 2.0, 8.0])
@@ -29,6 +33,26 @@ def test_the_bound_holds_where_neurons_leak_so_much_that_it_can_be_seen(activati
     assert (one.argmax(axis=1) == two.argmax(axis=1))[kept.same].all()
     if activation == "silu" and trigger == 0.5:
         assert found.max() > 1e-3  # so the comparison above compares something
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "size", "written"),
+    [(1e-12, 1e-20, 1e-18), (1e-300, 1e-25, 1e-18), (1e30, 1e20, 1e-25), (1.0, 1.0, 1e-38)],
+)
+def test_a_move_that_float64_cannot_hold_is_not_taken_for_none_or_for_less(
+    epsilon: float, size: float, written: float
+) -> None:
+    norm, final = (Normalization("rms", w=np.ones(1), epsilon=e) for e in (1e-5, epsilon))
+    shift = np.array([-36.2])
+    neuron = FeedForward(np.ones((1, 1)), np.full((1, 1), written), b_in=shift, activation="gelu", norm=norm)
+    maps = {"W_U": size * np.array([[1.0, -1.0]]), "W_E": np.array([[-1e-3], [1e-9]]), "W_pos": np.zeros((1, 1))}
+    model, contexts = Model(blocks=(neuron, final), **maps), np.array([[0], [1]])
+    original = without_neurons(model, 1)
+    kept = judge_kept(original, model, 1, contexts)
+    after, before = (logits_in_balls(each, contexts, 2000).tolist() for each in (model, original))
+    with ctx.workprec(2000):
+        for bound, one, two in zip(kept.moved, after, before, strict=True):
+            assert all(0 < abs(x - y) <= arb(float(bound)) for x, y in zip(one, two, strict=True))
 
 
 def test_outside_of_the_caps_contexts_of_any_length_move_by_no_more() -> None:
