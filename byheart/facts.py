@@ -126,9 +126,9 @@ def read_facts(
     amount: dict[str, Any] = {"facts": facts_at_most, "mass": mass}
     of_text = {"context": context, "vocabulary": vocabulary, "unit": unit}
     of_table = {"header": header, "weights": weights, "delimiter": delimiter}
-    if whole and (table or not (facts is None or isinstance(facts, str | bytes | Path))):
-        raise InputError("whole = True is given, but only a text can be learned whole")
     path = _path(facts)
+    if whole and (table or (path is None and facts is not None and type(facts) not in (str, bytes))):
+        raise InputError("whole = True is given, but only a text can be learned whole")
     if path is not None and (table if table is not None else path.suffix.lower() in _TABLES):
         _refuse_options(of_text, "only a text can be cut that way")
         return _table(path, delimiter, header, weights, target or "labels", amount)

@@ -40,8 +40,9 @@ def maximal_volume(
     chosen = np.array(kept, dtype=np.int64)
     if features.ndim != 2 or chosen.shape != features.shape[1:] or not excess > 0:
         raise InputError(f"kept has {len(chosen)} rows for features {features.shape} and excess = {excess}")
+    coefficients = _coefficients(features, chosen)
     for swap in range(swaps):
-        if swap % _EVERY == 0:
+        if swap and swap % _EVERY == 0:
             coefficients = _coefficients(features, chosen)
         t, s = np.unravel_index(np.argmax(np.abs(coefficients)), coefficients.shape)
         pivot = coefficients[t, s]
