@@ -102,7 +102,7 @@ def _leaked(activation: Activation, above: Floats, writes: Floats) -> Floats:
     moved = np.bincount(row, _written(leak(activation, -above[near]), writes[neuron]), minlength=len(above))
     rest = _written(leak(activation, np.maximum(_FAR - highest, 1.28)), writes.sum() * SLACK)
     rest = np.where(near.all(axis=1), 0.0, np.where(_FAR - highest >= 1.28, rest, np.inf))
-    return (moved + rest) * (SLACK + len(writes) * 2.0 * UNIT)
+    return np.asarray((moved + rest) * (SLACK + len(writes) * 2.0 * UNIT), dtype=np.float64)
 
 
 def _written(off: Floats, writes: Floats) -> Floats:
