@@ -70,7 +70,7 @@ class Recitation:
         proved: How many of them, from the first on, are proved right in every run of the type.
         exact: How many of them, from the first on, are proved right in real arithmetic.
         dtype: The type.
-        whole: Whether all facts of the folder are said, so that the text is whole.
+        whole: Whether it is the whole text, and not what stands behind a place of it.
     """
 
     begins: tuple[str, ...]
@@ -87,7 +87,8 @@ class Recitation:
 
     def headline(self) -> str:
         """The answer in one line."""
-        total, first = len(self.said), f"after the first {len(self.begins)}"
+        total = len(self.said)
+        first = f"after the first {len(self.begins)}" if self.whole else f"behind {''.join(self.begins)!r}"
         if self.proved == total:
             return f"BY HEART, PROVED: {total} of {total} tokens {first}, in every {self.dtype} run"
         if self.exact == total:
@@ -122,7 +123,7 @@ def recite(
     """
     certificate = Certificate.load(Path(folder))
     model, task = load_subject(Path(folder), certificate)
-    if not isinstance(task, Task) or task.target != "labels" or task.apart:
+    if not isinstance(task, Task) or task.target != "labels" or task.apart or not _is_one_text(task):
         raise InputError(f"{folder} holds no text by heart, expected a folder that `byheart memorize --whole` wrote")
     return recitation(model, task, start=start, dtype=dtype, progress=progress)
 
@@ -131,7 +132,7 @@ def recitation(
     model: Model, task: Task, *, start: str | None = None, dtype: str = "float32", progress: Progress = silent
 ) -> Recitation:
     """What a model says of the text whose windows are the facts of a task; see `recite`."""
-    path, whole = _path(task, start)
+    path = _path(task, start)
     progress("windows", None, f"{len(path)} windows of {task.context_length} tokens")
     facts, at = np.unique(path, return_inverse=True)
     contexts, labels = task.contexts[facts], task.labels[facts]
@@ -139,11 +140,16 @@ def recitation(
     right = held if held.all() else _right(model, contexts, labels, progress)
     names = task.vocabulary
     begins, said = (names[t] for t in task.contexts[path[0]]), (names[label] for label in task.labels[path])
-    return Recitation(tuple(begins), tuple(said), _first_wrong(held[at]), _first_wrong(right[at]), dtype, whole)
+    return Recitation(tuple(begins), tuple(said), _first_wrong(held[at]), _first_wrong(right[at]), dtype, start is None)
 
 
-def _path(task: Task, start: str | None) -> tuple[Int64Array, bool]:
-    """The facts in the order of the text, from its beginning or from where `start` ends, and whether that is all of it.
+def _is_one_text(task: Task) -> bool:
+    """Whether no window goes on in two ways, and none is left out."""
+    return not task.contradicted and not len(task.tail_contexts)
+
+
+def _path(task: Task, start: str | None) -> Int64Array:
+    """The facts in the order of the text, from its beginning or from where `start` ends.
 
     A window stands in the text as often as it is entered from another one, but for the first, which stands there once
     more: so the facts and their counts know where the text begins, and how long it is.
@@ -166,15 +172,19 @@ def _path(task: Task, start: str | None) -> tuple[Int64Array, bool]:
             if each is not None:
                 more[each] -= times[i]
         beginnings = np.flatnonzero(more > 0)
+        if not len(beginnings) and len(place) > 1:
+            raise InputError("the text ends as it begins, and nothing says where: say where to start (--from)")
         if len(beginnings) > 1:
             raise InputError(
                 f"the folder holds {len(beginnings)} pieces of text, expected one: say where to start (--from)"
             )
-        first = int(beginnings[0]) if len(beginnings) else 0  # a text that ends as it begins may begin anywhere
+        first = int(beginnings[0]) if len(beginnings) else 0
     path, total = [first], int(times.sum())
     while len(path) < total and (each := following[path[-1]]) is not None:
         path.append(each)
-    return np.array(path), len(path) == total
+    if start is None and (np.bincount(path, minlength=len(times)) != times).any():
+        raise InputError("the folder holds facts that are no text: one after the other they do not stand so often")
+    return np.array(path)
 
 
 def _right(model: Model, contexts: Int64Array, labels: Int64Array, progress: Progress) -> np.ndarray:
