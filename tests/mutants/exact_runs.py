@@ -92,10 +92,11 @@ MUTANTS = [
     sums("return 0.0 if (count == length).all()", "return 0.0 if (count == length).any()", "one run speaks for all"),
     sums("(5.0 * error if (count > 1).any() else 0.0)", "0.0", "scores that differ weigh the same"),
     rows(
-        "if boxes is not None and boxes.first_overflow <= _last_attention(model):",
+        "if not why and boxes is not None and boxes.first_overflow <= _last_attention(model):",
         "if False:",
         "overflows are not looked for",
     ),
+    rows('why = next((f"{name} overflows" for name in large), "")', "pass", "weights may overflow"),
     rows("result = Rows(result.value, result.off + unknown[:, None])", "pass", "an undecided head is passed over"),
     rows(
         "gaps.append(top[..., 0] - np.where(read, -np.inf, scores).max(axis=2))",

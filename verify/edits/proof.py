@@ -172,6 +172,9 @@ def certify_edit(
         )
     values = dict(proof.values)
     for name in ("spread", "moved", "outside"):
+        if not np.isfinite(values[name]):
+            needed = "a last normalization that bounds what the new neurons put out"
+            raise HypothesisError("an edit", needed, f"the bound {name!r} is infinite")
         values[name] = raised(float(values[name]), _SLACK)
     hashes = original.sha256(), edited.sha256(), edit.asked().sha256()
     certificate = EditCertificate(*hashes, len(edit.answers), everywhere, values, provenance())

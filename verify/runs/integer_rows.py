@@ -106,7 +106,10 @@ def _beyond(record: Model | Attention | FeedForward, known: frozenset[str]) -> s
 def _chunks(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> Iterator[tuple[int, Enclosure]]:
     length, why = contexts.shape[1], refusal(model)
     boxes = None if why else Boxes.of(model, length, arithmetic.format)
-    if boxes is not None and boxes.first_overflow <= _last_attention(model):
+    if boxes is not None and arithmetic.format is not None:  # 0 times a weight that overflows is no number
+        large = (name for name, x in model.tensors().items() if np.abs(x).max(initial=0.0) > arithmetic.format.largest)
+        why = next((f"{name} overflows" for name in large), "")
+    if not why and boxes is not None and boxes.first_overflow <= _last_attention(model):
         why = f"a number in block {boxes.first_overflow} may overflow"
     if why:
         arithmetic.stop(why)

@@ -70,3 +70,11 @@ def test_an_answer_that_is_wrong_is_not_counted() -> None:
     done = edited()
     wrong = Edit(done.edit.contexts, (done.edit.answers + 1) % TOKENS, done.edit.kept[:3])
     assert prove_edit(done.original, done.model, wrong).values["held"] == 0
+
+
+def test_neurons_that_leak_more_than_the_last_normalization_bounds_are_refused() -> None:
+    done = edited(activation="silu")
+    final = replace(done.model.blocks[-1], epsilon=1e-40)
+    model = replace(done.model, blocks=(*done.model.blocks[:-1], final))
+    with pytest.raises(HypothesisError, match="'outside' is infinite"):
+        certify_edit(model, Edit(done.edit.contexts, done.edit.answers, done.edit.kept[:0]))

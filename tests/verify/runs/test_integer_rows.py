@@ -194,6 +194,14 @@ def test_a_neuron_that_is_dropped_must_not_overflow():
         assert known(judged(model, np.array([[0]]), EveryRun(FLOAT32))) == known_ones
 
 
+def test_a_weight_that_overflows_is_not_passed_over_where_it_meets_a_0():
+    model = Model(blocks=(), W_U=np.diag([1.0, 2.0**140]), W_E=np.array([[1.0, 0.0]]), W_pos=np.zeros((1, 2)))
+    assert np.isnan(hostile_run(model, np.array([[0]]), np.float32, sequential)).any()
+    arithmetic = EveryRun(FLOAT32)
+    assert known(judged(model, np.array([[0]]), arithmetic)) == 0 and arithmetic.stopped == "unembed.W_U overflows"
+    assert known(judged(model, np.array([[0]]), EveryRun(FLOAT64))) == 1
+
+
 def test_contexts_that_the_model_cannot_read_are_refused():
     model, _, _ = sum_modulo(3)
     with pytest.raises(InputError, match="contexts holds tokens"):
