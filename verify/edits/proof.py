@@ -172,7 +172,7 @@ def certify_edit(
         )
     values = dict(proof.values)
     for name in ("spread", "moved", "outside"):
-        if not np.isfinite(values[name]):
+        if not np.isfinite(float(values[name])):
             needed = "a last normalization that bounds what the new neurons put out"
             raise HypothesisError("an edit", needed, f"the bound {name!r} is infinite")
         values[name] = raised(float(values[name]), _SLACK)
