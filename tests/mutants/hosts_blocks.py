@@ -37,10 +37,11 @@ MUTANTS = [
         "heads of keys serve in turn",
     ),
     of(WALK, "fired = arithmetic.multiplied(gates, hidden)", "fired = gates", "a gate has nothing to pass"),
-    of(
+    Mutant(
         ROWS,
         "spread = tall * other + wide * radius + radius * other",
         "spread = tall * other + radius * other",
+        "tests/verify/forward/test_row_balls.py",
         "the error of a gate is not passed on",
     ),
     of(ROWS, "radii + self._cap_rounding(c)", "radii * 0.0", "logits with a cap are exact"),

@@ -11,7 +11,8 @@ from constructions.models.model import Model
 from tests.edited_models import TOKENS, edited
 from verify import enclose_logits
 from verify.edits.certificate import CAP
-from verify.edits.judge import caps, judge_kept, reading_model
+from verify.edits.judge import _leaked, caps, judge_kept, reading_model
+from verify.edits.leak import leak
 from verify.edits.proof import whole_domain
 from verify.forward.in_balls import logits_in_balls
 
@@ -103,3 +104,12 @@ def test_a_bound_knows_what_neurons_read_what_they_write_and_how_much_a_lead_mus
     lead = two_best[:, 1] - two_best[:, 0]
     assert (lead[kept.same] > 2.0 * kept.moved[kept.same] * (1 - 1e-6)).all()
     assert not kept.same.all()
+
+
+@pytest.mark.parametrize("activation", ["relu", "silu", "gelu"])
+def test_what_the_stream_moves_by_is_the_sum_over_all_neurons(activation: Any) -> None:
+    above, writes = np.array([[-5.0, -6.0, -20.0], [-30.0, -2.0, -40.0]]), np.array([3.0, 7.0, 1e4])
+    exact = (leak(activation, -above) * writes).sum(axis=1)
+    found = _leaked(activation, above, writes)
+    assert (exact <= found).all()
+    assert (found == 0.0).all() if activation == "relu" else (found > 0.0).all()

@@ -380,3 +380,18 @@ def test_inputs_of_another_kind_are_refused() -> None:
         logit_balls(reader, task)
     with pytest.raises(InputError, match="chunk"):
         logit_balls(model, contexts, chunk=0)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@given(seed=st.integers(0, 2**32))
+def test_a_product_of_rows_is_as_uncertain_as_its_factors(seed: int, which: int) -> None:
+    """Each factor alone is uncertain: the product by the farthest row of its ball lies within the product's."""
+    rng = np.random.default_rng(seed)
+    model = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((1, 3)))
+    arithmetic = InRowBalls(Norms(model))
+    values, radius = rng.normal(size=(2, 4, 3)), np.zeros((2, 4))
+    radius[which] = 0.5
+    found = arithmetic.multiplied(*(RowBalls(value, r) for value, r in zip(values, radius, strict=True)))
+    far = np.eye(3)[np.abs(values[1 - which]).argmax(axis=1)] * 0.5
+    moved = [value + far * (place == which) for place, value in enumerate(values)]
+    assert (np.linalg.norm(moved[0] * moved[1] - found.value, axis=1) <= found.whole() * (1 + 1e-12)).all()

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError
-from constructions.models.blocks import Normalization
+from constructions.models.blocks import FeedForward, Normalization
 from constructions.models.model import Model
+from constructions.tensor_file import load_tensors, save_tensors
 from tests.layers import random_layer
 from tests.memories import memory, random_task
 from tests.verify.independent.test_ball_forward import draw_model
@@ -49,3 +50,18 @@ def test_a_file_of_another_version_is_refused(tmp_path):
     (tmp_path / "model").write_bytes(data)
     with pytest.raises(FileFormatError, match="format"):
         PlainModel.read(tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", ["W_gate", "b_gate"])
+def test_a_gate_of_another_shape_than_the_map_beside_it_is_refused(name, tmp_path):
+    one = np.ones
+    gated = FeedForward(one((2, 3)), one((3, 2)), W_gate=one((2, 3)), b_gate=one(3), activation="silu")
+    model = Model(blocks=(gated,), W_U=one((2, 2)), W_E=one((2, 2)), W_pos=one((1, 2)))
+    model.save(tmp_path / "good")
+    assert PlainModel.read(tmp_path / "good").sha256 == model.sha256()
+    wrong = {"W_gate": one((2, 4)), "b_gate": one(4)}[name]
+    tensors = {key: wrong if key.endswith(name) else tensor for key, tensor in model.tensors().items()}
+    metadata, _ = load_tensors(tmp_path / "good")
+    save_tensors(tmp_path / "bad", tensors, metadata=metadata)
+    with pytest.raises(FileFormatError):
+        PlainModel.read(tmp_path / "bad")
