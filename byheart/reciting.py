@@ -18,7 +18,7 @@ from constructions.tasks.task import Task
 from constructions.tasks.text import Unit, text_task, units
 from verify.certificates.certificate import Certificate
 from verify.certificates.memorization import load_subject
-from verify.forward.ladder import climb
+from verify.forward.ladder import decide_argmax
 from verify.progress import Progress, silent
 from verify.runs.exact_runs import exact_runs
 from verify.runs.formats import FLOAT32, FLOAT64
@@ -137,7 +137,7 @@ def recitation(
     facts, at = np.unique(path, return_inverse=True)
     contexts, labels = task.contexts[facts], task.labels[facts]
     held = exact_runs(model, contexts, labels, _FORMATS[dtype]).held
-    right = held if held.all() else _right(model, contexts, labels, progress)
+    right = held if held.all() else decide_argmax(model, contexts).place == labels
     names = task.vocabulary
     begins, said = (names[t] for t in task.contexts[path[0]]), (names[label] for label in task.labels[path])
     return Recitation(tuple(begins), tuple(said), _first_wrong(held[at]), _first_wrong(right[at]), dtype, start is None)
@@ -185,19 +185,6 @@ def _path(task: Task, start: str | None) -> Int64Array:
     if start is None and (np.bincount(path, minlength=len(times)) != times).any():
         raise InputError("the folder holds facts that are no text: one after the other they do not stand so often")
     return np.array(path)
-
-
-def _right(model: Model, contexts: Int64Array, labels: Int64Array, progress: Progress) -> np.ndarray:
-    """Which answers are proved in real arithmetic."""
-    right, is_open = np.zeros(len(labels), dtype=bool), np.ones(len(labels), dtype=bool)
-    for stage, _, rows, logits in climb(model, contexts, is_open):
-        lower, upper = logits.lower(), np.array(logits.upper())
-        own = lower[np.arange(len(rows)), labels[rows]]
-        upper[np.arange(len(rows)), labels[rows]] = -np.inf
-        right[rows] = own > upper.max(axis=1)
-        is_open[rows[right[rows]]] = False
-        progress(f"windows, {stage}", (rows[-1] + 1) / len(labels), "")
-    return right
 
 
 def _first_wrong(right: np.ndarray) -> int:

@@ -43,8 +43,8 @@ MUTANTS = [
     Mutant(JUDGE, "2.0 * d + 2.0 * np.sqrt(d)", "2.0 * d + 4.0 * np.sqrt(d)", OF_JUDGE, "a cap reaches farther"),
     Mutant(
         PROOF,
-        "held[rows] = decided & (place == edit.answers[rows])",
-        "held[rows] = decided",
+        ".place == edit.answers[~flat]",
+        ".place >= 0",
         OF_PROOF,
         "any answer will do",
     ),

@@ -18,8 +18,8 @@ from constructions.models.model import Model
 from verify.arithmetic.exact_json import Number, raised
 from verify.certificates.provenance import provenance
 from verify.edits.certificate import CAP, CONTEXTS_FILE, EDITED_FILE, FLAT, Asked, EditCertificate, EditCheck
-from verify.edits.judge import KeptContexts, caps, judge_kept, leads
-from verify.forward.ladder import climb
+from verify.edits.judge import KeptContexts, caps, judge_kept
+from verify.forward.ladder import decide_argmax
 from verify.forward.logits import enclose_logits
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
@@ -115,12 +115,8 @@ def prove_edit(original: Model, edited: Model, edit: Edit, *, progress: Progress
     progress("edited contexts", None, "")
     flat = edit.answers == FLAT
     held, spread = np.zeros(len(flat), dtype=bool), 0.0
-    is_open = ~flat
-    for _, _, rows, logits in climb(edited, edit.contexts, is_open):
-        place, lead = leads(logits)
-        decided = lead > 0.0
-        is_open[rows[decided]] = False
-        held[rows] = decided & (place == edit.answers[rows])
+    if not flat.all():
+        held[~flat] = decide_argmax(edited, edit.contexts[~flat]).place == edit.answers[~flat]
     if flat.any():
         logits = enclose_logits(edited, edit.contexts[flat])
         with np.errstate(all="ignore"):
