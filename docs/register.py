@@ -1,16 +1,17 @@
-"""What the register says of each claim, as pages: all of it, what does not hold as printed, a record on each chapter.
+"""What the site says of each claim: its record in the register and on its chapter, and its row among the errors.
+
+Nothing of it is in git: building the site runs the audit of each claim up to the piece that shows its verdict. What
+GitHub shows of the claims that do not hold, a row each in docs/errors.md, is written by
 
     python docs/register.py
-
-runs the audit of each claim up to the piece that shows its verdict, and writes docs/register.md and docs/errors.md, and
-beside the records what a list says of them. The site puts the records of a chapter below its title.
 """
 
 import importlib
 import os
 import re
 import sys
-import textwrap
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -51,16 +52,14 @@ WORDS = {
     "open": "not decided",
 }
 ERRORS = ("false", "invalid-proof", "hypothesis", "slip")
+TABLES = "## "
+"""What the tables of docs/errors.md begin with."""
+
 SOURCES = {
     "dana": "Dana, Pydi and Chevaleyre (2024)",
     "slides": "The slides of June 2024",
     "mahdavi": "Mahdavi, Liao and Thrampoulidis (2024)",
 }
-FIGURE = (
-    "The claims of the register in a column, with lines to the proofs in Coq on the left and to the theorems on the "
-    "right that decide them; the records below say the same in words."
-)
-RECORD = re.compile(r"^### ([\w.-]+)\n(.*?)(?=^#{2,3} |\Z)", re.MULTILINE | re.DOTALL)
 
 
 def sources() -> dict[str, str]:
@@ -77,11 +76,6 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*|~$]|\](?=\()|(?<!\w)_|_(?!\w))", r"\\\1", shown)
 
 
-def paragraph(text: str) -> list[str]:
-    """An empty line, and the lines of a paragraph."""
-    return ["", *textwrap.wrap(" ".join(text.split()), 118, break_long_words=False, break_on_hyphens=False)]
-
-
 def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
@@ -95,9 +89,10 @@ def place(record: Claim) -> str:
     return re.sub(r"^.*?2024\)?, (?:slides, )?", "", record.source)
 
 
-def shown_piece(record: Claim) -> Evidence:
+@cache
+def shown_piece(id: str) -> Evidence:
     """The first piece of evidence of the kind that the verdict is named for, computed now."""
-    module = importlib.import_module(module_of(record.id))
+    record, module = claim(id), importlib.import_module(module_of(id))
     return next(piece for piece in module.evidence(full=False) if piece.role == SHOWN[record.judgement][0])
 
 
@@ -109,8 +104,10 @@ def checked_by_a_machine(id: str) -> list[str]:
     return [theorem for theorem, rest in rows if f"`{id}`" in rest]
 
 
-def entry(record: Claim, piece: Evidence) -> str:
+@cache
+def entry(id: str) -> str:
     """All that is said of a claim, with links to where it is proved, built, judged and tested."""
+    record, piece = claim(id), shown_piece(id)
     theorems = dict.fromkeys(applied.theorem for applied in piece.theorems)
     by = " and ".join(f"[{plain(one.name)}]({one.page[5:]}#{anchor(one.heading)})" for one in theorems)
     speaks = f"for {piece.quantifier.value}" + f", by {by}" * bool(by)
@@ -147,79 +144,60 @@ def entry(record: Claim, piece: Evidence) -> str:
     return "\n".join(lines) + "\n"
 
 
-def register_page(records: dict[str, str]) -> str:
-    """Every claim of the register; `records` has the text of each."""
-    words = [claim(id).judgement for id in REGISTER]
-    counts = ", ".join(f"{words.count(word)} *{word}*" for word in WORDS if word in words)
-    text = ["# The register of claims"]
-    text += paragraph(f"""
-        The {len(REGISTER)} claims of the sources, each with what is printed, the verdict, what is true, and
-        the first piece of the evidence for the verdict; `byheart audit` certifies all of the evidence again
-        ([what its words mean](audit.md)). Of the claims, {counts}. [What does not hold as printed](errors.md)
-        is one table.
-    """)
-    text += paragraph("This page is written by `python docs/register.py`, and a test computes every piece again.")
-    text += ["", "## What rests on what"]
-    text += paragraph("""
-        Each claim with its verdict. On the right the theorems that decide claims, for all weights of a shape
-        or for all encoders where the line is blue; a line says that the evidence rests on the theorem. On the
-        left the proofs in Coq. The colour of a claim is the strongest way in which it is decided: [by a proof
-        that a machine has checked](formal.md), at least of what decides it; by a theorem that speaks for all
-        weights; by a proof on its page, with the statement certified on instances; or not.
-    """)
-    text += ["", f"![{FIGURE}](figures/statements.svg)"]
+def in_sources(ids: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """What each source of the claims is called, and its claims, in the order of the register."""
     for source, name in sources().items():
+        if mine := [id for id in ids if id.startswith(f"{source}.")]:
+            yield name, mine
+
+
+def wrong() -> list[str]:
+    """The claims that do not hold as printed."""
+    return [id for id in REGISTER if claim(id).judgement in ERRORS]
+
+
+def table(id: str, page: str) -> str:
+    """The first cells of the row of a claim that does not hold: where it is printed, and the verdict."""
+    record = claim(id)
+    named = f"[{plain(place(record))}]({page}): {plain(record.title)}" + " †" * bool(record.reconstructed)
+    return f"| {named} | {record.judgement} |"
+
+
+def short_tables() -> str:
+    """What does not hold as printed, and where its counterexample is: the rows that are in git."""
+    text = []
+    for name, ids in in_sources(wrong()):
+        text += [f"## {name}", "", "| claim | verdict |", "|---|---|"]
+        text += [*(table(id, f"{claim(id).page[5:]}#erratum") for id in ids), ""]
+    return "\n".join(text)
+
+
+def tables() -> str:
+    """What does not hold as printed, with a counterexample each: the rows of the site."""
+    text = []
+    for name, ids in in_sources(wrong()):
+        text += [f"## {name}", "", "| claim | verdict | instance | promised | certified |", "|---|---|---|---|---|"]
+        for id in ids:
+            piece = shown_piece(id)
+            cells = (piece.statement.rstrip("."), piece.promised, piece.certified)
+            text.append(f"{table(id, f'register.md#{anchor(id)}')} {' | '.join(map(plain, cells))} |")
+        text.append("")
+    return "\n".join(text)
+
+
+def records() -> str:
+    """How many claims have which verdict, and the record of each."""
+    words = [claim(id).judgement for id in REGISTER]
+    text = [f"{len(words)} claims: {', '.join(f'{words.count(word)} *{word}*' for word in WORDS if word in words)}."]
+    for name, ids in in_sources(REGISTER):
         text += ["", f"## {name}"]
-        for id in REGISTER:
-            if id.startswith(f"{source}."):
-                text += ["", f"### {id}", "", records[id].rstrip("\n")]
-    return "\n".join(text) + "\n"
-
-
-def errors_page(pieces: dict[str, Evidence]) -> str:
-    """The claims that do not hold as printed, with a counterexample each."""
-    text = ["# What does not hold as printed"]
-    text += paragraph(f"""
-        Of the {len(REGISTER)} claims of the sources that are in [the register](register.md), {len(pieces)} do
-        not hold as they are printed, in one of four ways: *slip*, a constant, a sign or a dimension is to be
-        corrected; *hypothesis*, a condition is needed that the source does not state; *invalid-proof*, a step
-        does not follow, and the statement may be true; *false*, the statement fails, and something else is
-        true. Each row is an instance that anybody can compute again: what is promised there as printed, and
-        what is certified. The link leads to the words of the statement, what is true instead, and the proof.
-    """)
-    text += paragraph("""
-        A verdict is about the version that the record names (arXiv 2411.10115, the slides of June 2024, the
-        paper at ICLR). Claims marked † were read in a copy without its inline formulas: the verdict is about
-        our reconstruction, and the paper itself may say it right. Whoever finds a verdict unfair should look
-        at the instance first: `byheart audit ID`, with the ID that the link of the row leads to
-        (`dana.lemma-2`), computes it again, and the chapter of the claim says how the printed words were read.
-        The letters are in [chapter 2](conventions.md#letters-and-units); in KL(π, T) the T is the transformer.
-        Lemma 2, Theorem 1, both corollaries and section 6 of Dana et al. fail on the same four contexts, which
-        take [two minutes](exclusive_or.md).
-    """)
-    for source, title_ in sources().items():
-        if not any(id.startswith(f"{source}.") for id in pieces):
-            continue
-        text += [
-            "",
-            f"## {title_}",
-            "",
-            "| claim | verdict | instance | promised | certified |",
-            "|---|---|---|---|---|",
-        ]
-        for id, piece in pieces.items():
-            record = claim(id)
-            if id.startswith(f"{source}."):
-                name = f"[{plain(place(record))}](register.md#{anchor(id)}): {plain(record.title)}"
-                cells = [name + " †" * bool(record.reconstructed), record.judgement]
-                cells += [plain(words) for words in (piece.statement.rstrip("."), piece.promised, piece.certified)]
-                text.append(f"| {' | '.join(cells)} |")
+        for id in ids:
+            text += ["", f"### {id}", "", entry(id).rstrip("\n")]
     return "\n".join(text) + "\n"
 
 
 def records_of_a_chapter(page: str) -> str:
     """The records of the claims that a chapter proves or refutes, as the site shows them below its title."""
-    found = dict(RECORD.findall((DOCS / "register.md").read_text(encoding="utf-8")))
     mine = [id for id in REGISTER if claim(id).page == f"docs/{page}"]
     folder = (DOCS / page).parent
 
@@ -228,7 +206,7 @@ def records_of_a_chapter(page: str) -> str:
 
     blocks = []
     for number, id in enumerate(mine):
-        record, text = claim(id), re.sub(r"\]\(([^)#:]+)", from_there, found[id].strip())
+        record, text = claim(id), re.sub(r"\]\(([^)#:]+)", from_there, entry(id).strip())
         opened = " open" * (number == 0 and len(mine) < 4)
         blocks.append(
             f'<details class="record {record.judgement}"{opened}>\n<summary><code>{id}</code> '
@@ -238,9 +216,13 @@ def records_of_a_chapter(page: str) -> str:
 
 
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:
-    if name.startswith("claims/") and (records := records_of_a_chapter(f"{name}.md")):
+    if name == "register":
+        source[0] += f"\n{records()}"
+    elif name == "errors":
+        source[0] = f"{source[0].partition(TABLES)[0]}{tables()}"
+    elif name.startswith("claims/") and (shown := records_of_a_chapter(f"{name}.md")):
         first, rest = re.split(r"\n(?=## )", source[0], maxsplit=1)
-        source[0] = f"{first}\n\n{records}\n{rest}"
+        source[0] = f"{first}\n\n{shown}\n{rest}"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -249,11 +231,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def main() -> None:
-    pieces = {id: shown_piece(claim(id)) for id in REGISTER}
-    records = {id: entry(claim(id), piece) for id, piece in pieces.items()}
-    errors = {id: piece for id, piece in pieces.items() if claim(id).judgement in ERRORS}
-    for page, text in (("register.md", register_page(records)), ("errors.md", errors_page(errors))):
-        (DOCS / page).write_text(text, encoding="utf-8")
+    path = DOCS / "errors.md"
+    first = path.read_text(encoding="utf-8").partition(TABLES)[0]
+    path.write_text(first + short_tables(), encoding="utf-8")
 
 
 if __name__ == "__main__":
