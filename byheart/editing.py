@@ -31,9 +31,8 @@ from constructions.models.precision import SIGNIFICAND
 from constructions.tasks.rule import rule_task
 from constructions.tasks.task import Task
 from verify.edits.certificate import FLAT, EditCertificate
-from verify.edits.judge import leads
 from verify.edits.proof import LARGEST_DOMAIN, Edit, EditProof, certify_edit, require_distinct, save_edit, whole_domain
-from verify.forward.ladder import climb, decide_argmax
+from verify.forward.ladder import climb, decide_argmax, leads
 from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
 

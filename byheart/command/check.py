@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--full",
         action="store_true",
-        help="with --independent: also the divergence over all contexts of a text where that takes long",
+        help="with --independent: also the divergence over all contexts of a text where that takes long, and all that "
+        "an edit keeps",
     )
     parser.add_argument(
         "--sample-seed",
@@ -134,7 +135,7 @@ def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "Chec
     """What checking a folder found: of an edit, or of a memory."""
     if (edit := proof_of_an_edit(folder)) is None:
         return _checker(options)(folder, _asked(options, folder), **progress)
-    names = ("at_least", "at_most", "tolerance", "sample_seed")
+    names = ("at_least", "at_most", "tolerance", *(() if options.independent else ("sample_seed",)))
     if given := [name for name in names if getattr(options, name) is not None]:
         from constructions.errors import InputError
 
@@ -144,7 +145,7 @@ def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "Chec
     if options.independent:
         from verify.independent.edit_check import check_edit_independently
 
-        report = check_edit_independently(edit, full=options.full, **progress)
+        report = check_edit_independently(edit, full=options.full, sample_seed=options.sample_seed or "", **progress)
     else:
         from verify.edits.proof import check_edit
 

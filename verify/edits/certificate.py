@@ -177,14 +177,20 @@ class EditCertificate:
     def headline(self) -> str:
         """The answer in one line, with the figures."""
         values, proved = self.values, self.verdict is Verdict.PROVED
-        parts = [f"{values['held']} of {counted(int(values['asked']), 'edit')} answered as asked"]
-        if values["flat"]:
-            bound = decimal_above(float(values["spread"]) ** 2 / 8.0)
-            parts.append(f"{values['flat']} within KL {bound} of the uniform law")
+        parts = self.edits_said()
         parts.append(f"{values['same']} of {counted(int(values['kept']), 'kept context')} keep their answer")
         if values["kept"]:
             parts.append(f"no logit of theirs moves by more than {decimal_above(float(values['moved']))} nats")
         return f"{'EDITED, PROVED' if proved else 'NOT PROVED'}: {'; '.join(parts)}"
+
+    def edits_said(self) -> list[str]:
+        """What was proved of the edited contexts, in words."""
+        values = self.values
+        parts = [f"{values['held']} of {counted(int(values['asked']), 'edit')} answered as asked"]
+        if values["flat"]:
+            bound = decimal_above(float(values["spread"]) ** 2 / 8.0)
+            parts.append(f"{values['flat']} within KL {bound} of the uniform law")
+        return parts
 
     def to_json(self) -> str:
         """The one text of this certificate: canonical JSON and a final newline."""
@@ -255,26 +261,57 @@ class EditCheck:
 
     Args:
         certificate: What was stored.
-        verdict: PROVED where every stored number follows and the edit is as asked.
-        reason: Why not, or what was done.
+        verdict: PROVED where every stored number follows, of what was looked at, and the edit is as asked.
+        reason: Why not; empty where every number was proved again.
         path: How it was proved.
+        looked_at: How many of the kept contexts were looked at.
     """
 
     certificate: EditCertificate
     verdict: Verdict
     reason: str
     path: str
+    looked_at: int
+
+    @classmethod
+    def proved_again(cls, certificate: EditCertificate, path: str, looked_at: int) -> "EditCheck":
+        """Every stored number follows; the certificate itself may say that the edit is not as asked."""
+        return cls(certificate, certificate.verdict, "", path, looked_at)
 
     def summary(self) -> dict[str, Any]:
         """What a command shows, as plain data for JSON."""
-        proved = self.verdict is Verdict.PROVED
+        values = self.certificate.values
+        kept, left = int(values["kept"]), int(values["kept"]) - self.looked_at
+        asked = f"{self.looked_at} of {counted(kept, 'kept context')}, drawn at random, keep their answer"
+        reason = self.reason or f"{'all that was looked at' if left else 'every number'} was proved again"
+        if left:
+            reason += f"; {counted(left, 'kept context')} of {kept} not looked at (--full looks at all)"
         return {
             "verdict": self.verdict.value,
-            "headline": self.certificate.headline() if proved else f"NOT PROVED AGAIN: {self.reason}",
-            "asked": "every edit is answered as asked, and every kept context keeps its answer",
+            "headline": self._headline(left),
+            "asked": f"every edit is answered as asked, and {asked if left else 'every kept context keeps its answer'}",
             "path": self.path,
-            "statements": [{"id": "edit", "verdict": self.verdict.value, "reason": self.reason}],
+            "kept": kept,
+            "looked_at": self.looked_at,
+            "statements": [{"id": "edit", "verdict": self.verdict.value, "reason": reason}],
         }
+
+    def _headline(self, left: int) -> str:
+        if self.reason:
+            return f"NOT PROVED AGAIN: {self.reason}"
+        whole = self.certificate.headline()
+        if self.verdict is not Verdict.PROVED:
+            again = "all that was looked at" if left else "every number"
+            return f"{whole}; so says the certificate, and {again} was proved again"
+        if not left:
+            return whole
+        values = self.certificate.values
+        moved = decimal_above(float(values["moved"]))
+        return (
+            f"EDITS PROVED AGAIN, AND A SAMPLE OF WHAT IS KEPT: {'; '.join(self.certificate.edits_said())}; "
+            f"{self.looked_at} of {values['kept']} kept contexts keep their answer, their logits within {moved} nats; "
+            f"{left} not looked at"
+        )
 
 
 def _digest(data: Mapping[str, Any]) -> str:

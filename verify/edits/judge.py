@@ -16,7 +16,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.edits.leak import leak
 from verify.edits.moved_logits import moved_logits
-from verify.forward.ladder import climb
+from verify.forward.ladder import climb, leads
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.map_norms import SLACK, Norms, row_norms
 from verify.progress import Progress, silent
@@ -190,16 +190,3 @@ def caps(edited: Model, edits: int, *, threshold: float) -> Caps:
     with np.errstate(all="ignore"):
         squares = 2.0 * d + 2.0 * np.sqrt(d) * (threshold + shifts) / lengths
     return Caps(threshold, moved, np.sqrt(np.clip(squares, 0.0, 4.0 * d)) * (1.0 + 2.0**-30))
-
-
-def leads(logits: Enclosure) -> tuple[Int64Array, Floats]:
-    """The place of the logit with the largest lower end, `[T]`, and a lower bound of its lead over all others."""
-    lower, upper = logits.lower(), np.array(logits.upper())
-    place = lower.argmax(axis=1)
-    rows = np.arange(len(place))
-    least = lower[rows, place]
-    upper[rows, place] = -np.inf
-    with np.errstate(all="ignore"):
-        lead = np.nextafter(least - upper.max(axis=1), -np.inf) if upper.shape[1] > 1 else np.full(len(rows), np.inf)
-    # a difference of floats is positive only if they differ in that order
-    return place, np.where(least > upper.max(axis=1), np.maximum(lead, 0.0), -1.0)

@@ -212,18 +212,19 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
         own = prove_edit(original, edited, edit, progress=progress).values
     except InputError as error:
         raise FileFormatError(f"{folder} is not an edit: {error}") from error
-    stored, path = certificate.values, "proved bounds"
+    stored, path, size = certificate.values, "proved bounds", len(edit.kept)
     for name in ("asked", "flat", "kept"):
         if own[name] != stored[name]:
-            return EditCheck(certificate, Verdict.REFUTED, f"{name} is {own[name]}, not {stored[name]}", path)
+            return EditCheck(certificate, Verdict.REFUTED, f"{name} is {own[name]}, not {stored[name]}", path, size)
     for name in ("held", "same"):
         if not own[name] >= stored[name]:
             reason = f"{name}: only {own[name]} of {stored[name]} were proved"
-            return EditCheck(certificate, Verdict.UNDECIDED, reason, path)
+            return EditCheck(certificate, Verdict.UNDECIDED, reason, path, size)
     for name in ("spread", "moved", "outside"):
         if not own[name] <= stored[name]:
-            return EditCheck(certificate, Verdict.UNDECIDED, f"{name}: the stored bound does not follow", path)
-    return EditCheck(certificate, certificate.verdict, "every number was proved again", path)
+            reason = f"{name}: the stored bound does not follow"
+            return EditCheck(certificate, Verdict.UNDECIDED, reason, path, size)
+    return EditCheck.proved_again(certificate, path, size)
 
 
 def require_distinct(edit: Edit) -> None:

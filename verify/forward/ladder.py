@@ -225,15 +225,34 @@ def decide_argmax(
     place, rung, last = np.full(count, -1), np.full(count, "", dtype="U7"), 0
     is_open = np.ones(count, dtype=bool)
     for name, bits, contexts, part in climb(model, inputs, is_open, rungs=rungs, norms=norms):
-        lower, upper = part.lower(), part.upper()
-        best = lower.argmax(axis=1)[:, None]
-        least = np.take_along_axis(lower, best, 1)[:, 0]
-        np.put_along_axis(upper, best, -np.inf, 1)
-        proved = least > upper.max(axis=1)
+        best, lead = leads(part)
+        proved = lead > 0.0
         chosen = contexts[proved]
-        place[chosen], rung[chosen], is_open[chosen] = best[proved, 0], name, False
+        place[chosen], rung[chosen], is_open[chosen] = best[proved], name, False
         last = bits if name == "balls" else 0
     return DecidedArgmax(place, rung, last)
+
+
+def leads(logits: Enclosure) -> tuple[Int64Array, Floats]:
+    """The place of the logit with the largest lower end, `[T]`, and a lower bound of its lead over all others.
+
+    The bound is above 0 if and only if the enclosure says that the place leads: floats that differ do so by the least
+    number above 0 at least.
+
+    Example:
+        >>> leads(Enclosure(np.array([[1.0, 3.0, 2.0], [1.0, 1.0, 0.0]])))[0].tolist()
+        [1, 0]
+        >>> leads(Enclosure(np.array([[1.0, 3.0, 2.0], [1.0, 1.0, 0.0]])))[1].round(9).tolist()
+        [1.0, -1.0]
+    """
+    lower, upper = logits.lower(), np.array(logits.upper())
+    place = lower.argmax(axis=1)[:, None]
+    least = np.take_along_axis(lower, place, 1)[:, 0]
+    np.put_along_axis(upper, place, -np.inf, 1)
+    others = upper.max(axis=1)
+    with np.errstate(all="ignore"):
+        lead = np.maximum(np.nextafter(least - others, -np.inf), np.nextafter(0.0, 1.0))
+    return place[:, 0], np.where(least > others, lead, -1.0)
 
 
 def _gaps(values: Floats) -> Floats:

@@ -30,21 +30,25 @@ _TURN = 2  # beyond it each activation is smaller the lower its argument
 Row = list[arb]
 
 
-def check_edit_independently(folder: Path, *, full: bool = False, progress: Progress = silent) -> EditCheck:
+def check_edit_independently(
+    folder: Path, *, full: bool = False, sample_seed: str = "", progress: Progress = silent
+) -> EditCheck:
     r"""Prove what an edit does once more, sharing no numerical code with the prover.
 
     Every edited context is evaluated in balls. The bound of what is kept is derived anew: what each new neuron reads is
     a ball, its activation at the upper end of the ball bounds what it puts out (below -2 every activation shrinks
     towards 0), and the bound of the logits follows as in Theorem N3 of the page. Of the kept contexts 200 are looked
-    at, drawn by the hashes of the certificate, or all with `full`; for those the original's answer must lead by more.
+    at, drawn by the hash of the certificate and `sample_seed`, or all with `full`; for those the original's answer must
+    lead by more.
 
     Args:
         folder: What ``byheart edit`` wrote into ``proof``.
         full: Look at all kept contexts.
+        sample_seed: A text of the reader's own, without which whoever wrote the certificate knows what is drawn.
         progress: Called with the stage and the finished share of it.
 
     Returns:
-        The verdict: UNDECIDED where not all of the kept contexts were looked at, which the reason says.
+        The verdict on the edits and on the kept contexts that were looked at; how many says its `looked_at`.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.
@@ -65,27 +69,26 @@ def check_edit_independently(folder: Path, *, full: bool = False, progress: Prog
     size = len(asked.kept) if asked.domain is None else edited.d_vocab**asked.domain - _same_length(asked)
     flat = [place for place, answer in enumerate(asked.answers) if answer == FLAT]
     if (edits - len(flat), len(flat), size) != (stored["asked"], stored["flat"], stored["kept"]):
-        return EditCheck(certificate, Verdict.REFUTED, "the counts are not those of the contexts", "balls")
-    sample = list(_sampled(certificate, asked, edited.d_vocab, size, full))
+        return EditCheck(certificate, Verdict.REFUTED, "the counts are not those of the contexts", "balls", 0)
+    sample = list(_sampled(certificate.digest() + sample_seed, asked, edited.d_vocab, size, full))
     try:
-        verdict, reason = _judged(certificate, asked, original, edited, sample, progress)
+        reason = _objection(certificate, asked, original, edited, sample, progress)
     except NoInformationError as error:
-        verdict, reason = Verdict.UNDECIDED, str(error)
-    if verdict is Verdict.PROVED and len(sample) < size:
-        verdict = Verdict.UNDECIDED
-        reason = f"only {len(sample)} of {size} kept contexts were looked at; all of that follows; --full looks at all"
-    return EditCheck(certificate, verdict, reason, "balls")
+        reason = str(error) or "balls say nothing"
+    if reason:
+        return EditCheck(certificate, Verdict.UNDECIDED, reason, "balls", len(sample))
+    return EditCheck.proved_again(certificate, "balls", len(sample))
 
 
-def _judged(
+def _objection(
     certificate: EditCertificate,
     asked: Asked,
     original: PlainModel,
     edited: PlainModel,
     sample: Sequence[Sequence[int]],
     progress: Progress,
-) -> tuple[Verdict, str]:
-    """Whether every stored number follows, as far as the kept contexts of the sample tell, and why not.
+) -> str:
+    """Why a stored number does not follow, as far as the kept contexts of the sample tell; empty if all do.
 
     Raises:
         NoInformationError: A ball is too wide to say anything.
@@ -98,11 +101,11 @@ def _judged(
     )):  # fmt: skip
         if asked.answers[place] == FLAT:
             if not _spread(row) <= spread:
-                return Verdict.UNDECIDED, f"the logits of context {place} are farther apart than stated"
+                return f"the logits of context {place} are farther apart than stated"
         else:
             held += _leads(row, asked.answers[place]) is True
     if held < stored["held"]:
-        return Verdict.UNDECIDED, f"only {held} of {stored['held']} edits were proved"
+        return f"only {held} of {stored['held']} edits were proved"
     moved = ball(stored["moved"])
     answers: dict[int, int] = {}
     twice = 2 * moved
@@ -110,26 +113,24 @@ def _judged(
         answers[place] = _leader(row, twice)
     undecided = sum(each < 0 for each in answers.values())
     if undecided > stored["kept"] - stored["same"]:
-        return Verdict.UNDECIDED, f"of {undecided} kept contexts the answer was not proved to stay"
+        return f"of {undecided} kept contexts the answer was not proved to stay"
     with ctx.workprec(_PRECISIONS[0]):
         for place, row in _outputs(_reader(edited, edits), sample, progress, "new neurons", lambda _, row: True):
             if not _bound(edited, edits, row) <= moved:
-                return Verdict.UNDECIDED, f"the bound of kept context {place} does not follow"
+                return f"the bound of kept context {place} does not follow"
         if not _bound(edited, edits, [arb(-CAP)] * edits) <= ball(stored["outside"]):
-            return Verdict.UNDECIDED, "the bound outside of the caps does not follow"
-    return certificate.verdict, "every number was proved again"
+            return "the bound outside of the caps does not follow"
+    return ""
 
 
 def _same_length(asked: Asked) -> int:
     return len(asked.contexts) if len(asked.contexts[0]) == asked.domain else 0
 
 
-def _sampled(
-    certificate: EditCertificate, asked: Asked, d_vocab: int, size: int, full: bool
-) -> Iterator[tuple[int, ...]]:
+def _sampled(seed: str, asked: Asked, d_vocab: int, size: int, full: bool) -> Iterator[tuple[int, ...]]:
     """All kept contexts, or some that nobody chose."""
     few = size if full else min(size, _SAMPLE)
-    drawn = random.Random(certificate.digest()) if few < size else None
+    drawn = random.Random(seed) if few < size else None
     if asked.domain is None:
         places = range(size) if drawn is None else sorted(drawn.sample(range(size), few))
         yield from (tuple(asked.kept[place]) for place in places)

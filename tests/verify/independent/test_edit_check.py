@@ -14,7 +14,7 @@ from tests.edited_models import TOKENS, edited
 from verify import Verdict
 from verify.edits.certificate import FLAT, Asked, EditCertificate
 from verify.edits.proof import Edit, check_edit, save_edit
-from verify.independent.edit_check import check_edit_independently
+from verify.independent.edit_check import _sampled, check_edit_independently
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +42,34 @@ def test_both_readers_prove_an_edit_again(folder: Path) -> None:
     assert checks(folder) == [Verdict.PROVED, Verdict.PROVED]
 
 
-def test_what_was_not_looked_at_is_not_proved(folder: Path) -> None:
+def test_what_was_not_looked_at_is_not_said_to_be_proved(folder: Path) -> None:
     found = check_edit_independently(folder)
-    assert found.verdict is Verdict.UNDECIDED
-    assert found.summary()["headline"].startswith("NOT PROVED AGAIN: only 200 of 211 kept contexts were looked at")
+    assert found.verdict is Verdict.PROVED and found.looked_at == 200
+    said = found.summary()
+    assert said["headline"].startswith("EDITS PROVED AGAIN, AND A SAMPLE OF WHAT IS KEPT: 4 of 4 edits")
+    assert "200 of 211 kept contexts keep their answer" in said["headline"]
+    assert said["headline"].endswith("; 11 not looked at")
+    assert said["asked"].endswith("200 of 211 kept contexts, drawn at random, keep their answer")
+    assert "11 kept contexts of 211 not looked at" in said["statements"][0]["reason"]
+
+
+def test_a_reader_draws_the_kept_contexts_with_a_text_of_their_own(folder: Path) -> None:
+    drawn = []
+    certificate = EditCertificate.load(folder)
+    asked = Asked(**json.loads((folder / "contexts.json").read_text()))
+    for seed in ("", "mine"):
+        drawn.append(set(_sampled(certificate.digest() + seed, asked, TOKENS, 211, False)))
+        assert len(drawn[-1]) == 200 and not drawn[-1] & {tuple(row) for row in asked.contexts}
+    assert drawn[0] != drawn[1]
+
+
+def test_a_certificate_that_says_less_than_was_asked_is_proved_again_as_it_is(folder: Path, tmp_path: Path) -> None:
+    path = forged(folder, tmp_path, same=100)
+    for report in (check_edit(path), check_edit_independently(path, full=True)):
+        assert report.verdict is Verdict.UNDECIDED and report.looked_at == 211
+        said = report.summary()["headline"]
+        assert said.startswith("NOT PROVED: 4 of 4 edits") and "100 of 211 kept contexts" in said
+        assert said.endswith("so says the certificate, and every number was proved again")
 
 
 @pytest.mark.parametrize("changes", [{"moved": 1e-300}, {"moved": 0.0}, {"spread": 1e-9}, {"outside": 1e-300}])
