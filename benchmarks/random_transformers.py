@@ -54,14 +54,14 @@ def transformer_examples(
     Page: docs/claims/assumptions.md
     """
     if family not in get_args(Family):
-        raise InputError(f"family is {family!r}, expected one of {', '.join(get_args(Family))}")
+        raise InputError("family", f"is {family!r}", f"one of {', '.join(get_args(Family))}")
     dimensions = 4 if family == "vit" else 2
     if inputs.ndim != dimensions or 0 in inputs.shape:
-        raise InputError(f"inputs has shape {inputs.shape}, expected {dimensions} dimensions for {family}")
+        raise InputError("inputs", f"has shape {inputs.shape}", f"{dimensions} dimensions for {family}")
     try:
         library = importlib.import_module("transformers")
     except ImportError as error:
-        raise InputError(f"{family} comes with the package transformers, which cannot be imported: {error}") from error
+        raise InputError(family, f"comes with the package transformers, which cannot be imported: {error}") from error
     if family == "vit":
         sizes = {"image_size": inputs.shape[1], "patch_size": _PATCH, "num_hidden_layers": 1, "hidden_size": width}
         config = library.ViTConfig(**sizes, num_attention_heads=heads, intermediate_size=4 * width)

@@ -31,7 +31,7 @@ def image_crops(count: int, side: int, *, seed: int = 0) -> NDArray[np.uint8]:
     Page: docs/claims/assumptions.md
     """
     if count < 1 or not 1 <= side <= 427:
-        raise InputError(f"count = {count}, side = {side}, expected at least one crop of 1 .. 427 pixels")
+        raise InputError("count", f"= {count}, side = {side}", "at least one crop of 1 .. 427 pixels")
     images = [np.asarray(image) for image in _datasets().load_sample_images().images]
     rng = np.random.default_rng([seed, 8])
     crops = []
@@ -64,7 +64,7 @@ def patch_examples(crops: NDArray[np.uint8], patch: int) -> tuple[Float64Array, 
     """
     side = crops.shape[1]
     if patch < 1 or side % patch or side // patch % 2 == 0 or side == patch:
-        raise InputError(f"patch = {patch}, expected an odd number of patches, more than one, in {side} pixels")
+        raise InputError("patch", f"= {patch}", f"an odd number of patches, more than one, in {side} pixels")
     number = side // patch
     tiles = crops.reshape(len(crops), number, patch, number, patch, -1).swapaxes(2, 3)
     rows = tiles.reshape(len(crops), number**2, -1).astype(np.float64)
@@ -88,7 +88,7 @@ def digit_examples(count: int = 1797) -> tuple[Float64Array, Float64Array]:
     """
     images = np.asarray(_datasets().load_digits().images, dtype=np.float64)
     if not 1 <= count <= len(images):
-        raise InputError(f"count = {count}, expected 1 .. {len(images)}")
+        raise InputError("count", f"= {count}", f"1 .. {len(images)}")
     images = images[:count]
     quarters = images.reshape(count, 2, 4, 2, 4).swapaxes(2, 3).reshape(count, 4, 16)
     return quarters, images[:, 2:6, 2:6].reshape(count, 16)
@@ -116,18 +116,18 @@ def text_bytes(count: int, length: int, *, seed: int = 0) -> Int64Array:
     """
     text = np.frombuffer(default_text().encode(), dtype=np.uint8)
     if count < 1 or not 1 <= length <= len(text):
-        raise InputError(f"count = {count}, length = {length}, expected at least 1 and at most {len(text)} bytes")
+        raise InputError("count", f"= {count}, length = {length}", f"at least 1 and at most {len(text)} bytes")
     starts = np.random.default_rng([seed, 9]).permutation(len(text) - length + 1)
     windows: dict[bytes, None] = {}
     for start in starts.tolist():
         windows.setdefault(text[start : start + length].tobytes())
         if len(windows) == count:
             return np.frombuffer(b"".join(windows), dtype=np.uint8).reshape(count, length).astype(np.int64)
-    raise InputError(f"count = {count}, but the text has only {len(windows)} distinct windows of {length} bytes")
+    raise InputError("count", f"= {count}, but the text has only {len(windows)} distinct windows of {length} bytes")
 
 
 def _datasets() -> Any:
     try:
         return importlib.import_module("sklearn.datasets")
     except ImportError as error:
-        raise InputError(f"the images come with scikit-learn, which cannot be imported: {error}") from error
+        raise InputError("the images", f"come with scikit-learn, which cannot be imported: {error}") from error

@@ -56,13 +56,11 @@ def host_config(source: Path) -> dict[str, Any]:
     """
     path = source / CONFIG_FILE
     if not path.is_file():
-        raise InputError(f"{source} has no {CONFIG_FILE}, expected the folder of a host, to be written back to it")
+        raise InputError(source, f"has no {CONFIG_FILE}", "the folder of a host, to be written back to it")
     config = json.loads(path.read_text(encoding="utf-8"))
     if config.get("model_type") not in _FAMILIES:
         known = ", ".join(_FAMILIES)
-        raise InputError(
-            f"{path} has model_type {config.get('model_type')!r}, expected one that is written back: {known}"
-        )
+        raise InputError(path, f"has model_type {config.get('model_type')!r}", f"one that is written back: {known}")
     return config
 
 
@@ -113,7 +111,7 @@ def write_edited(source: Path, folder: Path, edited: Model, edits: int, dtype: s
         if path.suffix in _COPIED and path.is_file() and path.name != CONFIG_FILE and "safetensors" not in path.name:
             shutil.copyfile(path, folder / path.name)
     if read_model(folder).sha256() != edited.sha256():
-        raise InputError(f"{folder} is not read back as the edited model; {canonical_json({'family': family.reads})}")
+        raise InputError(folder, f"is not read back as the edited model; {canonical_json({'family': family.reads})}")
 
 
 def require_proved_weights(folder: Path, edited: str) -> None:

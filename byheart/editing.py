@@ -111,16 +111,16 @@ def edit(
     if out is not None:
         refuse_existing(Path(out), overwrite=overwrite)
         if folder is None:
-            raise InputError("out is given, but source is no folder of a host, expected one to be written back to")
+            raise InputError("out", "is given, but source is no folder of a host", "one to be written back to")
     if facts is None and delete is None:
-        raise InputError("facts and delete are missing, expected at least one of them")
+        raise InputError("facts and delete", "are missing", "at least one of them")
     host = None if folder is None else host_config(folder)
     model = source if isinstance(source, Model) else read_model(source, config=config)
     chosen = dtype or ("float32" if host is None else stored_dtype(host))
     require_dtype(chosen)
     stored = model.with_each(lambda name, tensor: rounded_to(name, tensor, chosen))
     if sum(each is not None for each in (keep, keep_domain, keep_rule)) > 1:
-        raise InputError("keep, keep_domain and keep_rule are given together, expected at most one of them")
+        raise InputError("keep, keep_domain and keep_rule", "are given together", "at most one of them")
     if keep_rule is not None:
         keep = _inputs(keep_rule, keep_length, model)
     new, old, same = (
@@ -156,7 +156,7 @@ def _inputs(rule: str, length: int | None, model: Model) -> Task:
     """All inputs of a rule, as facts."""
     task = rule_task(rule, tokens=model.d_vocab, length=model.n_ctx if length is None else length)
     if task.n_contexts > LARGEST_DOMAIN:
-        raise InputError(f"keep_rule has {task.n_contexts} inputs, expected at most {LARGEST_DOMAIN}")
+        raise InputError("keep_rule", f"has {task.n_contexts} inputs", f"at most {LARGEST_DOMAIN}")
     contexts = whole_domain(model.d_vocab, task.context_length, np.zeros((0, task.context_length), dtype=np.int64))
     return task.facts(contexts, vocabulary=model.d_vocab, answers=model.d_vocab_out)
 
@@ -164,7 +164,7 @@ def _inputs(rule: str, length: int | None, model: Model) -> Task:
 def _labelled(name: str, given: Path | str | Task, model: Model, folder: Path | None) -> Task:
     task = given if isinstance(given, Task) else read_facts(Path(given), model, folder)
     if not isinstance(task, Task):
-        raise InputError(f"{name} brings vectors, expected contexts of tokens")
+        raise InputError(name, "brings vectors", "contexts of tokens")
     require_fit(model, task)
     return task
 
@@ -175,7 +175,7 @@ def _edits(model: Model, facts: Task | None, delete: Task | None, to: str) -> tu
     if delete is not None:
         parts.append((delete.contexts, _instead(model, delete, to)))
     if len({contexts.shape[1] for contexts, _ in parts}) > 1:
-        raise InputError("facts and delete have contexts of different lengths, expected one length")
+        raise InputError("facts and delete", "have contexts of different lengths", "one length")
     return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
 
 
@@ -191,13 +191,15 @@ def _instead(model: Model, delete: Task, to: str) -> Int64Array:
     if len(other):
         named = [delete.answers[answer] for answer in (delete.labels[other[0]], first[other[0]])]
         context = [delete.vocabulary[token] for token in delete.contexts[other[0]]]
-        raise InputError(f"delete has {context} with the answer {named[0]!r}, which the model answers by {named[1]!r}")
+        raise InputError(
+            "delete", f"has {context} with the answer {named[0]!r}, which the model answers by {named[1]!r}"
+        )
     if to == RUNNER_UP:
         return second
     if to == UNIFORM:
         return np.full(delete.n_contexts, FLAT)
     if to not in delete.answers:
-        raise InputError(f"to is {to!r}, expected {RUNNER_UP!r}, {UNIFORM!r} or an answer of the model")
+        raise InputError("to", f"is {to!r}", f"{RUNNER_UP!r}, {UNIFORM!r} or an answer of the model")
     return np.full(delete.n_contexts, delete.answers.index(to))
 
 
@@ -208,14 +210,15 @@ def _kept(model: Model, keep: Task, contexts: Int64Array, answers: Int64Array) -
     for row, label in zip(rows, keep.labels.tolist(), strict=True):
         if asked.get(row, label) != label:
             named = [keep.vocabulary[token] for token in row]
-            raise InputError(f"keep has {named} with the answer {keep.answers[label]!r}, which an edit is to change")
+            raise InputError("keep", f"has {named} with the answer {keep.answers[label]!r}, which an edit is to change")
     place = decide_argmax(model, keep.contexts).place
     wrong = np.flatnonzero((place != keep.labels) & np.array([row not in asked for row in rows]))
     if len(wrong):
         named = [keep.vocabulary[token] for token in keep.contexts[wrong[0]]]
         raise InputError(
-            f"keep has {named} with the answer {keep.answers[keep.labels[wrong[0]]]!r}, which the model is not proved "
-            f"to give ({counted(len(wrong), 'context')} in all)"
+            "keep",
+            f"has {named} with the answer {keep.answers[keep.labels[wrong[0]]]!r}, which the model is not proved "
+            f"to give ({counted(len(wrong), 'context')} in all)",
         )
     return keep.contexts[[row not in asked for row in rows]]
 
@@ -254,7 +257,7 @@ def edit_model(
     edit = Edit(contexts, answers, kept, domain)
     require_distinct(edit)
     if len(contexts) == 0:
-        raise InputError("contexts is empty, expected at least one context to edit")
+        raise InputError("contexts", "is empty", "at least one context to edit")
     stored = model.with_each(lambda name, tensor: rounded_to(name, tensor, dtype))
     block, final = editable(stored)
     norm = block.norm

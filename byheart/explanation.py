@@ -130,7 +130,7 @@ def explain(
     """
     task, tokens, at = typed_context(task, context)
     if not len(at):
-        raise InputError(f"context is {context!r}, expected one of the {task.n_contexts} facts that were to be held")
+        raise InputError("context", f"is {context!r}", f"one of the {task.n_contexts} facts that were to be held")
     fact, asked = one_fact(task, int(at[0])), criterion_of_fact(task, criterion or Criterion())
     whole = fate(model, fact, asked)
     chosen, ablations = list(parts(model, entries=entries)), []
@@ -152,9 +152,9 @@ def typed_context(task: Task | VectorTask, context: str | Sequence[str]) -> tupl
         InputError: A task of vectors, or what is no context of it.
     """
     if isinstance(task, VectorTask):
-        raise InputError("task brings vectors, expected one of tokens: there is nothing to type")
+        raise InputError("task", "brings vectors", "one of tokens: there is nothing to type")
     if isinstance(context, bytes) or not isinstance(context, Sequence):
-        raise InputError(f"context is {context!r}, expected a text or its tokens")
+        raise InputError("context", f"is {context!r}", "a text or its tokens")
     tokens = tokens_of(context, task) if isinstance(context, str) else numbers_of(list(context), task)
     return task, tokens, np.flatnonzero((task.contexts == tokens).all(axis=1))
 

@@ -122,13 +122,13 @@ def read_facts(
         '2 rows of 2 cells'
     """
     if facts_at_most is not None and mass is not None:
-        raise InputError(f"both facts = {facts_at_most} and mass = {mass} are given, expected one of them")
+        raise InputError("facts", f"= {facts_at_most} is given beside mass = {mass}", "one of them")
     amount: dict[str, Any] = {"facts": facts_at_most, "mass": mass}
     of_text = {"context": context, "vocabulary": vocabulary, "unit": unit}
     of_table = {"header": header, "weights": weights, "delimiter": delimiter}
     path = _path(facts)
     if whole and (table or (path is None and facts is not None and type(facts) not in (str, bytes))):
-        raise InputError("whole = True is given, but only a text can be learned whole")
+        raise InputError("whole", "= True is given, but only a text can be learned whole")
     if path is not None and (table if table is not None else path.suffix.lower() in _TABLES):
         _refuse_options(of_text, "only a text can be cut that way")
         return _table(path, delimiter, header, weights, target or "labels", amount)
@@ -184,7 +184,7 @@ def _table(
     task, form = sniffed_task(read_table(path), **given, target=target, **amount)
     first = "the first row holds names" if form.header else "the first row is a fact"
     override = (
-        "" if header is not None else " (header=False if it is a fact)" if form.header else " (header=True if it names)"
+        "" if header is not None else " (--no-header if it is a fact)" if form.header else " (--header if it names)"
     )
     cells = _DELIMITERS.get(form.delimiter, repr(form.delimiter))
     return Given(task, path.stem, f"a table, {cells} between the cells, {first}{override}")
@@ -200,7 +200,7 @@ def _cut(text: str | bytes, unit: Unit, task: Task) -> str:
     left_out = sum(count for name, count in occurrences.items() if name not in kept)
     return (
         f"a text of {total} {plural}, of which {left_out} ({left_out / total:.2%}) are not told apart: they became "
-        f"{OTHER}; vocabulary={len(occurrences)} keeps all"
+        f"{OTHER}; a vocabulary of {len(occurrences)} keeps all"
     )
 
 
@@ -214,21 +214,21 @@ def _rows(facts: Any) -> list[tuple[str, ...]]:
     elif isinstance(facts, Iterable):
         rows = list(facts)
     else:
-        raise InputError(f"facts is {type(facts).__name__}, expected a path, a text, a mapping, rows or a data frame")
+        raise InputError("facts", f"is {type(facts).__name__}", "a path, a text, a mapping, rows or a data frame")
     for i, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Iterable):
-            raise InputError(f"facts: row {i} is {row!r}, expected the cells of a context and what follows")
+            raise InputError(f"facts: row {i}", f"is {row!r}", "the cells of a context and what follows")
     return [tuple(_cell(cell, place=f"row {i}") for cell in row) for i, row in enumerate(rows)]
 
 
 def _cell(cell: Any, *, place: str) -> str:
     """The token of a cell; what is missing, or holds other things, is none."""
     if cell is None or cell != cell or (isinstance(cell, Mapping | Iterable) and not isinstance(cell, str)):
-        raise InputError(f"facts: {place} has the cell {cell!r}, expected a text or a number")
+        raise InputError(f"facts: {place}", f"has the cell {cell!r}", "a text or a number")
     return str(cell)
 
 
 def _refuse_options(options: Mapping[str, Any], reason: str) -> None:
     for name, value in options.items():
         if value is not None:
-            raise InputError(f"{name} = {value!r} is given, but {reason}")
+            raise InputError(name, f"= {value!r} is given, but {reason}")

@@ -156,7 +156,7 @@ def hold(
         for name, value in own.items():
             if value is not None:
                 raise InputError(
-                    f"{name} = {value!r} is given, but only the memory {THEOREM_1!r} has such, not {memory!r}"
+                    name, f"= {value!r} is given, but only the memory {THEOREM_1!r} has such, not {memory!r}"
                 )
     dtype = dtype or "float32"
     clock = _Clock(progress)
@@ -445,7 +445,7 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
         DeviceError: There is no such device.
     """
     if importlib.util.find_spec("torch") is None:
-        raise InputError("torch is not installed; `pip install byheart[torch]` to run the weights")
+        raise InputError("torch", "is not installed; `pip install byheart[torch]` to run the weights")
     certificate = Certificate.load(folder)
     whole: int | None = None
     if certificate.subject.is_of_a_rule:

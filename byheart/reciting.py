@@ -48,14 +48,15 @@ def whole_text(text: str | bytes, unit: Unit = "char") -> Task:
         (2, 37)
     """
     if unit not in UNIT_NAMES:
-        raise InputError(f"unit = {unit!r}, expected 'char' or 'byte': the tokens of a whole text make up the text")
+        raise InputError("unit", f"= {unit!r}", "'char' or 'byte': the tokens of a whole text make up the text")
     tokens = units(text, unit)
     numbers = np.unique(np.array(tokens), return_inverse=True)[1].reshape(-1)
     length = least_context(numbers)
     if length * len(tokens) > _MOST_ENTRIES:
         raise InputError(
-            f"the text repeats {counted(length - 1, UNIT_NAMES[unit])}, so a context of {length} is needed to know "
-            f"what follows; with {len(tokens)} of them that is too much: ask for frequent contexts (--facts, --context)"
+            "the text",
+            f"repeats {counted(length - 1, UNIT_NAMES[unit])}, so a context of {length} is needed to know what "
+            f"follows; with {len(tokens)} of them that is too much: ask for frequent contexts (--facts, --context)",
         )
     return text_task(text, unit=unit, vocabulary=len(set(tokens)), context=length, target="labels")
 
@@ -124,7 +125,7 @@ def recite(
     certificate = Certificate.load(Path(folder))
     model, task = load_subject(Path(folder), certificate)
     if not isinstance(task, Task) or task.target != "labels" or task.apart or not _is_one_text(task):
-        raise InputError(f"{folder} holds no text by heart, expected a folder that `byheart memorize --whole` wrote")
+        raise InputError(folder, "holds no text by heart", "a folder that `byheart memorize --whole` wrote")
     return recitation(model, task, start=start, dtype=dtype, progress=progress)
 
 
@@ -164,7 +165,7 @@ def _path(task: Task, start: str | None) -> Int64Array:
         tokens = tuple(numbers.get(token, -1) for token in start)[-task.context_length :]
         if tokens not in place:
             length = counted(task.context_length, "token")
-            raise InputError(f"start is {start[-60:]!r}, expected text that ends in {length} of the text and goes on")
+            raise InputError("start", f"is {start[-60:]!r}", f"text that ends in {length} of the text and goes on")
         first = place[tokens]
     else:
         more = times.copy()
@@ -173,17 +174,17 @@ def _path(task: Task, start: str | None) -> Int64Array:
                 more[each] -= times[i]
         beginnings = np.flatnonzero(more > 0)
         if not len(beginnings) and len(place) > 1:
-            raise InputError("the text ends as it begins, and nothing says where: say where to start (--from)")
+            raise InputError("the text", "ends as it begins, and nothing says where: say where to start (--from)")
         if len(beginnings) > 1:
             raise InputError(
-                f"the folder holds {len(beginnings)} pieces of text, expected one: say where to start (--from)"
+                "the folder", f"holds {len(beginnings)} pieces of text", "one: say where to start (--from)"
             )
         first = int(beginnings[0]) if len(beginnings) else 0
     path, total = [first], int(times.sum())
     while len(path) < total and (each := following[path[-1]]) is not None:
         path.append(each)
     if start is None and (np.bincount(path, minlength=len(times)) != times).any():
-        raise InputError("the folder holds facts that are no text: one after the other they do not stand so often")
+        raise InputError("the folder", "holds facts that are no text: one after the other they do not stand so often")
     return np.array(path)
 
 

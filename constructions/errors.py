@@ -8,7 +8,26 @@ class ByheartError(Exception):
 
 
 class InputError(ByheartError, ValueError):
-    """An argument, a file or a table that cannot be used as given."""
+    """An argument, a file or a table that cannot be used as given.
+
+    Args:
+        argument: What cannot be used: the name of an argument, a file, or a place in one.
+        value: What is wrong with it, in words, the offending value among them.
+        expected: What would be right; empty where nothing would, or where the value says it.
+
+    Example:
+        >>> raise InputError("labels", "has shape (3,)", "one for each of 4 contexts")
+        Traceback (most recent call last):
+        ...
+        constructions.errors.InputError: labels has shape (3,), expected one for each of 4 contexts
+    """
+
+    def __init__(self, argument: object, value: object, expected: object = "") -> None:
+        self.argument, self.value, self.expected = str(argument), str(value), str(expected)
+        super().__init__(self.argument, self.value, self.expected)
+
+    def __str__(self) -> str:
+        return f"{self.argument} {self.value}" + (f", expected {self.expected}" if self.expected else "")
 
 
 def require_at_least(least: int, **arguments: float | Fraction | None) -> None:
@@ -29,7 +48,7 @@ def require_at_least(least: int, **arguments: float | Fraction | None) -> None:
     """
     for name, value in arguments.items():
         if value is not None and not value >= least:
-            raise InputError(f"{name} = {value}, expected at least {least}")
+            raise InputError(name, f"= {value}", f"at least {least}")
 
 
 class HypothesisError(ByheartError, ValueError):

@@ -38,7 +38,7 @@ def canonical_json(value: Any) -> str:
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"value cannot be written as canonical JSON: {error}") from error
+        raise InputError("value", f"cannot be written as canonical JSON: {error}") from error
 
 
 def read_regular_file(path: Path) -> bytes:
@@ -161,10 +161,12 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
     if not path.exists() and not path.is_symlink():
         above = next(folder for folder in path.absolute().parents if folder.exists())
         if not above.is_dir() or not os.access(above, os.W_OK):
-            raise InputError(f"out: {path} cannot be made, as {above} is not a folder that can be written to")
+            raise InputError(f"out: {path}", f"cannot be made, as {above} is not a folder that can be written to")
         return
     if not overwrite:
-        raise InputError(f"out: {path} exists; choose another folder, or pass overwrite=True to replace it")
+        raise InputError(
+            f"out: {path}", "exists; choose another folder, or pass overwrite=True (--overwrite) to replace it"
+        )
     ours = path.is_dir() and (not any(path.iterdir()) or any((path / name).is_file() for name in _MARKS))
     if path.is_symlink() or not ours:
-        raise InputError(f"out: {path} exists and was not written by byheart; it is not overwritten")
+        raise InputError(f"out: {path}", "exists and was not written by byheart; it is not overwritten")

@@ -92,15 +92,15 @@ class Claim:
 
     def __post_init__(self) -> None:
         if self.judgement not in get_args(Judgement):
-            raise InputError(f"judgement is {self.judgement!r}, expected one of {', '.join(get_args(Judgement))}")
+            raise InputError("judgement", f"is {self.judgement!r}", f"one of {', '.join(get_args(Judgement))}")
         source, _, place = self.id.partition(".")
         if not source or not place or not self.module.isidentifier():
-            raise InputError(f"id is {self.id!r}, expected a source and a place such as 'dana.lemma-2'")
+            raise InputError("id", f"is {self.id!r}", "a source and a place such as 'dana.lemma-2'")
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
         formulas: dict[str, str] = {}
         for name, formula in _FORMULA.findall(self.printed + self.truth):
             if formulas.setdefault(name, formula) != formula:
-                raise InputError(f"{self.id} has two formulas {name}: {formulas[name]!r} and {formula!r}")
+                raise InputError(self.id, f"has two formulas {name}: {formulas[name]!r} and {formula!r}")
         object.__setattr__(self, "formulas", MappingProxyType(formulas))
         for text in ("printed", "truth"):
             object.__setattr__(self, text, _FORMULA.sub(r"\2", getattr(self, text)))
@@ -168,11 +168,9 @@ class Claim:
             constructions.errors.InputError: x.y builds no weights
         """
         if self.build is None:
-            raise InputError(f"{self.id} builds no weights")
+            raise InputError(self.id, "builds no weights")
         if unknown := sorted(set(given) - set(self.parameters)):
-            raise InputError(
-                f"{self.id} has no parameter {unknown[0]!r}, expected {', '.join(self.parameters) or 'none'}"
-            )
+            raise InputError(self.id, f"has no parameter {unknown[0]!r}", ", ".join(self.parameters) or "none")
         parameters = {**self.parameters, **given}
         self.require(**parameters)
         return self.build(**parameters)

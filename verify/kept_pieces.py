@@ -209,11 +209,12 @@ def _own_key() -> bytes:
                 made.unlink()
         about, key = path.stat(), read_regular_file(path)
     except (OSError, RuntimeError, FileFormatError) as error:  # RuntimeError: there is no home
-        raise InputError(f"the key of kept pieces cannot be read or written: {error}") from error
+        raise InputError("the key of kept pieces", f"cannot be read or written: {error}") from error
     shared = os.name == "posix" and (about.st_mode & (stat.S_IRWXG | stat.S_IRWXO) or about.st_uid != os.geteuid())
     if shared or len(key) != _KEY_BYTES:
         raise InputError(
-            f"{path} has {len(key)} bytes and the mode {stat.filemode(about.st_mode)}, expected {_KEY_BYTES} bytes "
-            "that its owner alone can read"
+            path,
+            f"has {len(key)} bytes and the mode {stat.filemode(about.st_mode)}",
+            f"{_KEY_BYTES} bytes that its owner alone can read",
         )
     return key

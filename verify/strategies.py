@@ -139,7 +139,7 @@ def contexts(draw: st.DrawFn, *, n_tokens: int, length: int, min_size: int = 1, 
         _require_at_least(name, value, least)
     if max_size < min_size or n_tokens**length < min_size:
         raise InputError(
-            f"min_size = {min_size}, expected at most max_size = {max_size} and {n_tokens}**{length} contexts"
+            "min_size", f"= {min_size}", f"at most max_size = {max_size} and {n_tokens}**{length} contexts"
         )
     most = min(max_size, n_tokens**length)
     kinds = ["any"]
@@ -193,7 +193,7 @@ def laws(draw: st.DrawFn, *, n_tokens: int, rows: int, smallest: float = 1e-30) 
     for name, value in (("n_tokens", n_tokens), ("rows", rows)):
         _require_at_least(name, value, 1)
     if not 0 < smallest <= 0.5 / n_tokens:
-        raise InputError(f"smallest = {smallest}, expected a mass in (0, {0.5 / n_tokens}]")
+        raise InputError("smallest", f"= {smallest}", f"a mass in (0, {0.5 / n_tokens}]")
     return np.array([draw(_law(n_tokens, smallest)) for _ in range(rows)])
 
 
@@ -287,7 +287,7 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
     outputs = size.tokens if n_outputs is None else n_outputs
     _require_at_least("n_outputs", outputs, 1)
     if not 0 <= largest < float("inf"):
-        raise InputError(f"largest = {largest}, expected a finite number, at least 0")
+        raise InputError("largest", f"= {largest}", "a finite number, at least 0")
     per_head = (size.heads, size.width, size.head_width)
     shapes = {
         "W_E": (size.tokens, size.width),
@@ -595,4 +595,4 @@ def _exact(integers: Int64Array) -> fmpq_mat:
 
 def _require_at_least(name: str, value: int, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{name} = {value!r}, expected an integer of at least {least}")
+        raise InputError(name, f"= {value!r}", f"an integer of at least {least}")

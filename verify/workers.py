@@ -123,7 +123,7 @@ def processes(count: int) -> Executor:
         InputError: No processes.
     """
     if count < 1:
-        raise InputError(f"workers = {count}, expected at least 1")
+        raise InputError("workers", f"= {count}", "at least 1")
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # read by the processes that are started now
     return _Processes(count)
@@ -166,7 +166,7 @@ def cluster(address: str) -> Iterator[Executor]:
     try:
         from distributed import Client
     except ImportError:
-        raise InputError("a scheduler needs Dask: pip install 'byheart[dask]'") from None
+        raise InputError("a scheduler", "needs Dask: pip install 'byheart[dask]'") from None
     client, reason = None, ""
     try:
         client = Client(address, timeout=10, set_as_default=False)
@@ -175,6 +175,6 @@ def cluster(address: str) -> Iterator[Executor]:
     if client is None:
         # A client that never connected stops its thread when it is collected: now, and not while Dask holds a lock.
         gc.collect()
-        raise InputError(f"no scheduler answers at {address!r}: {reason}")
+        raise InputError("no scheduler", f"answers at {address!r}: {reason}")
     with client, client.get_executor(pure=False, retries=0) as executor:
         yield executor

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     require_folder(options.folder)
     lines = options.contexts or [line for line in map(str.rstrip, sys.stdin) if line]
     if not lines:
-        raise InputError("no context is given, expected one or more, or lines on standard input")
+        raise InputError("no context", "is given", "one or more, or lines on standard input")
     answered = asker(options.folder)
     codes = set()
     for line in lines:

@@ -36,9 +36,9 @@ def run(options: argparse.Namespace) -> int:
 
     page = options.html
     if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):  # before minutes of work, not after
-        raise InputError(f"--html is {str(page)!r}, expected a file in a folder that exists")
+        raise InputError("--html", f"is {str(page)!r}", "a file in a folder that exists")
     if page is not None and options.keep is not None and os.path.realpath(page) == os.path.realpath(options.keep):
-        raise InputError(f"--html and --keep are both {str(page)!r}, expected two files")
+        raise InputError("--html and --keep", f"are both {str(page)!r}", "two files")
     ids = [claim.id for claim in claims(options.claim or None)]  # an unknown id is refused before any work
     kept = kept_pieces(options)
     summaries: list[dict[str, Any]] = []

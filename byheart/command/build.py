@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
     parameters = dict(options.param)
     if len(parameters) < len(options.param):
-        raise InputError(f"--param {' '.join(name for name, _ in options.param)}: a name is given twice")
+        raise InputError(f"--param {' '.join((name for name, _ in options.param))}: a name", "is given twice")
     with progress_lines(not options.json) as progress:
         summary = build_claim(
             claim(options.claim),

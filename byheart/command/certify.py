@@ -79,12 +79,12 @@ def run(options: argparse.Namespace) -> int:
     kinds = {"rule": of_rule, "task": table_options(options)}
     here, other = ("task", "rule") if options.rule is None else ("rule", "task")
     if strange := [name for name, value in kinds[other].items() if value is not None]:
-        raise InputError(f"--{strange[0]} is given, but no --{other}")
+        raise InputError(f"--{strange[0]}", f"is given, but no --{other}")
     given = {name: value for name, value in kinds[here].items() if value is not None and name != "scheduler"}
     if (makes := workers(options)) is not None:
         given["workers"] = makes
         if options.device != "cpu":
-            raise InputError(f"--device {options.device} is given, but workers compute on their own CPUs")
+            raise InputError(f"--device {options.device}", "is given, but workers compute on their own CPUs")
     with on_device(options.device), progress_lines(not options.json) as progress:
         figures = (certify if options.rule is None else certify_rule)(
             options.model,

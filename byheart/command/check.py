@@ -67,13 +67,13 @@ def run(options: argparse.Namespace) -> int:
     from constructions.errors import InputError
 
     if options.full and not options.independent:
-        raise InputError("--full is given, but not --independent; without it all is proved again anyway")
+        raise InputError("--full", "is given, but not --independent; without it all is proved again anyway")
     if options.independent and options.device != "cpu":
-        raise InputError(f"--device {options.device} is given, but --independent multiplies integers, on the CPU")
+        raise InputError(f"--device {options.device}", "is given, but --independent multiplies integers, on the CPU")
     for folder in options.folder:
         require_folder(folder)
         if options.keep is not None and Path(os.path.realpath(options.keep)).is_relative_to(os.path.realpath(folder)):
-            raise InputError(f"--keep {options.keep} lies in {folder}, which it would change; choose another place")
+            raise InputError(f"--keep {options.keep}", f"lies in {folder}, which it would change; choose another place")
     require_device(options.device)
     if len(options.folder) > 1 or any(each is not None for each in (options.workers, options.scheduler, options.keep)):
         return _check_each(options)
@@ -140,7 +140,7 @@ def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "Chec
         from constructions.errors import InputError
 
         raise InputError(
-            f"--{given[0].replace('_', '-')} is given, but {folder} is an edit, which is judged as it was asked"
+            f"--{given[0].replace('_', '-')}", f"is given, but {folder} is an edit, which is judged as it was asked"
         )
     if options.independent:
         from verify.independent.edit_check import check_edit_independently
@@ -180,7 +180,7 @@ def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":
     if options.at_least is None and options.at_most is None and options.tolerance is None:
         return None
     if options.at_least is not None and options.at_most is not None:
-        raise InputError(f"both --at-least {options.at_least} and --at-most {options.at_most} are given, expected one")
+        raise InputError(f"both --at-least {options.at_least} and --at-most {options.at_most}", "are given", "one")
     tolerance = Certificate.load(folder).criterion.tolerance if options.tolerance is None else options.tolerance
     if options.at_most is not None:
         return Criterion.at_most(options.at_most)

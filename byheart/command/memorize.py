@@ -10,7 +10,6 @@ from byheart.command.run import torch_row
 from byheart.terminal.argument_types import bound, count
 from byheart.terminal.exit_codes import EXIT_CODES
 from byheart.terminal.fact_options import add_size_options, add_task_options, read_the_facts
-from byheart.terminal.failures import as_options
 from byheart.terminal.next_steps import next_steps
 from byheart.terminal.options import add_device_option, add_json_option, add_out_options
 from byheart.terminal.progress import progress_lines
@@ -111,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
             source=given.source,
             progress=progress,
         )
-        memory.summary["reading"] = f"{as_options(given.reading)}. Facts: {echoed(given.task)}"
+        memory.summary["reading"] = f"{given.reading}. Facts: {echoed(given.task)}"
         progress("files", None, "")
         summary = memory.save(out, overwrite=options.overwrite)
         progress("files", 1.0, "")

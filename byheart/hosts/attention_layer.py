@@ -38,7 +38,8 @@ def _convert(model: Model) -> Model:
     others = sorted({block.options()["kind"] for block in model.blocks if not isinstance(block, Attention)})
     if others or any(isinstance(block, Attention) and block.norm is not None for block in model.blocks):
         raise InputError(
-            f"attention-layer holds attention blocks without normalization alone, the model has {others or 'norms'} too"
+            "attention-layer",
+            f"holds attention blocks without normalization alone, the model has {others or 'norms'} too",
         )
     model = in_equal_layers(with_residual_stream(model))
     first = model.blocks[0]

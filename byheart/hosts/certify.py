@@ -317,7 +317,7 @@ def read_facts(
     if suffix not in (".npz", ".safetensors"):
         return _tabled(path, model, folder, form)
     if said := [name for name, value in form.items() if value is not None]:
-        raise InputError(f"{said[0]} = {form[said[0]]!r} is given, but {path} holds arrays")
+        raise InputError(said[0], f"= {form[said[0]]!r} is given, but {path} holds arrays")
     if suffix == ".safetensors":
         return load_task(path)
     arrays = read_arrays(path)
@@ -335,7 +335,7 @@ def _of_rows(rows: Any, model: Model, folder: Path | None) -> Task:
     """Rows of cells, the last of which follows the others, in the numbers of the tokens of a model."""
     given = rows.itertuples(index=False, name=None) if hasattr(rows, "itertuples") else rows
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise InputError(f"task is {type(rows).__name__}, expected a task, a file, rows of cells or a data frame")
+        raise InputError("task", f"is {type(rows).__name__}", "a task, a file, rows of cells or a data frame")
     cells = [tuple(map(str, row)) for row in given]
     return _in_numbers("task", facts_task(cells), model, folder)
 
@@ -386,12 +386,13 @@ def _require_columns(folder: Path | None, vocabulary: Mapping[str, int], answers
     if placed is None:
         return
     if not isinstance(placed, list) or len(placed) != len(answers):
-        raise InputError(f"{CONFIG_FILE} has the answers {placed!r}, expected a token for each of the {len(answers)}")
+        raise InputError(CONFIG_FILE, f"has the answers {placed!r}", f"a token for each of the {len(answers)}")
     for name, column in answers.items():
         if vocabulary.get(name) != placed[column]:
             raise InputError(
-                f"{ANSWERS_FILE} calls column {column} {name!r}, but {CONFIG_FILE} gives it to token {placed[column]}, "
-                f"expected {vocabulary.get(name)}, its number in {TOKENIZER_FILE}"
+                ANSWERS_FILE,
+                f"calls column {column} {name!r}, but {CONFIG_FILE} gives it to token {placed[column]}",
+                f"{vocabulary.get(name)}, its number in {TOKENIZER_FILE}",
             )
 
 
@@ -425,7 +426,7 @@ def _numbered(path: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str
             if cell not in names and not (_is_number(written) and (alone or written != cell)):
                 where = f"a token of {file} beside the model" if names else "the number of a token"
                 number = f"; #{cell} is the token of that number" if _is_number(cell) else ""
-                raise InputError(f"{path} has the cell {cell!r}, expected {where}{number}")
+                raise InputError(path, f"has the cell {cell!r}", f"{where}{number}")
             numbers.append(names[cell] if cell in names else int(written))
         found.append(np.array(numbers, dtype=np.int64))
     return found
@@ -441,7 +442,7 @@ def _model(source: Any, config: Any, names: Mapping[str, str] | None, handshake:
         return source, source
     if isinstance(source, Path | str):
         if names is not None:
-            raise InputError(f"names are given, but {source} is a file, whose configuration names its tensors")
+            raise InputError("names", f"are given, but {source} is a file, whose configuration names its tensors")
         return read_model(source, config=config), source
     of_module = hasattr(source, "named_modules")
     if of_module:
@@ -450,18 +451,20 @@ def _model(source: Any, config: Any, names: Mapping[str, str] | None, handshake:
     own = getattr(source, "config", getattr(source, "cfg", None)) if config is None else config
     config = own.to_dict() if own is not None and hasattr(own, "to_dict") else config
     if not isinstance(tensors, Mapping):
-        raise InputError(f"source is {type(source).__name__}, expected a path, a Model, a module or tensors by name")
+        raise InputError("source", f"is {type(source).__name__}", "a path, a Model, a module or tensors by name")
     if not isinstance(config, Mapping):
-        raise InputError("config is missing, expected what the tensors compute (docs/hosts.md)")
+        raise InputError("config", "is missing", "what the tensors compute (docs/hosts.md)")
     if names is not None:
         if missing := sorted(set(names.values()) - set(tensors)):
-            raise InputError(f"names has {missing[0]!r}, which is no tensor of the {len(tensors)} that are given")
+            raise InputError("names", f"has {missing[0]!r}, which is no tensor of the {len(tensors)} that are given")
         parameters = {name for name, _ in source.named_parameters()} if of_module else tensors
         if left := sorted(set(parameters) - set(names.values())):
-            raise InputError(f"names leaves out the tensors {', '.join(left[:4])} ({len(left)} in all)")
+            raise InputError("names", f"leaves out the tensors {', '.join(left[:4])} ({len(left)} in all)")
         buffers = [name for name, each in source.named_buffers() if each.is_floating_point()] if of_module else []
         if not handshake and (left := sorted(set(buffers) - set(names.values()))):
-            raise InputError(f"names leaves out the buffer {left[0]}, and without a handshake nobody says what it does")
+            raise InputError(
+                "names", f"leaves out the buffer {left[0]}, and without a handshake nobody says what it does"
+            )
         linear = _stored_transposed(source) if of_module else set()
         tensors = {ours: tensors[theirs].T if theirs in linear else tensors[theirs] for ours, theirs in names.items()}
     return model_of(tensors, config), source if of_module else tensors

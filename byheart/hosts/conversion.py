@@ -83,8 +83,9 @@ def with_residual_stream(model: Model, *, extra: int = 0) -> Model:
         return model
     if norms_of(model):
         raise InputError(
-            f"the model has normalizations, and {len(missing)} blocks without a skip connection or a stream that has "
-            "to be wider, expected not both: the normalizations would see the other coordinates too"
+            "the model",
+            f"has normalizations, and {len(missing)} blocks without a skip connection or a stream that has to be wider",
+            "not both: the normalizations would see the other coordinates too",
         )
     live = whole = slice(0, model.d_model)
     free = model.d_model
@@ -151,7 +152,7 @@ def direction(model: Model) -> Attends:
         return "causal"
     if set(looks[:-1]) == {"all"}:
         return "all"
-    raise InputError(f"the attention blocks look {looks}, expected 'causal' or 'all' for all of them but the last one")
+    raise InputError("the attention blocks", f"look {looks}", "'causal' or 'all' for all of them but the last one")
 
 
 def in_equal_layers(model: Model, *, head_width: int | None = None) -> Model:
@@ -184,14 +185,14 @@ def in_equal_layers(model: Model, *, head_width: int | None = None) -> Model:
     neurons = [block for block in model.blocks if isinstance(block, FeedForward)]
     activations: list[Activation] = sorted({block.activation for block in neurons})
     if len(activations) > 1:
-        raise InputError(f"the blocks have the activations {', '.join(activations)}, expected one")
+        raise InputError("the blocks", f"have the activations {', '.join(activations)}", "one")
     *_, last = [None, *model.blocks]
     final = last if isinstance(last, Normalization) else None
     norm = _common_norm(model, final)
     heads = max([block.n_heads for block in attentions], default=1) or 1
     width = max([1, *(w for block in attentions for w in (block.d_qk, block.d_head))])
     if head_width is not None and head_width < width:
-        raise InputError(f"head_width = {head_width}, expected at least {width}")
+        raise InputError("head_width", f"= {head_width}", f"at least {width}")
     width = head_width or width
     mlp = max([block.d_mlp for block in neurons], default=1) or 1
     root = attentions[0].score_root if attentions else 1
@@ -286,7 +287,7 @@ def exact_head_width(model: Model, least: int) -> int:
 def require_tokens(model: Model) -> None:
     """Raise `InputError` unless the model reads tokens."""
     if not model.reads_tokens:
-        raise InputError("the model reads vectors that its task brings, expected one that reads tokens")
+        raise InputError("the model", "reads vectors that its task brings", "one that reads tokens")
 
 
 def norms_of(model: Model) -> list[Normalization]:
@@ -318,7 +319,7 @@ def _layers(blocks: tuple[Block, ...]) -> list[tuple[Attention | None, FeedForwa
     layers: list[tuple[Attention | None, FeedForward | None]] = []
     for place, block in enumerate(blocks):
         if isinstance(block, Normalization):
-            raise InputError(f"block {place} is a normalization, expected it within a block or as the last one")
+            raise InputError(f"block {place}", "is a normalization", "it within a block or as the last one")
         if isinstance(block, Attention):
             layers.append((block, None))
         elif layers and layers[-1][1] is None:
@@ -336,11 +337,12 @@ def _common_norm(model: Model, final: Normalization | None) -> Normalization | N
     kinds = {(norm.kind, norm.epsilon) for norm in norms}
     if len(kinds) > 1 or len(norms) < len(model.blocks) or final is None:
         raise InputError(
-            f"{len(norms)} of {len(model.blocks)} blocks have or are normalizations, of the kinds {sorted(kinds)}, "
-            "expected one kind in all blocks and at the end, or none"
+            f"{len(norms)} of {len(model.blocks)} blocks",
+            f"have or are normalizations, of the kinds {sorted(kinds)}",
+            "one kind in all blocks and at the end, or none",
         )
     if final.kind == "rms" and any(norm.b is not None for norm in norms):
-        raise InputError("a normalization of the kind 'rms' has a shift, expected none")
+        raise InputError("a normalization of the kind 'rms'", "has a shift", "none")
     return _equal_norm(replace(final, w=np.ones_like(final.w), b=None))
 
 

@@ -57,7 +57,7 @@ def host_named(name: str) -> Host:
         InputError: There is none.
     """
     if name not in _ROOM:
-        raise InputError(f"to = {name!r}, expected one of {', '.join(HOSTS)}")
+        raise InputError("to", f"= {name!r}", f"one of {', '.join(HOSTS)}")
     return importlib.import_module(f"byheart.hosts.{_ROOM[name]}").HOST
 
 
@@ -118,14 +118,14 @@ def export(
     host = host_named(to)
     require_dtype(dtype)
     if dtype not in host.dtypes:
-        raise InputError(f"dtype = {dtype!r}, expected one of {', '.join(host.dtypes)}, in which {to} computes")
+        raise InputError("dtype", f"= {dtype!r}", f"one of {', '.join(host.dtypes)}, in which {to} computes")
     out = Path(out)
     refuse_existing(out, overwrite=overwrite)
     versions = host.versions()
     model, task, promised = _subject(source, task, criterion)
     asked = promised or Criterion()
     if not model.plain and to != "safetensors":
-        raise InputError(f"{to} is not written with rotary positions, gates, caps and what else other hosts do beside")
+        raise InputError(to, "is not written with rotary positions, gates, caps and what else other hosts do beside")
     progress("weights", None, "")
     narrow = rounded_model(model, dtype)
     converted = host.convert(narrow)
@@ -172,11 +172,11 @@ def _subject(
 ) -> tuple[Model, Task | VectorTask, Criterion | None]:
     if isinstance(source, Model):
         if task is None:
-            raise InputError("task is missing, expected the contexts to compare on beside a model")
+            raise InputError("task", "is missing", "the contexts to compare on beside a model")
         require_fit(source, task)
         return (rounded(source) if source.is_rational else source), task, criterion
     if task is not None:
-        raise InputError(f"task is given, but the folder {source} has its own")
+        raise InputError("task", f"is given, but the folder {source} has its own")
     folder = Path(source)
     certificate = Certificate.load(folder)
     return *load_subject(folder, certificate), criterion or certificate.criterion
@@ -243,7 +243,7 @@ def _outcome(
 
 def _require_no_loss(found: Outcome, *, refuse: bool) -> None:
     if refuse and found.verdict is not Verdict.PROVED:
-        raise LossError(f"{found}; nothing was written, allow_loss=True writes it all the same")
+        raise LossError(f"{found}; nothing was written, allow_loss=True (--allow-loss) writes it all the same")
 
 
 def _shown(value: float) -> str:

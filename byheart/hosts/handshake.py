@@ -328,6 +328,7 @@ def require_plain_parameters(module: Any) -> None:
         ]
         if hasattr(part, "parametrizations") or any(hasattr(part, name[: name.rindex("_")]) for name in computed):
             raise InputError(
-                f"{place or 'the module'} ({type(part).__name__}) has parametrized weights, which are computed from "
-                "others; make them plain first (torch.nn.utils.parametrize.remove_parametrizations, prune.remove)"
+                f"{place or 'the module'} ({type(part).__name__})",
+                "has parametrized weights, which are computed from others; make them plain first "
+                "(torch.nn.utils.parametrize.remove_parametrizations, prune.remove)",
             )

@@ -70,12 +70,16 @@ class Host:
             try:
                 found[package] = version(package)
             except PackageNotFoundError:
-                raise InputError(f"{package} is not installed; {self._install()}") from None
+                raise InputError(package, f"is not installed; {self._install()}") from None
         name, major = self.packages[0], int(found[self.packages[0]].split(".")[0])
         if self.below is not None and major >= self.below:
-            raise InputError(f"{name} {found[name]} is installed, {self.name} is below {self.below}; {self._install()}")
+            raise InputError(
+                f"{name} {found[name]}", f"is installed, {self.name} is below {self.below}; {self._install()}"
+            )
         if self.at_least is not None and major < self.at_least:
-            raise InputError(f"{name} {found[name]} is installed, {self.name} needs {self.at_least}; {self._install()}")
+            raise InputError(
+                f"{name} {found[name]}", f"is installed, {self.name} needs {self.at_least}; {self._install()}"
+            )
         return found
 
     def _install(self) -> str:
@@ -147,5 +151,5 @@ def torch_logits(model: Any, task: Task, *, entries: int) -> Float64Array:
 def tokens_of(task: Task | VectorTask) -> Task:
     """The task, if its contexts are tokens; a host for tokens is given no other."""
     if isinstance(task, VectorTask):
-        raise InputError("task brings vectors, expected contexts of tokens")
+        raise InputError("task", "brings vectors", "contexts of tokens")
     return task

@@ -90,18 +90,18 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         answers = config["answers"]
         tokens = config.get("vocab_size")
         if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < model.d_vocab:
-            raise InputError(f"vocab_size is {tokens!r}, expected at least {model.d_vocab}, as the embeddings have")
+            raise InputError("vocab_size", f"is {tokens!r}", f"at least {model.d_vocab}, as the embeddings have")
         places = isinstance(answers, list) and all(type(place) is int for place in answers)
         if not places or not len(set(answers)) == len(answers) == model.d_vocab_out:
-            raise InputError(f"answers is {answers!r}, expected a token for each of the {model.d_vocab_out} columns")
+            raise InputError("answers", f"is {answers!r}", f"a token for each of the {model.d_vocab_out} columns")
         if not all(0 <= place < tokens for place in answers):
-            raise InputError(f"answers is {answers!r}, expected tokens below vocab_size = {tokens}")
+            raise InputError("answers", f"is {answers!r}", f"tokens below vocab_size = {tokens}")
         only |= {"vocab_size": tokens, "answers": answers}
     require_known_options(config, read=only, unread=UNREAD_IN_TRANSFORMERS, only=ONLY_IN_TRANSFORMERS)
     given = {"num_hidden_layers": len(model.blocks), **config}
     for name, value in only.items():
         if canonical_json(given[name]) != canonical_json(value):  # as texts, for 1 == 1.0 == True
-            raise InputError(f"{name} is {given[name]!r}, expected {value!r}, as the blocks and the tensors say")
+            raise InputError(name, f"is {given[name]!r}", f"{value!r}, as the blocks and the tensors say")
     return model
 
 

@@ -74,8 +74,8 @@ def require_known_options(
             # 0 == False and 1 == True, but a number is no truth value.
             flag = isinstance(config[name], bool)
             if not any(flag == isinstance(usual, bool) and config[name] == usual for usual in only[name]):
-                raise InputError(f"{name} is {config[name]!r}, expected {only[name][0]!r}: no block computes that")
+                raise InputError(name, f"is {config[name]!r}", f"{only[name][0]!r}: no block computes that")
         elif name not in read and name not in unread:
             raise InputError(
-                f"{name} is {config[name]!r}, an option that is not known here and may change the logits, expected none"
+                name, f"is {config[name]!r}, an option that is not known here and may change the logits", "none"
             )

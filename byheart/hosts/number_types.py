@@ -55,7 +55,7 @@ def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
             rounded = tensor.astype(_NATIVE[dtype]).astype(np.float64)
     if not np.isfinite(rounded).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(rounded))[0])
-        raise InputError(f"{name} has the entry {tensor[place]} at {place}, beyond the range of {dtype}")
+        raise InputError(name, f"has the entry {tensor[place]} at {place}, beyond the range of {dtype}")
     return rounded
 
 
@@ -142,4 +142,4 @@ def read_tensors(
 def require_dtype(dtype: str) -> None:
     """Raise `InputError` unless weights can be written in this type."""
     if dtype not in DTYPES:
-        raise InputError(f"dtype = {dtype!r}, expected one of {', '.join(DTYPES)}")
+        raise InputError("dtype", f"= {dtype!r}", f"one of {', '.join(DTYPES)}")

@@ -195,13 +195,13 @@ def _normalized(add: _Graph, name: str, norm: Normalization, rows: str) -> str:
 
 def _convert(model: Model) -> Model:
     if any(isinstance(block, Attention) and block.n_heads == 0 for block in model.blocks):
-        raise InputError("onnx holds attention of at least one head, the model has one of none")
+        raise InputError("onnx", "holds attention of at least one head, the model has one of none")
     return with_score_root(model, 1)
 
 
 def _write(model: Model, folder: Path, dtype: str) -> None:
     if dtype == "float64" and any(isinstance(b, FeedForward) and b.activation == "gelu" for b in model.blocks):
-        raise InputError("the model has neurons of the activation 'gelu', whose Erf onnxruntime lacks in float64")
+        raise InputError("the model", "has neurons of the activation 'gelu', whose Erf onnxruntime lacks in float64")
     for file, native in ((PLAIN_FILE, False), (NATIVE_FILE, True)):
         write_atomically(folder / file, _graph(model, dtype, native=native).SerializeToString())
 

@@ -52,7 +52,7 @@ def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | Non
     if config is None and METADATA in texts:
         record, beside = _record(weights, texts), weights.with_name(CONFIG_FILE)
         if beside.is_file() and canonical_json(_configuration(weights, None)) != canonical_json(record):
-            raise InputError(f"the header of {weights} and {beside} differ, expected one of them, or config")
+            raise InputError(f"the header of {weights} and {beside}", "differ", "one of them, or config")
         return _of_record(weights, record, tensors)
     return model_of(tensors, _configuration(weights, config))
 
@@ -111,19 +111,20 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
             read = huggingface.model_of if config.get("model_type") == "byheart" else _of_options
             model = read(exact, config)
             if unknown := sorted(set(exact) - set(model.tensors())):
-                raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block")
+                raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all)", "belong to no block")
             return model
     except InputError:
         raise
     except KeyError as error:
-        raise InputError(f"the model has no {error}, which its configuration asks for") from error
+        raise InputError("the model", f"has no {error}, which its configuration asks for") from error
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise InputError(f"the configuration and the tensors make no model: {error}") from error
+        raise InputError("the configuration and the tensors", f"make no model: {error}") from error
     if "model_type" in config:
-        raise InputError(f"model_type is {kind!r}, expected one of {', '.join(['gpt2', *sorted(FAMILIES), 'byheart'])}")
+        raise InputError("model_type", f"is {kind!r}", f"one of {', '.join(['gpt2', *sorted(FAMILIES), 'byheart'])}")
     raise InputError(
-        f"the configuration has the fields {sorted(config)[:8]}, expected one of TransformerLens (d_head, ...), of "
-        "Hugging Face (model_type), or of byheart (blocks)"
+        "the configuration",
+        f"has the fields {sorted(config)[:8]}",
+        "one of TransformerLens (d_head, ...), of Hugging Face (model_type), or of byheart (blocks)",
     )
 
 
@@ -146,13 +147,13 @@ def as_float64(name: str, tensor: Any) -> Float64Array:
     """
     if hasattr(tensor, "detach"):
         if not tensor.dtype.is_floating_point:
-            raise InputError(f"{name} has the type {tensor.dtype}, expected a floating-point type")
+            raise InputError(name, f"has the type {tensor.dtype}", "a floating-point type")
         return tensor.detach().double().cpu().numpy()
     if np.ma.isMaskedArray(tensor):
-        raise InputError(f"{name} is a masked array, expected numbers without a mask: which of them count?")
+        raise InputError(name, "is a masked array", "numbers without a mask: which of them count?")
     array = np.asarray(tensor)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
-        raise InputError(f"{name} has the type {array.dtype}, expected a floating-point type of at most 64 bits")
+        raise InputError(name, f"has the type {array.dtype}", "a floating-point type of at most 64 bits")
     return array.astype(np.float64)
 
 
@@ -167,7 +168,7 @@ def _of_options(tensors: dict[str, Float64Array], options: Mapping[str, Any]) ->
     require_known_options(options, read=expected, unread=(), only={})
     for name in options:
         if canonical_json(options[name]) != canonical_json(expected[name]):  # as texts, for 1 == 1.0 == True
-            raise InputError(f"{name} is {options[name]}, expected {expected[name]}, as the tensors say")
+            raise InputError(name, f"is {options[name]}", f"{expected[name]}, as the tensors say")
     return model
 
 
@@ -190,9 +191,7 @@ def _configuration(weights: Path, config: Mapping[str, Any] | Path | str | None)
         return config
     path = weights.with_name(CONFIG_FILE) if config is None else Path(config)
     if not path.is_file():
-        raise InputError(
-            f"{path} is no file, expected the configuration that says what the tensors of {weights} compute"
-        )
+        raise InputError(path, "is no file", f"the configuration that says what the tensors of {weights} compute")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -207,7 +206,7 @@ def _unpickled(path: Path) -> dict[str, Any]:
     try:
         import torch
     except ImportError:
-        raise InputError(f"{path} needs torch to be read; `pip install 'byheart[torch]'` brings it") from None
+        raise InputError(path, "needs torch to be read; `pip install 'byheart[torch]'` brings it") from None
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch has no common class for what it raises on damaged files

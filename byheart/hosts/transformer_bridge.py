@@ -31,7 +31,9 @@ _LINEAR = {"b": "bias", "w": "weight", "W": "weight"}
 
 def _convert(model: Model) -> Model:
     if any(norm.kind == "rms" for norm in norms_of(model)):
-        raise InputError("the model has normalizations of the kind 'rms', which transformer-bridge computes in float32")
+        raise InputError(
+            "the model", "has normalizations of the kind 'rms', which transformer-bridge computes in float32"
+        )
     model = without_output_shift(with_residual_stream(model))
     widths = (max(block.d_qk, block.d_head) for block in model.blocks if isinstance(block, Attention))
     width = exact_head_width(model, max([1, *widths]))

@@ -143,10 +143,10 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     root = _score_root(config)
     activation = config.get("act_fn")
     if not config.get("attn_only", False) and activation not in _READ_ACTIVATIONS:
-        raise InputError(f"act_fn is {activation!r}, expected one of {', '.join(_READ_ACTIVATIONS)}")
+        raise InputError("act_fn", f"is {activation!r}", f"one of {', '.join(_READ_ACTIVATIONS)}")
     kind = config.get("normalization_type", "LN")
     if kind not in _READ_NORMALIZATIONS:
-        raise InputError(f"normalization_type is {kind!r}, expected one of {', '.join(map(str, _READ_NORMALIZATIONS))}")
+        raise InputError("normalization_type", f"is {kind!r}", f"one of {', '.join(map(str, _READ_NORMALIZATIONS))}")
     used: set[str] = set()
 
     def take(name: str) -> Float64Array:
@@ -186,7 +186,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     b_U = take("unembed.b_U") if "unembed.b_U" in tensors else None
     W_U = take("unembed.W_U")
     if unknown := sorted(set(tensors) - used):
-        raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block")
+        raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all)", "belong to no block")
     model = Model(blocks=(*blocks, *([] if final is None else [final])), W_U=W_U, b_U=b_U, **ends)
     _require_size(config, "d_model", model.d_model, "embed.W_E")
     _require_size(config, "d_vocab", model.d_vocab, "embed.W_E")
@@ -203,7 +203,7 @@ def _score_root(config: Mapping[str, Any]) -> int:
         return int(config["d_head"])
     root = round(scale**2) if scale > 0 else 0
     if root < 1 or math.sqrt(root) != scale:
-        raise InputError(f"attn_scale is {scale!r}, expected the root of an integer, or -1")
+        raise InputError("attn_scale", f"is {scale!r}", "the root of an integer, or -1")
     return root
 
 
@@ -211,17 +211,17 @@ def _require_types(config: Mapping[str, Any]) -> None:
     """Refuse sizes that are no integers, and flags that are no truth values."""
     for name in ("use_attn_scale", "attn_only"):
         if type(config.get(name, True)) is not bool:
-            raise InputError(f"{name} is {config[name]!r}, expected true or false")
+            raise InputError(name, f"is {config[name]!r}", "true or false")
     for name in ("n_layers", "d_model", "n_ctx", "d_head", "n_heads", "d_mlp", "d_vocab", "d_vocab_out"):
         if config.get(name) is not None and type(config[name]) is not int:
-            raise InputError(f"{name} is {config[name]!r}, expected an integer")
+            raise InputError(name, f"is {config[name]!r}", "an integer")
 
 
 def _require_size(config: Mapping[str, Any], name: str, found: int, place: str) -> None:
     """Refuse a size that the tensors do not have."""
     unset = (None, -1) if name in ("n_heads", "d_vocab", "d_vocab_out") else (None,)
     if config.get(name) not in (*unset, found):
-        raise InputError(f"{name} is {config[name]}, but {place} has {found}")
+        raise InputError(name, f"is {config[name]}, but {place} has {found}")
 
 
 def host_of(

@@ -101,7 +101,7 @@ def read_the_facts(
 
     progress("task", None, "")
     if options.source is not None and options.table is not None:
-        raise InputError(f"both FILE {options.source} and --table {options.table} are given, expected one of them")
+        raise InputError(f"both FILE {options.source} and --table {options.table}", "are given", "one of them")
     given = read_facts(
         options.source if options.table is None else options.table,
         table=None if options.table is None else True,

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import re
 import sys
 from typing import Any
 
@@ -50,19 +49,20 @@ _OPTIONS = {
 }  # fmt: skip
 """The options of the command line by the arguments that they become."""
 
-_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})( = |=)(True|False)?")
 
+def _in_options(error: object) -> str:
+    """What is said of an error, `heads = 3` in words of the command line."""
+    from constructions.errors import InputError
 
-def as_options(message: str) -> str:
-    """A message that speaks of arguments, `heads = 3` or `header=True`, in words of the command line."""
-
-    def option(found: "re.Match[str]") -> str:
-        name, value = _OPTIONS[found[1]], found[3]
-        return f"--no-{name}" if value == "False" else f"--{name}" if value else f"--{name} "
-
-    return _ARGUMENT.sub(option, message)
+    if not isinstance(error, InputError) or error.argument not in _OPTIONS:
+        return str(error)
+    value, option = error.value.removeprefix("= "), _OPTIONS[error.argument]
+    if value.split(" ")[0] in ("True", "False"):
+        switch, _, rest = value.partition(" ")
+        return str(InputError(f"--{'no-' * (switch == 'False')}{option}", rest, error.expected))
+    return str(InputError(f"--{option}", value, error.expected))
 
 
 def error_fields(error: object) -> dict[str, Any]:
     """An error as fields of JSON."""
-    return {"error": as_options(str(error)), "kind": type(error).__name__}
+    return {"error": _in_options(error), "kind": type(error).__name__}

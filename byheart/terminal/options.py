@@ -71,7 +71,7 @@ def kept_pieces(options: argparse.Namespace) -> "KeptPieces | None":
     above = file.absolute().parent
     if not above.is_dir() or not os.access(above, os.W_OK) or not is_kept_file(file):
         raise InputError(
-            f"--keep is {str(file)!r}, expected a file that --keep wrote, or a new one in a folder that can be written"
+            "--keep", f"is {str(file)!r}", "a file that --keep wrote, or a new one in a folder that can be written"
         )
     return KeptPieces(Path(os.path.realpath(file)), all_that_judges)  # a link stays, and what it leads to is written
 

@@ -9,7 +9,7 @@ def require_folder(folder: Path) -> None:
 
     if not any((folder / name).is_file() for name in ("certificate.json", "model.safetensors")):
         kind = "holds no certificate.json" if folder.is_dir() else "is not a folder"
-        raise InputError(f"folder: {folder} {kind}, expected one that `byheart memorize` wrote")
+        raise InputError(f"folder: {folder}", kind, "one that `byheart memorize` wrote")
 
 
 def file_of_page(page: str) -> str:

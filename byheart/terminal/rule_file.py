@@ -29,13 +29,13 @@ def named_rule(rule: str) -> str | Callable[..., Any]:
         return rule
     path = Path(place)
     if not path.is_file():
-        raise InputError(f"rule is {rule!r}, but {path} is no file")
+        raise InputError("rule", f"is {rule!r}, but {path} is no file")
     try:
         found = runpy.run_path(place)
     except Exception as error:  # whatever the file may raise
-        raise InputError(f"{path} does not run: {type(error).__name__}: {error}") from error
+        raise InputError(path, f"does not run: {type(error).__name__}: {error}") from error
     function = found.get(name)
     if not callable(function):
         known = sorted(each for each, value in found.items() if callable(value) and not each.startswith("_"))
-        raise InputError(f"{path} has no function {name!r}, expected one of {', '.join(known) or 'some'}")
+        raise InputError(path, f"has no function {name!r}", f"one of {', '.join(known) or 'some'}")
     return function

@@ -51,11 +51,11 @@ def cross_heads_memory(
         '4096 bigrams by 12 heads for blocks of 32 tokens in groups of 8, 13790 parameters'
     """
     if (size is None) != (group is None):
-        raise InputError(f"size = {size!r} and group = {group!r}, expected both or none")
+        raise InputError("size", f"= {size!r} and group = {group!r}", "both or none")
     if size is None or group is None:
         size, group = _best_sizes(task)
     if not 1 <= group < size or size % group:
-        raise InputError(f"group = {group}, expected a divisor of size = {size} below it")
+        raise InputError("group", f"= {group}", f"a divisor of size = {size} below it")
     blocks = TokenBlocks.of(task, size, claim=_CLAIM, even=True)
     heads = blocks.count**2 * (size // group + 2) // 2
     maps = [*_cross(blocks, group, heads), *_diagonal(blocks, group, heads)]

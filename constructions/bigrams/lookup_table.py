@@ -155,7 +155,7 @@ def exact_lookup_table(
     """
     n_tokens = stream.ncols()
     if stream.nrows() != n_tokens**2 or n_tokens == 0:
-        raise InputError(f"stream has {stream.nrows()} rows and {n_tokens} columns, expected N^2 and N")
+        raise InputError("stream", f"has {stream.nrows()} rows and {n_tokens} columns", "N^2 and N")
     p = _position(n_tokens, position)
     front_end = lookup_front_end(n_tokens, gap=gap, position=p)
     wanted = np.array(stream.entries(), dtype=object).reshape(n_tokens, n_tokens, n_tokens)
@@ -199,9 +199,9 @@ def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Model:
         True
     """
     if task.context_length != 2:
-        raise InputError(f"task has contexts of {task.context_length} tokens, expected 2")
+        raise InputError("task", f"has contexts of {task.context_length} tokens", "2")
     if not (np.isfinite(gap) and np.isfinite(total)):
-        raise InputError(f"gap = {gap} and total = {total}, expected finite numbers")
+        raise InputError("gap", f"= {gap} and total = {total}", "finite numbers")
     n_tokens = task.vocabulary_size
     attention = float(1.0 / (1.0 + np.exp(-gap)))
     margin = n_tokens + total * (n_tokens - 1 - attention * (n_tokens - 2))
@@ -234,5 +234,5 @@ def _position(n_tokens: int, position: Sequence[fmpq | float] | None) -> list[fm
     if position is None:
         return [fmpq(-int(n == 0)) for n in range(n_tokens)]
     if len(position) != n_tokens:
-        raise InputError(f"position has {len(position)} entries, expected {n_tokens}")
+        raise InputError("position", f"has {len(position)} entries", n_tokens)
     return as_rationals([position]).entries()

@@ -51,9 +51,9 @@ def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
         True
     """
     if task.context_length != 2:
-        raise InputError(f"task has contexts of {task.context_length} tokens, expected 2")
+        raise InputError("task", f"has contexts of {task.context_length} tokens", "2")
     if not 0 < margin < np.inf:
-        raise InputError(f"margin = {margin}, expected a positive number")
+        raise InputError("margin", f"= {margin}", "a positive number")
     size = task.vocabulary_size
     labels, width = task.n_answers, max(size, 2)
     shares = np.full((size, size), 0.5)  # attention to the first position, by last and first token

@@ -62,7 +62,7 @@ def packed_words_memory(
         m = min(fitting, key=lambda m: entries(size, m, kinds, precision, task.n_answers))
     if m not in fitting:
         what = f"labels of {bits} bits for {counted(size, 'token')} in {dtype}"
-        raise InputError(f"labels_per_word = {m}, expected 1 .. {max(fitting)}: {what}")
+        raise InputError("labels_per_word", f"= {m}", f"1 .. {max(fitting)}: {what}")
     groups = -(-size // m)
     group_bits, place_bits = (groups - 1).bit_length(), (m - 1).bit_length()
     words = np.zeros((size, groups))

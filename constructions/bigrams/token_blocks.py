@@ -54,7 +54,7 @@ class TokenBlocks:
         """
         require_labelled_bigrams(task, claim)
         if size < 1:
-            raise InputError(f"a block of {size} tokens, expected at least 1")
+            raise InputError("a block", f"of {size} tokens", "at least 1")
         count = -(-task.vocabulary_size // size)
         return cls(task, size, count + count % 2 if even else count)
 

@@ -136,5 +136,5 @@ def expected_accuracy(n_tokens: int, solved: Fraction) -> Fraction:
         Fraction(7, 8)
     """
     if n_tokens < 1 or not 0 <= solved <= 1:
-        raise InputError(f"n_tokens = {n_tokens} and solved = {solved}, expected N >= 1 and a probability")
+        raise InputError("n_tokens", f"= {n_tokens} and solved = {solved}", "N >= 1 and a probability")
     return Fraction(1, n_tokens) + (1 - Fraction(1, n_tokens)) * solved

@@ -123,7 +123,7 @@ def most_forbidden_heads(contexts: Int64Array, labels: Int64Array) -> ForbiddenH
 def _checked(contexts: Int64Array, labels: Int64Array) -> tuple[Int64Array, Int64Array]:
     contexts, labels = checked_contexts(contexts), np.asarray(labels)
     if labels.shape != (len(contexts),) or labels.dtype.kind not in "iu" or labels.min() < 0:
-        raise InputError(f"labels is {labels.dtype} of shape {labels.shape}, expected {len(contexts)} tokens")
+        raise InputError("labels", f"is {labels.dtype} of shape {labels.shape}", f"{len(contexts)} tokens")
     return contexts, labels
 
 

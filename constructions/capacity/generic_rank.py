@@ -224,11 +224,11 @@ def checked_contexts(contexts: Int64Array) -> Int64Array:
     """
     array = np.asarray(contexts)
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape:
-        raise InputError(f"contexts is {array.dtype} of shape {array.shape}, expected integers [T, S] with T, S >= 1")
+        raise InputError("contexts", f"is {array.dtype} of shape {array.shape}", "integers [T, S] with T, S >= 1")
     if array.min() < 0:
-        raise InputError(f"contexts has the token {array.min()}, expected tokens >= 0")
+        raise InputError("contexts", f"has the token {array.min()}", "tokens >= 0")
     if len(np.unique(array, axis=0)) != len(array):
-        raise InputError("contexts has equal rows, expected pairwise distinct contexts")
+        raise InputError("contexts", "has equal rows", "pairwise distinct contexts")
     return array.astype(np.int64)
 
 
@@ -240,7 +240,7 @@ def check_sizes(*, d_model: int, d_head: int, n_heads: int) -> None:
     """
     require_at_least(1, d_model=d_model)
     if not 1 <= d_head <= d_model:
-        raise InputError(f"d_head = {d_head}, expected 1 .. d_model = {d_model}")
+        raise InputError("d_head", f"= {d_head}", f"1 .. d_model = {d_model}")
     require_at_least(0, n_heads=n_heads)
 
 

@@ -80,7 +80,7 @@ def fewest_heads(n_examples: int, size: int) -> int | None:
         (20, 21, None)
     """
     if n_examples < 1 or size < 1:
-        raise InputError(f"n_examples = {n_examples} and size = {size}, expected at least 1")
+        raise InputError("n_examples", f"= {n_examples} and size = {size}", "at least 1")
     if size == 1:
         return 1 if n_examples == 1 else None
     return max(1, -(-(n_examples - 1) // (size - 1)))

@@ -349,7 +349,7 @@ def _rank_bounds(
     if name == LEAST:
         return reduce(np.minimum, bounds.values(), contexts)
     if name not in bounds:
-        raise InputError(f"name = {name!r}, expected {LEAST!r} or one of {', '.join(bounds)}")
+        raise InputError("name", f"= {name!r}", f"{LEAST!r} or one of {', '.join(bounds)}")
     return np.minimum(contexts, bounds[name])
 
 

@@ -74,7 +74,7 @@ def half_spaces(
         ([1.0, -1.0, -3.0], [1])
     """
     if not trigger > 0.0:
-        raise InputError(f"trigger = {trigger}, expected a number above 0")
+        raise InputError("trigger", f"= {trigger}", "a number above 0")
     read = np.flatnonzero(norm.w)
     seen = np.ascontiguousarray(rows[:, read])
     own = seen[places]

@@ -36,7 +36,7 @@ class ApproximatingSequence:
     def logits(self, delta: Fraction) -> Rows:
         r"""The logits $E W^\top$ for one $\delta$, `[T, N]`."""
         if not 0 < delta <= Fraction(3, 10):
-            raise InputError(f"delta = {delta}, expected a number in (0, 3/10]")
+            raise InputError("delta", f"= {delta}", "a number in (0, 3/10]")
         weights, embeddings = self.encoder(delta)
         return [[sum((a * b for a, b in zip(e, w, strict=True)), arb(0)) for w in weights] for e in embeddings]
 
@@ -138,7 +138,7 @@ def shortest_range(delta: Fraction) -> tuple[Rows, Rows]:
         True
     """
     if not 0 < delta <= Fraction(1, 16):
-        raise InputError(f"delta = {delta}, expected a number in (0, 1/16]")
+        raise InputError("delta", f"= {delta}", "a number in (0, 1/16]")
     step = _ball(delta) * (1 - _ball(delta))  # a little less than delta pays for the normalizations
     r, s = arb(3).log() - step, arb(2).log() + step
     far = r * s / (2 * step)
@@ -229,7 +229,7 @@ def scaled_encoder(
         [[Fraction(5, 4)], [Fraction(0, 1)]]
     """
     if not (largest_range > 0 and delta > 0):
-        raise InputError(f"largest_range = {largest_range} and delta = {delta}, expected positive numbers")
+        raise InputError("largest_range", f"= {largest_range} and delta = {delta}", "positive numbers")
     factor = 1 + delta / (2 * largest_range)
     return weights, [[factor * entry for entry in row] for row in embeddings]
 

@@ -44,7 +44,7 @@ def targets(task: Task, d_model: int, *, seed: int = 0) -> tuple[Float64Array, F
         ([[1.0, -1.0]], [[17.3, -17.3], [-17.3, 17.3]])
     """
     if task.target != "labels":
-        raise InputError(f"target is {task.target!r}, expected 'labels' for a memory of associations")
+        raise InputError("target", f"is {task.target!r}", "'labels' for a memory of associations")
     found = label_unembedding(d_model, task.n_answers, task.labels, seed=seed)
     strength = _SLACK * _lead(task.n_answers) / found.margin
     return found.W_U, strength * found.W_U[: found.rank, task.labels].T

@@ -35,7 +35,7 @@ def circle(count: int) -> Float64Array:
         [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
     """
     if not 1 <= count <= 2**28:
-        raise InputError(f"count = {count}, expected 1 .. 2^28")
+        raise InputError("count", f"= {count}", "1 .. 2^28")
     return arc(count, count)
 
 
@@ -100,7 +100,7 @@ def strength(count: int, divergence: float) -> float:
         57401.49
     """
     if count < 1 or not 0.0 < divergence < math.inf:
-        raise InputError(f"count = {count} and divergence = {divergence}, expected N >= 1 and a positive number")
+        raise InputError("count", f"= {count} and divergence = {divergence}", "N >= 1 and a positive number")
     if count == 1:
         return 0.0
     return _UPWARDS * math.log1p(2.0 / divergence) / gap(count)

@@ -44,7 +44,7 @@ def targets(
         ([[1.0, 0.0]], True)
     """
     if task.laws is None:
-        raise InputError(f"target is {task.target!r}, expected 'laws' for a memory of distributions")
+        raise InputError("target", f"is {task.target!r}", "'laws' for a memory of distributions")
     if d_model < task.n_answers - 1:
         found = best_encoder(task.laws, d_model, prior=task.prior, seed=seed, progress=progress)
         return np.ascontiguousarray(found.W.T), found.E

@@ -74,7 +74,7 @@ def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, n_tokens
         ("kappa", k, k >= 1, "numbers >= 1"),
     ):
         if not holds.all():
-            raise InputError(f"{name} holds {values[~holds].ravel()[0]}, expected {wanted}")
+            raise InputError(name, f"holds {values[~holds].ravel()[0]}", wanted)
     flat = (n_tokens - 1) / n_tokens
     s = k * np.maximum(epsilon, _LEAST_MASS)
     inside = np.minimum(s, flat)

@@ -192,7 +192,7 @@ def uniform_noise(found: Unembedding, tokens: Int64Array, missing: float) -> Low
         [[0.25, 0.25, 0.5]]
     """
     if not 0.0 < missing < 1.0:
-        raise InputError(f"missing = {missing}, expected a probability strictly between 0 and 1")
+        raise InputError("missing", f"= {missing}", "a probability strictly between 0 and 1")
     laws = np.full((len(tokens), len(found.vectors)), missing / (len(found.vectors) - 1))
     laws[np.arange(len(tokens)), tokens] = 1.0 - missing
     return LowEntropyInstance(found.vectors, found.encoders[tokens], 1.0, tokens, laws, np.ones(len(tokens)))

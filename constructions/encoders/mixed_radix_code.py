@@ -52,7 +52,7 @@ def mixed_radix_code(count: int, digits: int) -> GridCode:
         ([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]], [-0.25, -0.25, -0.25, -0.25])
     """
     if count < 1 or digits < 1:
-        raise InputError(f"count = {count} and digits = {digits}, expected at least 1")
+        raise InputError("count", f"= {count} and digits = {digits}", "at least 1")
     base = 1
     while base**digits < count:
         base += 1

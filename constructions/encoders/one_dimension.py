@@ -59,8 +59,9 @@ def multi_scale_line(masses: Sequence[Fraction | int], *, sharpness: int = 40, r
     """
     if not masses or min(masses) < 0 or sharpness < 1 or ratio < 2:
         raise InputError(
-            f"{len(masses)} masses, sharpness = {sharpness} and ratio = {ratio}, expected masses >= 0, "
-            "sharpness >= 1 and ratio >= 2"
+            f"{len(masses)} masses, sharpness",
+            f"= {sharpness} and ratio = {ratio}",
+            "masses >= 0, sharpness >= 1 and ratio >= 2",
         )
     count = len(masses)
     order = sorted(range(count), key=lambda token: (-masses[token], token))

@@ -35,7 +35,7 @@ def parabola(count: int) -> Float64Array:
         [0.0, 3.0, 4.0, 3.0]
     """
     if not 1 <= count <= MOST:
-        raise InputError(f"count = {count}, expected 1 .. 2^26, for products below 2^53")
+        raise InputError("count", f"= {count}", "1 .. 2^26, for products below 2^53")
     tokens = np.arange(count, dtype=np.float64)
     return np.stack([2.0 * tokens, 0.0 - tokens * tokens], axis=1)
 
@@ -60,7 +60,7 @@ def stream(labels: Int64Array, *, power: int) -> Float64Array:
         [[96.0, 32.0]]
     """
     if not -900 <= power <= 900:
-        raise InputError(f"power = {power}, expected -900 .. 900")
+        raise InputError("power", f"= {power}", "-900 .. 900")
     return np.ldexp(np.stack([labels.astype(np.float64), np.ones(len(labels))], axis=1), power)
 
 
@@ -83,7 +83,7 @@ def power_for(divergence: float) -> int:
         (5, 0)
     """
     if not 0.0 < divergence < np.inf:
-        raise InputError(f"divergence = {divergence}, expected a positive number")
+        raise InputError("divergence", f"= {divergence}", "a positive number")
     power = 0
     while np.log(2.0) - 2.0**power - np.log1p(-np.exp(-3.0 * 2.0**power)) > np.log(divergence) - 1e-9:
         power += 1

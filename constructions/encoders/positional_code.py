@@ -68,12 +68,12 @@ def positional_code(contexts: Int64Array, tokens: int, *, binary: bool = False, 
         [0, 1, 2, 3]
     """
     if contexts.ndim != 2 or 0 in contexts.shape or contexts.min() < 0 or contexts.max() >= tokens:
-        raise InputError(f"contexts of shape {contexts.shape}, expected tokens [T, S] below {tokens}")
+        raise InputError("contexts", f"of shape {contexts.shape}", f"tokens [T, S] below {tokens}")
     read, ranks = np.unique(contexts, return_inverse=True)
     ranks = ranks.reshape(contexts.shape)
     count, length = contexts.shape
     if len(np.unique(contexts, axis=0)) < count:
-        raise InputError("contexts: some occur more than once, expected pairwise distinct ones")
+        raise InputError("contexts: some", "occur more than once", "pairwise distinct ones")
     rng = np.random.default_rng(seed)
     draws = max(4, min(_MOST_DRAWS, _WORK // (count * length)))
     steps = _Steps.of(ranks, len(read))

@@ -84,6 +84,6 @@ def scalar_label_code(count: int) -> LabelCode:
         ([-1.0, 0.0, 1.0], [-1.25, 0.0, 0.25])
     """
     if not 1 <= count <= MOST:
-        raise InputError(f"count = {count}, expected 1 .. {MOST} labels on one line")
+        raise InputError("count", f"= {count}", f"1 .. {MOST} labels on one line")
     points = np.arange(count, dtype=np.float64) - (count - 1) / 2.0
     return LabelCode(points, np.stack([0.0 - points * points / 2.0, points]))

@@ -135,12 +135,12 @@ class _Given:
     def of(cls, laws: Float64Array, prior: Float64Array | None, d_model: int) -> "_Given":
         laws = np.asarray(laws, dtype=np.float64)
         if laws.ndim != 2 or 0 in laws.shape:
-            raise InputError(f"laws has shape {laws.shape}, expected [T, N] with at least one context and one token")
+            raise InputError("laws", f"has shape {laws.shape}", "[T, N] with at least one context and one token")
         if not (np.isfinite(laws).all() and laws.min() >= 0.0 and laws.any(axis=1).all()):
-            raise InputError("laws has a negative or non-finite entry, or a row of zeros, expected laws in its rows")
+            raise InputError("laws", "has a negative or non-finite entry, or a row of zeros", "laws in its rows")
         weights = np.ones(len(laws)) if prior is None else np.asarray(prior, dtype=np.float64)
         if weights.shape != (len(laws),) or not (np.isfinite(weights).all() and weights.min() >= 0.0 < weights.max()):
-            raise InputError(f"prior has shape {weights.shape}, expected {len(laws)} weights of at least 0, not all 0")
+            raise InputError("prior", f"has shape {weights.shape}", f"{len(laws)} weights of at least 0, not all 0")
         require_at_least(0, d_model=d_model)
         present = weights > 0.0
         masses = laws[present] / laws[present].max(axis=1, keepdims=True)  # a sum could overflow

@@ -56,9 +56,9 @@ def truncated_laws(
     """
     weights = np.asarray(laws, dtype=np.float64)
     if weights.ndim != 2 or not weights.size or not np.isfinite(weights).all():
-        raise InputError(f"laws has shape {weights.shape}, expected [T, N] with finite entries, at least one")
+        raise InputError("laws", f"has shape {weights.shape}", "[T, N] with finite entries, at least one")
     if not 0 <= rank <= min(weights.shape):
-        raise InputError(f"rank = {rank} and laws of shape {weights.shape}, expected 0 <= rank <= min(T, N)")
+        raise InputError("rank", f"= {rank} and laws of shape {weights.shape}", "0 <= rank <= min(T, N)")
     if not weights.min() > 0.0:
         raise HypothesisError("the logarithm of a law", "laws of full support", f"a mass is {weights.min()}")
     logarithms = np.log(weights)
@@ -67,7 +67,7 @@ def truncated_laws(
     if prior is not None:
         shares = np.asarray(prior, dtype=np.float64)
         if shares.shape != (len(weights),) or not ((shares >= 0.0) & np.isfinite(shares)).all():
-            raise InputError(f"prior has shape {shares.shape}, expected {len(weights)} finite weights of at least 0")
+            raise InputError("prior", f"has shape {shares.shape}", f"{len(weights)} finite weights of at least 0")
         scaled = logarithms * np.sqrt(shares)[:, None]
     _, _, right = np.linalg.svd(scaled, full_matrices=False)
     W = right[:rank].T
@@ -95,7 +95,7 @@ def hadamard_laws(tokens: int, size: float) -> Float64Array:
         [[2.0, 0.5]]
     """
     if tokens < 2 or tokens & (tokens - 1):
-        raise InputError(f"tokens = {tokens}, expected a power of two, at least 2")
+        raise InputError("tokens", f"= {tokens}", "a power of two, at least 2")
     signs = scipy.linalg.hadamard(tokens)[1:]
     return np.where(signs > 0, np.exp(size), np.exp(-size))
 
@@ -170,7 +170,7 @@ def rank_one_laws(tokens: int, contexts: int) -> Float64Array:
         [[1.0, 1.0, 1.0], [1.0, 2.0, 4.0], [1.0, 4.0, 16.0]]
     """
     if not (tokens >= 3 and contexts >= 3 and (tokens - 1) * (contexts - 1) < 1000):
-        raise InputError(f"tokens = {tokens}, contexts = {contexts}, expected at least 3 with (N - 1)(T - 1) < 1000")
+        raise InputError("tokens", f"= {tokens}, contexts = {contexts}", "at least 3 with (N - 1)(T - 1) < 1000")
     return np.exp2(np.outer(np.arange(contexts), np.arange(tokens)))
 
 

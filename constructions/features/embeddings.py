@@ -169,9 +169,9 @@ def integer_front_end(
     """
     _check_sizes(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
     if kind not in INTEGER_KINDS:
-        raise InputError(f"kind is {kind!r}, expected one of {', '.join(INTEGER_KINDS)}")
+        raise InputError("kind", f"is {kind!r}", f"one of {', '.join(INTEGER_KINDS)}")
     if largest < 1 or seed < 0:
-        raise InputError(f"largest = {largest} and seed = {seed}, expected largest >= 1 and seed >= 0")
+        raise InputError("largest", f"= {largest} and seed = {seed}", "largest >= 1 and seed >= 0")
     rng = np.random.default_rng(seed)
 
     def draw(rows: int, columns: int) -> fmpq_mat:
@@ -301,7 +301,7 @@ def _of_full_rank(draw: Callable[[], fmpq_mat]) -> fmpq_mat:
 def _check_sizes(*, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int) -> None:
     require_at_least(1, d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head)
     if d_head > d_model:
-        raise InputError(f"d_head = {d_head}, expected at most d_model = {d_model}")
+        raise InputError("d_head", f"= {d_head}", f"at most d_model = {d_model}")
     require_at_least(0, n_heads=n_heads)
 
 

@@ -226,8 +226,9 @@ class _Problem(NamedTuple):
         last, features = exact_last(front_end, contexts), exact_features(front_end, contexts)
         if targets.nrows() != last.nrows() or targets.ncols() != W_U.nrows() or not W_U.ncols():
             raise InputError(
-                f"targets is {targets.nrows()} x {targets.ncols()} and W_U {W_U.nrows()} x {W_U.ncols()}, expected "
-                f"[{last.nrows()}, r] and [r, N] with N >= 1"
+                "targets",
+                f"is {targets.nrows()} x {targets.ncols()} and W_U {W_U.nrows()} x {W_U.ncols()}",
+                f"[{last.nrows()}, r] and [r, N] with N >= 1",
             )
         stream, unembedding = _independent(targets, W_U)
         width = front_end.d_model

@@ -83,13 +83,13 @@ def front_end(
         ('table', [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 0.5]], [np.float64(4.0)])
     """
     if kind not in FRONT_ENDS:
-        raise InputError(f"front_end is {kind!r}, expected one of {', '.join(FRONT_ENDS)}")
+        raise InputError("front_end", f"is {kind!r}", f"one of {', '.join(FRONT_ENDS)}")
     shape = _Shape(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
     require_at_least(1, **asdict(shape))
     if d_head > d_model:
-        raise InputError(f"d_head = {d_head}, expected at most d_model = {d_model}")
+        raise InputError("d_head", f"= {d_head}", f"at most d_model = {d_model}")
     if scale is not None and not 0 < scale < np.inf:
-        raise InputError(f"scale = {scale}, expected a positive number")
+        raise InputError("scale", f"= {scale}", "a positive number")
     kind = resolved(kind, d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads)
     draw = _RECIPES[kind]
     return FrontEnd(kind, *draw(shape, np.random.default_rng(seed), scale))

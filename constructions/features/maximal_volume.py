@@ -39,7 +39,7 @@ def maximal_volume(
     """
     chosen = np.array(kept, dtype=np.int64)
     if features.ndim != 2 or chosen.shape != features.shape[1:] or not excess > 0:
-        raise InputError(f"kept has {len(chosen)} rows for features {features.shape} and excess = {excess}")
+        raise InputError("kept", f"has {len(chosen)} rows for features {features.shape} and excess = {excess}")
     coefficients = _coefficients(features, chosen)
     for swap in range(swaps):
         if swap and swap % _EVERY == 0:

@@ -122,10 +122,10 @@ def right_inverse(matrix: Float64Array) -> RightInverse:
     """
     rows, columns = matrix.shape
     if rows < 1 or columns < rows:
-        raise InputError(f"matrix has shape {matrix.shape}, expected at least one row and at least as many columns")
+        raise InputError("matrix", f"has shape {matrix.shape}", "at least one row and at least as many columns")
     # One non-finite entry makes this sum non-finite, at no extra memory.
     if not np.isfinite(np.einsum("tp,tp->", matrix, matrix)):
-        raise InputError("matrix has a NaN, an infinity, or entries too large to be squared")
+        raise InputError("matrix", "has a NaN, an infinity, or entries too large to be squared")
     return _cholesky(matrix) or _qr(matrix)
 
 

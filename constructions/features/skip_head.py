@@ -146,7 +146,7 @@ def rank_one_skip_head(W_E: fmpq_mat, W_pos: fmpq_mat, *, direction: fmpq_mat) -
 def _squared_length(W_E: fmpq_mat, W_pos: fmpq_mat, direction: fmpq_mat) -> fmpq:
     _require_fit(W_E, W_pos)
     if (direction.nrows(), direction.ncols()) != (1, W_E.ncols()):
-        raise InputError(f"direction is {direction.nrows()} x {direction.ncols()}, expected [1, {W_E.ncols()}]")
+        raise InputError("direction", f"is {direction.nrows()} x {direction.ncols()}", f"[1, {W_E.ncols()}]")
     [axis] = direction.tolist()
     if not any(entry != 0 for entry in axis):
         raise HypothesisError("A head that attends to the last position", "a direction u != 0", "u = 0")
@@ -156,8 +156,7 @@ def _squared_length(W_E: fmpq_mat, W_pos: fmpq_mat, direction: fmpq_mat) -> fmpq
 def _require_fit(W_E: fmpq_mat, W_pos: fmpq_mat) -> None:
     if W_E.ncols() != W_pos.ncols() or not W_E.nrows() or not W_pos.nrows() or not W_E.ncols():
         raise InputError(
-            f"W_E is {W_E.nrows()} x {W_E.ncols()} and W_pos {W_pos.nrows()} x {W_pos.ncols()}, expected "
-            "[N, d] and [S, d]"
+            "W_E", f"is {W_E.nrows()} x {W_E.ncols()} and W_pos {W_pos.nrows()} x {W_pos.ncols()}", "[N, d] and [S, d]"
         )
 
 

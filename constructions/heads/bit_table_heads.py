@@ -51,7 +51,7 @@ def bit_table_heads(labels: Sequence[int], *, heads: int, draws: int = 400, seed
     """
     n = len(labels).bit_length() - 1
     if n < 1 or len(labels) != 2**n or any(label not in (0, 1) for label in labels):
-        raise InputError(f"labels = {list(labels)}, expected 0 or 1 for each of 2^n contexts, n >= 1")
+        raise InputError("labels", f"= {list(labels)}", "0 or 1 for each of 2^n contexts, n >= 1")
     require_at_least(1, heads=heads, draws=draws)
     rng, largest = np.random.default_rng(seed), _LARGEST_EXPONENT
     bits, signs = bit_contexts(n)[:, :-1], 1 - 2 * np.asarray(labels)

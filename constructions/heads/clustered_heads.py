@@ -115,7 +115,7 @@ def clustered_heads_memory(
     require_at_least(1, d_qk=d_qk)
     require_at_least(2, d_model=d_model, copies=copies)
     if d_model is not None and d_model < max(d_qk or 1, (copies or 2) - 1):
-        raise InputError(f"d_model = {d_model}, expected at least d_qk = {d_qk} and one less than copies = {copies}")
+        raise InputError("d_model", f"= {d_model}", f"at least d_qk = {d_qk} and one less than copies = {copies}")
     require_precision(dtype)
     require_labels_after_two(task, _CLAIM)
     shapes = dict.fromkeys(_smallest(task, more, d_model, d_qk, copies) for more in _MORE)

@@ -64,7 +64,7 @@ def counting_heads(labels: Sequence[int]) -> Model:
     """
     n = len(labels) - 1
     if n < 1 or any(label not in (0, 1) for label in labels):
-        raise InputError(f"labels = {list(labels)}, expected 0 or 1 for every number of ones, 0 .. n with n >= 1")
+        raise InputError("labels", f"= {list(labels)}", "0 or 1 for every number of ones, 0 .. n with n >= 1")
     roots = [fmpq(2 * m + 1, 2) for m in range(n) if labels[m] != labels[m + 1]]
     slopes = [2**h - 1 for h in range(1, len(roots) + 1)]
     scale = math.prod(slopes)

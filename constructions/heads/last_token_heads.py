@@ -148,7 +148,7 @@ def _dimensions(task: Task, d_head: int | None) -> tuple[int, int]:
         d_model = max(d_model, task.n_answers - 1)
     d_head = max(1, d_model // 4) if d_head is None else d_head
     if not 1 <= d_head <= d_model:
-        raise InputError(f"d_head = {d_head}, expected 1 .. d_model = {d_model}")
+        raise InputError("d_head", f"= {d_head}", f"1 .. d_model = {d_model}")
     return d_model, d_head
 
 

@@ -38,7 +38,7 @@ def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64A
     values, output, unembedding = (np.asarray(x, dtype=np.float64) for x in (values, output, unembedding))
     if values.ndim != 2 or unembedding.ndim != 2 or output.shape != (values.shape[1], unembedding.shape[1]):
         shapes = f"{values.shape}, {output.shape} and {unembedding.shape}"
-        raise InputError(f"values, output and unembedding have shapes {shapes}, expected [N, d], [d, d] and [M, d]")
+        raise InputError("values, output and unembedding", f"have shapes {shapes}", "[N, d], [d, d] and [M, d]")
     n_tokens, d_head = values.shape
     width = unembedding.shape[1]
     d_model = n_tokens + width

@@ -212,7 +212,7 @@ def offers(
     by_name = {kind.name: kind for kind in kinds or MEMORIES}
     if names is not None and (unknown := [name for name in names if name not in by_name]):
         known = ", ".join(map(repr, (SMALLEST, *by_name)))
-        raise InputError(f"memory is {unknown[0]!r}, expected one of {known}")
+        raise InputError("memory", f"is {unknown[0]!r}", f"one of {known}")
     found: list[Offer] = []
     for kind in by_name.values() if names is None else [by_name[name] for name in names]:
         show = progress or silent

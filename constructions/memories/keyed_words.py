@@ -67,7 +67,7 @@ def keyed_words_memory(task: Task, *, labels_per_word: int | None = None, seed: 
     key_bits, bits = max(1, code.bits), max(1, (len(answers) - 1).bit_length())
     m = fewest_entries(task.n_contexts, key_bits + bits) if labels_per_word is None else labels_per_word
     if not 1 <= m <= task.n_contexts:
-        raise InputError(f"labels_per_word = {m}, expected 1 .. {task.n_contexts}, the number of contexts")
+        raise InputError("labels_per_word", f"= {m}", f"1 .. {task.n_contexts}, the number of contexts")
     blocks: list[Block] = [_numbering(code), *word_blocks(code.codes.tolist(), labels.tolist(), items=m)]
     model = _model(task, code, answers, blocks)
     return Construction(
@@ -117,9 +117,7 @@ def word_blocks(codes: Sequence[int], labels: Sequence[int], *, items: int) -> t
         13
     """
     if not codes or len(codes) != len(labels) or min(*codes, *labels, items - 1) < 0:
-        raise InputError(
-            f"{len(codes)} codes, {len(labels)} labels, items = {items}, expected T >= 1 of each from 0 on"
-        )
+        raise InputError(f"{len(codes)} codes, {len(labels)} labels, items", f"= {items}", "T >= 1 of each from 0 on")
     if len(set(codes)) < len(codes):
         raise HypothesisError(_CLAIM, "distinct codes", "two that are equal")
     key_bits, bits = (max(1, max(numbers).bit_length()) for numbers in (codes, labels))
@@ -156,13 +154,13 @@ def rounded_integers(model: Model, significand: int) -> Model:
     """
     require_at_least(1, significand=significand)
     if not model.is_rational:
-        raise InputError("the model has float64 tensors, expected integers")
+        raise InputError("the model", "has float64 tensors", "integers")
 
     def rounded(_: str, tensor: Tensor) -> Tensor:
         result = _zeros(*tensor.shape)
         for place, entry in np.ndenumerate(tensor):
             if entry.q != 1:
-                raise InputError(f"the model has the entry {entry}, expected integers")
+                raise InputError("the model", f"has the entry {entry}", "integers")
             result[place] = _nearest(int(entry.p), significand)
         return result
 

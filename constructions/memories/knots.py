@@ -178,7 +178,7 @@ def _wanted(
 
     if task.laws is not None:
         if digits is not None:
-            raise InputError(f"digits = {digits}, expected none for a task of laws")
+            raise InputError("digits", f"= {digits}", "none for a task of laws")
         logarithms = np.log(task.laws)
         size = task.n_answers
         outputs = logarithms[:, :-1] - logarithms[:, -1:] if size > 1 else np.zeros((len(logarithms), 1))

@@ -202,7 +202,7 @@ def sharp_instance(front_end: FrontEnd, *, norm: float, occurrences: int) -> Lef
     kept = len(contexts) - 1
     columns = width + len(front_end.W_V) * front_end.W_V.shape[2]
     if width != 1 or columns != kept:
-        raise InputError(f"front_end has d = {width} and {columns} columns, expected d = 1 and {kept} columns")
+        raise InputError("front_end", f"has d = {width} and {columns} columns", f"d = 1 and {kept} columns")
     outputs = np.hstack([last(front_end, contexts), features(front_end, contexts)])
     try:
         z = np.linalg.solve(outputs[:kept].T, outputs[kept])
@@ -245,7 +245,7 @@ def loop_instance(ratio: int, *, size: int, occurrences: int) -> LeftOut:
         [[0, 1], [1, 0], [1, 1], [0, 0]]
     """
     if ratio < 2 or size < 1:
-        raise InputError(f"ratio = {ratio} and size = {size}, expected at least 2 and 1")
+        raise InputError("ratio", f"= {ratio} and size = {size}", "at least 2 and 1")
     one, none = as_rationals([[1]]), as_rationals([[0]])
     front_end = ExactFrontEnd(
         W_E=as_rationals([[ratio], [1]]),
@@ -328,7 +328,7 @@ def modules_instance(*, tokens: int, length: int, width: int, kept: int, seed: i
     contexts = all_contexts(tokens, length)
     if not 1 <= kept < len(contexts) or not 1 <= tokens - 1 <= width <= tokens:
         raise InputError(
-            f"N = {tokens}, d = {width}, T = {kept}, expected N >= 2, N - 1 <= d <= N and T = 1 .. {len(contexts) - 1}"
+            "N", f"= {tokens}, d = {width}, T = {kept}", f"N >= 2, N - 1 <= d <= N and T = 1 .. {len(contexts) - 1}"
         )
     generator = np.random.default_rng((11, seed))
     stream, unembedding = 2.0 * generator.standard_normal((len(contexts), width)), law_unembedding(width, tokens)
@@ -428,8 +428,9 @@ def text_instance(task: Task, *, d_model: int, d_head: int, seed: int = 0) -> Le
     n_heads, rest = divmod(task.n_contexts - d_model, d_head)
     if rest or n_heads < 1 or not len(task.tail_contexts):
         raise InputError(
-            f"task has {task.n_contexts} contexts and a tail of {len(task.tail_contexts)}, expected a tail and "
-            f"d_model = {d_model} more contexts than a multiple of d_head = {d_head}"
+            "task",
+            f"has {task.n_contexts} contexts and a tail of {len(task.tail_contexts)}",
+            f"a tail and d_model = {d_model} more contexts than a multiple of d_head = {d_head}",
         )
     network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end="random", seed=seed).model
     laws = smoothed_laws(task.tail_counts, task.n_answers)
@@ -468,7 +469,7 @@ def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
     """
     network = instance.model
     if network.is_rational or not isinstance(instance.stream, np.ndarray):
-        raise InputError("instance has a rational network, expected float64 weights")
+        raise InputError("instance", "has a rational network", "float64 weights")
     predicted = np.concatenate([logits(network, instance.contexts[: instance.kept]), instance.stream @ network.W_U])
     laws = softmax(predicted)
     rows = [{int(law.argmax()): int(count)} for law, count in zip(laws, instance.occurrences, strict=True)]
@@ -481,7 +482,7 @@ def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
         laws=laws,
     )
     if (task.contexts != instance.contexts[: instance.kept]).any():
-        raise InputError("instance keeps other contexts than the most frequent ones, in the order of a task")
+        raise InputError("instance", "keeps other contexts than the most frequent ones, in the order of a task")
     return Construction(task=task, model=network, summary=summary)
 
 

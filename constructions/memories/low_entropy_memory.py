@@ -54,8 +54,9 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
     """
     if task.laws is None or task.n_answers != len(unembedding.vectors):
         raise InputError(
-            f"task has the target {task.target!r} over {task.n_answers} tokens, expected laws over "
-            f"{len(unembedding.vectors)}, the rows of the unembedding"
+            "task",
+            f"has the target {task.target!r} over {task.n_answers} tokens",
+            f"laws over {len(unembedding.vectors)}, the rows of the unembedding",
         )
     strengths = strength(
         missing_mass(task.laws, task.labels),

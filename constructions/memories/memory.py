@@ -233,9 +233,9 @@ def theorem_1_memory(
         (564, '16 contexts by 21 heads of dimension 1, d = 6, d_qk = 1, 564 paramet')
     """
     if front_end not in FRONT_ENDS:
-        raise InputError(f"front_end is {front_end!r}, expected one of {', '.join(map(repr, FRONT_ENDS))}")
+        raise InputError("front_end", f"is {front_end!r}", f"one of {', '.join(map(repr, FRONT_ENDS))}")
     if tail not in (*TAILS, None):
-        raise InputError(f"tail is {tail!r}, expected one of {', '.join(map(repr, TAILS))}")
+        raise InputError("tail", f"is {tail!r}", f"one of {', '.join(map(repr, TAILS))}")
     require_at_least(1, n_heads=n_heads)
     d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
     tail, show = tail or "none", progress or silent
@@ -304,7 +304,7 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
     if d_head is None:
         d_head = max(1, d_model // 4)
     if not 1 <= d_head <= d_model:
-        raise InputError(f"d_head = {d_head}, expected 1 .. d_model = {d_model}")
+        raise InputError("d_head", f"= {d_head}", f"1 .. d_model = {d_model}")
     return d_model, d_head
 
 
@@ -562,8 +562,8 @@ def _targets(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[F
 def _check(*, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> None:
     require_at_least(1, d_model=d_model, d_head=d_head, n_heads=n_heads)
     if d_head > d_model:
-        raise InputError(f"d_head = {d_head}, expected at most d_model = {d_model}")
+        raise InputError("d_head", f"= {d_head}", f"at most d_model = {d_model}")
     if front_end not in FRONT_ENDS:
-        raise InputError(f"front_end is {front_end!r}, expected one of {', '.join(FRONT_ENDS)}")
+        raise InputError("front_end", f"is {front_end!r}", f"one of {', '.join(FRONT_ENDS)}")
     if tail not in TAILS:
-        raise InputError(f"tail is {tail!r}, expected one of {', '.join(TAILS)}")
+        raise InputError("tail", f"is {tail!r}", f"one of {', '.join(TAILS)}")

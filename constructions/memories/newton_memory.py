@@ -159,7 +159,7 @@ def newton_memory(
     """
     for name, value in (("seeds", seeds), ("iterations", iterations), ("steps", steps)):
         if value is not None and value < 1:
-            raise InputError(f"{name} = {value}, expected at least 1")
+            raise InputError(name, f"= {value}", "at least 1")
     table = Table.of(task)
     search = _Search(table, seeds, iterations, math.inf if steps is None else steps, seed, progress or silent)
     if resume is not None:
@@ -217,7 +217,7 @@ class Table:
             ResourceError: Too many facts.
         """
         if task.target != "labels":
-            raise InputError(f"target is {task.target!r}, expected 'labels' for a table of facts")
+            raise InputError("target", f"is {task.target!r}", "'labels' for a table of facts")
         if task.n_contexts > _LARGEST_GRAM:
             raise ResourceError(f"{task.n_contexts} facts, expected at most {_LARGEST_GRAM}: their products are stored")
         read, contexts = np.unique(task.contexts, return_inverse=True)
@@ -391,10 +391,10 @@ class _Search:
         sizes = (network.d_vocab, network.n_ctx, network.d_vocab_out)
         wanted = (task.vocabulary_size, task.context_length, task.n_answers)
         if sizes != wanted:
-            raise InputError(f"resume has tokens, positions and labels {sizes}, expected {wanted}")
+            raise InputError("resume", f"has tokens, positions and labels {sizes}", wanted)
         margin = self.table.margin(network)
         if not margin >= LEAST_MARGIN:
-            raise InputError(f"resume has the margin {margin:g} on the worst fact, expected at least {LEAST_MARGIN}")
+            raise InputError("resume", f"has the margin {margin:g} on the worst fact", f"at least {LEAST_MARGIN}")
         shape = Shape(network.d_model, network.d_qk, network.n_heads)
         self.best = _Found(network, shape, margin, found.seed)
         self.attempts = list(found.attempts)

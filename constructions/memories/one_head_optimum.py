@@ -71,7 +71,7 @@ def exclusive_or_optimum(logit: float, *, size: float = 2.0**24) -> Model:
         array([-0.,  2.,  0., -2.])
     """
     if not 1.0 < size < math.inf:
-        raise InputError(f"size = {size}, expected a finite number above 1")
+        raise InputError("size", f"= {size}", "a finite number above 1")
     m = size
     first = logit / (2.0 * m)
     second = -(5.0 + 6.0 / (m - 1.0)) * logit
@@ -127,7 +127,7 @@ def line_optimum(laws: ArrayLike) -> Model:
     """
     table = np.asarray(laws, dtype=np.float64)
     if table.ndim != 2 or len(table) != 3 or not (table > 0).all():
-        raise InputError(f"laws has the shape {table.shape}, expected three rows of positive numbers")
+        raise InputError("laws", f"has the shape {table.shape}", "three rows of positive numbers")
     table = table / table.sum(axis=1, keepdims=True)
     best = min((_best_line(table, middle) for middle in range(3)), key=lambda found: found[0])
     _, start, end, places = best

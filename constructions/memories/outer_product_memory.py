@@ -57,13 +57,13 @@ def outer_products(outputs: Int64Array, inputs: Int64Array, labels: Int64Array) 
     outputs, inputs, labels = (np.asarray(x) for x in (outputs, inputs, labels))
     if any(x.dtype.kind not in "iu" for x in (outputs, inputs, labels)):
         kinds = f"{outputs.dtype}, {inputs.dtype} and {labels.dtype}"
-        raise InputError(f"outputs, inputs and labels are {kinds}, expected integers")
+        raise InputError("outputs, inputs and labels", f"are {kinds}", "integers")
     outputs, inputs, labels = (x.astype(np.int64) for x in (outputs, inputs, labels))
     if outputs.ndim != 2 or inputs.ndim != 2 or labels.shape != (len(inputs),) or not labels.size:
         shapes = f"{outputs.shape}, {inputs.shape} and {labels.shape}"
-        raise InputError(f"outputs, inputs and labels have shapes {shapes}, expected [M, d], [N, d] and [N], N >= 1")
+        raise InputError("outputs, inputs and labels", f"have shapes {shapes}", "[M, d], [N, d] and [N], N >= 1")
     if labels.min() < 0 or labels.max() >= len(outputs):
-        raise InputError(f"labels are {labels.min()} .. {labels.max()}, expected 0 .. {len(outputs) - 1}")
+        raise InputError("labels", f"are {labels.min()} .. {labels.max()}", f"0 .. {len(outputs) - 1}")
     return Associations(outputs, inputs, labels, outputs[labels].T @ inputs)
 
 
@@ -91,7 +91,7 @@ def random_associations(width: int, count: int, *, outputs: int | None = None, s
     """
     M = count if outputs is None else outputs
     if min(width, count, M) < 1:
-        raise InputError(f"width = {width}, count = {count}, outputs = {M}, expected at least 1 each")
+        raise InputError("width", f"= {width}, count = {count}, outputs = {M}", "at least 1 each")
     rng = np.random.default_rng(seed)
     u, e = (2 * rng.integers(0, 2, (rows, width)) - 1 for rows in (M, count))
     labels = rng.permutation(count) if outputs is None else np.arange(count) % M
@@ -121,7 +121,7 @@ def tight_associations(bases: int, width: int, *, seed: int = 0) -> Associations
         np.True_
     """
     if bases < 1 or width < 1 or width & (width - 1):
-        raise InputError(f"bases = {bases}, width = {width}, expected at least 1 and a power of two")
+        raise InputError("bases", f"= {bases}, width = {width}", "at least 1 and a power of two")
     rng = np.random.default_rng(seed)
     count = bases * width
     q, e = (2 * rng.integers(0, 2, (rows, width)) - 1 for rows in (bases, count))
@@ -150,7 +150,7 @@ def solved_associations(outputs: Int64Array, inputs: Int64Array, labels: Int64Ar
         [[1, 0], [-1, 0]]
     """
     if labels.min() < 0 or labels.max() >= len(outputs):
-        raise InputError(f"labels are {labels.min()} .. {labels.max()}, expected 0 .. {len(outputs) - 1}")
+        raise InputError("labels", f"are {labels.min()} .. {labels.max()}", f"0 .. {len(outputs) - 1}")
     e = fmpq_mat(fmpz_mat(inputs.tolist()))
     gram = e * e.transpose()
     if gram.rank() < len(inputs):
@@ -183,9 +183,9 @@ def parabola(labels: Int64Array) -> Associations:
     """
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or not labels.size or not 0 <= labels.min() <= labels.max():
-        raise InputError(f"labels is {labels.dtype} of shape {labels.shape}, expected integers [N] of at least 0")
+        raise InputError("labels", f"is {labels.dtype} of shape {labels.shape}", "integers [N] of at least 0")
     if labels.max() > 2**25:
-        raise InputError(f"labels has the entry {labels.max()}, expected at most 2**25")
+        raise InputError("labels", f"has the entry {labels.max()}", "at most 2**25")
     j = np.arange(labels.max() + 1, dtype=np.int64)
     i = labels.astype(np.int64)
     return Associations(

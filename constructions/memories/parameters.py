@@ -201,8 +201,9 @@ def matched_memories(*, tokens: int, length: int, width: int, head_width: int, s
     """
     if tokens < 2 or length < 1 or not 1 <= head_width <= width or not tokens - 1 <= width <= tokens:
         raise InputError(
-            f"N = {tokens}, S = {length}, d = {width}, d_h = {head_width}, expected N >= 2, S >= 1, "
-            "1 <= d_h <= d and N - 1 <= d <= N"
+            "N",
+            f"= {tokens}, S = {length}, d = {width}, d_h = {head_width}",
+            "N >= 2, S >= 1, 1 <= d_h <= d and N - 1 <= d <= N",
         )
     positive = np.random.default_rng((10, seed)).standard_exponential((tokens**length, tokens)) + 2.0**-20
     task = enumerated_task(tokens, length, target="laws", laws=positive / positive.sum(axis=1, keepdims=True))

@@ -115,9 +115,9 @@ def fit_tail(
         True
     """
     if len(task.tail_contexts) == 0:
-        raise InputError("tail is 'fit', but every context of the task is memorized")
+        raise InputError("tail", "is 'fit', but every context of the task is memorized")
     if not 0 < regularization < np.inf:
-        raise InputError(f"regularization = {regularization}, expected a positive number of counts")
+        raise InputError("regularization", f"= {regularization}", "a positive number of counts")
     objective = _Objective(weights, task, W_U, output, inverse, regularization)
     size = output.size
     steps = max(1, min(iterations, _WORK // (objective.features.size * output.shape[1])))

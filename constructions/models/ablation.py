@@ -86,7 +86,7 @@ def without(model: Model, part: Part) -> Model:
     found = tensors.get(part.tensor)
     inside = found is not None and len(part.place) <= found.ndim
     if found is None or not inside or not all(0 <= i < n for i, n in zip(part.place, found.shape, strict=False)):
-        raise InputError(f"part is {part}, which the model has not")
+        raise InputError("part", f"is {part}, which the model has not")
     changed = found.copy()
     changed[part.place] = 0.0
     return assembled(model.options(), {**tensors, part.tensor: changed})

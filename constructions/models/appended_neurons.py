@@ -22,23 +22,22 @@ def editable(model: Model) -> tuple[FeedForward, Normalization]:
     """
     kinds = [block.options()["kind"] for block in model.blocks]
     if not model.reads_tokens or len(kinds) < 2:
-        raise InputError(f"model has the blocks {kinds}, expected tokens, neurons and a last normalization")
+        raise InputError("model", f"has the blocks {kinds}", "tokens, neurons and a last normalization")
     neurons, final = model.blocks[-2:]
     if not isinstance(neurons, FeedForward) or not isinstance(final, Normalization):
-        raise InputError(f"model ends with the blocks {kinds[-2:]}, expected neurons and a last normalization")
+        raise InputError("model", f"ends with the blocks {kinds[-2:]}", "neurons and a last normalization")
     if neurons.norm is None or not neurons.skip:
         raise InputError(
-            "the last neurons of model read the stream without a normalization, or are not added to it; expected both"
+            "the last neurons of model", "read the stream without a normalization, or are not added to it", "both"
         )
     if not neurons.plain or model.logit_divisor is not None or model.logit_cap is not None:
         raise InputError(
-            "the last neurons of model have a gate, a norm behind them, or stand beside the attention, or "
-            "its logits are bent; expected plain neurons and logits"
+            "the last neurons of model",
+            "have a gate, a norm behind them, or stand beside the attention, or its logits are bent",
+            "plain neurons and logits",
         )
     if neurons.b_in is None:
-        raise InputError(
-            "the last neurons of model have no shifts b_in, expected some: a plane through 0 cuts off no fact"
-        )
+        raise InputError("the last neurons of model", "have no shifts b_in", "some: a plane through 0 cuts off no fact")
     return neurons, final
 
 
@@ -104,12 +103,12 @@ def _grown(block: FeedForward, weights: Float64Array, shifts: Float64Array, writ
 def _cut(block: FeedForward, edits: int, *, zeros: bool) -> FeedForward:
     kept = block.d_mlp - edits
     if edits < 1 or kept < 0:
-        raise InputError(f"edits is {edits}, expected from 1 to the {block.d_mlp} neurons of a block")
+        raise InputError("edits", f"is {edits}", f"from 1 to the {block.d_mlp} neurons of a block")
     shifts = block.b_in
     if zeros and (
         block.W_in[:, kept:].any() or block.W_out[kept:].any() or (shifts is not None and shifts[kept:].any())
     ):
-        raise InputError(f"the last {edits} neurons of a block before the last are not zeros, expected them to be")
+        raise InputError(f"the last {edits} neurons of a block before the last", "are not zeros", "them to be")
     return replace(
         block, W_in=block.W_in[:, :kept], b_in=None if shifts is None else shifts[:kept], W_out=block.W_out[:kept]
     )

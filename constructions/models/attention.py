@@ -70,7 +70,7 @@ def attention(weights: AttentionWeights, contexts: Int64Array, head: int) -> Flo
     """
     _check_contexts(weights, contexts)
     if not 0 <= head < len(weights.W_Q):
-        raise InputError(f"head = {head}, expected 0 .. {len(weights.W_Q) - 1}")
+        raise InputError("head", f"= {head}", f"0 .. {len(weights.W_Q) - 1}")
     return softmax(_Lookup(weights, contexts).scores(head)(slice(None)))
 
 
@@ -190,6 +190,6 @@ def softmax(scores: NDArray[Any], axis: int = 1) -> NDArray[Any]:
 def _check_contexts(weights: AttentionWeights, contexts: Int64Array) -> None:
     d_vocab, n_ctx = len(weights.W_E), len(weights.W_pos)
     if contexts.ndim != 2 or contexts.shape[1] != n_ctx:
-        raise InputError(f"contexts has shape {contexts.shape}, expected [T, {n_ctx}]")
+        raise InputError("contexts", f"has shape {contexts.shape}", f"[T, {n_ctx}]")
     if contexts.size and (contexts.min() < 0 or contexts.max() >= d_vocab):
-        raise InputError(f"contexts has tokens in [{contexts.min()}, {contexts.max()}], expected 0 .. {d_vocab - 1}")
+        raise InputError("contexts", f"has tokens in [{contexts.min()}, {contexts.max()}]", f"0 .. {d_vocab - 1}")

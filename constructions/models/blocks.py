@@ -60,7 +60,7 @@ class Normalization:
     def __post_init__(self) -> None:
         _require_option("kind", self.kind, NormalizationKind)
         if not (isinstance(self.epsilon, float) and 0 < self.epsilon < float("inf")):
-            raise InputError(f"epsilon is {self.epsilon!r}, expected a finite float above 0")
+            raise InputError("epsilon", f"is {self.epsilon!r}", "a finite float above 0")
         _freeze(self, {"w": 1, "b": 1})
         _require_shapes(self, {"w": (self.width,), "b": (self.width,)})
 
@@ -163,7 +163,7 @@ class Attention:
         for name in ("clip", "score_cap"):
             require_positive(name, getattr(self, name))
         if type(self.score_root) is not int or not 1 <= self.score_root <= _LARGEST_SCORE_ROOT:
-            raise InputError(f"score_root is {self.score_root!r}, expected an integer from 1 to 2**31")
+            raise InputError("score_root", f"is {self.score_root!r}", "an integer from 1 to 2**31")
         _freeze(self, {"W_Q": 3, "W_K": 3, "W_V": 3, "W_O": 3, "b_Q": 2, "b_K": 2, "b_V": 2, "b_O": 1})
         _freeze(self, {"frequencies": 1, "slopes": 1})
         heads, d_model, d_qk, d_head, d_out = self.n_heads, self.d_model, self.d_qk, self.d_head, self.d_out
@@ -183,21 +183,23 @@ class Attention:
         )
         self._check_turns_and_norms()
         if heads and 0 in (d_qk, d_head):
-            raise InputError(f"W_Q and W_V have d_qk = {d_qk} and d_head = {d_head}, expected at least 1")
+            raise InputError("W_Q and W_V", f"have d_qk = {d_qk} and d_head = {d_head}", "at least 1")
         if 0 in (d_model, d_out):
-            raise InputError(f"W_Q and W_O have d_model = {d_model} and d_out = {d_out}, expected at least 1")
+            raise InputError("W_Q and W_O", f"have d_model = {d_model} and d_out = {d_out}", "at least 1")
         if self.skip and d_out != d_model:
-            raise InputError(f"W_O has d_out = {d_out}, expected d_model = {d_model} with a skip connection")
+            raise InputError("W_O", f"has d_out = {d_out}", f"d_model = {d_model} with a skip connection")
         if self.queries == "task" and (self.skip or self.norm is not None or self.attends != "last"):
-            raise InputError("queries of the task have no skip connection, no norm, and attend from one position alone")
+            raise InputError(
+                "queries of the task", "have no skip connection, no norm, and attend from one position alone"
+            )
         if self.norm is not None and self.norm.width != d_model:
-            raise InputError(f"norm has the width {self.norm.width}, expected d_model = {d_model}")
+            raise InputError("norm", f"has the width {self.norm.width}", f"d_model = {d_model}")
 
     def _check_turns_and_norms(self) -> None:
         if self.frequencies is not None:
             pairs = len(self.frequencies)
             if not 1 <= pairs <= self.d_qk // 2 or not (self.frequencies >= 0).all():
-                raise InputError(f"frequencies are {pairs}, expected 1 .. d_qk / 2 = {self.d_qk // 2}, none below 0")
+                raise InputError("frequencies", f"are {pairs}", f"1 .. d_qk / 2 = {self.d_qk // 2}, none below 0")
         widths = {
             "q_norm": (self.d_qk, self.n_heads * self.d_qk),
             "k_norm": (self.d_qk, self.key_heads * self.d_qk),
@@ -207,9 +209,11 @@ class Attention:
             norm = getattr(self, name)
             allowed = allowed[-1:] if self.norms_all else allowed
             if norm is not None and norm.width not in allowed:
-                raise InputError(f"{name} has the width {norm.width}, expected {' or '.join(map(str, allowed))}")
+                raise InputError(name, f"has the width {norm.width}", " or ".join(map(str, allowed)))
         if self.queries == "task" and not self.plain:
-            raise InputError("queries of the task have no positions, norms, caps or slopes, and as many keys as heads")
+            raise InputError(
+                "queries of the task", "have no positions, norms, caps or slopes, and as many keys as heads"
+            )
 
     @property
     def plain(self) -> bool:
@@ -324,17 +328,17 @@ class FeedForward:
         shapes = {"W_out": (d_mlp, d_out), "b_in": (d_mlp,), "b_out": (d_out,)}
         _require_shapes(self, {**shapes, "W_gate": self.W_in.shape, "b_gate": (d_mlp,)})
         if self.W_gate is None and self.b_gate is not None:
-            raise InputError("b_gate is given, but no W_gate")
+            raise InputError("b_gate", "is given, but no W_gate")
         if self.parallel and not self.skip:
-            raise InputError("parallel is True, expected a skip connection with it")
+            raise InputError("parallel", "is True", "a skip connection with it")
         if self.post_norm is not None and self.post_norm.width != d_out:
-            raise InputError(f"post_norm has the width {self.post_norm.width}, expected d_out = {d_out}")
+            raise InputError("post_norm", f"has the width {self.post_norm.width}", f"d_out = {d_out}")
         if 0 in (self.d_model, d_out):
-            raise InputError(f"W_in and W_out have d_model = {self.d_model} and d_out = {d_out}, expected at least 1")
+            raise InputError("W_in and W_out", f"have d_model = {self.d_model} and d_out = {d_out}", "at least 1")
         if self.skip and d_out != self.d_model:
-            raise InputError(f"W_out has d_out = {d_out}, expected d_model = {self.d_model} with a skip connection")
+            raise InputError("W_out", f"has d_out = {d_out}", f"d_model = {self.d_model} with a skip connection")
         if self.norm is not None and self.norm.width != self.d_model:
-            raise InputError(f"norm has the width {self.norm.width}, expected d_model = {self.d_model}")
+            raise InputError("norm", f"has the width {self.norm.width}", f"d_model = {self.d_model}")
 
     @property
     def d_model(self) -> int:
@@ -415,12 +419,12 @@ def frozen(name: str, value: object, dimensions: int) -> Tensor:
         False
     """
     if np.ma.isMaskedArray(value):
-        raise InputError(f"{name} is a masked array; fill the masked entries first")
+        raise InputError(name, "is a masked array; fill the masked entries first")
     array = np.asarray(value)
     if array.ndim != dimensions:
-        raise InputError(f"{name} has shape {array.shape}, expected {dimensions} dimensions")
+        raise InputError(name, f"has shape {array.shape}", f"{dimensions} dimensions")
     if max(array.shape) > _LARGEST_DIMENSION:
-        raise InputError(f"{name} has shape {array.shape}, expected dimensions of at most {_LARGEST_DIMENSION}")
+        raise InputError(name, f"has shape {array.shape}", f"dimensions of at most {_LARGEST_DIMENSION}")
     if array.dtype == object:
         return _rational(name, array)
     return frozen_float64(name, array)
@@ -430,7 +434,7 @@ def _rational(name: str, array: Tensor) -> Tensor:
     result = np.empty(array.shape, dtype=object)
     for position, entry in np.ndenumerate(array):
         if not isinstance(entry, int | fmpz | fmpq):
-            raise InputError(f"{name} has the entry {entry!r} at {position}, expected float64, or fmpq throughout")
+            raise InputError(name, f"has the entry {entry!r} at {position}", "float64, or fmpq throughout")
         result[position] = fmpq(entry)
     return frozen_copy(result)
 
@@ -446,23 +450,23 @@ def _require_shapes(block: Block, expected: dict[str, tuple[int, ...]]) -> None:
     for name, shape in expected.items():
         found = getattr(block, name)
         if found is not None and found.shape != shape:
-            raise InputError(f"{name} has shape {found.shape}, expected {shape} beside {first} {tensor.shape}")
+            raise InputError(name, f"has shape {found.shape}", f"{shape} beside {first} {tensor.shape}")
 
 
 def _require_option(name: str, value: object, options: Any) -> None:
     if value not in get_args(options):
-        raise InputError(f"{name} is {value!r}, expected one of {', '.join(map(repr, get_args(options)))}")
+        raise InputError(name, f"is {value!r}", f"one of {', '.join(map(repr, get_args(options)))}")
 
 
 def _require_flag(name: str, value: object) -> None:
     if type(value) is not bool:
-        raise InputError(f"{name} is {value!r}, expected True or False")
+        raise InputError(name, f"is {value!r}", "True or False")
 
 
 def require_positive(name: str, value: object) -> None:
     """Raise `InputError` unless an option is none, or a finite float above 0."""
     if value is not None and not (isinstance(value, float) and 0 < value < float("inf")):
-        raise InputError(f"{name} is {value!r}, expected a finite float above 0, or none")
+        raise InputError(name, f"is {value!r}", "a finite float above 0, or none")
 
 
 def _given(**options: Any) -> dict[str, Any]:

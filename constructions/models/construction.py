@@ -43,26 +43,28 @@ def require_fit(model: Model, task: Task | VectorTask | RuleTask) -> None:
     """Raise `InputError` unless the model reads the contexts of the task and has an output for each of its answers."""
     if isinstance(task, VectorTask):
         if model.reads_tokens:
-            raise InputError("task brings vectors, the model reads tokens")
+            raise InputError("task", "brings vectors, the model reads tokens")
         if model.d_model != task.d_model:
-            raise InputError(f"task has vectors of dimension {task.d_model}, the model reads dimension {model.d_model}")
+            raise InputError(
+                "task", f"has vectors of dimension {task.d_model}, the model reads dimension {model.d_model}"
+            )
         if model.d_vocab_out != task.d_out:
-            raise InputError(f"task has {task.d_out} labels per example, the model {model.d_vocab_out} outputs")
+            raise InputError("task", f"has {task.d_out} labels per example, the model {model.d_vocab_out} outputs")
         return
     if not model.reads_tokens:
-        raise InputError("task has contexts of tokens, the model reads vectors")
+        raise InputError("task", "has contexts of tokens, the model reads vectors")
     if task.context_length > model.n_ctx:
-        raise InputError(f"task has contexts of {task.context_length} tokens, the model reads {model.n_ctx}")
+        raise InputError("task", f"has contexts of {task.context_length} tokens, the model reads {model.n_ctx}")
     if isinstance(task, RuleTask):
         if not int(task.answers.max()) < model.d_vocab_out:
-            raise InputError(f"task has the answer {task.answers.max()}, the model {model.d_vocab_out} logits")
+            raise InputError("task", f"has the answer {task.answers.max()}, the model {model.d_vocab_out} logits")
         if not task.most < model.d_vocab:
-            raise InputError(f"task has the token {task.most}, the model knows 0 .. {model.d_vocab - 1}")
+            raise InputError("task", f"has the token {task.most}, the model knows 0 .. {model.d_vocab - 1}")
         return
     if task.n_answers != model.d_vocab_out:
         kind = "answers" if task.apart else "tokens"
         hint = "; task.in_one_vocabulary() numbers them as tokens" if task.apart else ""
-        raise InputError(f"task has {task.n_answers} {kind}, the model {model.d_vocab_out} logits{hint}")
+        raise InputError("task", f"has {task.n_answers} {kind}, the model {model.d_vocab_out} logits{hint}")
     most = max(int(tokens.max(initial=0)) for tokens in (task.contexts, task.tail_contexts))
     if not most < model.d_vocab:
-        raise InputError(f"task has the token {most}, the model knows 0 .. {model.d_vocab - 1}")
+        raise InputError("task", f"has the token {most}, the model knows 0 .. {model.d_vocab - 1}")

@@ -141,10 +141,10 @@ def _checked(front_end: ExactFrontEnd, contexts: Int64Array) -> Int64Array:
     array = np.asarray(contexts)
     if array.ndim != 2 or array.dtype.kind not in "iu" or array.shape[1] != front_end.n_ctx or not len(array):
         raise InputError(
-            f"contexts is {array.dtype} of shape {array.shape}, expected integers [T, {front_end.n_ctx}] with T >= 1"
+            "contexts", f"is {array.dtype} of shape {array.shape}", f"integers [T, {front_end.n_ctx}] with T >= 1"
         )
     if array.min() < 0 or array.max() >= front_end.d_vocab:
         raise InputError(
-            f"contexts has the tokens {array.min()} .. {array.max()}, expected tokens 0 .. {front_end.d_vocab - 1}"
+            "contexts", f"has the tokens {array.min()} .. {array.max()}", f"tokens 0 .. {front_end.d_vocab - 1}"
         )
     return array.astype(np.int64)

@@ -58,7 +58,7 @@ class ExactFrontEnd:
         _require(self.W_pos.nrows() > 0 and self.W_pos.ncols() == width, "W_pos", self.W_pos, f"[S, {width}]")
         if not len(self.W_Q) == len(self.W_K) == len(self.W_V):
             raise InputError(
-                f"W_Q, W_K, W_V have {len(self.W_Q)}, {len(self.W_K)}, {len(self.W_V)} heads, expected equally many"
+                "W_Q, W_K, W_V", f"have {len(self.W_Q)}, {len(self.W_K)}, {len(self.W_V)} heads", "equally many"
             )
         for head, (query, key, value) in enumerate(zip(self.W_Q, self.W_K, self.W_V, strict=True)):
             _require(query.nrows() == width, f"W_Q[{head}]", query, f"[{width}, d_qk]")
@@ -117,7 +117,7 @@ def exact_network(front_end: ExactFrontEnd, W_O: Sequence[fmpq_mat], W_U: fmpq_m
         (array([[0.33333333, 0.        ]]), 0.6931471805599453)
     """
     if len(W_O) != front_end.n_heads:
-        raise InputError(f"W_O has {len(W_O)} heads, expected {front_end.n_heads}")
+        raise InputError("W_O", f"has {len(W_O)} heads", front_end.n_heads)
     for head, output in enumerate(W_O):
         expected = (front_end.d_head, front_end.d_model)
         _require(_shape(output) == expected, f"W_O[{head}]", output, str(list(expected)))
@@ -212,7 +212,7 @@ def as_floats(matrix: fmpq_mat) -> Float64Array:
     try:
         entries = [int(matrix[i, j].p) / int(matrix[i, j].q) for i in range(rows) for j in range(columns)]
     except OverflowError as error:
-        raise InputError("a rational weight is beyond the range of float64") from error
+        raise InputError("a rational weight", "is beyond the range of float64") from error
     return np.array(entries, dtype=np.float64).reshape(rows, columns)
 
 
@@ -242,9 +242,9 @@ def as_rationals(values: Any) -> fmpq_mat:
     try:
         rows = [list(row) for row in (values.tolist() if isinstance(values, np.ndarray) else values)]
     except TypeError as error:
-        raise InputError("values is no matrix, expected a non-empty list of rows") from error
+        raise InputError("values", "is no matrix", "a non-empty list of rows") from error
     if not rows or any(len(row) != len(rows[0]) for row in rows):
-        raise InputError("values is no matrix, expected a non-empty list of rows of one length")
+        raise InputError("values", "is no matrix", "a non-empty list of rows of one length")
     return fmpq_mat(len(rows), len(rows[0]), [_rational(entry) for row in rows for entry in row])
 
 
@@ -254,7 +254,7 @@ def _rational(entry: Any) -> fmpq:
     try:
         numerator, denominator = Fraction(entry).as_integer_ratio()
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"values has the entry {entry!r}, expected finite rational numbers") from error
+        raise InputError("values", f"has the entry {entry!r}", "finite rational numbers") from error
     return fmpq(int(numerator), int(denominator))
 
 
@@ -264,9 +264,9 @@ def _shape(matrix: fmpq_mat) -> tuple[int, int]:
 
 def _require_rational(model: Model) -> None:
     if not model.is_rational:
-        raise InputError("the model has float64 tensors, expected rationals")
+        raise InputError("the model", "has float64 tensors", "rationals")
 
 
 def _require(holds: bool, name: str, matrix: fmpq_mat, expected: str) -> None:
     if not holds:
-        raise InputError(f"{name} has the shape {list(_shape(matrix))}, expected {expected}")
+        raise InputError(name, f"has the shape {list(_shape(matrix))}", expected)

@@ -83,45 +83,43 @@ class Model:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, frozen(name, getattr(self, name), dimensions))
                 if 0 in getattr(self, name).shape:
-                    raise InputError(f"{name} has shape {getattr(self, name).shape}, expected no dimension of 0")
+                    raise InputError(name, f"has shape {getattr(self, name).shape}", "no dimension of 0")
         given = tuple(each is not None for each in (self.W_E, self.W_pos, self.positions))
         if given not in ((False, False, False), (True, True, False), (True, False, True)):
             raise InputError(
-                "W_E and W_pos must be given together, or W_E and positions: for tokens, none where the task brings "
-                "vectors"
+                "W_E and W_pos",
+                "must be given together, or W_E and positions: for tokens, none where the task brings vectors",
             )
         if self.positions is not None and not (type(self.positions) is int and 1 <= self.positions < 2**31):
-            raise InputError(f"positions is {self.positions!r}, expected an integer of at least 1")
+            raise InputError("positions", f"is {self.positions!r}", "an integer of at least 1")
         for name in ("logit_divisor", "logit_cap"):
             require_positive(name, getattr(self, name))
         if self.W_E is None and not self.blocks:
-            raise InputError("blocks is empty, expected at least one where the task brings vectors")
+            raise InputError("blocks", "is empty", "at least one where the task brings vectors")
         self._check_widths()
         kinds = {tensor.dtype for tensor in self.tensors().values()}
         if len(kinds) > 1:
-            raise InputError("some tensors are float64 and some rational, expected all of one kind")
+            raise InputError("some tensors", "are float64 and some rational", "all of one kind")
 
     def _check_widths(self) -> None:
         width = self.d_model
         if self.W_pos is not None and self.W_pos.shape[1] != width:
-            raise InputError(f"W_pos has shape {self.W_pos.shape}, expected (n_ctx, {width}) beside W_E")
+            raise InputError("W_pos", f"has shape {self.W_pos.shape}", f"(n_ctx, {width}) beside W_E")
         for i, block in enumerate(self.blocks):
             reads = block.width if isinstance(block, Normalization) else block.d_model
             if reads != width:
-                raise InputError(f"block {i} reads rows of dimension {reads}, the stream has {width}")
+                raise InputError(f"block {i}", f"reads rows of dimension {reads}, the stream has {width}")
             if isinstance(block, Attention) and block.queries == "task" and (i or self.reads_tokens):
                 raise InputError(
-                    f"block {i} takes queries of the task, which only the first may where vectors are read"
+                    f"block {i}", "takes queries of the task, which only the first may where vectors are read"
                 )
             if isinstance(block, FeedForward) and block.parallel and not self._follows_attention(i):
-                raise InputError(f"block {i} is parallel to the attention in front, of which there is none")
+                raise InputError(f"block {i}", "is parallel to the attention in front, of which there is none")
             width = width if isinstance(block, Normalization) else block.d_out
         if self.W_U.shape[0] != width:
-            raise InputError(
-                f"W_U has shape {self.W_U.shape}, expected ({width}, d_vocab_out), the width of the stream"
-            )
+            raise InputError("W_U", f"has shape {self.W_U.shape}", f"({width}, d_vocab_out), the width of the stream")
         if self.b_U is not None and self.b_U.shape != self.W_U.shape[1:]:
-            raise InputError(f"b_U has shape {self.b_U.shape}, expected {self.W_U.shape[1:]}, the outputs of W_U")
+            raise InputError("b_U", f"has shape {self.b_U.shape}", f"{self.W_U.shape[1:]}, the outputs of W_U")
 
     def _follows_attention(self, place: int) -> bool:
         before = self.blocks[place - 1] if place else None
@@ -176,7 +174,7 @@ class Model:
         """
         if len(self.blocks) != 1 or not isinstance(self.blocks[0], Attention) or not self.plain:
             kinds = [block.options()["kind"] for block in self.blocks]
-            raise InputError(f"the model has the blocks {kinds}, expected one attention and nothing else")
+            raise InputError("the model", f"has the blocks {kinds}", "one attention and nothing else")
         return self.blocks[0]
 
     @property
@@ -306,7 +304,7 @@ class Model:
 
     def _require_float64(self) -> None:
         if self.is_rational:
-            raise InputError("the model is rational, expected float64: round it first")
+            raise InputError("the model", "is rational", "float64: round it first")
 
 
 def block_names(options: list[dict[str, Any]]) -> tuple[list[str], list[str]]:

@@ -20,7 +20,7 @@ SIGNIFICAND = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
 def require_precision(dtype: object) -> None:
     """Raise `InputError` unless it is the name of a precision."""
     if dtype not in get_args(Precision):
-        raise InputError(f"dtype = {dtype!r}, expected one of {', '.join(map(repr, get_args(Precision)))}")
+        raise InputError("dtype", f"= {dtype!r}", f"one of {', '.join(map(repr, get_args(Precision)))}")
 
 
 def rounded(values: Float64Array, name: str) -> Float64Array:
@@ -43,7 +43,7 @@ def rounded(values: Float64Array, name: str) -> Float64Array:
         [0.70703125]
     """
     if name not in SIGNIFICAND:
-        raise InputError(f"name is {name!r}, expected one of {', '.join(SIGNIFICAND)}")
+        raise InputError("name", f"is {name!r}", f"one of {', '.join(SIGNIFICAND)}")
     bits = SIGNIFICAND[name]
     fraction, exponent = np.frexp(values)
     return np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)

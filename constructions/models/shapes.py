@@ -48,7 +48,7 @@ def dana_network(W_E: Tensor, W_pos: Tensor, W_Q: Tensor, W_K: Tensor, W_V: Tens
     """
     attention = Attention(W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O, skip=True, attends="last")
     if attention.d_head > attention.d_model:
-        raise InputError(f"W_V has d_head = {attention.d_head}, expected at most d_model = {attention.d_model}")
+        raise InputError("W_V", f"has d_head = {attention.d_head}", f"at most d_model = {attention.d_model}")
     return Model(blocks=(attention,), W_U=W_U, W_E=W_E, W_pos=W_pos)
 
 
@@ -59,7 +59,7 @@ def dana_tensors(network: Model) -> dict[str, Tensor]:
         InputError: The model is of another shape.
     """
     if not is_dana_network(network):
-        raise InputError(f"the model has the options {network.options()}, expected those of a network of one attention")
+        raise InputError("the model", f"has the options {network.options()}", "those of a network of one attention")
     assert network.W_E is not None and network.W_pos is not None
     block = network.attention
     return {
@@ -113,9 +113,9 @@ def mahdavi_layer(W_Q: Tensor, W_K: Tensor, W_V: Tensor, W_O: Tensor, W_D: Tenso
     W_V, W_O = frozen("W_V", W_V, 3), frozen("W_O", W_O, 2)
     n_heads, _, d_value = W_V.shape
     if W_O.shape[0] != n_heads * d_value:
-        raise InputError(f"W_O has shape {W_O.shape}, expected ({n_heads * d_value}, d_inner) beside W_V {W_V.shape}")
+        raise InputError("W_O", f"has shape {W_O.shape}", f"({n_heads * d_value}, d_inner) beside W_V {W_V.shape}")
     if 0 in W_V.shape or 0 in W_O.shape:
-        raise InputError(f"W_V has shape {W_V.shape} and W_O {W_O.shape}, expected no dimension of 0")
+        raise InputError("W_V", f"has shape {W_V.shape} and W_O {W_O.shape}", "no dimension of 0")
     output = W_O.reshape(n_heads, d_value, W_O.shape[1])
     attention = Attention(W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=output, skip=False, attends="last", queries="task")
     return Model(blocks=(attention,), W_U=W_D)
@@ -128,7 +128,7 @@ def mahdavi_tensors(layer: Model) -> dict[str, Tensor]:
         InputError: The model is of another shape.
     """
     if not is_mahdavi_layer(layer):
-        raise InputError(f"the model has the options {layer.options()}, expected those of a layer that reads vectors")
+        raise InputError("the model", f"has the options {layer.options()}", "those of a layer that reads vectors")
     block = layer.attention
     W_O = block.W_O.reshape(-1, block.d_out)
     return {"W_Q": block.W_Q, "W_K": block.W_K, "W_V": block.W_V, "W_O": W_O, "W_D": layer.W_U}

@@ -125,10 +125,10 @@ def outputs(layer: Model, task: VectorTask) -> Float64Array:
 
 def _check_shapes(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K: Float64Array) -> None:
     if queries.ndim != 2 or contexts.ndim != 3 or contexts.shape[0] not in (1, len(queries)):
-        raise InputError(f"contexts has shape {contexts.shape} beside queries {queries.shape}, expected [T or 1, n, d]")
+        raise InputError("contexts", f"has shape {contexts.shape} beside queries {queries.shape}", "[T or 1, n, d]")
     if W_Q.ndim != 3 or W_Q.shape != W_K.shape:
-        raise InputError(f"W_Q has shape {W_Q.shape} and W_K {W_K.shape}, expected [H, d, d_h] of both")
+        raise InputError("W_Q", f"has shape {W_Q.shape} and W_K {W_K.shape}", "[H, d, d_h] of both")
     if not contexts.shape[2] == queries.shape[1] == W_Q.shape[1]:
         raise InputError(
-            f"the keys have dimension {contexts.shape[2]}, the queries {queries.shape[1]}, the maps {W_Q.shape[1]}"
+            "the keys", f"have dimension {contexts.shape[2]}, the queries {queries.shape[1]}, the maps {W_Q.shape[1]}"
         )

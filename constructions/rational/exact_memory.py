@@ -113,10 +113,10 @@ def drawn_contexts(tokens: int, length: int, facts: int, seed: int) -> Int64Arra
         [[0], [1]]
     """
     if tokens < 1 or length < 1:
-        raise InputError(f"tokens = {tokens} and length = {length}, expected at least 1")
+        raise InputError("tokens", f"= {tokens} and length = {length}", "at least 1")
     number = tokens**length
     if not 0 <= facts <= number or (facts and number >= 2**62):
-        raise InputError(f"facts = {facts}, expected 0 .. {number}, as there are {tokens}^{length} contexts")
+        raise InputError("facts", f"= {facts}", f"0 .. {number}, as there are {tokens}^{length} contexts")
     if not facts:
         return all_contexts(tokens, length)
     chosen = np.array(sorted(random.Random(seed).sample(range(number), facts)))

@@ -45,7 +45,7 @@ def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool, see
     """
     array = np.asarray(points)
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape or len(outputs) != len(array):
-        raise InputError(f"points is {array.dtype} of shape {array.shape}, {len(outputs)} outputs, expected [n, d]")
+        raise InputError("points", f"is {array.dtype} of shape {array.shape}, {len(outputs)} outputs", "[n, d]")
     count, width = array.shape
     if len(np.unique(array, axis=0)) < count:
         raise HypothesisError("Theorem 1 of Zhang et al.", "distinct points", "two that are equal")

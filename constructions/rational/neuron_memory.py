@@ -46,7 +46,10 @@ def neuron_memory(
         ((8, 16), 0)
     """
     if min(width, neurons, count) < 1 or degree not in (1, 2, 3) or activation not in ("relu", "polynomial"):
-        raise InputError(f"sizes {width}, {neurons}, {count}, degree {degree}, activation {activation!r} out of range")
+        raise InputError(
+            "a size, the degree or the activation",
+            f"is out of range: sizes {width}, {neurons}, {count}, degree {degree}, activation {activation!r}",
+        )
     rng = np.random.default_rng([seed, width, neurons, count])
     e, u, w = (2 * rng.integers(0, 2, (rows, width)) - 1 for rows in (count, count, neurons))
     g = e @ w.T

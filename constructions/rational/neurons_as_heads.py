@@ -49,7 +49,7 @@ def neurons_as_heads(embeddings: Array, gates: Array, values: Array, outputs: Ar
     units = len(gates)
     if gates.shape != (units, width) or values.shape != (units, width) or outputs.shape[0] != units:
         shapes = f"{gates.shape}, {values.shape} and {outputs.shape}"
-        raise InputError(f"gates, values and outputs have shapes {shapes}, expected [m, {width}] twice and [m, D]")
+        raise InputError("gates, values and outputs", f"have shapes {shapes}", f"[m, {width}] twice and [m, D]")
     one, zero = (fmpq(1), fmpq(0)) if embeddings.dtype == object else (1.0, 0.0)
 
     def zeros(*shape: int) -> Array:

@@ -35,7 +35,7 @@ def rank_one_head(*, tokens: int, length: int) -> tuple[ExactFrontEnd, Int64Arra
         [[1, 0], [2, 0], [0, 1], [2, 1], [0, 2], [1, 2]]
     """
     if not 1 <= length <= tokens:
-        raise InputError(f"length = {length}, tokens = {tokens}, expected 1 <= n <= V")
+        raise InputError("length", f"= {length}, tokens = {tokens}", "1 <= n <= V")
     found = [
         (*others, last)
         for last in range(tokens)

@@ -57,7 +57,7 @@ def exact_saturating_matrix(
         (True, 0)
     """
     if queries.ndim != 2 or contexts.ndim != 3 or len(contexts) != len(queries) or not 0 <= killed <= len(queries):
-        raise InputError(f"contexts {contexts.shape}, queries {queries.shape}, killed = {killed}: they do not fit")
+        raise InputError(f"contexts {contexts.shape}, queries {queries.shape}, killed", f"= {killed}: they do not fit")
     examples, width = queries.shape
     kept, rng = examples - killed, np.random.default_rng(seed)
     basis, nullity = fmpz_mat(killed, width, queries[kept:].ravel().tolist()).nullspace()

@@ -42,7 +42,7 @@ def word_network(points: Int64Array, labels: Int64Array, *, items: int | None = 
     """
     array = np.asarray(points)
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape or len(labels) != len(array):
-        raise InputError(f"points is {array.dtype} of shape {array.shape}, {len(labels)} labels, expected [n, d]")
+        raise InputError("points", f"is {array.dtype} of shape {array.shape}, {len(labels)} labels", "[n, d]")
     if len(np.unique(array, axis=0)) < len(array):
         raise HypothesisError("Words of bits", "distinct points", "two that are equal")
     direction, products = separating_direction(array, seed=seed)

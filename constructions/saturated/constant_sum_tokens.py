@@ -39,7 +39,7 @@ def constant_sum_layer(
         {5}
     """
     if min(examples, tokens) < 1 or width < 2:
-        raise InputError(f"examples = {examples}, tokens = {tokens}, width = {width}, expected 1, 1 and 2 at least")
+        raise InputError("examples", f"= {examples}, tokens = {tokens}, width = {width}", "1, 1 and 2 at least")
     rng = np.random.default_rng([seed, 8])
     free = rng.integers(-99, 100, (examples, tokens, width - 1))
     contexts = np.concatenate([free, total - free.sum(axis=2, keepdims=True)], axis=2)

@@ -54,7 +54,7 @@ def integer_heads(*, n_heads: int, width: int, head_width: int = 1, seed: int = 
         ((2, 3, 1), (2, 3, 1))
     """
     if n_heads < 0 or width < 1 or head_width < 1:
-        raise InputError(f"n_heads = {n_heads}, width = {width}, head_width = {head_width}, expected positive numbers")
+        raise InputError("n_heads", f"= {n_heads}, width = {width}, head_width = {head_width}", "positive numbers")
     rng = np.random.default_rng([seed, 6])
     shape = (n_heads, width, head_width)
     return rng.integers(1, 4, shape), rng.integers(-9999, 10000, shape)
@@ -88,7 +88,7 @@ def generic_layer(
         ((12, 2, 3), [1, 1, 1])
     """
     if min(examples, tokens, width) < 1:
-        raise InputError(f"examples = {examples}, tokens = {tokens}, width = {width}, expected at least 1")
+        raise InputError("examples", f"= {examples}, tokens = {tokens}, width = {width}", "at least 1")
     rng = np.random.default_rng([seed, 7])
     W_Q, W_K = integer_heads(n_heads=n_heads, width=width, head_width=head_width, seed=seed)
     queries = np.ones((examples, width), dtype=np.int64)

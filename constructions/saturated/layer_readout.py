@@ -225,7 +225,7 @@ def outputs_in(number_format: Format, layer: Model, task: VectorTask) -> Float64
 
 def _in_format(values: Float64Array, number_format: Format) -> Float64Array:
     if number_format not in get_args(Format):
-        raise InputError(f"number_format is {number_format!r}, expected one of {', '.join(get_args(Format))}")
+        raise InputError("number_format", f"is {number_format!r}", f"one of {', '.join(get_args(Format))}")
     if number_format == "float64":
         return values
     if number_format == "float32":

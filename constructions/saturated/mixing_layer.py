@@ -48,7 +48,7 @@ def mixing_layer(*, width: int, n_heads: int, value_width: int) -> MixingLayer:
         [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     """
     if min(width, n_heads, value_width) < 1:
-        raise InputError(f"width = {width}, n_heads = {n_heads}, value_width = {value_width}, expected at least 1")
+        raise InputError("width", f"= {width}, n_heads = {n_heads}, value_width = {value_width}", "at least 1")
     if n_heads * value_width < width:
         raise HypothesisError("The mixing layer", "H d_v >= d", f"H = {n_heads}, d_v = {value_width}, d = {width}")
     columns = np.eye(width, n_heads * value_width, dtype=np.int64)
@@ -76,7 +76,7 @@ def equal_queries(*, examples: int, tokens: int, width: int, seed: int = 0) -> I
         [[1, 1], [1, 1], [1, 1]]
     """
     if examples < 1 or not 2 <= tokens <= width:
-        raise InputError(f"examples = {examples}, tokens = {tokens}, width = {width}, expected T >= 1, 2 <= n <= d")
+        raise InputError("examples", f"= {examples}, tokens = {tokens}, width = {width}", "T >= 1, 2 <= n <= d")
     rng = np.random.default_rng([seed, 11])
     contexts = np.ones((examples, tokens, width), dtype=np.int64)
     for context in contexts:

@@ -81,7 +81,7 @@ def block_violation(queries: Float64Array, blocks: Sequence[range]) -> str | Non
     """
     array = np.asarray(queries, dtype=np.float64)
     if array.ndim != 2 or not np.isfinite(array).all():
-        raise InputError(f"queries has shape {array.shape}, expected finite numbers [T, d]")
+        raise InputError("queries", f"has shape {array.shape}", "finite numbers [T, d]")
     rows = [_residues(row) for row in array]
     everything = nmod_mat(len(array), array.shape[1], [entry for row in rows for entry in row], _PRIME)
     rng = np.random.default_rng(0)
@@ -114,13 +114,13 @@ def require_examples(contexts: Float64Array, queries: Float64Array) -> None:
         constructions.errors.InputError: contexts has shape (2, 3, 4), expected [5 or 1, n, 4], n >= 1
     """
     if queries.ndim != 2 or 0 in queries.shape:
-        raise InputError(f"queries has shape {queries.shape}, expected [T, d], T >= 1, d >= 1")
+        raise InputError("queries", f"has shape {queries.shape}", "[T, d], T >= 1, d >= 1")
     examples, width = queries.shape
     if contexts.ndim != 3 or len(contexts) not in (1, examples) or contexts.shape[2] != width or not contexts.shape[1]:
-        raise InputError(f"contexts has shape {contexts.shape}, expected [{examples} or 1, n, {width}], n >= 1")
+        raise InputError("contexts", f"has shape {contexts.shape}", f"[{examples} or 1, n, {width}], n >= 1")
     for name, values in (("contexts", contexts), ("queries", queries)):
         if not np.isfinite(values).all():
-            raise InputError(f"{name} has an entry that is not finite")
+            raise InputError(name, "has an entry that is not finite")
 
 
 def require_blocks(claim: str, queries: Float64Array, blocks: Sequence[range]) -> None:

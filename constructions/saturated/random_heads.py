@@ -50,7 +50,7 @@ def random_heads(
         ((2, 5, 1), (2, 5, 1))
     """
     if n_heads < 1 or d_head < 1 or not 0.0 < deviation < np.inf:
-        raise InputError(f"n_heads = {n_heads}, d_head = {d_head}, deviation = {deviation}, expected positive numbers")
+        raise InputError("n_heads", f"= {n_heads}, d_head = {d_head}, deviation = {deviation}", "positive numbers")
     require_examples(contexts, queries)
     rng = np.random.default_rng([seed, 3])
     width, n_tokens = queries.shape[1], contexts.shape[1]

@@ -31,7 +31,7 @@ def fewest_examples(*, width: int, neurons: int, outputs: int = 1) -> int:
         (6, 4)
     """
     if width < 1 or neurons < 0 or outputs < 1:
-        raise InputError(f"width = {width}, neurons = {neurons}, outputs = {outputs}, expected positive numbers")
+        raise InputError("width", f"= {width}, neurons = {neurons}, outputs = {outputs}", "positive numbers")
     return (neurons * (width + outputs) + outputs) // outputs + 1
 
 
@@ -53,7 +53,7 @@ def moment_curve(count: int, width: int) -> Int64Array:
         [[1, 1], [2, 4], [3, 9]]
     """
     if count < 1 or width < 1 or count**width >= 2**63:
-        raise InputError(f"count = {count}, width = {width}, expected at least 1 and powers below 2^63")
+        raise InputError("count", f"= {count}, width = {width}", "at least 1 and powers below 2^63")
     return np.arange(1, count + 1, dtype=np.int64)[:, None] ** np.arange(1, width + 1)
 
 
@@ -83,10 +83,10 @@ def barrier_task(*, width: int, neurons: int, tokens: int = 2, seed: int = 0) ->
         (6, 2, True)
     """
     if not 1 <= tokens <= width:
-        raise InputError(f"tokens = {tokens}, width = {width}, expected 1 <= n <= d")
+        raise InputError("tokens", f"= {tokens}, width = {width}", "1 <= n <= d")
     count = fewest_examples(width=width, neurons=neurons)
     queries = moment_curve(count, width)
     if queries.max() >= 2**53:
-        raise InputError(f"{count} examples with d = {width} have queries that float64 does not hold")
+        raise InputError(f"{count} examples with d", f"= {width} have queries that float64 does not hold")
     labels = np.random.default_rng([seed, 12]).integers(0, 100, (count, 1))
     return VectorTask(np.eye(tokens, width)[None], queries.astype(np.float64), labels.astype(np.float64))

@@ -133,9 +133,9 @@ def saturated_heads(
         (9, range(3, 5))
     """
     if targets not in get_args(Targets):
-        raise InputError(f"targets is {targets!r}, expected 'printed' or 'near-one-hot'")
+        raise InputError("targets", f"is {targets!r}", "'printed' or 'near-one-hot'")
     if not 0 < rho < 1:
-        raise InputError(f"rho = {rho}, expected a number between 0 and 1")
+        raise InputError("rho", f"= {rho}", "a number between 0 and 1")
     require_examples(contexts, queries)
     rng = np.random.default_rng([seed, 1])
 
@@ -202,7 +202,7 @@ def grow_heads(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix B.
     """
     if not 0 < margin < 1 or not largest_strength >= 0:
-        raise InputError(f"margin = {margin}, largest_strength = {largest_strength}, expected 0 < margin < 1 and >= 0")
+        raise InputError("margin", f"= {margin}, largest_strength = {largest_strength}", "0 < margin < 1 and >= 0")
     claim = "Mahdavi, Liao, Thrampoulidis (2024), Proposition 1"
     require_examples(contexts, queries)
     _require_rank(claim, contexts)

@@ -34,7 +34,7 @@ def positive_direction(queries: Int64Array, *, seed: int = 0) -> Int64Array:
     """
     array = np.asarray(queries)
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape:
-        raise InputError(f"queries is {array.dtype} of shape {array.shape}, expected integers [T, d]")
+        raise InputError("queries", f"is {array.dtype} of shape {array.shape}", "integers [T, d]")
     width = array.shape[1]
     draws = np.random.default_rng([seed, 9]).integers(-9, 10, (_DRAWS, width))
     for direction in np.concatenate([np.eye(width, dtype=np.int64), -np.eye(width, dtype=np.int64), draws]):
@@ -76,7 +76,7 @@ def one_direction_layer(context: Int64Array, queries: Int64Array, *, n_heads: in
     """
     keys = np.asarray(context)
     if keys.ndim != 2 or keys.dtype.kind not in "iu" or n_heads < 1 or keys.shape[1] != np.shape(queries)[-1]:
-        raise InputError(f"context is {keys.dtype} of shape {keys.shape}, n_heads = {n_heads}: they do not fit")
+        raise InputError("context", f"is {keys.dtype} of shape {keys.shape}, n_heads = {n_heads}: they do not fit")
     direction = positive_direction(queries, seed=seed)
     rng = np.random.default_rng([seed, 10])
     W_K = rng.integers(-9999, 10000, (n_heads, keys.shape[1], 1))
@@ -121,8 +121,8 @@ def confined_queries(count: int, width: int, kruskal: int) -> Int64Array:
         [[1, 1, 0, 0], [1, 2, 0, 0], [1, 3, 0, 0]]
     """
     if not 1 <= kruskal <= width or count <= kruskal:
-        raise InputError(f"kruskal = {kruskal}, width = {width}, count = {count}, expected 1 <= k <= d and k < T")
+        raise InputError("kruskal", f"= {kruskal}, width = {width}, count = {count}", "1 <= k <= d and k < T")
     if count ** (kruskal - 1) >= 2**63:
-        raise InputError(f"count = {count}, kruskal = {kruskal}, expected powers T^(k-1) below 2^63")
+        raise InputError("count", f"= {count}, kruskal = {kruskal}", "powers T^(k-1) below 2^63")
     powers = np.arange(1, count + 1, dtype=np.int64)[:, None] ** np.arange(kruskal)
     return np.concatenate([powers, np.zeros((count, width - kruskal), dtype=np.int64)], axis=1)

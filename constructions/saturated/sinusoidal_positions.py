@@ -27,6 +27,6 @@ def sinusoidal_positions(count: int, width: int) -> Float64Array:
         [[0.0, 1.0], [0.841, 0.54]]
     """
     if count < 1 or width < 2 or width % 2:
-        raise InputError(f"count = {count}, width = {width}, expected count >= 1 and an even width >= 2")
+        raise InputError("count", f"= {count}, width = {width}", "count >= 1 and an even width >= 2")
     angles = np.arange(count)[:, None] * 10000.0 ** (-np.arange(0, width, 2) / width)
     return np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(count, width)

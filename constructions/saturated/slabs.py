@@ -55,7 +55,7 @@ def slab_network(points: Int64Array, labels: Int64Array, *, seed: int = 0) -> Fe
     """
     rows, values = _integers("points", points, 2), _integers("labels", labels, 1)
     if len(values) != len(rows):
-        raise InputError(f"{len(values)} labels of {len(rows)} points, expected one each")
+        raise InputError("labels", f"are {len(values)} of {len(rows)} points", "one each")
     if len(np.unique(rows, axis=0)) < len(rows):
         raise HypothesisError(_CLAIM, "distinct points", "some occur more than once")
     direction = _direction(rows, seed)
@@ -93,9 +93,9 @@ def _integers(name: str, values: Int64Array, dimensions: int) -> Int64Array:
     array = np.asarray(values)
     if np.ma.isMaskedArray(values) or array.dtype.kind not in "iu" or array.ndim != dimensions or 0 in array.shape:
         expected = f"integers of {dimensions} dimensions"
-        raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected {expected}")
+        raise InputError(name, f"is {array.dtype} of shape {array.shape}", expected)
     if array.min() <= -_LARGEST or array.max() >= _LARGEST:
-        raise InputError(f"{name} has entries from {array.min()} to {array.max()}, expected sizes below 2^31")
+        raise InputError(name, f"has entries from {array.min()} to {array.max()}", "sizes below 2^31")
     return array.astype(np.int64)
 
 

@@ -59,7 +59,7 @@ def labelled(
         [1.0, 1.0]
     """
     if outputs < 1 or classes < 0 or classes == 1:
-        raise InputError(f"outputs = {outputs} and classes = {classes}, expected outputs >= 1 and classes 0 or >= 2")
+        raise InputError("outputs", f"= {outputs} and classes = {classes}", "outputs >= 1 and classes 0 or >= 2")
     rng = np.random.default_rng([seed, 5])
     if classes:
         return VectorTask(

@@ -135,33 +135,35 @@ def array_task(
     contexts = _integers("contexts", contexts, 2)
     rows = len(contexts)
     if 0 in contexts.shape:
-        raise InputError(f"contexts has shape {contexts.shape}, expected at least one context of one token")
+        raise InputError("contexts", f"has shape {contexts.shape}", "at least one context of one token")
     if (next_tokens is None) == (counts is None and laws is None):
-        raise InputError("what follows the contexts must be given either by next_tokens or by counts or laws")
+        raise InputError("what follows the contexts", "must be given either by next_tokens or by counts or laws")
     if counts is not None and weights is not None:
-        raise InputError("weights are given beside counts, which already say how often each context occurs")
+        raise InputError("weights", "are given beside counts, which already say how often each context occurs")
     weight = np.ones(rows, dtype=np.int64) if weights is None else _integers("weights", weights, 1)
     if weight.shape != (rows,) or weight.min() < 1:
-        raise InputError(f"weights has shape {weight.shape} and the minimum {weight.min()}, expected [{rows}], >= 1")
+        raise InputError("weights", f"has shape {weight.shape} and the minimum {weight.min()}", f"[{rows}], >= 1")
 
     if next_tokens is not None:
         following = _integers("next_tokens", next_tokens, 1)
         if following.shape != (rows,):
-            raise InputError(f"next_tokens has shape {following.shape}, expected [{rows}]")
+            raise InputError("next_tokens", f"has shape {following.shape}", f"[{rows}]")
         contexts, counts = _added_up(contexts, following, weight)
     if laws is not None:
         laws = _checked_laws(laws, rows, full_support=target == "laws")
         if counts is None or target == "labels":
             counts = Counts(np.arange(rows + 1), laws.argmax(axis=1), weight if counts is None else counts.totals())
     if counts is None or len(counts) != len(contexts):
-        raise InputError(f"contexts has {len(contexts)} rows, but counts has {0 if counts is None else len(counts)}")
+        raise InputError(
+            "contexts", f"has {len(contexts)} rows, but counts has {(0 if counts is None else len(counts))}"
+        )
 
     read, answered = contexts.max(), max(counts.indices.max(), -1 if laws is None else laws.shape[1] - 1)
     names = _named("vocabulary", "token", vocabulary, int(read if answers is not None else max(read, answered)))
     following = names if answers is None else _named("answers", "answer", answers, int(answered))
     if laws is not None and laws.shape[1] != len(following):
         kind = "tokens" if answers is None else "answers"
-        raise InputError(f"laws has shape {laws.shape}, expected one column for each of the {len(following)} {kind}")
+        raise InputError("laws", f"has shape {laws.shape}", f"one column for each of the {len(following)} {kind}")
     if next_tokens is not None and target == "labels":
         _refuse_ties(contexts, counts, names, following)
     laws = laws if target == "laws" else None
@@ -182,7 +184,7 @@ def all_contexts(n_tokens: int, length: int) -> Int64Array:
         [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
     if n_tokens < 1 or length < 1:
-        raise InputError(f"n_tokens = {n_tokens} and length = {length}, expected at least 1")
+        raise InputError("n_tokens", f"= {n_tokens} and length = {length}", "at least 1")
     if n_tokens**length > _MOST_CONTEXTS:
         raise ResourceError(f"there are {n_tokens}**{length} contexts, more than 2**22")
     return np.indices((n_tokens,) * length).reshape(length, -1).T.astype(np.int64)
@@ -227,11 +229,11 @@ def enumerated_task(
     rng = np.random.default_rng(seed)
     if target == "labels":
         if laws is not None:
-            raise InputError("laws are given, but the target is 'labels'")
+            raise InputError("laws", "are given, but the target is 'labels'")
         chosen = rng.integers(0, n_tokens, len(contexts)) if labels is None else labels
         return array_task(contexts, next_tokens=chosen, vocabulary=n_tokens, target=target)
     if labels is not None:
-        raise InputError("labels are given, but the target is 'laws'")
+        raise InputError("labels", "are given, but the target is 'laws'")
     if laws is None:
         positive = rng.standard_exponential((len(contexts), n_tokens)) + 2.0**-60
         laws = positive / positive.sum(axis=1, keepdims=True)
@@ -245,10 +247,10 @@ def _named(name: str, kind: str, given: tuple[str, ...] | int | None, largest: i
     else:
         size = largest + 1 if given is None else given
         if not 1 <= size <= _LARGEST_VOCABULARY:
-            raise InputError(f"there are {size} {kind}s, expected 1 .. 2**22: number them from 0 without gaps")
+            raise InputError("there", f"are {size} {kind}s", "1 .. 2**22: number them from 0 without gaps")
         names = tuple(map(str, range(size)))
     if largest >= len(names):
-        raise InputError(f"the {kind} {largest} occurs, expected {kind}s 0 .. {len(names) - 1} of {name}")
+        raise InputError(f"the {kind} {largest}", "occurs", f"{kind}s 0 .. {len(names) - 1} of {name}")
     return names
 
 
@@ -258,7 +260,7 @@ def _added_up(contexts: Int64Array, following: Int64Array, weight: Int64Array) -
     data = np.zeros(len(rows), dtype=object)  # Python integers: a sum beyond 64 bits must not wrap around
     np.add.at(data, where.reshape(-1), weight.astype(object))
     if data.max() >= 2**63:
-        raise InputError(f"weights of equal rows add up to {data.max()}, expected at most 2**53")
+        raise InputError("weights of equal rows", f"add up to {data.max()}", "at most 2**53")
     starts = np.flatnonzero(np.append(True, (np.diff(rows[:, :-1], axis=0) != 0).any(axis=1)))
     return rows[starts, :-1], Counts(np.append(starts, len(rows)), rows[:, -1], data.astype(np.int64))
 
@@ -271,18 +273,20 @@ def _refuse_ties(contexts: Int64Array, counts: Counts, names: tuple[str, ...], a
         if others:
             context = " ".join(repr(names[token]) for token in contexts[i])
             raise InputError(
-                f"contexts: {context} -> {answers[first]!r} and {answers[others[0]]!r} contradict each other with "
-                "equal weight; make one of them heavier, or take the target 'laws'"
+                f"contexts: {context} -> {answers[first]!r} and {answers[others[0]]!r}",
+                "contradict each other with equal weight; make one of them heavier, or take the target 'laws'",
             )
 
 
 def _checked_laws(laws: Float64Array, rows: int, *, full_support: bool) -> Float64Array:
     array = np.asarray(laws)
     if array.ndim != 2 or array.dtype != np.float64 or len(array) != rows or array.shape[1] == 0:
-        raise InputError(f"laws is {array.dtype} of shape {array.shape}, expected float64 [{rows}, N]")
+        raise InputError("laws", f"is {array.dtype} of shape {array.shape}", f"float64 [{rows}, N]")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)).all(axis=1))
     if len(bad):
-        raise InputError(f"laws: row {bad[0]} has an entry that is negative or not finite: {array[bad[0]].tolist()}")
+        raise InputError(
+            f"laws: row {bad[0]}", f"has an entry that is negative or not finite: {array[bad[0]].tolist()}"
+        )
     require_sums_of_one(array)
     bad = np.flatnonzero((array == 0).any(axis=1))
     if full_support and len(bad):
@@ -297,7 +301,7 @@ def _checked_laws(laws: Float64Array, rows: int, *, full_support: bool) -> Float
 def _integers(name: str, value: object, dimensions: int) -> Int64Array:
     array = np.asarray(value)
     if array.ndim != dimensions or array.dtype.kind not in "iu":
-        raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected integers, {dimensions}-dimensional")
+        raise InputError(name, f"is {array.dtype} of shape {array.shape}", f"integers, {dimensions}-dimensional")
     if array.size and (array.min() < 0 or array.max() >= 2**62):
-        raise InputError(f"{name} has entries in [{array.min()}, {array.max()}], expected 0 .. 2**62")
+        raise InputError(name, f"has entries in [{array.min()}, {array.max()}]", "0 .. 2**62")
     return array.astype(np.int64)

@@ -43,12 +43,13 @@ def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
     if contexts.ndim == 2:
         contexts = contexts[None]
     if queries.ndim != 2 or 0 in queries.shape:
-        raise InputError(f"queries has shape {queries.shape}, expected [T, d] with T and d at least 1")
+        raise InputError("queries", f"has shape {queries.shape}", "[T, d] with T and d at least 1")
     size, width = queries.shape
     if contexts.ndim != 3 or len(contexts) not in (1, size) or contexts.shape[2] != width or 0 in contexts.shape:
         raise InputError(
-            f"contexts has shape {arrays['contexts'].shape}, expected [{size}, n, {width}] beside queries "
-            f"{queries.shape}, or [n, {width}] if all examples share one"
+            "contexts",
+            f"has shape {arrays['contexts'].shape}",
+            f"[{size}, n, {width}] beside queries {queries.shape}, or [n, {width}] if all examples share one",
         )
     return contexts, queries
 
@@ -56,12 +57,12 @@ def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
 def _numbers(name: str, array: Any) -> Float64Array:
     if array.dtype.kind in "iu":
         if array.size and max(int(array.max()), -int(array.min())) > 2**53:
-            raise InputError(f"{name} has an integer beyond 2**53 in size, which float64 does not hold")
+            raise InputError(name, "has an integer beyond 2**53 in size, which float64 does not hold")
     elif array.dtype.kind != "f" or array.dtype.itemsize > 8:
-        raise InputError(f"{name} has dtype {array.dtype}, expected float64, float32, float16 or integers")
+        raise InputError(name, f"has dtype {array.dtype}", "float64, float32, float16 or integers")
     numbers = array.astype(np.float64)
     bad = np.argwhere(~np.isfinite(numbers))
     if len(bad):
         place = bad[0].tolist()
-        raise InputError(f"{name} has the entry {numbers[tuple(place)]} at {place}, expected finite numbers")
+        raise InputError(name, f"has the entry {numbers[tuple(place)]} at {place}", "finite numbers")
     return numbers

@@ -55,17 +55,17 @@ class Criterion:
 
     def __post_init__(self) -> None:
         if self.asked not in get_args(Asked):
-            raise InputError(f"asked is {self.asked!r}, expected one of {', '.join(map(repr, get_args(Asked)))}")
+            raise InputError("asked", f"is {self.asked!r}", f"one of {', '.join(map(repr, get_args(Asked)))}")
         if not _is_positive(self.tolerance):
-            raise InputError(f"tolerance is {self.tolerance!r}, expected a finite float above 0")
+            raise InputError("tolerance", f"is {self.tolerance!r}", "a finite float above 0")
         if (self.contexts is not None) != (self.asked == "at-least"):
-            raise InputError(f"contexts is {self.contexts!r}, expected a number for 'at-least' and none otherwise")
+            raise InputError("contexts", f"is {self.contexts!r}", "a number for 'at-least' and none otherwise")
         if self.contexts is not None and not (type(self.contexts) is int and 1 <= self.contexts <= _LARGEST_COUNT):
-            raise InputError(f"contexts is {self.contexts!r}, expected an integer of at least 1")
+            raise InputError("contexts", f"is {self.contexts!r}", "an integer of at least 1")
         if (self.bound is not None) != (self.asked == "at-most"):
-            raise InputError(f"bound is {self.bound!r}, expected a number for 'at-most' and none otherwise")
+            raise InputError("bound", f"is {self.bound!r}", "a number for 'at-most' and none otherwise")
         if self.bound is not None and not _is_positive(self.bound):
-            raise InputError(f"bound is {self.bound!r}, expected a finite float above 0")
+            raise InputError("bound", f"is {self.bound!r}", "a finite float above 0")
 
     @classmethod
     def at_least(cls, contexts: int, *, tolerance: float = TOLERANCE) -> "Criterion":

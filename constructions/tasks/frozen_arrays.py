@@ -38,8 +38,8 @@ def frozen_float64(name: str, array: NDArray[Any]) -> Float64Array:
         constructions.errors.InputError: W_U has the entry nan at (1,), expected finite numbers
     """
     if array.dtype != np.float64:
-        raise InputError(f"{name} has dtype {array.dtype}, expected float64")
+        raise InputError(name, f"has dtype {array.dtype}", "float64")
     if not np.isfinite(array).all():
         position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise InputError(f"{name} has the entry {array[position]} at {position}, expected finite numbers")
+        raise InputError(name, f"has the entry {array[position]} at {position}", "finite numbers")
     return frozen_copy(array, np.float64)

@@ -53,6 +53,6 @@ def random_contexts(*, tokens: int, length: int, facts: int, seed: int) -> Int64
     """
     count = tokens**length
     if not 1 <= facts <= count <= 2**20:
-        raise InputError(f"facts = {facts}, of {count} contexts, expected 1 <= T <= N^S <= 2^20")
+        raise InputError("facts", f"= {facts}, of {count} contexts", "1 <= T <= N^S <= 2^20")
     chosen = np.random.default_rng([seed, facts]).choice(count, facts, replace=False)
     return all_contexts(tokens, length)[np.sort(chosen)]

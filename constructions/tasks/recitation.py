@@ -28,7 +28,7 @@ def least_context(tokens: Int64Array) -> int:
     """
     tokens = np.asarray(tokens)
     if len(tokens) < 2:
-        raise InputError(f"tokens has {len(tokens)} entries, expected at least two")
+        raise InputError("tokens", f"has {len(tokens)} entries", "at least two")
     ranks = [np.unique(tokens, return_inverse=True)[1].reshape(-1).astype(np.int64)]
     low, high = 0, len(tokens) - 1  # windows of `high` tokens are determined, those of `low` are not
     while not _determined(ranks, tokens, 1 << (len(ranks) - 1)):

@@ -69,30 +69,30 @@ class RuleTask(Stored):
 
     def __post_init__(self) -> None:
         if not isinstance(self.rule, str):
-            raise InputError(f"rule is {self.rule!r}, expected a name")
+            raise InputError("rule", f"is {self.rule!r}", "a name")
         for name, dimensions in (("tokens", 1), ("steps", 2)):
             arrays = [_frozen(f"{name}_{s}", each, dimensions) for s, each in enumerate(getattr(self, name))]
             object.__setattr__(self, name, tuple(arrays))
         for name in ("reads", "answers"):
             object.__setattr__(self, name, _frozen(name, getattr(self, name), 1))
         if not self.tokens or len(self.tokens) != len(self.steps):
-            raise InputError(f"tokens has {len(self.tokens)} positions and steps {len(self.steps)}, expected one each")
+            raise InputError("tokens", f"has {len(self.tokens)} positions and steps {len(self.steps)}", "one each")
         states = 1
         for s, (tokens, steps) in enumerate(zip(self.tokens, self.steps, strict=True)):
             if not len(tokens) or tokens[0] < 0 or tokens[-1] >= _LARGEST_TOKEN or (np.diff(tokens) <= 0).any():
-                raise InputError(f"tokens_{s} must be at least one token from 0 on, strictly increasing")
+                raise InputError(f"tokens_{s}", "must be at least one token from 0 on, strictly increasing")
             if steps.shape != (states, len(tokens)):
-                raise InputError(f"steps_{s} has shape {steps.shape}, expected {(states, len(tokens))}")
+                raise InputError(f"steps_{s}", f"has shape {steps.shape}", (states, len(tokens)))
             states = int(steps.max()) + 1
             # Only what is reached has a place: every state of a layer is the end of some beginning of an input.
             if steps.min() < 0 or len(np.unique(steps)) != states:
-                raise InputError(f"steps_{s} leads to states from {steps.min()} on, expected each of 0 .. {states - 1}")
+                raise InputError(f"steps_{s}", f"leads to states from {steps.min()} on", f"each of 0 .. {states - 1}")
         if self.answers.shape != (states,) or self.answers.min() < 0 or self.answers.max() >= _LARGEST_TOKEN:
-            raise InputError(f"answers has shape {self.answers.shape}, expected one token for each of {states} states")
+            raise InputError("answers", f"has shape {self.answers.shape}", f"one token for each of {states} states")
         if self.n_contexts >= _LARGEST_DOMAIN:
-            raise InputError(f"tokens make {self.n_contexts} inputs, expected fewer than 2**63")
+            raise InputError("tokens", f"make {self.n_contexts} inputs", "fewer than 2**63")
         if (np.diff(self.reads) <= 0).any() or not set(self.reads.tolist()) <= set(range(self.context_length)):
-            raise InputError(f"reads is {self.reads.tolist()}, expected positions below {self.context_length}")
+            raise InputError("reads", f"is {self.reads.tolist()}", f"positions below {self.context_length}")
         self._check_name()
 
     def _check_name(self) -> None:
@@ -102,7 +102,7 @@ class RuleTask(Stored):
         steps, answers = _named(self.rule, self.tokens, self.reads.tolist())
         same = all(np.array_equal(a, b) for a, b in zip((*self.steps, self.answers), (*steps, answers), strict=True))
         if not same:
-            raise InputError(f"rule is {self.rule!r}, but steps and answers are those of another")
+            raise InputError("rule", f"is {self.rule!r}, but steps and answers are those of another")
 
     @property
     def target(self) -> str:
@@ -166,7 +166,7 @@ class RuleTask(Stored):
         for s, (tokens, steps) in enumerate(zip(self.tokens, self.steps, strict=True)):
             place = np.minimum(np.searchsorted(tokens, contexts[:, s]), len(tokens) - 1)
             if (tokens[place] != contexts[:, s]).any():
-                raise InputError(f"contexts has a token at position {s} that is none of the domain")
+                raise InputError("contexts", f"has a token at position {s} that is none of the domain")
             states = steps[states, place]
         return self.answers[states]
 
@@ -183,12 +183,12 @@ class RuleTask(Stored):
         """
         places = self.reads.tolist() if len(words) == len(self.reads) else list(range(self.context_length))
         if len(words) != len(places):
-            raise InputError(f"the input {' '.join(words)!r} has {len(words)}, expected {len(self.reads)} tokens")
+            raise InputError(f"the input {' '.join(words)!r}", f"has {len(words)}", f"{len(self.reads)} tokens")
         context = np.array([tokens[0] for tokens in self.tokens])
         for s, word in zip(places, words, strict=True):
             if word not in map(str, self.tokens[s].tolist()):
                 domain = f"{self.tokens[s][0]} .. {self.tokens[s][-1]}"
-                raise InputError(f"the input has {word!r} at position {s}, expected a number of the domain, {domain}")
+                raise InputError("the input", f"has {word!r} at position {s}", f"a number of the domain, {domain}")
             context[s] = int(word)
         return context
 
@@ -272,17 +272,17 @@ def rule_task(
     """
     for name, value in (("tokens", tokens), ("length", length), ("modulus", 1 if modulus is None else modulus)):
         if type(value) is not int or not 1 <= value < _LARGEST_TOKEN:
-            raise InputError(f"{name} = {value!r}, expected an integer of at least 1")
+            raise InputError(name, f"= {value!r}", "an integer of at least 1")
     if modulus is not None and rule != "sum":
-        raise InputError(f"modulus = {modulus} is given, expected none for a rule other than 'sum'")
+        raise InputError("modulus", f"= {modulus} is given", "none for a rule other than 'sum'")
     if tokens**length >= _LARGEST_DOMAIN:
-        raise InputError(f"tokens = {tokens} and length = {length} make {tokens**length} inputs, expected below 2**63")
+        raise InputError("tokens", f"= {tokens} and length = {length} make {tokens**length} inputs", "below 2**63")
     free = np.arange(tokens, dtype=np.int64)
     domain = tuple([np.array([token]) for token in before] + [free] * length + [np.array([token]) for token in after])
     read = range(len(before), len(before) + length)
     if isinstance(rule, str):
         if rule not in RULES:
-            raise InputError(f"rule is {rule!r}, expected one of {', '.join(map(repr, RULES))}, or a function")
+            raise InputError("rule", f"is {rule!r}", f"one of {', '.join(map(repr, RULES))}, or a function")
         name = f"sum mod {tokens if modulus is None else modulus}" if rule == "sum" else rule
         steps, answers = _named(name, domain, list(read))
         return RuleTask(name, domain, np.array(read, dtype=np.int64), steps, answers)
@@ -304,7 +304,7 @@ def _of_rows(rule: Callable[..., Any], length: int) -> Callable[[Int64Array], In
     if needed <= 1 and not any(each.kind is each.VAR_POSITIONAL for each in given):
         return rule
     if needed > length:
-        raise InputError(f"rule is a function of {needed} tokens, expected one of length = {length}")
+        raise InputError("rule", f"is a function of {needed} tokens", f"one of length = {length}")
     # As Python's integers, which do not overflow.
     return lambda inputs: np.array([rule(*row) for row in inputs.tolist()])
 
@@ -332,7 +332,7 @@ def _named(
 def _require_single(tokens: Sequence[Int64Array], reads: Sequence[int]) -> None:
     """Refuse positions that are not read but hold several tokens."""
     if not reads or any(len(tokens[s]) != 1 for s in range(len(tokens)) if s not in reads):
-        raise InputError(f"reads is {list(reads)}, expected at least one position, and one token at every other")
+        raise InputError("reads", f"is {list(reads)}", "at least one position, and one token at every other")
 
 
 def _step(rule: str) -> tuple[Callable[[Int64Array, Int64Array], Int64Array], int | None]:
@@ -347,10 +347,10 @@ def _step(rule: str) -> tuple[Callable[[Int64Array, Int64Array], Int64Array], in
         return plain[rule], None
     name, _, text = rule.partition(" mod ")
     if name != "sum" or not (text.isascii() and text.isdigit()) or not 1 <= int(text[:12]) < _LARGEST_TOKEN:
-        raise InputError(f"rule is {rule!r}, expected one of {', '.join(map(repr, plain))}, 'sum mod M' or {OWN!r}")
+        raise InputError("rule", f"is {rule!r}", f"one of {', '.join(map(repr, plain))}, 'sum mod M' or {OWN!r}")
     modulus = int(text)
     if text != str(modulus):
-        raise InputError(f"rule is {rule!r}, expected 'sum mod {modulus}'")
+        raise InputError("rule", f"is {rule!r}", f"'sum mod {modulus}'")
     return lambda value, token: (value + token) % modulus, modulus
 
 
@@ -360,13 +360,13 @@ def _automaton(
     """The automaton with the fewest states: from the last position to the first, equal rows become one state."""
     size = tokens**length
     if size > _LARGEST_TABLE:
-        raise InputError(f"rule is a function on {size} inputs, expected at most 2**26: give the automaton (RuleTask)")
+        raise InputError("rule", f"is a function on {size} inputs", "at most 2**26: give the automaton (RuleTask)")
     labels = np.empty(size, dtype=np.int64)
     for start in range(0, size, _CHUNK):
         numbers = np.arange(start, min(start + _CHUNK, size))
         found = np.asarray(function(np.stack(np.unravel_index(numbers, [tokens] * length), axis=1)))
         if found.shape != numbers.shape or found.dtype.kind not in "iu":
-            raise InputError(f"rule returns {found.dtype} of shape {found.shape}, expected integers {numbers.shape}")
+            raise InputError("rule", f"returns {found.dtype} of shape {found.shape}", f"integers {numbers.shape}")
         labels[numbers] = found
     answers, states = np.unique(labels, return_inverse=True)
     steps: list[Int64Array] = []
@@ -381,5 +381,5 @@ def _automaton(
 def _frozen(name: str, value: object, dimensions: int) -> Int64Array:
     array = np.asarray(value)
     if array.dtype != np.int64 or array.ndim != dimensions:
-        raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected int64 of {dimensions} dimensions")
+        raise InputError(name, f"is {array.dtype} of shape {array.shape}", f"int64 of {dimensions} dimensions")
     return frozen_copy(array)

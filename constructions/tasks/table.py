@@ -189,21 +189,22 @@ def table_task(
         (('France', 'capital', 'river', 'Peru'), ['Paris', 'Seine', 'Lima'])
     """
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise InputError(f"delimiter = {delimiter!r}, expected one character other than a quote or a line end")
+        raise InputError("delimiter", f"= {delimiter!r}", "one character other than a quote or a line end")
     rows = list(_rows(table, delimiter))
     if not rows:
-        raise InputError("the table is empty")
+        raise InputError("the table", "is empty")
     line, first = rows[0]
     named_weight = first[-1].strip().lower() == _WEIGHT
     if named_weight and not header and weights is None:
         raise InputError(
-            f"line {line} of the table ends in {first[-1]!r}: say header=True if it holds names, or weights=False if "
-            "it is a fact"
+            f"line {line} of the table",
+            f"ends in {first[-1]!r}: say header=True (--header) if it holds names, or weights=False (--no-weights) if "
+            "it is a fact",
         )
     weighted = named_weight if weights is None else weights
     found = _facts(rows[1:] if header else rows, weighted=weighted, place="line {} of the table")
     if not found:
-        raise InputError("the table has a header, but no facts")
+        raise InputError("the table", "has a header, but no facts")
     return _task(found, place="line {} of the table", target=target, facts=facts, mass=mass)
 
 
@@ -237,7 +238,7 @@ def facts_task(
     """
     found = _facts([(i, list(row)) for i, row in enumerate(rows, 1)], weighted=weights, place="fact {}")
     if not found:
-        raise InputError("there are no facts")
+        raise InputError("there", "are no facts")
     return _task(found, place="fact {}", target=target, facts=facts, mass=mass)
 
 
@@ -254,10 +255,8 @@ def _task(
     for line, (context, next_token, weight) in found:
         key, following = tuple(read[token] for token in context), answers[next_token]
         if (key, following) in line_of:
-            repeated.append(
-                f"{place.format(line)} repeats {place.split()[0]} {line_of[key, following]}: "
-                f"{_shown(context)} -> {next_token!r}"
-            )
+            again = f"{place.split()[0]} {line_of[key, following]}: {_shown(context)} -> {next_token!r}"
+            repeated.append(InputError(place.format(line), f"repeats {again}"))
             continue
         line_of[key, following] = line
         follows.setdefault(key, {})[following] = weight
@@ -286,7 +285,7 @@ def _rows(table: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise InputError(f"line {line} of the table is not CSV: {error}") from None
+            raise InputError(f"line {line} of the table", f"is not CSV: {error}") from None
         if row:
             yield line, row
         line = reader.line_num + 1
@@ -297,19 +296,18 @@ def _facts(rows: list[tuple[int, list[str]]], *, weighted: bool, place: str) -> 
     for line, row in rows:
         width, where = len(rows[0][1]), place.format(line)
         if len(row) != width:
+            first = f"{place.split()[0]} {rows[0][0]}"
             problems.append(
-                f"{where} has {counted(len(row), 'cell')}, but {place.split()[0]} {rows[0][0]} has {width}: "
-                f"{_shown(row)}"
+                InputError(where, f"has {counted(len(row), 'cell')}, but {first} has {width}: {_shown(row)}")
             )
         elif width < 2 + weighted:
-            problems.append(
-                f"{where} has {counted(width, 'cell')}, expected at least one token of context, the next token"
-                f"{' and a weight' if weighted else ''}: {_shown(row)}; is there another delimiter?"
-            )
+            least = f"at least one token of context, the next token{' and a weight' if weighted else ''}"
+            hint = f"{least}: {_shown(row)}; is there another delimiter?"
+            problems.append(InputError(where, f"has {counted(width, 'cell')}", hint))
         elif "" in row:
-            problems.append(f"{where} has an empty cell: {_shown(row)}")
+            problems.append(InputError(where, f"has an empty cell: {_shown(row)}"))
         elif weighted and not _is_weight(row[-1]):
-            problems.append(f"{where} has the weight {row[-1]!r}, expected an integer from 1 to 2**53")
+            problems.append(InputError(where, f"has the weight {row[-1]!r}", "an integer from 1 to 2**53"))
         else:
             *tokens, last = row
             context, following, weight = (tokens[:-1], tokens[-1], int(last)) if weighted else (tokens, last, 1)
@@ -331,26 +329,29 @@ def _contradictions(
     read: list[str],
     answers: list[str],
     place: str,
-) -> list[str]:
+) -> list[InputError]:
     found = []
     kind, rest = place.split(" {}")
     for context, weight_of in follows.items():
         heaviest = max(weight_of.values())
         first, *others = (token for token, weight in weight_of.items() if weight == heaviest)
         found += [
-            f"{kind}s {line_of[context, first]} and {line_of[context, other]}{rest} contradict each other: "
-            f"{_shown([read[token] for token in context])} -> {answers[first]!r} and {answers[other]!r} "
-            "with equal weight; make one of them heavier, or take the target 'laws'"
+            InputError(
+                f"{kind}s {line_of[context, first]} and {line_of[context, other]}{rest}",
+                f"contradict each other: {_shown([read[token] for token in context])} -> {answers[first]!r} and "
+                f"{answers[other]!r} with equal weight; make one of them heavier, or take the target 'laws'",
+            )
             for other in others
         ]
     return found
 
 
-def _refuse(problems: list[str]) -> None:
-    """Raise `InputError` with all that is wrong, or the first of very much."""
+def _refuse(problems: list[InputError]) -> None:
+    """Raise all that is wrong as one `InputError`, or the first of very much."""
     if problems:
         more = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] * (len(problems) > _SHOWN_PROBLEMS)
-        raise InputError("\n  ".join([*problems[:_SHOWN_PROBLEMS], *more]))
+        said = "\n  ".join([*map(str, problems[:_SHOWN_PROBLEMS]), *more])
+        raise InputError(problems[0].argument, said.removeprefix(f"{problems[0].argument} "))
 
 
 def _shown(tokens: list[str] | tuple[str, ...]) -> str:

@@ -63,18 +63,18 @@ class Counts:
             object.__setattr__(self, name, _frozen_integers(f"counts_{name}", getattr(self, name), dimensions=1))
         indptr, indices, data = self.indptr, self.indices, self.data
         if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices) or len(indices) != len(data):
-            raise InputError(f"counts_indptr must run from 0 to the number of entries {len(indices)} = {len(data)}")
+            raise InputError("counts_indptr", f"must run from 0 to the number of entries {len(indices)} = {len(data)}")
         if (np.diff(indptr) <= 0).any():
             row = int(np.flatnonzero(np.diff(indptr) <= 0)[0])
-            raise InputError(f"counts_indptr: row {row} is empty; every context needs at least one next token")
+            raise InputError(f"counts_indptr: row {row}", "is empty; every context needs at least one next token")
         if len(data) and (data.min() < 1 or data.max() > _LARGEST_COUNT):
-            raise InputError(f"counts_data has entries in [{data.min()}, {data.max()}], expected 1 .. 2**53")
+            raise InputError("counts_data", f"has entries in [{data.min()}, {data.max()}]", "1 .. 2**53")
         if int(np.sum(data, dtype=object)) > _LARGEST_COUNT:
-            raise InputError(f"counts_data sums to {int(np.sum(data, dtype=object))}, expected at most 2**53")
+            raise InputError("counts_data", f"sums to {int(np.sum(data, dtype=object))}", "at most 2**53")
         inside = np.ones(len(indices), dtype=bool)
         inside[indptr[:-1]] = False
         if len(indices) and (indices.min() < 0 or (np.diff(indices)[inside[1:]] <= 0).any()):
-            raise InputError("counts_indices must be non-negative and strictly increasing within each row")
+            raise InputError("counts_indices", "must be non-negative and strictly increasing within each row")
 
     @classmethod
     def from_rows(cls, rows: list[dict[int, int]]) -> "Counts":
@@ -196,7 +196,7 @@ class Task(Stored):
 
     def __post_init__(self) -> None:
         if self.target not in ("laws", "labels"):
-            raise InputError(f"target is {self.target!r}, expected 'laws' or 'labels'")
+            raise InputError("target", f"is {self.target!r}", "'laws' or 'labels'")
         object.__setattr__(self, "vocabulary", _checked_names("vocabulary", self.vocabulary))
         answers = _checked_names("answers", self.answers) if len(self.answers) else self.vocabulary
         object.__setattr__(self, "answers", self.vocabulary if answers == self.vocabulary else answers)
@@ -212,43 +212,45 @@ class Task(Stored):
     def _check_contexts(self) -> None:
         n_contexts, context_length = self.contexts.shape
         if n_contexts == 0 or context_length == 0:
-            raise InputError(f"contexts has shape {self.contexts.shape}, expected at least one context of one token")
+            raise InputError("contexts", f"has shape {self.contexts.shape}", "at least one context of one token")
         if self.tail_contexts.shape[1] != context_length:
-            raise InputError(f"tail_contexts has shape {self.tail_contexts.shape}, expected [*, {context_length}]")
+            raise InputError("tail_contexts", f"has shape {self.tail_contexts.shape}", f"[*, {context_length}]")
         width = self.vocabulary_size
         for name, tokens, counts in (
             ("contexts", self.contexts, self.counts),
             ("tail_contexts", self.tail_contexts, self.tail_counts),
         ):
             if tokens.size and (tokens.min() < 0 or tokens.max() >= width):
-                raise InputError(f"{name} has tokens in [{tokens.min()}, {tokens.max()}], expected 0 .. {width - 1}")
+                raise InputError(name, f"has tokens in [{tokens.min()}, {tokens.max()}]", f"0 .. {width - 1}")
             if len(counts) != len(tokens):
-                raise InputError(f"{name} has {len(tokens)} rows, but its counts have {len(counts)}")
+                raise InputError(name, f"has {len(tokens)} rows, but its counts have {len(counts)}")
             if len(counts.indices) and counts.indices.max() >= self.n_answers:
-                raise InputError(f"counts of {name}: answer {counts.indices.max()}, expected 0 .. {self.n_answers - 1}")
+                raise InputError(f"counts of {name}:", f"answer {counts.indices.max()}", f"0 .. {self.n_answers - 1}")
         everything = np.concatenate([self.contexts, self.tail_contexts])
         distinct = len(np.unique(everything, axis=0))
         if distinct != len(everything):
-            raise InputError(f"contexts: {len(everything) - distinct} of {len(everything)} occur more than once")
+            raise InputError(f"contexts: {len(everything) - distinct} of {len(everything)}", "occur more than once")
         grand_total = int(self.counts.totals().sum()) + int(self.tail_counts.totals().sum())
         if grand_total > _LARGEST_COUNT:
-            raise InputError(f"counts: all contexts occur {grand_total} times together, expected at most 2**53")
+            raise InputError("counts: all contexts", f"occur {grand_total} times together", "at most 2**53")
         if self.prior.shape != (n_contexts,) or (self.prior != self.counts.totals() / grand_total).any():
-            raise InputError("prior must be the frequency of each context: the sum of its counts over the grand total")
+            raise InputError(
+                "prior", "must be the frequency of each context: the sum of its counts over the grand total"
+            )
 
     def _check_target(self) -> None:
         shape = (self.n_contexts, self.n_answers)
         if self.labels.shape != shape[:1]:
-            raise InputError(f"labels has shape {self.labels.shape}, expected {shape[:1]}")
+            raise InputError("labels", f"has shape {self.labels.shape}", shape[:1])
         if self.labels.min() < 0 or self.labels.max() >= shape[1]:
-            raise InputError(f"labels in [{self.labels.min()}, {self.labels.max()}], expected 0 .. {shape[1] - 1}")
+            raise InputError("labels", f"in [{self.labels.min()}, {self.labels.max()}]", f"0 .. {shape[1] - 1}")
         if self.target == "labels":
             if self.laws is not None:
-                raise InputError("laws are given, but the target is 'labels'")
+                raise InputError("laws", "are given, but the target is 'labels'")
             return
         if self.laws is None or self.laws.shape != shape:
             actual = None if self.laws is None else self.laws.shape
-            raise InputError(f"laws has shape {actual}, expected {shape} for the target 'laws'")
+            raise InputError("laws", f"has shape {actual}", f"{shape} for the target 'laws'")
         bad = np.flatnonzero((self.laws <= 0).any(axis=1))
         if len(bad):
             raise HypothesisError(
@@ -258,7 +260,7 @@ class Task(Stored):
             )
         require_sums_of_one(self.laws)
         if (self.labels != self.laws.argmax(axis=1)).any():
-            raise InputError("labels must be the first mode of each law for the target 'laws'")
+            raise InputError("labels", "must be the first mode of each law for the target 'laws'")
 
     def _check_origin(self) -> None:
         found: Origin = "own"
@@ -269,7 +271,7 @@ class Task(Stored):
             found = "smoothed counts"
         one_each = found == "most frequent" and len(self.counts.indices) == len(self.counts)
         if self.origin not in ("", found, "own", *(["table"] if one_each else [])):
-            raise InputError(f"origin is {self.origin!r}, but by the counts it is {found!r}")
+            raise InputError("origin", f"is {self.origin!r}, but by the counts it is {found!r}")
         object.__setattr__(self, "origin", self.origin or found)
 
     @property
@@ -377,7 +379,7 @@ class Task(Stored):
         if not self.apart:
             return self
         if self.laws is not None and self.origin != "smoothed counts":
-            raise InputError("laws are not smoothed counts, expected such: others have no mass for tokens only read")
+            raise InputError("laws", "are not smoothed counts", "such: others have no mass for tokens only read")
         number = {name: i for i, name in enumerate(self.names())}
         new = np.array([number[name] for name in self.answers], dtype=np.int64)
         counts, tail_counts = (each.renumbered(new) for each in (self.counts, self.tail_counts))
@@ -465,9 +467,9 @@ def smoothed_laws(counts: Counts, n_answers: int) -> Float64Array:
     """
     totals = counts.totals()
     if len(totals) and int(totals.max()) * 2 * n_answers + n_answers >= _LARGEST_COUNT:
-        raise InputError(f"counts: a context occurs {totals.max()} times, too often for exact laws over K answers")
+        raise InputError("counts: a context", f"occurs {totals.max()} times, too often for exact laws over K answers")
     if len(counts) and counts.indices.max() >= n_answers:
-        raise InputError(f"counts have the answer {counts.indices.max()}, expected 0 .. {n_answers - 1}")
+        raise InputError("counts", f"have the answer {counts.indices.max()}", f"0 .. {n_answers - 1}")
     if len(counts) * n_answers > _LARGEST_LAWS:
         raise ResourceError(
             f"laws: {len(counts)} laws over {n_answers} answers would need "
@@ -500,7 +502,7 @@ def require_sums_of_one(laws: Float64Array) -> None:
         within = max(entries) <= 2.0 and abs(math.fsum([*entries, -1.0])) < 0.9e-9
         if not (within or abs(sum(map(Fraction, entries)) - 1) <= _FAR_FROM_ONE):
             raise InputError(
-                f"laws: row {i} sums to {_shown(sum(map(Fraction, entries), Fraction(0)))}, expected 1 within 1e-9"
+                f"laws: row {i}", f"sums to {_shown(sum(map(Fraction, entries), Fraction(0)))}", "1 within 1e-9"
             )
 
 
@@ -561,7 +563,7 @@ def make_task(
     """
     contexts = _frozen_integers("contexts", contexts, dimensions=2)
     if len(contexts) != len(counts):
-        raise InputError(f"contexts has {len(contexts)} rows, but counts has {len(counts)}")
+        raise InputError("contexts", f"has {len(contexts)} rows, but counts has {len(counts)}")
     totals = counts.totals()
     order = np.lexsort((*contexts.T[::-1], -totals))
     contexts, counts, totals = contexts[order], counts.take(order), totals[order]
@@ -571,7 +573,7 @@ def make_task(
     kept = counts.rows(0, memorized)
     if target == "labels":
         if laws is not None:
-            raise InputError("laws are given, but the target is 'labels'")
+            raise InputError("laws", "are given, but the target is 'labels'")
         chosen = None
         labels = kept.first_maxima()
     else:
@@ -595,49 +597,49 @@ def make_task(
 
 def _memorized(totals: Int64Array, *, facts: int | None, mass: Fraction | float | None) -> int:
     if facts is not None and mass is not None:
-        raise InputError(f"facts = {facts} and mass = {mass} are both given, expected one of them")
+        raise InputError("facts", f"= {facts} is given beside mass = {mass}", "one of them")
     if mass is not None:
         if not 0 < mass <= 1:
-            raise InputError(f"mass = {mass}, expected a share in (0, 1]")
+            raise InputError("mass", f"= {mass}", "a share in (0, 1]")
         share = Fraction(mass)
         needed = -(-share.numerator * int(totals.sum()) // share.denominator)
         return int(np.searchsorted(np.cumsum(totals), needed)) + 1
     if facts is None:
         return len(totals)
     if not 1 <= facts <= len(totals):
-        raise InputError(f"facts = {facts}, expected 1 .. {len(totals)}, the number of distinct contexts")
+        raise InputError("facts", f"= {facts}", f"1 .. {len(totals)}, the number of distinct contexts")
     return facts
 
 
 def _checked_names(kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
     tokens = tuple(names)
     if not tokens or not all(isinstance(token, str) for token in tokens):
-        raise InputError(f"{kind} must be a non-empty sequence of strings")
+        raise InputError(kind, "must be a non-empty sequence of strings")
     if len(set(tokens)) != len(tokens):
-        raise InputError(f"{kind}: tokens must be pairwise distinct")
+        raise InputError(f"{kind}: tokens", "must be pairwise distinct")
     for token in tokens:
         if any("\ud800" <= character <= "\udfff" for character in token):
-            raise InputError(f"{kind}: the token {token!r} has a lone surrogate, which is no character")
+            raise InputError(f"{kind}: the token {token!r}", "has a lone surrogate, which is no character")
         if not token:
-            raise InputError(f"{kind}: the token {token!r} is empty")
+            raise InputError(f"{kind}: the token {token!r}", "is empty")
     if len(canonical_json(tokens)) > _LARGEST_VOCABULARY:
-        raise InputError(f"{kind}: {len(tokens)} tokens of up to {max(map(len, tokens))} characters are too many")
+        raise InputError(f"{kind}: {len(tokens)} tokens of up to {max(map(len, tokens))} characters", "are too many")
     return tokens
 
 
 def _frozen_integers(name: str, value: object, *, dimensions: int) -> Int64Array:
     array = np.asarray(value)
     if array.ndim != dimensions or array.dtype.kind not in "iu":
-        raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected integers, {dimensions}-dimensional")
+        raise InputError(name, f"is {array.dtype} of shape {array.shape}", f"integers, {dimensions}-dimensional")
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
-        raise InputError(f"{name} has the entry {array.max()}, expected 64-bit integers")
+        raise InputError(name, f"has the entry {array.max()}", "64-bit integers")
     return frozen_copy(array, np.int64)
 
 
 def _frozen_floats(name: str, value: object, *, dimensions: int) -> Float64Array:
     array = np.asarray(value)
     if array.ndim != dimensions or array.dtype != np.float64:
-        raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected float64, {dimensions}-dimensional")
+        raise InputError(name, f"is {array.dtype} of shape {array.shape}", f"float64, {dimensions}-dimensional")
     if not np.isfinite(array).all():
-        raise InputError(f"{name} has a NaN or an infinity, expected finite numbers")
+        raise InputError(name, "has a NaN or an infinity", "finite numbers")
     return frozen_copy(array)

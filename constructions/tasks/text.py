@@ -64,13 +64,13 @@ def read_bytes(path: str | Path) -> bytes:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{path} does not exist, expected a file") from None
+        raise InputError(path, "does not exist", "a file") from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a folder, expected a file") from None
+        raise InputError(path, "is a folder", "a file") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise InputError(path, f"cannot be read: {error}") from None
     if not data:
-        raise InputError(f"{path} is empty")
+        raise InputError(path, "is empty")
     return data
 
 
@@ -85,7 +85,7 @@ def decode(data: bytes, name: str) -> str:
         text = data[mark:].decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{name} is not UTF-8: {error.reason} at byte {error.start + mark}; convert it to UTF-8 first"
+            name, f"is not UTF-8: {error.reason} at byte {error.start + mark}; convert it to UTF-8 first"
         ) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -156,8 +156,9 @@ def text_task(
     names, tokens = _tokens(text, unit, size)
     if len(tokens) <= context:
         raise InputError(
-            f"the text is too short: {len(tokens)} tokens (unit {unit!r}) hold no context of {context} tokens with a "
-            "token after it"
+            "the text",
+            f"is too short: {len(tokens)} tokens (unit {unit!r}) hold no context of {context} tokens with a token "
+            "after it",
         )
     contexts, counts = _windows(tokens, len(names), context)
     return make_task(contexts, counts, vocabulary=names, target=target, facts=facts, mass=mass, at_most=at_most)
@@ -177,24 +178,28 @@ def units(text: str | bytes, unit: Unit) -> list[str]:
 
 def _default_vocabulary(unit: str) -> int:
     if unit not in _DEFAULT_VOCABULARY:
-        raise InputError(f"unit = {unit!r}, expected 'char', 'byte' or 'word'")
+        raise InputError("unit", f"= {unit!r}", "'char', 'byte' or 'word'")
     return _DEFAULT_VOCABULARY[unit]
 
 
 def _tokens(text: str | bytes, unit: Unit, size: int) -> tuple[tuple[str, ...], Int64Array]:
     """The vocabulary, most frequent first, and the text as its numbers."""
     if isinstance(text, str) == (unit == "byte"):
-        raise InputError(f"text is {type(text).__name__}, expected {'bytes' if unit == 'byte' else 'str'}")
+        raise InputError("text", f"is {type(text).__name__}", "bytes" if unit == "byte" else "str")
     if isinstance(text, bytes):
         codes = np.frombuffer(text, dtype=np.uint8)
         return _numbered(codes, [byte_name(value) for value in range(256)], size)
     if "\0" in text:
-        raise InputError(f"text has a NUL at character {text.index(chr(0))}, which no text has; take the unit 'byte'")
+        raise InputError(
+            "text", f"has a NUL at character {text.index(chr(0))}, which no text has; take the unit 'byte'"
+        )
     if unit == "char":
         try:
             codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
         except UnicodeEncodeError as error:
-            raise InputError(f"text has the lone surrogate {text[error.start]!r} at character {error.start}") from None
+            raise InputError(
+                "text", f"has the lone surrogate {text[error.start]!r} at character {error.start}"
+            ) from None
         return _numbered(codes, None, size)
     words = units(text, "word")
     codes_of = {word: code for code, word in enumerate(Counter(words))}

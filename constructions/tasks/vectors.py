@@ -55,17 +55,17 @@ class VectorTask(Stored):
             object.__setattr__(self, name, _frozen(name, getattr(self, name), dimensions))
         size, d_model = self.queries.shape
         if self.contexts.shape[0] not in (1, size) or self.contexts.shape[2] != d_model:
-            raise InputError(f"contexts has shape {self.contexts.shape}, expected [{size} or 1, n, {d_model}]")
+            raise InputError("contexts", f"has shape {self.contexts.shape}", f"[{size} or 1, n, {d_model}]")
         if len(self.labels) != size:
-            raise InputError(f"labels has shape {self.labels.shape}, expected [{size}, d_out]")
+            raise InputError("labels", f"has shape {self.labels.shape}", f"[{size}, d_out]")
         if self.kind not in get_args(Kind):
-            raise InputError(f"kind is {self.kind!r}, expected 'regression' or 'classification'")
+            raise InputError("kind", f"is {self.kind!r}", "'regression' or 'classification'")
         if self.kind == "classification":
             if self.d_out < 2:
-                raise InputError(f"labels has shape {self.labels.shape}, expected at least 2 classes")
+                raise InputError("labels", f"has shape {self.labels.shape}", "at least 2 classes")
             unique = (self.labels == self.labels.max(axis=1, keepdims=True)).sum(axis=1) == 1
             if not unique.all():
-                raise InputError(f"labels: the largest entry of row {int(unique.argmin())} is not unique")
+                raise InputError(f"labels: the largest entry of row {int(unique.argmin())}", "is not unique")
 
     @property
     def target(self) -> Literal["values", "labels"]:
@@ -120,7 +120,7 @@ class VectorTask(Stored):
     def context(self, t: int) -> Float64Array:
         """The keys of example `t`, `[n, d]`."""
         if not 0 <= t < self.n_examples:
-            raise InputError(f"t = {t}, expected 0 .. {self.n_examples - 1}")
+            raise InputError("t", f"= {t}", f"0 .. {self.n_examples - 1}")
         return self.contexts[0 if self.shared else t]
 
     def words(self) -> dict[str, Any]:
@@ -165,8 +165,8 @@ def load_task(path: Path) -> Task | VectorTask:
 
 def _frozen(name: str, value: object, dimensions: int) -> Float64Array:
     if np.ma.isMaskedArray(value):
-        raise InputError(f"{name} is a masked array; fill the masked entries first")
+        raise InputError(name, "is a masked array; fill the masked entries first")
     array = np.asarray(value)
     if array.ndim != dimensions or 0 in array.shape:
-        raise InputError(f"{name} has shape {array.shape}, expected {dimensions} dimensions of at least 1")
+        raise InputError(name, f"has shape {array.shape}", f"{dimensions} dimensions of at least 1")
     return frozen_float64(name, array)

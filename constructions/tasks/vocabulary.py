@@ -99,9 +99,7 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
         InputError: Another number of tokens than a context has, or one that is not in the vocabulary.
     """
     if len(words) != task.context_length:
-        raise InputError(
-            f"the context {_shown(words)} has {len(words)}, expected {counted(task.context_length, 'token')}"
-        )
+        raise InputError(f"the context {_shown(words)}", f"has {len(words)}", counted(task.context_length, "token"))
     number = {name: i for i, name in enumerate(task.vocabulary)}
     if OTHER in number:
         return [number.get(word, number[OTHER]) for word in words]
@@ -111,7 +109,7 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
             hint = f"; did you mean {near[0]!r}?" if near else ""
             if word in task.answers:
                 hint = ": it is answered and never read"
-            raise InputError(f"the vocabulary has no token {word!r}{hint}")
+            raise InputError("the vocabulary", f"has no token {word!r}{hint}")
     return [number[word] for word in words]
 
 

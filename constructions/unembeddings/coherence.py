@@ -46,11 +46,12 @@ class Unembedding:
     def __post_init__(self) -> None:
         if self.vectors.ndim != 2 or self.vectors.shape != self.encoders.shape:
             raise InputError(
-                f"vectors {list(self.vectors.shape)} and encoders {list(self.encoders.shape)} differ, expected two "
-                "arrays [N, d]"
+                f"vectors {list(self.vectors.shape)} and encoders {list(self.encoders.shape)}",
+                "differ",
+                "two arrays [N, d]",
             )
         if not 0 < self.least <= self.largest:
-            raise InputError(f"least = {self.least}, largest = {self.largest}, expected 0 < least <= largest")
+            raise InputError("least", f"= {self.least}, largest = {self.largest}", "0 < least <= largest")
         for array in (self.vectors, self.encoders):
             array.setflags(write=False)
 
@@ -162,7 +163,7 @@ def kappa_bound(count: int, d_model: int) -> Fraction:
 
 def _require_sizes(count: int, d_model: int) -> None:
     if count < 2 or d_model < 1:
-        raise InputError(f"N = {count}, d = {d_model}, expected N >= 2 tokens and d >= 1")
+        raise InputError("N", f"= {count}, d = {d_model}", "N >= 2 tokens and d >= 1")
 
 
 def _rational_root(square: Fraction) -> Fraction | None:

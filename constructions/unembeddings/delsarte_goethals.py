@@ -41,7 +41,7 @@ def delsarte_goethals_forms(m: int, r: int) -> Forms:
         64
     """
     if m < 2 or m % 2 or not 0 <= r < m // 2:
-        raise InputError(f"m = {m}, r = {r}, expected an even m >= 2 and 0 <= r < m/2")
+        raise InputError("m", f"= {m}, r = {r}", "an even m >= 2 and 0 <= r < m/2")
     return _forms(m, r)
 
 

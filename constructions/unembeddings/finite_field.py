@@ -95,7 +95,7 @@ def finite_field(size: int) -> FiniteField:
     """
     split = prime_power(size)
     if split is None or size > LARGEST:
-        raise InputError(f"size is {size}, expected a prime power of at most {LARGEST}")
+        raise InputError("size", f"is {size}", f"a prime power of at most {LARGEST}")
     p, e = split
     for lowest_last in product(range(p), repeat=e):
         reduction = lowest_last[::-1]

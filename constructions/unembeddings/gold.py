@@ -44,7 +44,7 @@ def gold_forms(m: int, r: int) -> Forms:
         7
     """
     if m < 3 or r < 1 or gold_rank(m, r) < 2:
-        raise InputError(f"m = {m}, r = {r}, expected m >= 3, r >= 1 and forms of rank 2 at least")
+        raise InputError("m", f"= {m}, r = {r}", "m >= 3, r >= 1 and forms of rank 2 at least")
     return _forms(m, r)
 
 

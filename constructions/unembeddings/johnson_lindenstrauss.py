@@ -94,7 +94,7 @@ def random_signs(count: int, d_model: int, *, seed: int = 0) -> Int8Array:
 def _root_of_logarithm(factor: int, argument: int, count: int, d_model: int) -> Fraction:
     """sqrt(factor log(argument) / d), rounded up."""
     if count < 2 or d_model < 1:
-        raise InputError(f"N = {count}, d = {d_model}, expected N >= 2 tokens and d >= 1")
+        raise InputError("N", f"= {count}, d = {d_model}", "N >= 2 tokens and d >= 1")
     with ctx.workprec(_BITS):
         upper = (factor * arb(argument).log() / d_model).sqrt().upper().fmpq()
     return Fraction(int(upper.p), int(upper.q))

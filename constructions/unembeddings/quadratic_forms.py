@@ -49,7 +49,7 @@ def vectors_of_forms(
     """
     axes = count - of_forms
     if not 0 <= axes <= d_model or not 1 <= dimension <= d_model:
-        raise InputError(f"N = {count} with {axes} axis vectors, expected at most d = {d_model} axis vectors")
+        raise InputError("N", f"= {count} with {axes} axis vectors", f"at most d = {d_model} axis vectors")
     s, c = scales(dimension, product, crossed=axes > 0)
     vectors = np.zeros((count, d_model), dtype=np.int8)
     characters = _characters(dimension) * np.int8(s)
@@ -86,7 +86,7 @@ def scales(dimension: int, product: int, *, crossed: bool) -> tuple[int, int]:
     pairs = [(s, c) for s in range(1, 128) for c in (isqrt(s * s * dimension), isqrt(s * s * dimension) + 1) if c < 128]
     usable = [(s, c) for s, c in pairs if margins(dimension, product, s, c, crossed=True)[0] > 0]
     if not usable:
-        raise InputError(f"dimension is {dimension}, expected one with axis vectors of entries up to {_LARGEST_ENTRY}")
+        raise InputError("dimension", f"is {dimension}", f"one with axis vectors of entries up to {_LARGEST_ENTRY}")
 
     def kappa(pair: tuple[int, int]) -> Fraction:
         least, largest = margins(dimension, product, *pair, crossed=True)

@@ -42,8 +42,9 @@ def reed_solomon(size: int, points: int, degree: int, *, count: int, d_model: in
     """
     if not 0 <= degree < points <= size + 1 or points * size > d_model or not 1 <= count <= size ** (degree + 1):
         raise InputError(
-            f"q = {size}, n = {points}, k = {degree}, N = {count}, d = {d_model}, expected 0 <= k < n <= q + 1, "
-            "n q <= d and N <= q^(k + 1)"
+            "q",
+            f"= {size}, n = {points}, k = {degree}, N = {count}, d = {d_model}",
+            "0 <= k < n <= q + 1, n q <= d and N <= q^(k + 1)",
         )
     field = finite_field(size)
     index = np.arange(count)

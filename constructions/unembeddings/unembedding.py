@@ -104,7 +104,7 @@ def label_unembedding(d_model: int, vocabulary_size: int, labels: Int64Array, *,
     """
     used = np.unique(labels)
     if len(used) == 0 or used[0] < 0 or used[-1] >= vocabulary_size:
-        raise InputError(f"labels hold {used.tolist()[:8]}, expected tokens 0 .. {vocabulary_size - 1}")
+        raise InputError("labels", f"hold {used.tolist()[:8]}", f"tokens 0 .. {vocabulary_size - 1}")
     family, vectors = _vectors(d_model, len(used), seed)
     W_U = np.zeros((d_model, vocabulary_size))
     W_U[: vectors.shape[1], used] = vectors.T

@@ -60,7 +60,7 @@ def families(count: int, d_model: int) -> list[Family]:
         [('Reed-Solomon, q = 32, n = 16, k = 1', '16/15'), ('Reed-Solomon, q = 37, n = 13, k = 1', '13/12')]
     """
     if count < 2 or d_model < 1:
-        raise InputError(f"N = {count}, d = {d_model}, expected N >= 2 tokens and d >= 1")
+        raise InputError("N", f"= {count}, d = {d_model}", "N >= 2 tokens and d >= 1")
     found = [*_along_axes(count, d_model), *_of_forms(count, d_model), *_of_polynomials(count, d_model)]
     return sorted(found, key=lambda family: family.kappa)
 

@@ -58,7 +58,7 @@ def test_texts_are_texts() -> None:
     assert read_facts(text, context=2).task.context_length == 2
     assert read_facts(text, unit="word", context=1).task.vocabulary[:2] == ("to", "be")
     assert OTHER not in read_facts("".join(map(chr, range(300, 420))) * 2).task.vocabulary
-    assert read_facts(text, vocabulary=3).reading.endswith("vocabulary=7 keeps all")
+    assert read_facts(text, vocabulary=3).reading.endswith("a vocabulary of 7 keeps all")
     assert read_facts(None, facts_at_most=5).task.n_contexts == 5
 
 

@@ -61,9 +61,9 @@ class Enclosure:
         blas.require_ieee()
         m, r = as_float64(midpoint, "midpoint"), as_float64(radius, "radius")
         if not _broadcasts(r.shape, m.shape):
-            raise InputError(f"radius has shape {r.shape}, expected one that broadcasts to midpoint's {m.shape}")
+            raise InputError("radius", f"has shape {r.shape}", f"one that broadcasts to midpoint's {m.shape}")
         if r.size and r.min() < 0.0:
-            raise InputError(f"radius has the entry {r.min()}, expected entries >= 0")
+            raise InputError("radius", f"has the entry {r.min()}", "entries >= 0")
         # A sum that is finite has finite terms only; where it is not, the entries are looked at one by one.
         if r.size and not r.max() < np.inf:
             r = np.where(r >= 0.0, r, np.inf)
@@ -117,7 +117,7 @@ class Enclosure:
         """
         low, high = np.broadcast_arrays(as_float64(lower, "lower"), as_float64(upper, "upper"))
         if (low > high).any():
-            raise InputError(f"lower has an entry {low[low > high][0]} above upper's {high[low > high][0]}")
+            raise InputError("lower", f"has an entry {low[low > high][0]} above upper's {high[low > high][0]}")
         single = low == high
         # Halves of subnormals are rounded: a set of one number is that number, not the sum of its halves.
         m = np.where(single, low, 0.5 * low + 0.5 * high)
@@ -412,7 +412,7 @@ def aligned(radius: Floats, ndim: int) -> Floats:
 
 def checked_axis(axis: int, ndim: int) -> int:
     if not -ndim <= axis < ndim:
-        raise InputError(f"axis is {axis}, expected one of the {ndim} axes of x")
+        raise InputError("axis", f"is {axis}", f"one of the {ndim} axes of x")
     return axis % ndim
 
 

@@ -110,13 +110,13 @@ def expect_fields(name: str, value: Any, fields: set[str]) -> None:
 def require_sha256(name: str, value: object) -> None:
     """Raise `InputError` unless `value` is a hash of 256 bits in lower-case hexadecimal."""
     if not isinstance(value, str) or not _SHA256.fullmatch(value):
-        raise InputError(f"{name} is {value!r}, expected 64 hexadecimal digits")
+        raise InputError(name, f"is {value!r}", "64 hexadecimal digits")
 
 
 def require_text(name: str, value: object) -> None:
     """Raise `InputError` unless `value` is a text of at most 4096 characters."""
     if not isinstance(value, str) or len(value) > _LARGEST_TEXT:
-        raise InputError(f"{name} is {str(value)[:40]!r}, expected a text of at most {_LARGEST_TEXT} characters")
+        raise InputError(name, f"is {str(value)[:40]!r}", f"a text of at most {_LARGEST_TEXT} characters")
 
 
 BOUND_BITS = 24

@@ -46,7 +46,7 @@ def as_float64(values: ArrayLike, name: str) -> Floats:
     middle, rounding = nearest(array)
     if rounding.any():
         wrong = array[rounding > 0][0]
-        raise InputError(f"{name} has the entry {_shown(wrong)}, expected numbers that float64 holds exactly")
+        raise InputError(name, f"has the entry {_shown(wrong)}", "numbers that float64 holds exactly")
     return middle
 
 
@@ -66,17 +66,17 @@ def exact_array(values: Any, name: str) -> NDArray[Any]:
         [9007199254740993, Fraction(1, 2)]
     """
     if is_masked(values):
-        raise InputError(f"{name} is a masked array or holds one; fill the masked entries first")
+        raise InputError(name, "is a masked array or holds one; fill the masked entries first")
     try:
         array = np.asarray(values)
         if array.ndim and not (isinstance(values, np.ndarray) or _is_sequence(values) or hasattr(values, "__array__")):
-            raise InputError(f"{name} is a {type(values).__name__}, expected an array or nested lists of numbers")
+            raise InputError(name, f"is a {type(values).__name__}", "an array or nested lists of numbers")
         if array.dtype.kind == "f" and not isinstance(values, np.ndarray | np.generic | float):
             # Beside floats, NumPy rounds integers of any size.
             entries = np.asarray(values, dtype=object)
             array = array if all(map(_surely_held, entries.flat)) else entries
     except (ValueError, OverflowError, TypeError) as error:
-        raise InputError(f"{name} is not a rectangular array of numbers: {error}") from error
+        raise InputError(name, f"is not a rectangular array of numbers: {error}") from error
     kind = array.dtype.kind
     if kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _LARGEST:
         return array.astype(object)
@@ -84,7 +84,7 @@ def exact_array(values: Any, name: str) -> NDArray[Any]:
         return array.astype(np.float64, copy=False)
     if kind != "O":
         raise InputError(
-            f"{name} has dtype {array.dtype}; give float64, integers, or an object array of int, Fraction or flint.fmpq"
+            name, f"has dtype {array.dtype}; give float64, integers, or an object array of int, Fraction or flint.fmpq"
         )
     exact = np.empty(array.shape, dtype=object)
     for index, entry in np.ndenumerate(array):
@@ -137,7 +137,7 @@ def _rational(entry: Any, name: str) -> int | Fraction:
         return entry
     if isinstance(entry, float | np.floating) and np.isfinite(entry):
         return Fraction(*entry.as_integer_ratio())
-    raise InputError(f"{name} is {entry!r}, expected a finite real number: int, float, Fraction or flint.fmpq")
+    raise InputError(name, f"is {entry!r}", "a finite real number: int, float, Fraction or flint.fmpq")
 
 
 def _shown(number: int | Fraction) -> str:

@@ -227,7 +227,7 @@ def inner_error(terms: int, slices: int = SLICES) -> float:
         True
     """
     if terms > _MOST_TERMS:
-        raise InputError(f"an inner product has {terms} terms, expected at most 2**20 for pairs")
+        raise InputError("an inner product", f"has {terms} terms", "at most 2**20 for pairs")
     count = slices * (slices + 1) // 2
     return terms * 4.0 * (slices + 1) * 2.0 ** (-_bits(terms) * slices) + count * 2.0**-104
 

@@ -72,7 +72,7 @@ def inner_dimension(a: tuple[int, ...], b: tuple[int, ...]) -> int:
         batches = zip(a[-3::-1], b[-3::-1], strict=False)
         if all(n == m or 1 in (n, m) for n, m in batches):
             return a[-1]
-    raise InputError(f"a and b have shapes {a} and {b}, expected [..., m, n] and [..., n, p]")
+    raise InputError("a and b", f"have shapes {a} and {b}", "[..., m, n] and [..., n, p]")
 
 
 def raised_product(r: Floats, n: int) -> Floats:

@@ -55,9 +55,9 @@ def residual(a: Enclosure | ArrayLike, x: ArrayLike, b: Enclosure | ArrayLike, *
     n = matrix.shape[-1] if matrix.ndim == 2 else -1
     if vectors.ndim != 2 or len(vectors) != n or right.shape != (len(matrix), vectors.shape[1]):
         shapes = f"{matrix.shape}, {vectors.shape} and {right.shape}"
-        raise InputError(f"a, x and b have shapes {shapes}, expected [m, n], [n, p] and [m, p]")
+        raise InputError("a, x and b", f"have shapes {shapes}", "[m, n], [n, p] and [m, p]")
     if parts < 2:
-        raise InputError(f"parts is {parts}, expected at least 2")
+        raise InputError("parts", f"is {parts}", "at least 2")
     blas.probe()
     bits = (53 - max(n - 1, 0).bit_length()) // 2
     rows, row_rests = _slices(matrix.midpoint, 1, bits, parts)

@@ -78,7 +78,7 @@ def gamma(n: int) -> float:
         (0.0, True)
     """
     if not 0 <= n <= 2**40:
-        raise InputError(f"n is {n}, expected an integer from 0 to 2**40")
+        raise InputError("n", f"is {n}", "an integer from 0 to 2**40")
     return math.nextafter(n * UNIT / (1.0 - n * UNIT), math.inf) if n else 0.0
 
 

@@ -38,7 +38,7 @@ def enclose_softmax(logits: Enclosure, *, axis: int = -1) -> Enclosure:
         (1.0, True)
     """
     if logits.ndim == 0 or logits.shape[axis] == 0:
-        raise InputError(f"logits has shape {logits.shape}, expected at least one entry along the axis {axis}")
+        raise InputError("logits", f"has shape {logits.shape}", f"at least one entry along the axis {axis}")
     with np.errstate(all="ignore"):
         powers = exp(logits - logits.midpoint.max(axis=axis, keepdims=True))
         shares = powers / _kept(total(powers, axis), axis)

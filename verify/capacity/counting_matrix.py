@@ -38,7 +38,7 @@ def counting_matrix(*, length: int, width: int, largest: int) -> fmpz_mat:
         [36, 9, 27]
     """
     if length < 1 or width < 1 or not 1 <= largest <= length:
-        raise InputError(f"length = {length}, width = {width}, largest = {largest}, expected 1 <= largest <= length")
+        raise InputError("length", f"= {length}, width = {width}, largest = {largest}", "1 <= largest <= length")
     rows = []
     for n in range(2, width + 2):
         others = [k for k in range(1, length + 1) if k != largest]

@@ -156,7 +156,7 @@ def collinear_divergence_floor(
     """
     contexts = _checked_contexts(contexts)
     if len(contexts) != 3 or (contexts[:, -1] != contexts[0, -1]).any():
-        raise InputError(f"contexts is {contexts.tolist()}, expected three contexts with one last token")
+        raise InputError("contexts", f"is {contexts.tolist()}", "three contexts with one last token")
     require_at_least(3, pieces=pieces)
     given = _Given(laws, prior, 3)
     cells = [given.cell(middle, fmpq(0), fmpq(1)) for middle in range(3)]
@@ -197,13 +197,13 @@ class _Given:
     def __init__(self, laws: Any, prior: Sequence[Any] | None, n_contexts: int) -> None:
         table = as_rationals(laws).tolist()
         if len(table) != n_contexts:
-            raise InputError(f"laws has {len(table)} rows, expected {n_contexts}, one for each context")
+            raise InputError("laws", f"has {len(table)} rows", f"{n_contexts}, one for each context")
         sums = [sum(row, fmpq(0)) for row in table]
         if any(not entry >= 0 for row in table for entry in row) or any(not total > 0 for total in sums):
-            raise InputError("laws has a negative entry or a row of zeros, expected rows that can be normalized")
+            raise InputError("laws", "has a negative entry or a row of zeros", "rows that can be normalized")
         weights = [fmpq(1, n_contexts)] * n_contexts if prior is None else as_rationals([list(prior)]).entries()
         if len(weights) != n_contexts or any(not weight > 0 for weight in weights):
-            raise InputError(f"prior is {prior}, expected {n_contexts} positive weights")
+            raise InputError("prior", f"is {prior}", f"{n_contexts} positive weights")
         self.laws: list[Law] = [[entry / total for entry in row] for row, total in zip(table, sums, strict=True)]
         self.prior: list[fmpq] = weights
         self.n_tokens = len(table[0])
@@ -327,24 +327,24 @@ def _relation(contexts: Int64Array, heads: int) -> tuple[int, ...] | None:
 def _checked_relation(contexts: Int64Array, relation: Sequence[int], heads: int) -> tuple[int, ...]:
     """The coefficients, if they are a relation between contexts with one last token; an error otherwise."""
     if len(relation) != len(contexts) or not all(isinstance(k, int) for k in relation) or not any(relation):
-        raise InputError(f"relation is {list(relation)}, expected {len(contexts)} integers, not all 0")
+        raise InputError("relation", f"is {list(relation)}", f"{len(contexts)} integers, not all 0")
     taking_part = [context for k, context in zip(relation, contexts.tolist(), strict=True) if k]
     if len({context[-1] for context in taking_part}) != 1:
-        raise InputError(f"relation is {list(relation)}, but the last tokens of these contexts differ")
+        raise InputError("relation", f"is {list(relation)}, but the last tokens of these contexts differ")
     indicators = fmpz_mat(indicator_vectors(contexts.tolist(), heads=heads))
     if any(fmpz_mat(1, len(contexts), list(relation)) * indicators):
-        raise InputError(f"relation is {list(relation)}, but the products of {heads} indicators do not add up to 0")
+        raise InputError("relation", f"is {list(relation)}, but the products of {heads} indicators do not add up to 0")
     return tuple(relation)
 
 
 def _checked_contexts(contexts: Int64Array) -> Int64Array:
     array = np.asarray(contexts)
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape or array.min() < 0:
-        raise InputError(f"contexts is {array.dtype} of shape {array.shape}, expected tokens [T, S], at least 0")
+        raise InputError("contexts", f"is {array.dtype} of shape {array.shape}", "tokens [T, S], at least 0")
     if int(array.max()) > np.iinfo(np.int64).max:
-        raise InputError(f"contexts has the token {array.max()}, expected tokens below 2^63")
+        raise InputError("contexts", f"has the token {array.max()}", "tokens below 2^63")
     if len(np.unique(array, axis=0)) != len(array):
-        raise InputError("contexts has equal rows, expected pairwise distinct contexts")
+        raise InputError("contexts", "has equal rows", "pairwise distinct contexts")
     return array.astype(np.int64)
 
 

@@ -51,7 +51,7 @@ def partition_holds(
     """
     rows = distinct_contexts(contexts)
     if d_model < 1 or d_head < 1:
-        raise InputError(f"d_model = {d_model}, d_head = {d_head}, expected at least 1")
+        raise InputError("d_model", f"= {d_model}, d_head = {d_head}", "at least 1")
     windows = list(windows)
     sets = [list(skip), *(list(members) for members, _ in windows)]
     used = [row for members in sets for row in members]

@@ -34,7 +34,7 @@ def most_interpolated_laws(model: Model) -> int:
         (7, 3)
     """
     if not isinstance(model, Model):
-        raise InputError(f"model is {type(model).__name__}, expected a Model")
+        raise InputError("model", f"is {type(model).__name__}", "a Model")
     if model.d_vocab_out < 2:
         raise HypothesisError("The count of laws", "two tokens or more", f"d_vocab_out = {model.d_vocab_out}")
     return sum(int(tensor.size) for tensor in model.tensors().values()) // (model.d_vocab_out - 1)

@@ -34,9 +34,9 @@ def likeliest_contexts(weights: Iterable[int], epsilon: Fraction | int, *, stric
     """
     given = sorted((int(weight) for weight in weights), reverse=True)
     if not given or given[-1] < 0 or given[0] == 0:
-        raise InputError("weights are expected to be non-negative integers, not all 0")
+        raise InputError("weights", "are expected to be non-negative integers, not all 0")
     if not 0 <= epsilon <= 1:
-        raise InputError(f"epsilon = {epsilon}, expected a number in [0, 1]")
+        raise InputError("epsilon", f"= {epsilon}", "a number in [0, 1]")
     needed, carried = (1 - Fraction(epsilon)) * sum(given), 0
     for count, weight in enumerate([0, *given]):
         carried += weight

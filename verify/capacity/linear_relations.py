@@ -83,11 +83,11 @@ def rank_upper_bound_for_all_weights(
     rows = distinct_contexts(contexts)
     if d_model < 1 or d_head < 1 or n_heads < 0:
         raise InputError(
-            f"d_model = {d_model}, d_head = {d_head}, n_heads = {n_heads}, expected at least 1, at least 1, at least 0"
+            "d_model", f"= {d_model}, d_head = {d_head}, n_heads = {n_heads}", "at least 1, at least 1, at least 0"
         )
     chosen = range(len(rows)) if subset is None else [int(row) for row in subset]
     if len(set(chosen)) != len(chosen) or not all(0 <= row < len(rows) for row in chosen):
-        raise InputError(f"subset = {list(chosen)}, expected different row numbers below {len(rows)}")
+        raise InputError("subset", f"= {list(chosen)}", f"different row numbers below {len(rows)}")
     inside = [rows[row] for row in chosen]
     classes: dict[int, list[tuple[int, ...]]] = {}
     for context in inside:
@@ -142,7 +142,7 @@ def indicator_relation(contexts: Int64Array, *, heads: int = 1) -> list[int] | N
     rows = distinct_contexts(contexts)
     require_at_least(0, heads=heads)
     if len({context[-1] for context in rows}) != 1:
-        raise InputError("contexts has different last tokens, expected one: their attention shares no variables")
+        raise InputError("contexts", "has different last tokens", "one: their attention shares no variables")
     kernel, dimension = fmpz_mat(indicator_vectors(rows, heads=heads)).transpose().nullspace()
     if dimension == 0:
         return None
@@ -223,10 +223,8 @@ def distinct_contexts(contexts: Int64Array) -> list[tuple[int, ...]]:
     """
     array = np.asarray(contexts)
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape or array.min() < 0:
-        raise InputError(
-            f"contexts is {array.dtype} of shape {array.shape}, expected tokens >= 0, [T, S] with T, S >= 1"
-        )
+        raise InputError("contexts", f"is {array.dtype} of shape {array.shape}", "tokens >= 0, [T, S] with T, S >= 1")
     rows = [tuple(int(token) for token in context) for context in array]
     if len(set(rows)) != len(rows):
-        raise InputError("contexts has equal rows, expected pairwise distinct contexts")
+        raise InputError("contexts", "has equal rows", "pairwise distinct contexts")
     return rows

@@ -66,7 +66,7 @@ def parity_floor(bits: int, heads: int, probability: Fraction) -> float:
     """
     p = fmpq(probability.numerator, probability.denominator)
     if not 0 <= p <= 1:
-        raise InputError(f"probability = {probability}, expected a number from 0 to 1")
+        raise InputError("probability", f"= {probability}", "a number from 0 to 1")
     errors = parity_errors(bits, heads)
     if errors == 0 or p == fmpq(1, 2):
         return 0.0

@@ -39,7 +39,7 @@ def heads_for_every_labelling(n_tokens: int, length: int) -> int:
         [1, 2, 9, 79, 784]
     """
     if n_tokens < 1 or length < 1:
-        raise InputError(f"n_tokens = {n_tokens} and length = {length}, expected at least 1")
+        raise InputError("n_tokens", f"= {n_tokens} and length = {length}", "at least 1")
     contexts = n_tokens ** (length - 1)
     if contexts == 1:
         return 0

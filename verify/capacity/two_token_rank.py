@@ -63,7 +63,7 @@ def two_token_rank(context: NDArray, queries: NDArray) -> TwoTokenRank:
         raise HypothesisError("The rank on two tokens", "two independent tokens", f"a context of rank {tokens.rank()}")
     given = as_rationals(queries)
     if given.ncols() != tokens.ncols():
-        raise InputError(f"queries have dimension {given.ncols()}, the tokens {tokens.ncols()}, expected the same")
+        raise InputError("queries", f"have dimension {given.ncols()}, the tokens {tokens.ncols()}", "the same")
     rows = [_class(row) for row in given.tolist()]
     classes = sorted({direction for direction, sign in rows if sign}, key=str)
     G = fmpq_mat(len(rows), 1 + len(classes))

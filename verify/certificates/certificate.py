@@ -98,13 +98,13 @@ class Subject:
         require_sha256("subject.model", self.model)
         require_sha256("subject.task", self.task)
         if self.target not in TARGETS:
-            raise InputError(f"subject.target is {self.target!r}, expected one of {', '.join(map(repr, TARGETS))}")
+            raise InputError("subject.target", f"is {self.target!r}", f"one of {', '.join(map(repr, TARGETS))}")
         require_text("subject.origin", self.origin)
         if set(self.sizes) != set(SIZES):
-            raise InputError(f"subject.sizes has the names {sorted(self.sizes)}, expected {sorted(SIZES)}")
+            raise InputError("subject.sizes", f"has the names {sorted(self.sizes)}", sorted(SIZES))
         for name, size in self.sizes.items():
             if type(size) is not int or not 0 <= size < _LARGEST_COUNT:
-                raise InputError(f"subject.sizes: {name} is {size!r}, expected an integer from 0 to 2**63 - 1")
+                raise InputError(f"subject.sizes: {name}", f"is {size!r}", "an integer from 0 to 2**63 - 1")
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,9 @@ class Statement:
         contexts, held = int(self.values.get("contexts", 0)), self.values.get("held", 0)
         partial = self.id == ANSWERS and 0 < held < contexts
         if not partial and self.held != "":
-            raise InputError(f"statement {self.id!r}: held is given, expected it where some but not all contexts are")
+            raise InputError(f"statement {self.id!r}: held", "is given", "it where some but not all contexts are")
         if partial and len(held_mask(self.held, contexts)) != held:
-            raise InputError(f"statement {self.id!r}: held does not name {held} contexts")
+            raise InputError(f"statement {self.id!r}: held", f"does not name {held} contexts")
 
     def words(self, target: str) -> str:
         """The statement in words, a function of its numbers; decimals are rounded in the direction that is true."""
@@ -180,7 +180,7 @@ class Witness:
 
     def __post_init__(self) -> None:
         if self.file != WITNESS_FILE:
-            raise InputError(f"witness.file is {self.file!r}, expected {WITNESS_FILE!r}")
+            raise InputError("witness.file", f"is {self.file!r}", f"{WITNESS_FILE!r}")
         require_sha256("witness.sha256", self.sha256)
 
     @classmethod
@@ -220,11 +220,11 @@ class Certificate:
         ids = [statement.id for statement in self.statements]
         kinds = (DOMAIN, SAMPLE) if self.subject.is_of_a_rule else STATEMENTS
         if ids != [name for name in kinds if name in ids] or kinds[0] not in ids:
-            raise InputError(f"statements are {ids}, expected {kinds[0]!r} and each at most once, in the order {kinds}")
+            raise InputError("statements", f"are {ids}", f"{kinds[0]!r} and each at most once, in the order {kinds}")
         for statement in self.statements:
             _check_fits(statement, self.subject)
         if self.witness is not None and FEATURE_RANK not in ids:
-            raise InputError(f"a witness is named, but no statement {FEATURE_RANK!r}")
+            raise InputError("a witness", f"is named, but no statement {FEATURE_RANK!r}")
         for name, text in self.provenance.items():
             require_text("provenance", name)
             require_text(f"provenance.{name}", text)
@@ -259,7 +259,7 @@ class Certificate:
         """The certificate of the same statements for another question of the same tolerance."""
         if criterion.tolerance != self.criterion.tolerance and criterion.asked != "at-most":
             raise InputError(
-                f"tolerance is {criterion.tolerance}, the certificate counts contexts for {self.criterion.tolerance}"
+                "tolerance", f"is {criterion.tolerance}, the certificate counts contexts for {self.criterion.tolerance}"
             )
         return replace(self, criterion=criterion)
 
@@ -463,10 +463,10 @@ def held_mask(text: str, contexts: int) -> set[int]:
         [0, 2, 4]
     """
     if len(text) != -(-contexts // 4) or set(text) - set("0123456789abcdef"):
-        raise InputError(f"held is {text[:20]!r}, expected {-(-contexts // 4)} hexadecimal digits")
+        raise InputError("held", f"is {text[:20]!r}", f"{-(-contexts // 4)} hexadecimal digits")
     bits = "".join(f"{int(digit, 16):04b}" for digit in text)
     if "1" in bits[contexts:]:
-        raise InputError("held names contexts that there are not")
+        raise InputError("held", "names contexts that there are not")
     return {i for i, bit in enumerate(bits[:contexts]) if bit == "1"}
 
 
@@ -572,40 +572,42 @@ _POSITIVE = ("smallest_singular_value_lower", "margin_lower", "delta")
 
 def _check_values(id: str, values: Mapping[str, Number]) -> None:
     if not isinstance(id, str) or id not in _KINDS:
-        raise InputError(f"statement {id!r} is unknown, expected one of {list(_KINDS)}")
+        raise InputError(f"statement {id!r}", "is unknown", f"one of {list(_KINDS)}")
     kind = _KINDS[id]
     needed = {*kind.counts, *kind.given}
     optional = {name for group in kind.bounds for name in group}
     whole = all(len(set(group) & set(values)) in (0, len(group)) for group in kind.bounds)
     if not needed <= set(values) <= needed | optional or not whole:
-        raise InputError(f"statement {id!r} has the numbers {sorted(values)}, expected {sorted(needed)}")
+        raise InputError(f"statement {id!r}", f"has the numbers {sorted(values)}", sorted(needed))
     for name, value in values.items():
         if name in kind.counts or name == GUESS:
             if type(value) is not int or not 0 <= value < _LARGEST_COUNT:
-                raise InputError(f"statement {id!r}: {name} is {value!r}, expected a non-negative integer")
+                raise InputError(f"statement {id!r}: {name}", f"is {value!r}", "a non-negative integer")
             continue
         if type(value) not in (int, float, Fraction) or (type(value) is float and not math.isfinite(value)):
-            raise InputError(f"statement {id!r}: {name} is {value!r}, expected a finite exact number")
+            raise InputError(f"statement {id!r}: {name}", f"is {value!r}", "a finite exact number")
         if max(part.bit_length() for part in Fraction(value).as_integer_ratio()) > _LARGEST_BITS:
-            raise InputError(f"statement {id!r}: {name} has more than {_LARGEST_BITS} bits")
+            raise InputError(f"statement {id!r}: {name}", f"has more than {_LARGEST_BITS} bits")
         if not (value > 0 if name in _POSITIVE else value >= 0):
-            raise InputError(f"statement {id!r}: {name} is {value!r}, which no statement of this kind can have")
+            raise InputError(f"statement {id!r}: {name}", f"is {value!r}, which no statement of this kind can have")
     if id in (ANSWERS, DOMAIN) and not values["held"] + values["wrong"] <= values["contexts"]:
-        raise InputError(f"statement {id!r}: {dict(values)} counts more contexts than there are")
+        raise InputError(f"statement {id!r}: {dict(values)}", "counts more contexts than there are")
     if GUESS in values and not 1 <= values[GUESS] <= values["contexts"]:
-        raise InputError(f"statement {id!r}: {dict(values)} has a guess that holds no context, or more than there are")
+        raise InputError(
+            f"statement {id!r}: {dict(values)}", "has a guess that holds no context, or more than there are"
+        )
     if id == ANSWERS and "margin_lower" in values and not values["held"]:
-        raise InputError(f"statement {id!r}: a margin is given, but no context is held")
+        raise InputError(f"statement {id!r}: a margin", "is given, but no context is held")
     if id == SAMPLE and not (
         type(values["seed"]) is int
         and values["right"] <= values["drawn"] < values["contexts"]
         and values["drawn"] - values["right"] <= values["wrong_upper"] <= values["contexts"] - values["right"]
     ):
-        raise InputError(f"statement {id!r}: {dict(values)} cannot be")
+        raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
     if id == TEXT_DIVERGENCE and not values["lower"] <= values["upper"]:
-        raise InputError(f"statement {id!r}: lower is above upper")
+        raise InputError(f"statement {id!r}: lower", "is above upper")
     if id == SATURATION and not (values["delta"] < 1 and values["saturated_lower"] <= values["pairs"]):
-        raise InputError(f"statement {id!r}: {dict(values)} cannot be")
+        raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
 
 
 def _check_fits(statement: Statement, subject: Subject) -> None:
@@ -619,13 +621,11 @@ def _check_fits(statement: Statement, subject: Subject) -> None:
         SAMPLE: {"contexts": sizes["contexts"]},
     }[statement.id]
     if any(values[name] != size for name, size in expected.items()):
-        raise InputError(f"statement {statement.id!r} has {dict(values)}, which do not fit the sizes {dict(sizes)}")
+        raise InputError(f"statement {statement.id!r}", f"has {dict(values)}, which do not fit the sizes {dict(sizes)}")
     if subject.target == "values" and (statement.id == TEXT_DIVERGENCE or "margin_lower" in values):
-        raise InputError(f"statement {statement.id!r} has {sorted(values)}, which values have not")
+        raise InputError(f"statement {statement.id!r}", f"has {sorted(values)}, which values have not")
     if statement.id in (ANSWERS, DOMAIN) and (GUESS in values) != (subject.target == "labels"):
-        raise InputError(
-            f"statement {statement.id!r} has {sorted(values)}, expected {GUESS!r} for labels, and only then"
-        )
+        raise InputError(f"statement {statement.id!r}", f"has {sorted(values)}", f"{GUESS!r} for labels, and only then")
 
 
 def _answers_words(values: Mapping[str, Number], target: str) -> str:

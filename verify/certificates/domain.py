@@ -199,7 +199,7 @@ def sampled_seed(certificate: Certificate, given: str | None) -> str:
     """
     sample = certificate.statement(SAMPLE)
     if given is not None and sample is None:
-        raise InputError(f"sample_seed is {given!r}, but the certificate is about no sample")
+        raise InputError("sample_seed", f"is {given!r}, but the certificate is about no sample")
     return seed_text(sample.values["seed"]) if given is None and sample is not None else given or ""
 
 
@@ -228,5 +228,5 @@ def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
 
 def _checked(criterion: Criterion) -> Criterion:
     if criterion.asked == "at-most":
-        raise InputError(f"a mean of at most {criterion.bound} is asked for, a domain is judged by its labels alone")
+        raise InputError(f"a mean of at most {criterion.bound}", "is asked for, a domain is judged by its labels alone")
     return criterion

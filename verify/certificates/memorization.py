@@ -189,9 +189,9 @@ def certify_memorization(
     asked = criterion or Criterion()
     limit = None if saturation is None else Fraction(saturation)
     if limit is not None and not (isinstance(task, VectorTask) and 0 < limit < 1):
-        raise InputError(f"saturation = {saturation}, expected a number in (0, 1), for a task of vectors")
+        raise InputError("saturation", f"= {saturation}", "a number in (0, 1), for a task of vectors")
     if (rank or limit is not None) and not _is_one_attention(model):
-        raise InputError("rank and saturation are those of a model of one attention, this one has other blocks")
+        raise InputError("rank and saturation", "are those of a model of one attention, this one has other blocks")
     require_memory(_estimated_bytes(model, task, ranked=rank), purpose=f"a certificate for {task.n_contexts} contexts")
     blas.probe()
     show = progress or silent
@@ -305,9 +305,7 @@ def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Task | 
     """
     folder = Path(folder)
     if certificate.subject.is_of_a_rule:
-        raise InputError(
-            f"{folder} holds a rule on a whole domain, expected a list of contexts; `check` proves it again"
-        )
+        raise InputError(folder, "holds a rule on a whole domain", "a list of contexts; `check` proves it again")
     return load_certified(folder, certificate, read=load_task, subject_of=subject_of, kind="task")
 
 

@@ -122,7 +122,7 @@ def module_of(id: str) -> str:
 
     near = difflib.get_close_matches(id, (*REGISTER, *brought), n=1)
     hint = f"did you mean {near[0]!r}?" if near else "`byheart claims` lists them"
-    raise InputError(f"no claim {id!r}; {hint}")
+    raise InputError("no claim", f"{id!r}; {hint}")
 
 
 def _may_bring() -> bool:
@@ -147,7 +147,7 @@ def _brought() -> "dict[str, EntryPoint]":
 
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         if point.name in REGISTER or point.name in found:
-            raise InputError(f"{point.value} brings the claim {point.name!r}, which there is already")
+            raise InputError(point.value, f"brings the claim {point.name!r}, which there is already")
         found[point.name] = point
     return found
 
@@ -171,7 +171,7 @@ def claim(id: str) -> Claim:
     found = _brought()[id].load()
     record = getattr(found, "CLAIM", None)
     if not isinstance(record, Claim) or record.id != id or not callable(getattr(found, "evidence", None)):
-        raise InputError(f"{module}: expected a module with CLAIM, the record of {id!r}, and evidence(*, full)")
+        raise InputError(module, "is no claim", f"a module with CLAIM, the record of {id!r}, and evidence(*, full)")
     return record
 
 

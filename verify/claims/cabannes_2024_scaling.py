@@ -41,7 +41,7 @@ def truncated_memory(*, width: int, count: int, outputs: int, stored: int, seed:
         (4, 4)
     """
     if min(width, count, outputs) < 1 or not 1 <= stored <= count:
-        raise InputError(f"sizes {width}, {count}, {outputs}, stored = {stored}, expected 1 <= P <= N")
+        raise InputError(f"sizes {width}, {count}, {outputs}, stored", f"= {stored}", "1 <= P <= N")
     rng = np.random.default_rng([seed, width, count, outputs])
     e, u = (2 * rng.integers(0, 2, (rows, width)) - 1 for rows in (count, outputs))
     labels = np.arange(count) % outputs

@@ -496,7 +496,7 @@ def held(built: Construction[Task]) -> Evidence:
     """
     task, network = built.task, built.model
     if task.laws is None:
-        raise InputError(f"the task has the target {task.target!r}, expected laws")
+        raise InputError("the task", f"has the target {task.target!r}", "laws")
     laws = lookup_laws(task.laws, task.labels, task.prior)
     family = best(task.vocabulary_size, network.d_model)
     margins = certify_margins(network.W_U.T.astype(np.int64), family.encoders)

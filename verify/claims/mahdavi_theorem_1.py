@@ -77,7 +77,7 @@ def build(
         '13 = H (n - 1) + 1 labels of 1 number on a shared context: H = 4, n = 4, d = 8, d_h = 4'
     """
     if shared not in (0, 1):
-        raise InputError(f"shared = {shared}, expected 0 or 1")
+        raise InputError("shared", f"= {shared}", "0 or 1")
     count = examples or heads * (tokens - 1) + 1
     contexts, queries = uniform_examples(examples=count, tokens=tokens, width=width, shared=bool(shared), seed=seed)
     task = labelled(contexts, queries, outputs=outputs, classes=classes, seed=seed)

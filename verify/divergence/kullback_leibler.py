@@ -117,9 +117,9 @@ def label_divergence(logits: Enclosure, labels: Int64Array) -> Enclosure:
     _check_logits(logits)
     labels = np.asarray(labels)
     if labels.shape != (len(logits),) or labels.dtype.kind not in "iu":
-        raise InputError(f"labels is {labels.dtype} of shape {labels.shape}, expected {len(logits)} integers")
+        raise InputError("labels", f"is {labels.dtype} of shape {labels.shape}", f"{len(logits)} integers")
     if labels.size and (labels.min() < 0 or labels.max() >= logits.shape[1]):
-        raise InputError(f"labels are {labels.min()} .. {labels.max()}, expected 0 .. {logits.shape[1] - 1}")
+        raise InputError("labels", f"are {labels.min()} .. {labels.max()}", f"0 .. {logits.shape[1] - 1}")
 
     def of(rows: slice) -> _Columns:
         powers = _Powers.of(*_parts(logits, rows))
@@ -162,13 +162,13 @@ def argmax_margin(logits: Enclosure, modes: BoolArray) -> Float64Array:
     _check_logits(logits)
     modes = np.asarray(modes)
     if modes.shape != logits.shape or modes.dtype != np.bool_:
-        raise InputError(f"modes is {modes.dtype} of shape {modes.shape}, expected booleans of shape {logits.shape}")
+        raise InputError("modes", f"is {modes.dtype} of shape {modes.shape}", f"booleans of shape {logits.shape}")
     margins = np.empty(len(logits))
     with np.errstate(all="ignore"):
         for rows in _row_blocks(*logits.shape):
             chosen = modes[rows]
             if not chosen.any(axis=1).all():
-                raise InputError(f"modes: row {rows.start + int(chosen.any(axis=1).argmin())} has no mode")
+                raise InputError(f"modes: row {rows.start + int(chosen.any(axis=1).argmin())}", "has no mode")
             midpoint, radius = _parts(logits, rows)
             # Rounding is monotone: one step outward after the minimum bounds every entry.
             least = down(np.where(chosen, midpoint - radius, np.inf).min(axis=1))
@@ -245,9 +245,9 @@ def empirical_divergence(logits: Enclosure, counts: Counts) -> Enclosure:
     """
     _check_logits(logits)
     if len(counts) != len(logits):
-        raise InputError(f"counts has {len(counts)} rows, but logits has {len(logits)}")
+        raise InputError("counts", f"has {len(counts)} rows, but logits has {len(logits)}")
     if counts.indices.size and counts.indices.max() >= logits.shape[1]:
-        raise InputError(f"counts has the token {counts.indices.max()}, expected 0 .. {logits.shape[1] - 1}")
+        raise InputError("counts", f"has the token {counts.indices.max()}", f"0 .. {logits.shape[1] - 1}")
 
     def of(rows: slice) -> _Columns:
         powers = _Powers.of(*_parts(logits, rows))
@@ -284,7 +284,7 @@ def mean_upper_bound(bounds: Float64Array) -> float:
     """
     bounds = as_float64(bounds, "bounds")
     if bounds.ndim != 1 or len(bounds) == 0:
-        raise InputError(f"bounds has shape {bounds.shape}, expected [T] with T at least 1")
+        raise InputError("bounds", f"has shape {bounds.shape}", "[T] with T at least 1")
     with np.errstate(all="ignore"):
         return float(up(upper_sum(bounds) / len(bounds)))
 
@@ -314,7 +314,7 @@ def entropy(laws: Float64Array | Counts) -> Enclosure:
             return log(mass) - _row_sums(log(weights) * weights, laws.indptr[:-1]) / mass
         laws = as_float64(laws, "laws")
         if laws.ndim != 2 or laws.shape[1] == 0:
-            raise InputError(f"laws has shape {laws.shape}, expected [T, N] with N at least 1")
+            raise InputError("laws", f"has shape {laws.shape}", "[T, N] with N at least 1")
         midpoint, radius = np.empty(len(laws)), np.empty(len(laws))
         for rows in _row_blocks(*laws.shape):
             weights = _checked_weights(laws, rows)
@@ -428,13 +428,13 @@ def _parts(logits: Enclosure, rows: slice) -> tuple[Float64Array, Float64Array]:
 
 def _check_logits(logits: Enclosure) -> None:
     if logits.ndim != 2 or logits.shape[1] == 0:
-        raise InputError(f"logits has shape {logits.shape}, expected [T, N] with N at least 1")
+        raise InputError("logits", f"has shape {logits.shape}", "[T, N] with N at least 1")
 
 
 def _check_laws(logits: Enclosure, laws: Float64Array) -> None:
     _check_logits(logits)
     if np.shape(laws) != logits.shape:
-        raise InputError(f"laws has shape {np.shape(laws)}, expected {logits.shape}, that of logits")
+        raise InputError("laws", f"has shape {np.shape(laws)}", f"{logits.shape}, that of logits")
 
 
 def _checked_weights(laws: Float64Array, rows: slice) -> Float64Array:
@@ -446,9 +446,9 @@ def _checked_weights(laws: Float64Array, rows: slice) -> Float64Array:
         if bad.any():
             row, token = (int(i) for i in np.argwhere(bad)[0])
             entry = f"{weights[row, token]} at row {rows.start + row}, token {token}"
-            raise InputError(f"laws has the entry {entry}, expected finite numbers >= 0")
+            raise InputError("laws", f"has the entry {entry}", "finite numbers >= 0")
     if least == 0.0 and not weights.any(axis=1).all():
-        raise InputError(f"laws: row {rows.start + int(weights.any(axis=1).argmin())} is 0 throughout")
+        raise InputError(f"laws: row {rows.start + int(weights.any(axis=1).argmin())}", "is 0 throughout")
     return weights
 
 

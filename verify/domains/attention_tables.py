@@ -55,7 +55,7 @@ class AttentionTables:
             InputError: A model of another shape.
         """
         if not is_one_attention(model):
-            raise InputError(f"the model has the options {model.options()}, expected one attention without a norm")
+            raise InputError("the model", f"has the options {model.options()}", "one attention without a norm")
         block = model.attention
         with ctx.workprec(_BITS):
             rows = _rows(model, [(s, int(t)) for s, here in enumerate(tokens) for t in here])

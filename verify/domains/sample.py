@@ -40,9 +40,9 @@ def drawn(model: str, rule: str, size: int, count: int, seed: str) -> list[int]:
         (5, [0, 1, 2])
     """
     if type(count) is not int or not 1 <= count <= LARGEST_SAMPLE:
-        raise InputError(f"sample = {count!r}, expected an integer from 1 to 2**20")
+        raise InputError("sample", f"= {count!r}", "an integer from 1 to 2**20")
     if not isinstance(seed, str) or len(seed.encode(errors="replace")) > _LONGEST_SEED or not seed.isprintable():
-        raise InputError(f"seed is {str(seed)[:40]!r}, expected a printable text of at most {_LONGEST_SEED} bytes")
+        raise InputError("seed", f"is {str(seed)[:40]!r}", f"a printable text of at most {_LONGEST_SEED} bytes")
     if count >= size:
         return list(range(size))
     start = hashlib.sha256(canonical_json(["sample", model, rule, count, seed]).encode("ascii")).digest()

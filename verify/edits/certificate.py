@@ -155,14 +155,14 @@ class EditCertificate:
         for name in ("original", "edited", "edit"):
             require_sha256(name, getattr(self, name))
         if set(self.values) != set(_NUMBERS):
-            raise InputError(f"values has {sorted(self.values)}, expected {sorted(_NUMBERS)}")
+            raise InputError("values", f"has {sorted(self.values)}", sorted(_NUMBERS))
         for name, value in self.values.items():
             if type(value) is not (int if name in _COUNTS else float) or not 0 <= value < math.inf:
-                raise InputError(f"{name} is {value!r}, expected a finite number of at least 0")
+                raise InputError(name, f"is {value!r}", "a finite number of at least 0")
         if type(self.edits) is not int or not self.values["asked"] + self.values["flat"] == self.edits:
-            raise InputError(f"edits is {self.edits!r}, expected as many as are asked for and flat")
+            raise InputError("edits", f"is {self.edits!r}", "as many as are asked for and flat")
         if type(self.everywhere) is not bool:
-            raise InputError(f"everywhere is {self.everywhere!r}, expected a truth value")
+            raise InputError("everywhere", f"is {self.everywhere!r}", "a truth value")
         for name, text in self.provenance.items():
             require_text("provenance", name)
             require_text(f"provenance.{name}", text)

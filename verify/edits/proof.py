@@ -70,7 +70,7 @@ def whole_domain(d_vocab: int, length: int, but: Int64Array) -> Int64Array:
         [[0, 0], [1, 0], [1, 1]]
     """
     if length < 1 or d_vocab**length > LARGEST_DOMAIN:
-        raise InputError(f"keep_domain = {length}: {d_vocab}^{length} contexts, expected from 1 to {LARGEST_DOMAIN}")
+        raise InputError("keep_domain", f"= {length}: {d_vocab}^{length} contexts", f"from 1 to {LARGEST_DOMAIN}")
     left = np.ones(d_vocab**length, dtype=bool)
     if but.shape[1] == length:
         left[np.ravel_multi_index(tuple(but.T), (d_vocab,) * length)] = False
@@ -234,9 +234,9 @@ def require_distinct(edit: Edit) -> None:
             _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
             if (times > 1).any():
                 twice = rows[first[times.argmax()]].tolist()
-                raise InputError(f"context {twice} is {name} {times.max()} times, expected once")
+                raise InputError(f"context {twice}", f"is {name} {times.max()} times", "once")
     if edit.kept.shape[1:] == edit.contexts.shape[1:]:
         edited = {tuple(row) for row in edit.contexts.tolist()}
         both = next((row for row in edit.kept.tolist() if tuple(row) in edited), None) if edit.domain is None else None
         if both is not None:
-            raise InputError(f"context {both} is both edited and kept, expected one of them")
+            raise InputError(f"context {both}", "is both edited and kept", "one of them")

@@ -126,7 +126,7 @@ def _between(above: bool, divergence: arb, upper: arb) -> Verdict:
 
 def _positive(strength: float | Fraction) -> fmpq:
     if not 0 < strength < math.inf:
-        raise InputError(f"strength = {strength}, expected a positive number")
+        raise InputError("strength", f"= {strength}", "a positive number")
     exact = Fraction(strength)
     return fmpq(exact.numerator, exact.denominator)
 

@@ -135,7 +135,7 @@ def cover_floor(laws: ArrayLike, cover: EncoderCover, *, prior: ArrayLike | None
     leaves = _leaves(weights.shape[1], cover.cuts)
     if cover.scales.shape != leaves.shape[:2] or cover.moves.shape != (len(leaves), len(weights)):
         raise InputError(
-            f"cover has scales {cover.scales.shape} and moves {cover.moves.shape} for {len(leaves)} leaves"
+            "cover", f"has scales {cover.scales.shape} and moves {cover.moves.shape} for {len(leaves)} leaves"
         )
     given = Enclosure(weights)
     exact = given / total(given, 1).reshape(len(weights), 1)
@@ -157,7 +157,7 @@ def cover_floor(laws: ArrayLike, cover: EncoderCover, *, prior: ArrayLike | None
 def _full(laws: ArrayLike, prior: ArrayLike | None) -> tuple[Float64Array, Float64Array]:
     weights, shares = checked_laws(laws, prior, 0)
     if weights.shape[1] < 3:
-        raise InputError(f"laws has {weights.shape[1]} tokens, expected at least 3")
+        raise InputError("laws", f"has {weights.shape[1]} tokens", "at least 3")
     weights, shares = weights[shares > 0.0], shares[shares > 0.0]
     if not (weights > 0.0).all():
         raise HypothesisError("Theorem Q of encoders", "laws of full support", f"one has the entry {weights.min()}")
@@ -187,21 +187,21 @@ def _leaves(tokens: int, cuts: Int64Array) -> Int64Array:
     found = []
     for i, j in np.asarray(cuts).tolist():
         if not left:
-            raise InputError("cuts has more nodes than its cuts make")
+            raise InputError("cuts", "has more nodes than its cuts make")
         cone = left.pop()
         if (i, j) == (-1, -1):
             found.append(cone)
             continue
         if not (0 <= i < tokens - 1 and 0 <= j < tokens - 1 and i != j):
-            raise InputError(f"cuts has the edge ({i}, {j}), expected two of {tokens - 1} vertices")
+            raise InputError("cuts", f"has the edge ({i}, {j})", f"two of {tokens - 1} vertices")
         middle = cone[i] + cone[j]
         if np.abs(middle).max() > _LARGEST:
-            raise InputError("cuts makes vertices beyond 2^52")
+            raise InputError("cuts", "makes vertices beyond 2^52")
         halves = cone.copy(), cone.copy()
         halves[0][i] = halves[1][j] = middle
         left += halves[::-1]
     if left:
-        raise InputError(f"cuts leaves {len(left)} cones without a leaf")
+        raise InputError("cuts", f"leaves {len(left)} cones without a leaf")
     return np.array(found)
 
 

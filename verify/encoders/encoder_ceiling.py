@@ -85,7 +85,7 @@ def network_divergence(
         True
     """
     if task.laws is None:
-        raise InputError(f"target is {task.target!r}, expected 'laws'")
+        raise InputError("target", f"is {task.target!r}", "'laws'")
     lower, upper = np.zeros(task.n_contexts), np.full(task.n_contexts, np.inf)
     chunks = logit_chunks(network, task.contexts) if logits is None else [(0, logits)]
     for start, part in chunks:
@@ -143,7 +143,7 @@ def encoder_divergence(
     """
     left, right = as_float64(E, "E"), as_float64(W, "W")
     if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[1]:
-        raise InputError(f"E and W have shapes {left.shape} and {right.shape}, expected [T, d] and [N, d]")
+        raise InputError("E and W", f"have shapes {left.shape} and {right.shape}", "[T, d] and [N, d]")
     zeros = np.zeros((len(left), len(right)))
     logits = matmul(left, np.ascontiguousarray(right.T)) if left.shape[1] else Enclosure(zeros)
     return mean_divergence(logits, laws, prior=prior)
@@ -206,11 +206,11 @@ def checked_laws(laws: ArrayLike, prior: ArrayLike | None, d_model: int) -> tupl
     """
     weights = as_float64(laws, "laws")
     if weights.ndim != 2 or 0 in weights.shape:
-        raise InputError(f"laws has shape {weights.shape}, expected [T, N] with at least one context and one token")
+        raise InputError("laws", f"has shape {weights.shape}", "[T, N] with at least one context and one token")
     if not (np.isfinite(weights).all() and weights.min() >= 0.0 and weights.any(axis=1).all()):
-        raise InputError("laws has a negative or non-finite entry, or a row of zeros, expected laws in its rows")
+        raise InputError("laws", "has a negative or non-finite entry, or a row of zeros", "laws in its rows")
     shares = np.ones(len(weights)) if prior is None else as_float64(prior, "prior")
     if shares.shape != (len(weights),) or not (np.isfinite(shares).all() and shares.min() >= 0.0 < shares.max()):
-        raise InputError(f"prior has shape {shares.shape}, expected {len(weights)} weights of at least 0, not all 0")
+        raise InputError("prior", f"has shape {shares.shape}", f"{len(weights)} weights of at least 0, not all 0")
     require_at_least(0, d_model=d_model)
     return weights, shares

@@ -243,14 +243,14 @@ def _require_disjoint(blocks: Sequence[Block], shape: tuple[int, int]) -> None:
             for part, size in zip((block.contexts, block.tokens), shape, strict=True)
         )
         if not inside or taken[cells].any():
-            raise InputError(f"blocks overlap, or leave the {shape[0]} contexts and {shape[1]} tokens")
+            raise InputError("blocks", f"overlap, or leave the {shape[0]} contexts and {shape[1]} tokens")
         taken[cells] = True
         if block.weights.shape != block.tokens.shape or not (
             0.0 < block.weights.min() and block.weights.max() < np.inf
         ):
-            raise InputError("blocks: weights are not positive, finite and one for each token")
+            raise InputError("blocks: weights", "are not positive, finite and one for each token")
         if block.steps.shape != block.contexts.shape or not (0.0 <= block.steps.min() and block.steps.max() < np.inf):
-            raise InputError("blocks: steps are negative, infinite or not one for each context")
+            raise InputError("blocks: steps", "are negative, infinite or not one for each context")
 
 
 @dataclass(frozen=True, eq=False)

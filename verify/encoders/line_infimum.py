@@ -84,9 +84,7 @@ def least_arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
         0.20794
     """
     if len(masses) > _MOST_TOKENS:
-        raise InputError(
-            f"masses are of {len(masses)} tokens, expected at most {_MOST_TOKENS}: all orders are looked at"
-        )
+        raise InputError("masses", f"are of {len(masses)} tokens", f"at most {_MOST_TOKENS}: all orders are looked at")
     with ctx.workprec(_BITS):
         floors = [arrangement_floor(order) for order in sorted(set(permutations(masses)))]
         least = floors[0]
@@ -117,7 +115,9 @@ def line_divergence(
     """
     shares = _normalized(masses)
     if not len(positions) == len(slopes) == len(shares):
-        raise InputError(f"{len(positions)} positions, {len(slopes)} slopes, {len(shares)} masses: expected as many")
+        raise InputError(
+            "positions, slopes and masses", f"are {len(positions)}, {len(slopes)}, {len(shares)}", "as many"
+        )
     mean = arb(0)
     with ctx.workprec(_BITS):
         for own, slope, share in zip(positions, slopes, shares, strict=True):
@@ -129,6 +129,6 @@ def line_divergence(
 def _normalized(masses: Sequence[Fraction | int]) -> list[fmpq]:
     exact = [fmpq(Fraction(mass).numerator, Fraction(mass).denominator) for mass in masses]
     if not exact or min(exact) < 0 or not any(exact):
-        raise InputError(f"masses are {list(masses)[:8]}, expected numbers >= 0, not all of them 0")
+        raise InputError("masses", f"are {list(masses)[:8]}", "numbers >= 0, not all of them 0")
     whole = sum(exact, fmpq(0))
     return [mass / whole for mass in exact]

@@ -69,8 +69,9 @@ def judge_approximation(
     """
     if not (delta > 0 and constant > 0 and exponent >= 1) or len(logits) != len(laws) or not laws:
         raise InputError(
-            f"delta = {delta}, c = {constant}, alpha = {exponent}, {len(logits)} rows of logits for {len(laws)} laws: "
-            "expected delta, c > 0, alpha >= 1 and as many rows"
+            "delta",
+            f"= {delta}, c = {constant}, alpha = {exponent}, {len(logits)} rows of logits for {len(laws)} laws",
+            "delta, c > 0, alpha >= 1 and as many rows",
         )
     verdicts = []
     with ctx.workprec(BITS):
@@ -136,7 +137,7 @@ def scaling_constants(logits: Rows) -> tuple[arb, arb]:
                 distance = abs(entry - mean)
                 least = distance if least is None else least.min(distance)
     if least is None:
-        raise InputError("logits has no rows, expected at least one")
+        raise InputError("logits", "has no rows", "at least one")
     return least, logit_range(logits)
 
 
@@ -234,7 +235,7 @@ def divergence_floor_at_range(
         0.0288
     """
     if largest <= 0:
-        raise InputError(f"largest = {largest}, expected a positive range")
+        raise InputError("largest", f"= {largest}", "a positive range")
     r, s = _odds(first, second)
     p = _shares(first)[0]
     a, _, b = _shares(second)
@@ -292,7 +293,7 @@ def best_trade_off(
         True
     """
     if price <= 0:
-        raise InputError(f"price = {price}, expected a positive number")
+        raise InputError("price", f"= {price}", "a positive number")
     r, s = _odds(first, second)
     best = (float(r) * float(s) / math.sqrt(20) / float(price) ** 0.5) ** (2 / 3)  # near the minimum
     ends = [Fraction(best * 2.0 ** (8 * i / steps - 4)) for i in range(steps + 1)]
@@ -323,9 +324,9 @@ def _binary(p: fmpq, odds: arb) -> arb:
 
 def _odds(first: Sequence[Fraction], second: Sequence[Fraction]) -> tuple[arb, arb]:
     if not (len(first) == len(second) == 3 and first[0] > first[1] > 0 == first[2]):
-        raise InputError(f"first is {tuple(map(str, first))}, expected (p, q, 0) with p > q > 0")
+        raise InputError("first", f"is {tuple(map(str, first))}", "(p, q, 0) with p > q > 0")
     if not second[0] == second[1] > second[2] > 0:
-        raise InputError(f"second is {tuple(map(str, second))}, expected (a, a, b) with a > b > 0")
+        raise InputError("second", f"is {tuple(map(str, second))}", "(a, a, b) with a > b > 0")
     with ctx.workprec(BITS):
         return ball(first[0] / first[1]).log(), ball(second[0] / second[2]).log()
 
@@ -337,14 +338,14 @@ def _least(balls: Sequence[arb]) -> arb:
 def _shares(weights: Sequence[Fraction | int]) -> list[fmpq]:
     exact = [fmpq(Fraction(weight).numerator, Fraction(weight).denominator) for weight in weights]
     if not exact or min(exact) < 0 or not any(exact):
-        raise InputError(f"weights are {list(map(str, weights))[:8]}, expected numbers >= 0, not all of them 0")
+        raise InputError("weights", f"are {list(map(str, weights))[:8]}", "numbers >= 0, not all of them 0")
     whole = sum(exact, fmpq(0))
     return [weight / whole for weight in exact]
 
 
 def _balls(row: Sequence[Number], length: int) -> list[arb]:
     if len(row) != length or not length:
-        raise InputError(f"a row has {len(row)} logits, expected {length}, at least 1")
+        raise InputError("a row", f"has {len(row)} logits", f"{length}, at least 1")
     return [ball(entry) for entry in row]
 
 

@@ -90,14 +90,14 @@ def lookup_laws(laws: ArrayLike, tokens: Int64Array, prior: ArrayLike | None = N
     """
     weights = as_float64(laws, "laws")
     if weights.ndim != 2 or weights.shape[1] < 2 or 0 in weights.shape:
-        raise InputError(f"laws has shape {weights.shape}, expected [T, N] with T >= 1 and N >= 2")
+        raise InputError("laws", f"has shape {weights.shape}", "[T, N] with T >= 1 and N >= 2")
     if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any(axis=1).all()):
-        raise InputError("laws has an entry that is negative or not finite, or a row of zeros")
+        raise InputError("laws", "has an entry that is negative or not finite, or a row of zeros")
     n_contexts, n_tokens = weights.shape
     tokens = _checked_tokens(tokens, n_contexts, n_tokens)
     shares = np.ones(n_contexts) if prior is None else as_float64(prior, "prior")
     if shares.shape != (n_contexts,) or not (np.isfinite(shares).all() and (shares > 0.0).all()):
-        raise InputError(f"prior is {shares.tolist()}, expected {n_contexts} weights above 0")
+        raise InputError("prior", f"is {shares.tolist()}", f"{n_contexts} weights above 0")
     masses, others = _masses_without(weights, tokens)
     missing = _sum_of_masses(masses)
     # Of the likeliest token, which need not be g(t), the missing mass is exact enough for a logarithm.
@@ -132,11 +132,11 @@ def enclose_leads(vectors: NDArray, encoders: NDArray, tokens: Int64Array) -> En
         [[0.0, 2.0, 1.0]]
     """
     if is_masked([vectors, encoders]):
-        raise InputError("vectors or encoders is a masked array; fill the masked entries first")
+        raise InputError("vectors or encoders", "is a masked array; fill the masked entries first")
     vectors, encoders = np.asarray(vectors), np.asarray(encoders)
     if vectors.ndim != 2 or encoders.shape != (len(tokens), vectors.shape[1]):
         raise InputError(
-            f"vectors has shape {vectors.shape}, encoders {encoders.shape}, expected [N, d] and [{len(tokens)}, d]"
+            "vectors", f"has shape {vectors.shape}, encoders {encoders.shape}", f"[N, d] and [{len(tokens)}, d]"
         )
     tokens = _checked_tokens(tokens, len(encoders), len(vectors))
     probe()
@@ -175,9 +175,7 @@ def largest_deviation(vectors: NDArray, *, scale: float = 1.0) -> Enclosure:
         0.5
     """
     if np.ndim(vectors) != 2 or not scale > 0.0:
-        raise InputError(
-            f"vectors has shape {np.shape(vectors)}, scale is {scale}, expected [N, d] and a number above 0"
-        )
+        raise InputError("vectors", f"has shape {np.shape(vectors)}, scale is {scale}", "[N, d] and a number above 0")
     wide = as_float64(vectors, "vectors")
     probe()
     deviation = abs(matmul(wide, wide.T) / scale - np.eye(len(wide)))
@@ -423,7 +421,7 @@ def reaches_limit(kappa: Fraction, n_tokens: int, d_model: int) -> bool:
         (True, False)
     """
     if not (kappa >= 1 and n_tokens >= 2 and d_model >= 0):
-        raise InputError(f"kappa = {kappa}, n_tokens = {n_tokens}, d_model = {d_model}, expected at least 1, 2 and 0")
+        raise InputError("kappa", f"= {kappa}, n_tokens = {n_tokens}, d_model = {d_model}", "at least 1, 2 and 0")
     return ((kappa - 1) / (kappa + 1)) ** 2 >= Fraction(n_tokens - d_model - 1, (d_model + 1) * (n_tokens - 1))
 
 
@@ -435,13 +433,13 @@ def _checked_tokens(values: ArrayLike, n_contexts: int, n_tokens: int) -> Int64A
         or tokens.dtype.kind not in "iu"
         or not ((tokens >= 0) & (tokens < n_tokens)).all()
     ):
-        raise InputError(f"tokens is {tokens.tolist()}, expected {n_contexts} tokens 0 .. {n_tokens - 1}, none masked")
+        raise InputError("tokens", f"is {tokens.tolist()}", f"{n_contexts} tokens 0 .. {n_tokens - 1}, none masked")
     return tokens
 
 
 def _check_leads(laws: LookupLaws, leads: Enclosure) -> None:
     if leads.shape != laws.masses.shape:
-        raise InputError(f"leads has shape {leads.shape}, expected {laws.masses.shape}, that of the laws")
+        raise InputError("leads", f"has shape {leads.shape}", f"{laws.masses.shape}, that of the laws")
 
 
 def _largest_integer(values: NDArray) -> int:

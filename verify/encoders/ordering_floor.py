@@ -51,12 +51,12 @@ def ordering_floor(laws: Any, *, prior: Sequence[Any] | None = None) -> float:
     table = as_rationals(laws).tolist()
     sums = [sum(row, fmpq(0)) for row in table]
     if not table or any(not entry >= 0 for row in table for entry in row) or any(not total > 0 for total in sums):
-        raise InputError("laws has a negative entry or a row of zeros, expected rows that can be normalized")
+        raise InputError("laws", "has a negative entry or a row of zeros", "rows that can be normalized")
     if not 1 <= len(table[0]) <= _MOST_TOKENS:
-        raise InputError(f"laws has {len(table[0])} tokens, expected 1 to {_MOST_TOKENS}")
+        raise InputError("laws", f"has {len(table[0])} tokens", f"1 to {_MOST_TOKENS}")
     weights = [fmpq(1)] * len(table) if prior is None else as_rationals([list(prior)]).entries()
     if len(weights) != len(table) or any(not weight >= 0 for weight in weights) or not any(weights):
-        raise InputError(f"prior is {prior}, expected {len(table)} weights of at least 0, not all 0")
+        raise InputError("prior", f"is {prior}", f"{len(table)} weights of at least 0, not all 0")
     normalized = [[entry / total for entry in row] for row, total in zip(table, sums, strict=True)]
     with ctx.workprec(_BITS):
         least: arb | None = None

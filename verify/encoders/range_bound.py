@@ -93,14 +93,15 @@ def range_bound(
     """
     total = len(contexts)
     if is_masked([contexts, occurrences]):
-        raise InputError("contexts or occurrences is a masked array; fill the masked entries first")
+        raise InputError("contexts or occurrences", "is a masked array; fill the masked entries first")
     if not 1 <= kept < total or stream.nrows() != total - kept or len(occurrences) != total:
         raise InputError(
-            f"kept = {kept}, {stream.nrows()} rows of stream and {len(occurrences)} occurrences for {total} contexts: "
-            "expected 1 <= kept < contexts, a row for each context left out and a number for each context"
+            "kept",
+            f"= {kept}, {stream.nrows()} rows of stream and {len(occurrences)} occurrences for {total} contexts",
+            "1 <= kept < contexts, a row for each context left out and a number for each context",
         )
     if np.asarray(occurrences).dtype.kind not in "iu" or min(occurrences) < 1:
-        raise InputError(f"occurrences are {np.asarray(occurrences).tolist()[:8]}, expected integers, at least 1 each")
+        raise InputError("occurrences", f"are {np.asarray(occurrences).tolist()[:8]}", "integers, at least 1 each")
     outputs = exact_outputs(exact_front_end(network), contexts).tolist()
     reached = exact_network_logits(network, contexts).tolist()
     first, others = fmpq_mat(outputs[:kept]), fmpq_mat(outputs[kept:])

@@ -296,12 +296,12 @@ def _separation(distance: arb) -> arb:
 
 def _significand(bits: int) -> int:
     if not 2 <= bits <= 60:
-        raise InputError(f"bits = {bits}, expected 2 .. 60")
+        raise InputError("bits", f"= {bits}", "2 .. 60")
     return bits
 
 
 def _checked(vectors: Float64Array) -> Float64Array:
     array = as_float64(vectors, "vectors")
     if array.ndim != 2 or array.shape[1] != 2 or not len(array) or not np.isfinite(array).all():
-        raise InputError(f"vectors has shape {array.shape}, expected finite numbers [N, 2] with N >= 1")
+        raise InputError("vectors", f"has shape {array.shape}", "finite numbers [N, 2] with N >= 1")
     return array

@@ -242,7 +242,7 @@ def probabilities(prior: Float64Array, rows: int) -> Enclosure:
     """
     weights = as_float64(prior, "prior")
     if weights.shape != (rows,) or not (np.isfinite(weights).all() and weights.min() >= 0.0 and weights.any()):
-        raise InputError(f"prior has shape {weights.shape}, expected {rows} finite weights of at least 0, not all 0")
+        raise InputError("prior", f"has shape {weights.shape}", f"{rows} finite weights of at least 0, not all 0")
     shares = weights / total(weights)
     return Enclosure(shares.midpoint, np.where(weights == 0.0, 0.0, shares.radius))
 
@@ -328,14 +328,14 @@ def tail_value(singular_values: Enclosure, rank: int) -> Enclosure:
 
 def _checked_rank(rank: int) -> int:
     if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 0:
-        raise InputError(f"rank = {rank}, expected an integer of at least 0")
+        raise InputError("rank", f"= {rank}", "an integer of at least 0")
     return int(rank)
 
 
 def _centred_error(logits: Enclosure, weights: Float64Array) -> Enclosure:
     r"""The errors $z - \sum_i \pi_i z_i$ of the logits, `[T, N]`."""
     if logits.shape != weights.shape:
-        raise InputError(f"logits has shape {logits.shape}, expected {weights.shape}, that of laws")
+        raise InputError("logits", f"has shape {logits.shape}", f"{weights.shape}, that of laws")
     error = logits - log(weights)
     with np.errstate(all="ignore"):
         # Any number may be subtracted from a row; near the mean, it saves digits where one mass is nearly all.
@@ -352,7 +352,7 @@ def _mean(x: Enclosure, weights: Float64Array) -> Enclosure:
 def _checked(laws: Float64Array) -> Float64Array:
     weights = as_float64(laws, "laws")
     if weights.ndim != 2 or 0 in weights.shape or not (np.isfinite(weights).all() and weights.min() >= 0.0):
-        raise InputError(f"laws has shape {weights.shape}, expected [T, N] with finite entries >= 0, at least one")
+        raise InputError("laws", f"has shape {weights.shape}", "[T, N] with finite entries >= 0, at least one")
     if not weights.min() > 0.0:
         row, token = (int(i) for i in np.argwhere(weights == 0.0)[0])
         value = f"the law of row {row} is 0 at token {token}"

@@ -51,12 +51,12 @@ class Comparison:
 
     def __post_init__(self) -> None:
         if self.relation not in RELATIONS:
-            raise InputError(f"relation is {self.relation!r}, expected one of {', '.join(RELATIONS)}")
+            raise InputError("relation", f"is {self.relation!r}", f"one of {', '.join(RELATIONS)}")
         verdicts = [isinstance(_value(side), Verdict) for side in (self.left, self.right)]
         if any(verdicts) and not (all(verdicts) and self.relation == "="):
-            raise InputError(f"a verdict is compared by {self.relation!r}, expected = and another verdict")
+            raise InputError("a verdict", f"is compared by {self.relation!r}", "= and another verdict")
         if self.relation == "begins with" and not isinstance(self.right, (Stated, Fraction)):
-            raise InputError(f"right of 'begins with' is {self.right!r}, expected a decimal that is stated")
+            raise InputError("right of 'begins with'", f"is {self.right!r}", "a decimal that is stated")
 
     @property
     def verdict(self) -> Verdict:
@@ -128,7 +128,7 @@ def _interval(value: Any) -> tuple[Fraction | float, Fraction | float] | None:
     """The ends of the interval in which a number is; `None` if nothing is known of it."""
     if isinstance(value, Enclosure):
         if value.size != 1:
-            raise InputError(f"a comparison is of an enclosure of shape {value.shape}, expected one number")
+            raise InputError("a comparison", f"is of an enclosure of shape {value.shape}", "one number")
         ends = float(value.lower().reshape(())), float(value.upper().reshape(()))
         return None if any(map(isnan, ends)) else (_exact(ends[0]), _exact(ends[1]))
     if isinstance(value, arb):
@@ -146,7 +146,7 @@ def _exact(value: Any) -> Fraction | float:
         return Fraction(int(value.p), int(value.q))
     if isinstance(value, (Rational, fmpz)):
         return Fraction(int(value)) if isinstance(value, fmpz) else Fraction(value)
-    raise InputError(f"a comparison is of {value!r}, expected a number")
+    raise InputError("a comparison", f"is of {value!r}", "a number")
 
 
 def _dyadic(value: arb) -> Fraction | None:
@@ -164,9 +164,9 @@ def _last_place(side: Quantity) -> Fraction:
         for digits in range(41):
             if (side * 10**digits).denominator == 1:
                 return Fraction(1, 10**digits)
-        raise InputError(f"{side} is no decimal")
+        raise InputError(side, "is no decimal")
     if not text.replace(".", "", 1).isdigit():
-        raise InputError(f"formula {text!r} is no decimal")
+        raise InputError(f"formula {text!r}", "is no decimal")
     return Fraction(1, 10 ** len(text.partition(".")[2]))
 
 

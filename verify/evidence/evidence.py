@@ -129,14 +129,14 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if self.role not in get_args(Role):
-            raise InputError(f"role is {self.role!r}, expected one of {', '.join(get_args(Role))}")
+            raise InputError("role", f"is {self.role!r}", f"one of {', '.join(get_args(Role))}")
         if not self.method.means and self.role != "error":
-            raise InputError(f"evidence {self.statement!r} has no means, expected what its certificate rests on")
+            raise InputError(f"evidence {self.statement!r}", "has no means", "what its certificate rests on")
         if self.quantifier in UNIVERSAL and not any(one.speaks_for(self.quantifier) for one in self.compared):
-            raise InputError(f"evidence for {self.quantifier.value} needs a comparison with a theorem")
+            raise InputError(f"evidence for {self.quantifier.value}", "needs a comparison with a theorem")
         for text in (self.statement, self.certified, self.method.words) * (self.role != "error"):
             if found := _QUANTIFIED.search(text):
-                raise InputError(f"evidence says {found.group()!r} in {text!r}, expected its quantifier to say it")
+                raise InputError("evidence", f"says {found.group()!r} in {text!r}", "its quantifier to say it")
         object.__setattr__(self, "data", MappingProxyType(dict(self.data)))
         parts = [one.verdict for one in self.compared]
         parts += [] if self.judged is None else [self.judged]

@@ -56,7 +56,7 @@ class Stated:
     def __post_init__(self) -> None:
         if self.name not in self.claim.formulas:
             known = ", ".join(self.claim.formulas) or "none"
-            raise InputError(f"{self.claim.id} states no formula {self.name!r}, expected one of {known}")
+            raise InputError(self.claim.id, f"states no formula {self.name!r}", f"one of {known}")
         text = self.claim.formulas[self.name]
         object.__setattr__(self, "at", MappingProxyType(dict(self.at)))
         object.__setattr__(self, "text", text)
@@ -69,7 +69,7 @@ class Stated:
             InputError: It is none.
         """
         if not isinstance(self.value, Fraction) or self.value.denominator != 1:
-            raise InputError(f"{self} is no whole number")
+            raise InputError(self, "is no whole number")
         return self.value.numerator
 
     def __str__(self) -> str:
@@ -154,7 +154,7 @@ class _Parser:
         return value
 
     def refused(self) -> InputError:
-        return InputError(f"formula {self.text!r} is none, at its symbol {self.next + 1}")
+        return InputError(f"formula {self.text!r}", f"is none, at its symbol {self.next + 1}")
 
     def peek(self) -> str:
         return self.tokens[self.next].group(0).strip() if self.next < len(self.tokens) else ""
@@ -213,7 +213,7 @@ class _Parser:
             return _MANY[name](values)
         self.next -= 1
         if name:
-            raise InputError(f"formula {self.text!r} needs a value of {name}, got {', '.join(self.at) or 'none'}")
+            raise InputError(f"formula {self.text!r}", f"needs a value of {name}, got {', '.join(self.at) or 'none'}")
         raise self.refused()
 
 
@@ -226,7 +226,7 @@ def _of(operation: Callable[[Any, Any], Any], a: Fraction | arb, b: Fraction | a
     if not (isinstance(a, Fraction) and isinstance(b, Fraction)) or (operation is pow and b.denominator != 1):
         return operation(_ball(a), _ball(b))
     if operation is truediv and b == 0:
-        raise InputError("formula divides by 0")
+        raise InputError("formula", "divides by 0")
     return operation(a, b)
 
 
@@ -234,7 +234,7 @@ def _whole(value: Fraction | arb, *, up: bool) -> Fraction:
     if isinstance(value, arb):
         found = (value.ceil() if up else value.floor()).unique_fmpz()
         if found is None:
-            raise InputError("the ball of a number to be rounded contains an integer")
+            raise InputError("the ball of a number to be rounded", "contains an integer")
         return Fraction(int(found))
     return Fraction(-(-value.numerator // value.denominator) if up else value.numerator // value.denominator)
 

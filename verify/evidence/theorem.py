@@ -50,7 +50,7 @@ class Theorem:
     def __post_init__(self) -> None:
         module, name = getattr(self.judge, "__module__", ""), getattr(self.judge, "__qualname__", "")
         if module.split(".")[0] != "verify" or not name.isidentifier():
-            raise InputError(f"judge of theorem {self.name} is {module}.{name}, expected a named function of verify")
+            raise InputError(f"judge of theorem {self.name}", f"is {module}.{name}", "a named function of verify")
 
     @property
     def named_judge(self) -> str:

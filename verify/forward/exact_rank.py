@@ -196,7 +196,7 @@ def exact_mixed_rank(
     """
     # FLINT ends the whole process where it has to divide by what a modulus that is no prime leaves without inverse.
     if not 2 <= prime < 2**63 or not fmpz(prime).is_prime():
-        raise InputError(f"prime = {prime}, expected a prime number below 2^63")
+        raise InputError("prime", f"= {prime}", "a prime number below 2^63")
     rows = []
     for exponents, context in _examples(contexts, queries, W_Q, W_K):
         keys, row = nmod_mat(context, prime), []
@@ -220,12 +220,12 @@ def _examples(
     named = {"contexts": contexts, "queries": queries, "W_Q": W_Q, "W_K": W_K}
     for (name, array), dimensions in zip(named.items(), (3, 2, 3, 3), strict=True):
         if not isinstance(array, np.ndarray) or is_masked(array) or array.dtype.kind not in "iu":
-            raise InputError(f"{name} is no array of integers")
+            raise InputError(name, "is no array of integers")
         if array.ndim != dimensions or 0 in array.shape:
-            raise InputError(f"{name} has shape {array.shape}, expected {dimensions} dimensions of at least 1")
+            raise InputError(name, f"has shape {array.shape}", f"{dimensions} dimensions of at least 1")
     width = queries.shape[1]
     if len(contexts) not in (1, len(queries)) or W_Q.shape != W_K.shape or {contexts.shape[2], W_Q.shape[1]} != {width}:
-        raise InputError(f"shapes {[array.shape for array in named.values()]} do not fit each other")
+        raise InputError(f"shapes {[array.shape for array in named.values()]}", "do not fit each other")
     maps = [
         fmpz_mat(k.tolist()) * fmpz_mat(q.tolist()).transpose() for q, k in zip(W_Q, W_K, strict=True)
     ]  # E W_K W_Q^T e
@@ -284,7 +284,7 @@ class _Given:
 
 def _require_odd_prime(prime: int) -> None:
     if not isinstance(prime, int) or not 2 < prime < 2**63 or not fmpz(prime).is_prime():
-        raise InputError(f"prime = {prime}, expected an odd prime below 2^63")
+        raise InputError("prime", f"= {prime}", "an odd prime below 2^63")
 
 
 def _require_unit(value: fmpz | int, prime: int, name: str) -> None:

@@ -324,7 +324,7 @@ def features_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: 
 def checked_head(model: Model, head: int) -> None:
     """Raise an `InputError` where the one attention of the model has no such head."""
     if not 0 <= head < model.n_heads:
-        raise InputError(f"head = {head}, expected 0 .. {model.n_heads - 1}")
+        raise InputError("head", f"= {head}", f"0 .. {model.n_heads - 1}")
 
 
 def _in_balls(model: Model, inputs: Int64Array | VectorTask) -> tuple[InBalls, Heads[arb_mat], AttentionPairs]:

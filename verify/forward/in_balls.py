@@ -156,7 +156,7 @@ def checked_precision(precision: int) -> int:
     """The number of bits, or an `InputError` where balls cannot have it."""
     # True and False are integers, and too few bits.
     if not (isinstance(precision, (int, np.integer)) and _FEWEST_BITS <= precision <= _MOST_BITS):
-        raise InputError(f"precision = {precision!r}, expected an integer from {_FEWEST_BITS} to {_MOST_BITS}, in bits")
+        raise InputError("precision", f"= {precision!r}", f"an integer from {_FEWEST_BITS} to {_MOST_BITS}, in bits")
     return int(precision)
 
 

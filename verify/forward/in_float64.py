@@ -36,7 +36,7 @@ class InFloat64:
 
     def __init__(self, unit: float = UNIT) -> None:
         if not 2.0**-300 <= unit <= UNIT:
-            raise InputError(f"unit = {unit}, expected a float from 2**-300 to 2**-53")
+            raise InputError("unit", f"= {unit}", "a float from 2**-300 to 2**-53")
         self.unit = unit
 
     def inner(self, terms: int) -> float:

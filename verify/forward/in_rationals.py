@@ -129,7 +129,7 @@ def exact_network_logits(model: Model, inputs: Int64Array | VectorTask) -> fmpq_
         [  4]
     """
     if not model.is_rational:
-        raise InputError("the model has float64 tensors, expected rationals: balls enclose what float64 tensors do")
+        raise InputError("the model", "has float64 tensors", "rationals: balls enclose what float64 tensors do")
     if not model.plain:
         raise HypothesisError("exact evaluation", "plain blocks", f"the options {model.options()}")
     for place, block in enumerate(model.blocks):
@@ -154,14 +154,14 @@ def exponent_of(score: fmpq, root: int) -> int:
 def tokens_of(front_end: ExactFrontEnd, contexts: Int64Array) -> list[list[int]]:
     """The contexts as lists, or an `InputError` where they are not tokens of this front end."""
     if is_masked(contexts):
-        raise InputError("contexts is a masked array, expected integers; fill the masked entries first")
+        raise InputError("contexts", "is a masked array", "integers; fill the masked entries first")
     array = np.asarray(contexts)
     if array.ndim != 2 or array.dtype.kind not in "iu" or array.shape[1] != front_end.n_ctx or not len(array):
         raise InputError(
-            f"contexts is {array.dtype} of shape {array.shape}, expected integers [T, {front_end.n_ctx}] with T >= 1"
+            "contexts", f"is {array.dtype} of shape {array.shape}", f"integers [T, {front_end.n_ctx}] with T >= 1"
         )
     if array.min() < 0 or array.max() >= front_end.d_vocab:
-        raise InputError(f"contexts has tokens outside 0 .. {front_end.d_vocab - 1}")
+        raise InputError("contexts", f"has tokens outside 0 .. {front_end.d_vocab - 1}")
     return array.tolist()
 
 

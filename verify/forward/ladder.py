@@ -87,7 +87,7 @@ def bits_needed(
         53
     """
     if not 0.0 < radius < np.inf:
-        raise InputError(f"radius = {radius}, expected a number above 0")
+        raise InputError("radius", f"= {radius}", "a number above 0")
     norms = Norms(model) if norms is None else norms
 
     def widest(bits: int) -> float:
@@ -141,7 +141,7 @@ def climb(
         BlasError: The arithmetic of this machine does not keep what the proofs need.
     """
     if unknown := [name for name in rungs if name not in get_args(Rung)]:
-        raise InputError(f"rungs names {unknown[0]!r}, expected some of {', '.join(map(repr, get_args(Rung)))}")
+        raise InputError("rungs", f"names {unknown[0]!r}", f"some of {', '.join(map(repr, get_args(Rung)))}")
     return _climb(model, inputs, is_open, rungs, most_bits, norms)
 
 

@@ -65,7 +65,7 @@ class Norms:
 
     def __init__(self, model: Model) -> None:
         if model.is_rational:
-            raise InputError("the model is rational, expected float64: round it first")
+            raise InputError("the model", "is rational", "float64: round it first")
         self.model = model
         self._known: dict[tuple[Any, ...], Any] = {}
 

@@ -587,7 +587,7 @@ def logit_balls(
     blas.probe()
     norms = Norms(model) if norms is None else norms
     if norms.model is not model:
-        raise InputError("norms are those of another model")
+        raise InputError("norms", "are those of another model")
     require_at_least(1, chunk=chunk)
     return _chunks(
         model, checked_inputs(model, inputs), norms, numbers, chunk or max(1, _LOGIT_ENTRIES // model.d_vocab_out)

@@ -286,27 +286,27 @@ def checked_inputs(model: Model, inputs: Int64Array | VectorTask) -> Int64Array 
     """What the model can read, contexts as int64 `[T, S]`; or an `InputError`."""
     if model.reads_tokens:
         if isinstance(inputs, VectorTask):
-            raise InputError("inputs is a task that brings vectors, expected tokens [T, S]: the model reads tokens")
+            raise InputError("inputs", "is a task that brings vectors", "tokens [T, S]: the model reads tokens")
         return checked_contexts(model, inputs)
     if not isinstance(inputs, VectorTask):
-        raise InputError(f"inputs is {type(inputs).__name__}, expected a VectorTask: the model reads vectors")
+        raise InputError("inputs", f"is {type(inputs).__name__}", "a VectorTask: the model reads vectors")
     if inputs.d_model != model.d_model:
-        raise InputError(f"inputs has vectors of dimension {inputs.d_model}, expected d_model = {model.d_model}")
+        raise InputError("inputs", f"has vectors of dimension {inputs.d_model}", f"d_model = {model.d_model}")
     return inputs
 
 
 def checked_contexts(model: Model, contexts: Int64Array) -> Int64Array:
     """The contexts as int64 `[T, S]`, or an `InputError` where the model cannot read them."""
     if not model.reads_tokens:
-        raise InputError("the model reads vectors, expected a task that brings them in the place of contexts of tokens")
+        raise InputError("the model", "reads vectors", "a task that brings them in the place of contexts of tokens")
     if is_masked(contexts):
-        raise InputError("contexts is a masked array, expected integers; fill the masked entries first")
+        raise InputError("contexts", "is a masked array", "integers; fill the masked entries first")
     contexts = np.asarray(contexts)
     if contexts.ndim != 2 or contexts.dtype.kind not in "iu" or not 1 <= contexts.shape[1] <= model.n_ctx:
         expected = f"integers [T, S] with 1 <= S <= {model.n_ctx}"
-        raise InputError(f"contexts is {contexts.dtype} of shape {contexts.shape}, expected {expected}")
+        raise InputError("contexts", f"is {contexts.dtype} of shape {contexts.shape}", expected)
     if contexts.size and (contexts.min() < 0 or contexts.max() >= model.d_vocab):
         raise InputError(
-            f"contexts holds tokens from {contexts.min()} to {contexts.max()}, expected 0 .. {model.d_vocab - 1}"
+            "contexts", f"holds tokens from {contexts.min()} to {contexts.max()}", f"0 .. {model.d_vocab - 1}"
         )
     return contexts.astype(np.int64)

@@ -110,7 +110,7 @@ def check_independently(
         asked = criterion or certificate.criterion
         return _check_rule(folder, certificate, asked, sample_seed, progress or silent)
     if sample_seed is not None:
-        raise InputError(f"sample_seed is {sample_seed!r}, but the certificate is about no sample")
+        raise InputError("sample_seed", f"is {sample_seed!r}, but the certificate is about no sample")
     model, task = PlainModel.read(folder / MODEL_FILE), read_task(folder / TASK_FILE)
     _require_subject(certificate.subject, model, task)
     asked = criterion or certificate.criterion
@@ -135,10 +135,10 @@ def _check_rule(
     if not max(rule.answers) < model.d_vocab_out:
         raise FileFormatError(f"{TASK_FILE} has the answer {max(rule.answers)}, the model {model.d_vocab_out} outputs")
     if asked.asked == "at-most":
-        raise InputError(f"a mean of at most {asked.bound} is asked for, a domain is judged by its labels alone")
+        raise InputError(f"a mean of at most {asked.bound}", "is asked for, a domain is judged by its labels alone")
     sample = certificate.statement(SAMPLE)
     if sample is None and sample_seed is not None:
-        raise InputError(f"sample_seed is {sample_seed!r}, but the certificate is about no sample")
+        raise InputError("sample_seed", f"is {sample_seed!r}, but the certificate is about no sample")
     seed, numbers = sample_seed, None
     if sample is not None:
         seed = seed_text(sample.values["seed"]) if seed is None else seed

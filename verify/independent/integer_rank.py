@@ -171,7 +171,7 @@ def recheck_nonsingular(
     radii = [[float(radius)] * size] * size if isinstance(radius, int | float) else _as_rows("radius", radius)
     for name, matrix in (("midpoint", rows), ("witness", inverse), ("radius", radii)):
         if size == 0 or len(matrix) != size or any(len(row) != size for row in matrix):
-            raise InputError(f"{name} is not a square matrix of {size} rows, as the midpoint has")
+            raise InputError(name, f"is not a square matrix of {size} rows, as the midpoint has")
     unknown = NonsingularCheck(Verdict.UNDECIDED, None, Fraction(0))
     finite = all(all(map(math.isfinite, row)) for row in (*rows, *inverse, *radii))
     if not finite or not all(min(row) >= 0 for row in radii):
@@ -431,7 +431,7 @@ def _as_rows(name: str, matrix: Any) -> list[list[float]]:
     try:
         return [list(map(float, row)) for row in rows]
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} is not a matrix of floats: {error}") from error
+        raise InputError(name, f"is not a matrix of floats: {error}") from error
 
 
 def _exponent(row: Sequence[float]) -> int:

@@ -71,7 +71,7 @@ def ball_rank(matrix: Callable[[], arb_mat], *, target: int, fewest_bits: int = 
     """
     require_at_least(0, target=target)
     if not 2 <= fewest_bits <= most_bits <= _MOST_BITS:
-        raise InputError(f"fewest_bits = {fewest_bits}, most_bits = {most_bits}, expected 2 <= fewest <= most <= 2^20")
+        raise InputError("fewest_bits", f"= {fewest_bits}, most_bits = {most_bits}", "2 <= fewest <= most <= 2^20")
     best, bits = BallRank(0, target, fewest_bits, (), ()), fewest_bits
     while bits <= most_bits:
         with ctx.workprec(bits):
@@ -115,11 +115,11 @@ def ball_outputs(
     array = np.asarray(contexts)
     tokens, length = W_E.nrows(), W_pos.nrows()
     if is_masked(contexts):
-        raise InputError("contexts is a masked array, expected integers; fill the masked entries first")
+        raise InputError("contexts", "is a masked array", "integers; fill the masked entries first")
     if array.ndim != 2 or array.dtype.kind not in "iu" or array.shape[1] != length or not len(array):
-        raise InputError(f"contexts is {array.dtype} of shape {array.shape}, expected integers [T, {length}], T >= 1")
+        raise InputError("contexts", f"is {array.dtype} of shape {array.shape}", f"integers [T, {length}], T >= 1")
     if array.min() < 0 or array.max() >= tokens:
-        raise InputError(f"contexts has tokens outside 0 .. {tokens - 1}")
+        raise InputError("contexts", f"has tokens outside 0 .. {tokens - 1}")
     embeddings, positions = W_E.tolist(), W_pos.tolist()
     inputs = arb_mat([[a + b for a, b in zip(x, y, strict=True)] for y in positions for x in embeddings])
     columns = [[s * tokens + token for s, token in enumerate(context)] for context in array.tolist()]

@@ -78,7 +78,7 @@ def given_matrix(values: Any, radius: ArrayLike = 0.0, *, name: str = "matrix") 
     """
     if isinstance(values, Enclosure):
         if np.any(radius):
-            raise InputError(f"radius is given beside {name}, an Enclosure that has radii of its own")
+            raise InputError("radius", f"is given beside {name}, an Enclosure that has radii of its own")
         _require_two_dimensions(values.shape, name)
         return GivenMatrix(values, exact=not values.radius.any())
     array = _finite(exact_array(values, name), name)
@@ -96,30 +96,30 @@ def given_matrix(values: Any, radius: ArrayLike = 0.0, *, name: str = "matrix") 
 def _finite(array: NDArray[Any], name: str) -> NDArray[Any]:
     if array.dtype != object and not np.isfinite(array).all():
         place = np.argwhere(~np.isfinite(array))[0].tolist()
-        raise InputError(f"{name} has the entry {array[tuple(place)]} at {place}; every entry must be finite")
+        raise InputError(name, f"has the entry {array[tuple(place)]} at {place}; every entry must be finite")
     return array
 
 
 def _require_two_dimensions(shape: tuple[int, ...], name: str) -> None:
     if len(shape) != 2:
-        raise InputError(f"{name} has the shape {shape}, expected two dimensions")
+        raise InputError(name, f"has the shape {shape}", "two dimensions")
 
 
 def _radii(radius: ArrayLike, shape: tuple[int, ...]) -> Floats:
     radii = _finite(exact_array(radius, "radius"), "radius")
     if radii.size and radii.min() < 0:
-        raise InputError(f"radius has the entry {radii.min()}; every radius must be >= 0")
+        raise InputError("radius", f"has the entry {radii.min()}; every radius must be >= 0")
     if radii.dtype == object:
         middle, rounding = nearest(radii)
         if np.isinf(rounding).any():
-            raise InputError("radius has an entry beyond the range of float64")
+            raise InputError("radius", "has an entry beyond the range of float64")
         radii = up(middle + rounding)
     try:
         fits = np.broadcast_shapes(radii.shape, shape) == shape
     except ValueError:
         fits = False
     if not fits:
-        raise InputError(f"radius has the shape {radii.shape}, which does not broadcast to the shape {shape}")
+        raise InputError("radius", f"has the shape {radii.shape}, which does not broadcast to the shape {shape}")
     return radii
 
 

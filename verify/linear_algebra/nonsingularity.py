@@ -101,7 +101,7 @@ def certify_nonsingular(
     """
     given = given_matrix(midpoint, radius, name="midpoint")
     if given.shape[0] != given.shape[1]:
-        raise InputError(f"midpoint has the shape {given.shape}, expected a square matrix")
+        raise InputError("midpoint", f"has the shape {given.shape}", "a square matrix")
     if given.shape[0] == 0:
         return NonsingularCertificate(Verdict.PROVED, np.inf, "empty")
     blas.probe()

@@ -62,7 +62,7 @@ def numerical_ranks(matrix: Float64Array) -> NumericalRanks:
     """
     array = as_float64(matrix, "matrix")
     if array.ndim != 2 or not array.size or not np.isfinite(array).all():
-        raise InputError(f"matrix has shape {array.shape}, expected finite numbers, at least one row and one column")
+        raise InputError("matrix", f"has shape {array.shape}", "finite numbers, at least one row and one column")
     exact = rank_bracket(array)
     values = np.linalg.svd(array, compute_uv=False)
     with np.errstate(over="ignore"):

@@ -159,7 +159,7 @@ def enclose_condition(a: Enclosure | ArrayLike) -> Enclosure:
     """
     given = given_matrix(a, name="a")
     if min(given.shape) == 0:
-        raise InputError(f"a has the shape {given.shape}: the condition number of an empty matrix is not defined")
+        raise InputError("a", f"has the shape {given.shape}: the condition number of an empty matrix is not defined")
     values = enclose_singular_values(given.enclosure)
     proof = prove_by_floats(given if given.shape[0] <= given.shape[1] else given.transposed(), witness=False)
     smallest = max(float(values.lower()[-1]), proof.smallest_singular_value if proof else 0.0)

@@ -45,14 +45,14 @@ def integer_margins(model: Model, task: Task) -> ObjectArray:
     """
     require_fit(model, task)
     if task.target != "labels" or task.n_answers < 2:
-        raise InputError(f"task has the target {task.target!r} and {task.n_answers} answers, expected labels of 2")
+        raise InputError("task", f"has the target {task.target!r} and {task.n_answers} answers", "labels of 2")
     expected = "a rational attention and ReLU neurons behind it"
     if not (model.is_rational and model.blocks and isinstance(model.blocks[0], Attention)):
-        raise InputError(f"the model has the options {model.options()}, expected {expected}")
+        raise InputError("the model", f"has the options {model.options()}", expected)
     stream = _after(model.blocks[0], model, task)
     for place, block in enumerate(model.blocks[1:], start=1):
         if not isinstance(block, FeedForward) or block.activation != "relu" or block.norm is not None:
-            raise InputError(f"block {place} has the options {block.options()}, expected {expected}")
+            raise InputError(f"block {place}", f"has the options {block.options()}", expected)
         fired = [np.maximum(column, 0) for column in _mapped(stream, block.W_in, block.b_in, task.n_contexts)]
         written = _mapped(fired, block.W_out, block.b_out, task.n_contexts)
         stream = [x + y for x, y in zip(stream, written, strict=True)] if block.skip else written
@@ -84,7 +84,7 @@ def _mapped(columns: list[ObjectArray], matrix: Tensor, shift: Tensor | None, co
 
 def _integer(x: fmpq, where: str) -> int:
     if x.q != 1:
-        raise InputError(f"{where} has the number {x}, expected integers")
+        raise InputError(where, f"has the number {x}", "integers")
     return int(x.p)
 
 

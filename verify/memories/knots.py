@@ -124,19 +124,19 @@ def stream_of_knots(model: Model, contexts: Int64Array) -> Enclosure:
 def _blocks(model: Model) -> tuple[Attention, FeedForward]:
     expected = "a head without a skip connection that writes one number, and ReLU neurons that read it"
     if not model.reads_tokens or model.is_rational or len(model.blocks) != 2:
-        raise InputError(f"the model has the options {model.options()}, expected {expected}, in float64")
+        raise InputError("the model", f"has the options {model.options()}", f"{expected}, in float64")
     head, neurons = model.blocks
     if not (isinstance(head, Attention) and isinstance(neurons, FeedForward)):
-        raise InputError(f"the model has the options {model.options()}, expected {expected}")
+        raise InputError("the model", f"has the options {model.options()}", expected)
     plain = head.b_Q is None and head.b_K is None and head.b_V is None and head.b_O is None and head.norm is None
     if not plain or head.skip or head.n_heads != 1 or head.d_out != 1 or head.score_root != 1:
-        raise InputError(f"block 0 has {head.n_heads} heads and the options {head.options()}, expected {expected}")
+        raise InputError("block 0", f"has {head.n_heads} heads and the options {head.options()}", expected)
     if neurons.skip or neurons.norm is not None or neurons.activation != "relu" or (np.abs(neurons.W_in) != 1.0).any():
-        raise InputError(f"block 1 has the options {neurons.options()}, expected {expected} with the weight 1 or -1")
+        raise InputError("block 1", f"has the options {neurons.options()}", f"{expected} with the weight 1 or -1")
     for name, maps in (("W_Q", head.W_Q[0]), ("W_K", head.W_K[0])):
         reads, written = (maps != 0.0).any(axis=1), (model.W_E != 0.0).any(axis=0)
         if (reads & written).any():
-            raise InputError(f"{name} reads the coordinate {int((reads & written).argmax())}, in which tokens differ")
+            raise InputError(name, f"reads the coordinate {int((reads & written).argmax())}, in which tokens differ")
     return head, neurons
 
 
@@ -178,7 +178,7 @@ def _shares(model: Model, head: Attention, length: int) -> list[tuple[int, int]]
         mass = sum(powers, arb(0))
         shares = [power / mass * arb(2) ** _SCALE for power in powers]
         if not all(share.is_finite() for share in shares):
-            raise InputError("W_pos holds scores whose attention weights are not known to 192 bits")
+            raise InputError("W_pos", "holds scores whose attention weights are not known to 192 bits")
         return [(_integer(x.lower().floor()), _integer(x.upper().ceil())) for x in shares]
 
 
@@ -214,7 +214,7 @@ def _pieces(neurons: FeedForward, scale: int) -> tuple[list[int], list[_Pieces]]
     order = sorted(range(neurons.d_mlp), key=places.__getitem__)
     finest = max((place.denominator.bit_length() - 1 for place in places), default=0)
     if finest > scale:
-        raise InputError(f"b_in has entries of {finest} binary digits after the point, expected at most {scale}")
+        raise InputError("b_in", f"has entries of {finest} binary digits after the point", f"at most {scale}")
     knots = [int(places[i] * 2**scale) for i in order] or [0]
     firsts = [0.0] * neurons.d_out if neurons.b_out is None else neurons.b_out.tolist()
     columns = []

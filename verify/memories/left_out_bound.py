@@ -88,8 +88,9 @@ class LeftOutBound:
         """
         if self.columns != self.kept or not self.complete:
             raise InputError(
-                f"V_11 is square for {self.columns} kept contexts, all others looked at; {self.kept} are kept"
-                + ("" if self.complete else ", and some were not looked at")
+                "V_11",
+                f"is square for {self.columns} kept contexts, all others looked at; {self.kept} are kept"
+                + ("" if self.complete else ", and some were not looked at"),
             )
         given = given_matrix(np.array([[epsilon]], dtype=object)).enclosure[0, 0]
         return given * sqrt(1.0 + self.inverse * self.inverse) * self.norm
@@ -164,7 +165,7 @@ def left_out_bound(
         (True, True)
     """
     if is_masked([contexts, occurrences]):
-        raise InputError("contexts or occurrences is a masked array; fill the masked entries first")
+        raise InputError("contexts or occurrences", "is a masked array; fill the masked entries first")
     contexts, occurrences = np.asarray(contexts), np.asarray(occurrences)
     _check(contexts, kept, occurrences)
     require_at_least(1, witnesses=witnesses)
@@ -174,7 +175,7 @@ def left_out_bound(
         given = _Floats(network, contexts, stream, precision)
     left, right = given.reached[kept:], given.wanted
     if left.shape != right.shape:
-        raise InputError(f"stream has {len(right)} rows, expected {len(left)}, the contexts that are left out")
+        raise InputError("stream", f"has {len(right)} rows", f"{len(left)}, the contexts that are left out")
     with np.errstate(all="ignore"):
         law = enclose_softmax(right, axis=1) if laws is None else _normalized(laws, right.shape)
         differences = _lse(left) - _lse(right) + total(law * (right - left), 1)
@@ -206,7 +207,7 @@ class _Floats:
 
     def __init__(self, network: Model, contexts: Int64Array, stream: object, precision: int | None) -> None:
         if not isinstance(stream, np.ndarray) or stream.ndim != 2 or stream.shape[1] != network.d_model:
-            raise InputError(f"stream must be a float64 array with {network.d_model} columns")
+            raise InputError("stream", f"must be a float64 array with {network.d_model} columns")
         read = enclose_features(network, contexts, precision=precision)
         self.outputs = _joined(enclose_last(network, contexts, precision=precision), read, axis=1)
         self.reached = enclose_logits(network, contexts, precision=precision)
@@ -241,7 +242,7 @@ class _Rationals:
 
     def __init__(self, network: Model, contexts: Int64Array, kept: int, stream: object) -> None:
         if not isinstance(stream, fmpq_mat) or stream.ncols() != network.d_model:
-            raise InputError(f"stream must be rational with {network.d_model} columns, as the network")
+            raise InputError("stream", f"must be rational with {network.d_model} columns, as the network")
         self._outputs = exact_outputs(exact_front_end(network), contexts)
         self._reached = exact_network_logits(network, contexts)
         self.reached = _rounded_outwards(self._reached)
@@ -319,9 +320,9 @@ def _lse(x: Enclosure) -> Enclosure:
 def _normalized(laws: ArrayLike, shape: tuple[int, ...]) -> Enclosure:
     weights = as_float64(laws, "laws")
     if weights.shape != shape:
-        raise InputError(f"laws has shape {weights.shape}, expected {shape}")
+        raise InputError("laws", f"has shape {weights.shape}", shape)
     if not (np.isfinite(weights).all() and weights.min() >= 0.0 and weights.any(axis=1).all()):
-        raise InputError("laws has a row that is no law, expected finite weights >= 0, not all of them 0")
+        raise InputError("laws", "has a row that is no law", "finite weights >= 0, not all of them 0")
     return Enclosure.exact(weights) / total(weights, 1).reshape(len(weights), 1)
 
 
@@ -337,12 +338,10 @@ def _norm(matrix: Enclosure) -> Enclosure:
 
 def _check(contexts: Int64Array, kept: int, occurrences: Int64Array) -> None:
     if contexts.ndim != 2 or not 1 <= kept < len(contexts):
-        raise InputError(f"kept = {kept}, expected 1 .. {len(contexts) - 1}: some of {len(contexts)} contexts, not all")
+        raise InputError("kept", f"= {kept}", f"1 .. {len(contexts) - 1}: some of {len(contexts)} contexts, not all")
     if len(np.unique(contexts, axis=0)) != len(contexts):
-        raise InputError("contexts has a row twice, expected pairwise distinct contexts")
+        raise InputError("contexts", "has a row twice", "pairwise distinct contexts")
     if occurrences.shape != (len(contexts),) or occurrences.dtype.kind not in "iu":
-        raise InputError(
-            f"occurrences is {occurrences.dtype} of shape {occurrences.shape}, expected integers, one each"
-        )
+        raise InputError("occurrences", f"is {occurrences.dtype} of shape {occurrences.shape}", "integers, one each")
     if occurrences.min() < 1 or int(occurrences.max()) * len(occurrences) > 2**53:
-        raise InputError(f"occurrences are {occurrences.min()} .. {occurrences.max()}, expected 1 or more, 2^53 in all")
+        raise InputError("occurrences", f"are {occurrences.min()} .. {occurrences.max()}", "1 or more, 2^53 in all")

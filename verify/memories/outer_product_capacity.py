@@ -71,7 +71,7 @@ def stored_associations(outputs: Array, inputs: Array, labels: Array, memory: Ar
     outputs, inputs, memory = _integers("outputs", outputs), _integers("inputs", inputs), _integers("memory", memory)
     labels = _labels(labels, len(inputs), len(outputs))
     if memory.shape != (outputs.shape[1], inputs.shape[1]):
-        raise InputError(f"memory has shape {memory.shape}, expected {(outputs.shape[1], inputs.shape[1])}")
+        raise InputError("memory", f"has shape {memory.shape}", (outputs.shape[1], inputs.shape[1]))
     readout = exact_product(memory.T, outputs.T)
     margins: list[int] = []
     for start in range(0, len(inputs), _ROWS):
@@ -132,7 +132,7 @@ def exact_product(a: Array, b: Array) -> Array:
         True
     """
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
-        raise InputError(f"a and b have shapes {a.shape} and {b.shape}, expected [m, n] and [n, p]")
+        raise InputError("a and b", f"have shapes {a.shape} and {b.shape}", "[m, n] and [n, p]")
     if 0 in (*a.shape, *b.shape):
         return np.zeros((a.shape[0], b.shape[1]), dtype=np.int64)
     columns = [max(abs(int(low)), abs(int(high))) for low, high in zip(a.min(axis=0), a.max(axis=0), strict=True)]
@@ -178,20 +178,20 @@ def failure_bound(outputs: Array, labels: Array, *, width: int) -> float:
     """
     outputs = _integers("outputs", outputs)
     if not isinstance(width, int) or width < 1:
-        raise InputError(f"width = {width}, expected an integer of at least 1")
+        raise InputError("width", f"= {width}", "an integer of at least 1")
     labels = _labels(labels, len(labels), len(outputs))
     counts = np.bincount(labels.astype(np.int64), minlength=len(outputs))
     gram = exact_product(outputs, outputs.T)
     scaled = max(abs(int(gram.min())), abs(int(gram.max()))) * len(labels)
     if scaled >= _EXACT:
-        raise InputError(f"outputs lead to integers up to {scaled}, expected less than 2**53")
+        raise InputError("outputs", f"lead to integers up to {scaled}", "less than 2**53")
     weighted = exact_product(gram * counts, gram)
     square = np.diagonal(weighted)
     gap = np.diagonal(gram)[:, None] - gram
     noise = square[:, None] - 2 * weighted + square - gap * gap
     largest = max(int(np.abs(noise).max()), width * int(np.abs(gap).max()) ** 2, 4 * int(np.abs(weighted).max()))
     if largest >= _EXACT:
-        raise InputError(f"outputs lead to integers up to {largest}, expected less than 2**53")
+        raise InputError("outputs", f"lead to integers up to {largest}", "less than 2**53")
     sure = (gap > 0) & (noise == 0)
     open_ = (gap > 0) & (noise > 0)
     exponent = Enclosure((width * gap * gap).astype(np.float64)) / np.where(open_, 2 * noise, 1).astype(np.float64)
@@ -272,17 +272,17 @@ def some_labels_are_not_stored(inputs: Array) -> Verdict:
 def _labels(values: Array, count: int, n_outputs: int) -> Array:
     labels = np.asarray(values)
     if is_masked(values) or labels.shape != (count,) or labels.dtype.kind not in "iu" or not labels.size:
-        raise InputError(f"labels is {labels.dtype} of shape {labels.shape}, expected {count} integers, none masked")
+        raise InputError("labels", f"is {labels.dtype} of shape {labels.shape}", f"{count} integers, none masked")
     if labels.min() < 0 or labels.max() >= n_outputs:
-        raise InputError(f"labels are {labels.min()} .. {labels.max()}, expected 0 .. {n_outputs - 1}")
+        raise InputError("labels", f"are {labels.min()} .. {labels.max()}", f"0 .. {n_outputs - 1}")
     return labels
 
 
 def _integers(name: str, values: Array) -> Array:
     if is_masked(values):
-        raise InputError(f"{name} is a masked array or holds one; fill the masked entries first")
+        raise InputError(name, "is a masked array or holds one; fill the masked entries first")
     array = np.asarray(values)
     exact = array.dtype.kind in "iu" or (array.dtype == object and all(isinstance(x, int) for x in array.ravel()))
     if array.ndim != 2 or 0 in array.shape or not exact:
-        raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected a matrix of integers")
+        raise InputError(name, f"is {array.dtype} of shape {array.shape}", "a matrix of integers")
     return array

@@ -85,7 +85,7 @@ def enclose_sharp_attention(
     sharpness = fmpq(sharpness)
     tokens = _checked(W_E, W_pos, form, contexts)
     if not sharpness > 0:
-        raise InputError(f"sharpness is {sharpness}, expected a positive number")
+        raise InputError("sharpness", f"is {sharpness}", "a positive number")
     length, width = W_pos.nrows(), W_pos.ncols()
     embeddings, positions = W_E.tolist(), W_pos.tolist()
     gaps, lasts, limits = [], [], []
@@ -145,18 +145,19 @@ def _checked(W_E: fmpq_mat, W_pos: fmpq_mat, form: fmpq_mat, contexts: Int64Arra
     width = W_E.ncols()
     if not width or W_pos.ncols() != width or (form.nrows(), form.ncols()) != (width, width):
         raise InputError(
-            f"W_E has {width} columns, W_pos {W_pos.ncols()} and form is {form.nrows()} x {form.ncols()}, expected one "
-            "width d >= 1"
+            "W_E",
+            f"has {width} columns, W_pos {W_pos.ncols()} and form is {form.nrows()} x {form.ncols()}",
+            "one width d >= 1",
         )
     if is_masked(contexts):
-        raise InputError("contexts is a masked array, expected integers; fill the masked entries first")
+        raise InputError("contexts", "is a masked array", "integers; fill the masked entries first")
     array = np.asarray(contexts)
     if array.ndim != 2 or array.dtype.kind not in "iu" or array.shape[1] != W_pos.nrows() or not array.size:
         raise InputError(
-            f"contexts is {array.dtype} of shape {array.shape}, expected integers [T, {W_pos.nrows()}] with T >= 1"
+            "contexts", f"is {array.dtype} of shape {array.shape}", f"integers [T, {W_pos.nrows()}] with T >= 1"
         )
     if array.min() < 0 or array.max() >= W_E.nrows():
-        raise InputError(f"contexts has tokens outside 0 .. {W_E.nrows() - 1}")
+        raise InputError("contexts", f"has tokens outside 0 .. {W_E.nrows() - 1}")
     return array.tolist()
 
 

@@ -44,9 +44,9 @@ def select_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise InputError(f"device = {name!r}, expected cpu, cuda or cuda:i") from error
+        raise InputError("device", f"= {name!r}", "cpu, cuda or cuda:i") from error
     if device.type not in ("cpu", "cuda"):
-        raise InputError(f"device = {name!r}, expected cpu, cuda or cuda:i")
+        raise InputError("device", f"= {name!r}", "cpu, cuda or cuda:i")
     if device.type == "cuda":
         if not torch.cuda.is_available():
             raise DeviceError(f"no CUDA device: {_why_no_cuda()}; run on the device 'cpu'")
@@ -70,7 +70,7 @@ def on_threads(count: int | None) -> Iterator[None]:
         InputError: A number below 1.
     """
     if count is not None and count < 1:
-        raise InputError(f"threads = {count}, expected at least 1")
+        raise InputError("threads", f"= {count}", "at least 1")
     before = torch.get_num_threads()
     torch.set_num_threads(before if count is None else count)
     try:

@@ -90,9 +90,9 @@ class Replica(nn.Module):
             InputError: Another type, or a rational model.
         """
         if not dtype.is_floating_point:
-            raise InputError(f"dtype = {dtype}, expected a floating-point type")
+            raise InputError("dtype", f"= {dtype}", "a floating-point type")
         if model.is_rational:
-            raise InputError("the model is rational, expected float64: round it first")
+            raise InputError("the model", "is rational", "float64: round it first")
         # Frequencies make tables of exact angles, which are rounded, not they.
         given = {name: x for name, x in model.tensors().items() if not name.endswith(".frequencies")}
         return cls(model, {name: torch.tensor(array).to(dtype).to(device) for name, array in given.items()})
@@ -178,31 +178,32 @@ class Replica(nn.Module):
             fits = inputs.ndim == 3 and inputs.shape[1] > 0 and inputs.shape[2] == self._d_model
             if not fits or inputs.dtype != dtype:
                 raise InputError(
-                    f"inputs is {inputs.dtype} of shape {tuple(inputs.shape)}, expected {dtype} [B, S, {self._d_model}]"
+                    "inputs", f"is {inputs.dtype} of shape {tuple(inputs.shape)}", f"{dtype} [B, S, {self._d_model}]"
                 )
             if queries is None:
                 if any(option.get("queries") == "task" for *_, option in self._blocks):
-                    raise InputError(f"queries are missing, expected {dtype} [B, {self._d_model}]")
+                    raise InputError("queries", "are missing", f"{dtype} [B, {self._d_model}]")
             elif (
                 queries.ndim != 2 or queries.shape[1] != self._d_model or len(inputs) not in (1, len(queries))
             ) or queries.dtype != dtype:
                 raise InputError(
-                    f"queries is {queries.dtype} of shape {tuple(queries.shape)} beside {len(inputs)} contexts, "
-                    f"expected {dtype} [B, {self._d_model}]"
+                    "queries",
+                    f"is {queries.dtype} of shape {tuple(queries.shape)} beside {len(inputs)} contexts",
+                    f"{dtype} [B, {self._d_model}]",
                 )
             return
         if queries is not None:
-            raise InputError("queries are given, which only a model that reads vectors takes")
+            raise InputError("queries", "are given, which only a model that reads vectors takes")
         tokens, d_vocab, n_ctx = inputs, len(tensors["embed.W_E"]), self._n_ctx
         integral = not tokens.dtype.is_floating_point and not tokens.dtype.is_complex and tokens.dtype != torch.bool
         if tokens.ndim != 2 or not integral:
-            raise InputError(f"tokens is {tokens.dtype} of shape {tuple(tokens.shape)}, expected integers [B, S]")
+            raise InputError("tokens", f"is {tokens.dtype} of shape {tuple(tokens.shape)}", "integers [B, S]")
         if not 1 <= tokens.shape[1] <= n_ctx:
-            raise InputError(f"tokens: contexts of {tokens.shape[1]} tokens, expected 1 .. {n_ctx} (n_ctx)")
+            raise InputError("tokens", f"has contexts of {tokens.shape[1]} tokens", f"1 .. {n_ctx} (n_ctx)")
         if tokens.numel():
             lowest, highest = (int(end) for end in torch.aminmax(tokens))
             if lowest < 0 or highest >= d_vocab:
-                raise InputError(f"tokens holds {lowest} .. {highest}, expected 0 .. {d_vocab - 1}")
+                raise InputError("tokens", f"holds {lowest} .. {highest}", f"0 .. {d_vocab - 1}")
 
 
 def _under(prefix: str, tensors: Tensors) -> Tensors:

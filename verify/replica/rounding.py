@@ -71,9 +71,11 @@ def rounding_bound(
     else:
         inputs = checked_contexts(model, np.asarray(inputs))
     if not (exp_ulps > 0 and math.isfinite(exp_ulps)):
-        raise InputError(f"exp_ulps = {exp_ulps}, expected a positive number of units in the last place")
+        raise InputError("exp_ulps", f"= {exp_ulps}", "a positive number of units in the last place")
     if not number_format.unit_roundoff >= FLOAT64.unit_roundoff:
-        raise InputError(f"number_format: {number_format.name} is finer than float64, in which the bound is evaluated")
+        raise InputError(
+            f"number_format: {number_format.name}", "is finer than float64, in which the bound is evaluated"
+        )
     count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
     bound = np.full(count, math.inf)
     if number_format.unit_roundoff > _COARSEST or 2.0 * number_format.unit_roundoff * exp_ulps > 0.25:

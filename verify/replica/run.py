@@ -179,7 +179,7 @@ class _Judge:
         exp_ulps: float,
     ):
         if dtype not in DTYPES:
-            raise InputError(f"dtype = {dtype!r}, expected one of {', '.join(DTYPES)}")
+            raise InputError("dtype", f"= {dtype!r}", f"one of {', '.join(DTYPES)}")
         self.task, self.device, self.dtype, self.tolerance = task, device, dtype, tolerance
         count = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
         self.without_rounding = np.zeros(count, dtype=bool)
@@ -310,14 +310,15 @@ def _covering(chunks: Chunks, count: int, width: int) -> Iterator[tuple[int, Enc
     for start, enclosure in chunks:
         if start != expected or enclosure.shape[1:] != (width,):
             raise InputError(
-                f"logits: a chunk of shape {enclosure.shape} starts at row {start}, "
-                f"expected row {expected} and {width} columns"
+                "logits",
+                f"has a chunk of shape {enclosure.shape} starts at row {start}",
+                f"row {expected} and {width} columns",
             )
         expected += len(enclosure)
         if expected <= count:
             yield start, enclosure
     if expected != count:
-        raise InputError(f"logits cover {expected} contexts, expected {count}")
+        raise InputError("logits", f"cover {expected} contexts", count)
 
 
 def _batch_rows(model: Model, length: int, device: torch.device) -> int:

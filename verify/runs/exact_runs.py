@@ -70,7 +70,7 @@ def exact_runs(
     """
     labels = np.asarray(labels)
     if labels.shape != (len(contexts),):
-        raise InputError(f"labels have the shape {labels.shape}, expected ({len(contexts)},), one of each context")
+        raise InputError("labels", f"have the shape {labels.shape}", f"({len(contexts)},), one of each context")
     arithmetic = EveryRun(number_format, skip_last=skip_last)
     held, least = np.zeros(len(labels), dtype=bool), math.inf
     for start, logits in integer_logits(model, contexts, arithmetic):

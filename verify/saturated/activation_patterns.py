@@ -63,7 +63,7 @@ def affine_dichotomies(points: Int64Array) -> frozenset[frozenset[int]]:
     array = _integers("points", points, 2)
     count, width = array.shape
     if count <= width:
-        raise InputError(f"points has shape {array.shape}, expected more points than coordinates")
+        raise InputError("points", f"has shape {array.shape}", "more points than coordinates")
     rows = [[*point, 1] for point in array.tolist()]
     found = set()
     for through in combinations(range(count), width):
@@ -110,7 +110,7 @@ def relu_barrier(points: Int64Array, labels: Int64Array, *, neurons: int) -> Rel
     """
     array, values = _integers("points", points, 2), _integers("labels", labels, 1)
     if len(values) != len(array) or neurons < 0:
-        raise InputError(f"{len(values)} labels of {len(array)} points, neurons = {neurons}: they do not fit")
+        raise InputError(f"{len(values)} labels of {len(array)} points, neurons", f"= {neurons}: they do not fit")
     patterns = sorted(affine_dichotomies(array), key=sorted)
     count = comb(len(patterns) + neurons - 1, neurons) if neurons else 1
     if count > _MOST_COMBINATIONS:
@@ -141,7 +141,5 @@ def _affine_on(points: Int64Array, active: frozenset[int]) -> list[list[int]]:
 def _integers(name: str, values: Int64Array, dimensions: int) -> Int64Array:
     array = np.asarray(values)
     if is_masked(values) or array.dtype.kind not in "iu" or array.ndim != dimensions or 0 in array.shape:
-        raise InputError(
-            f"{name} is {array.dtype} of shape {array.shape}, expected integers of {dimensions} dimensions"
-        )
+        raise InputError(name, f"is {array.dtype} of shape {array.shape}", f"integers of {dimensions} dimensions")
     return array

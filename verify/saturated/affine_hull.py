@@ -57,7 +57,7 @@ class TokenHull:
             9
         """
         if n_heads < 0 or n_examples < 0:
-            raise InputError(f"n_heads = {n_heads}, n_examples = {n_examples}, expected at least 0")
+            raise InputError("n_heads", f"= {n_heads}, n_examples = {n_examples}", "at least 0")
         copies = min(n_heads, 1) if self.tokens == 1 else n_heads
         apart = 0 if self.holds_zero or not n_heads else 1
         return min(n_examples, copies * self.dimension + apart)
@@ -86,10 +86,10 @@ def token_hull(contexts: NDArray) -> TokenHull:
         (2, False, 11)
     """
     if is_masked(contexts):
-        raise InputError("contexts is a masked array, expected numbers; fill the masked entries first")
+        raise InputError("contexts", "is a masked array", "numbers; fill the masked entries first")
     array = np.asarray(contexts)
     if array.ndim != 3 or 0 in array.shape:
-        raise InputError(f"contexts has shape {array.shape}, expected [T, n, d], none of them 0")
+        raise InputError("contexts", f"has shape {array.shape}", "[T, n, d], none of them 0")
     rows = np.unique(array.reshape(-1, array.shape[2]), axis=0)
     tokens = as_rationals(rows)
     return TokenHull(tokens=array.shape[1], dimension=_differences(tokens).rank(), span=tokens.rank())

@@ -74,7 +74,7 @@ def certify_blocks(
     count, width = matrix.nrows(), matrix.ncols()
     chosen = tuple(tuple(map(int, block)) for block in blocks)
     if sorted(t for block in chosen for t in block) != list(range(count)):
-        raise InputError(f"blocks {chosen} do not hold each of the {count} queries once")
+        raise InputError(f"blocks {chosen}", f"do not hold each of the {count} queries once")
     rng = np.random.default_rng([seed, 6])
     everything = nmod_mat(matrix, _PRIME)
     rows = everything.tolist()

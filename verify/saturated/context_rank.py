@@ -54,7 +54,7 @@ def certify_context_ranks(contexts: Float64Array) -> ContextRanks:
     """
     array = np.asarray(contexts)
     if array.ndim != 3 or 0 in array.shape[:2]:
-        raise InputError(f"contexts has shape {array.shape}, expected [T, n, d] with T and n at least 1")
+        raise InputError("contexts", f"has shape {array.shape}", "[T, n, d] with T and n at least 1")
     full, relations = 0, {}
     for t, context in enumerate(array):
         found = decide_independence(context)

@@ -38,9 +38,9 @@ def shifted_queries(contexts: Float64Array, queries: Float64Array) -> fmpz_mat:
     keys, asked = as_float64(contexts, "contexts"), as_float64(queries, "queries")
     fits = keys.ndim == 3 and asked.ndim == 2 and len(keys) in (1, len(asked)) and keys.shape[2] == asked.shape[1]
     if not fits or 0 in keys.shape or not len(asked):
-        raise InputError(f"contexts {keys.shape} and queries {asked.shape} do not fit, expected [T or 1, n, d], [T, d]")
+        raise InputError(f"contexts {keys.shape} and queries {asked.shape}", "do not fit", "[T or 1, n, d], [T, d]")
     if not (np.isfinite(keys).all() and np.isfinite(asked).all()):
-        raise InputError("contexts and queries have entries that are not finite")
+        raise InputError("contexts and queries", "have entries that are not finite")
     tokens = keys.shape[1]
     sums = [_exact_sum(context) for context in keys] * (1 if len(keys) > 1 else len(asked))
     own = [_exact_sum(query[None]) for query in asked]

@@ -101,7 +101,7 @@ def certify_subsets(
     matrix = integer_rows(vectors)
     count, width = matrix.nrows(), matrix.ncols()
     if not 1 <= size <= count:
-        raise InputError(f"size = {size}, expected 1 .. {count}, the number of vectors")
+        raise InputError("size", f"= {size}", f"1 .. {count}, the number of vectors")
     pair = parallel_pair(matrix, seed=seed)
     if pair is not None and len(pair.rows) <= size:
         return SubsetCertificate(size, Verdict.REFUTED, "a zero vector or a parallel pair", pair)

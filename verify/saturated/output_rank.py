@@ -29,5 +29,5 @@ def output_rank_ceiling(*, n_heads: int, d_value: int, d_inner: int) -> int:
         1
     """
     if min(n_heads, d_value, d_inner) < 1:
-        raise InputError(f"n_heads = {n_heads}, d_value = {d_value}, d_inner = {d_inner}, expected at least 1")
+        raise InputError("n_heads", f"= {n_heads}, d_value = {d_value}, d_inner = {d_inner}", "at least 1")
     return min(n_heads * d_value, d_inner)

@@ -84,12 +84,12 @@ def sample_subsets(
     matrix = integer_rows(vectors)
     count, width = matrix.nrows(), matrix.ncols()
     if not 1 <= size <= count:
-        raise InputError(f"size = {size}, expected 1 .. {count}, the number of vectors")
+        raise InputError("size", f"= {size}", f"1 .. {count}, the number of vectors")
     if not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence = {confidence}, expected a number between 0 and 1")
+        raise InputError("confidence", f"= {confidence}", "a number between 0 and 1")
     number = max(50, min(5000, int(_MOST_WORK / size**3))) if samples is None else samples
     if number < 1:
-        raise InputError(f"samples = {samples}, expected at least 1")
+        raise InputError("samples", f"= {samples}", "at least 1")
     rng = np.random.default_rng([seed, 5])
     columns = min(size, width)
     residues = projected(matrix, columns, _PRIME, rng).tolist()

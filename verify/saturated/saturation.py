@@ -67,7 +67,7 @@ def certify_saturation(top: Enclosure, *, threshold: float) -> Saturation:
         ([[True, False, False]], [[False, True, False]])
     """
     if not 0.0 < threshold < 1.0:
-        raise InputError(f"threshold = {threshold}, expected a number between 0 and 1")
+        raise InputError("threshold", f"= {threshold}", "a number between 0 and 1")
     return Saturation(threshold, top.lower() >= threshold, top.upper() < threshold)
 
 
@@ -100,7 +100,7 @@ def one_hot_bound(steep: Enclosure, base: Enclosure) -> OneHotDistance:
         ([0], True)
     """
     if steep.shape != base.shape or steep.ndim != 2 or steep.shape[1] < 1:
-        raise InputError(f"steep has shape {steep.shape} and base {base.shape}, expected [T, n] of both")
+        raise InputError("steep", f"has shape {steep.shape} and base {base.shape}", "[T, n] of both")
     examples, tokens = steep.shape
     winners = steep.midpoint.argmax(axis=1)
     if tokens == 1:
@@ -230,8 +230,10 @@ def perturbed_separation(
     """
     if np.shape(distances) != np.shape(combination)[1:] or np.any(distances < 0.0) or largest_token < 0.0:
         raise InputError(
-            f"distances has shape {np.shape(distances)} beside combination {np.shape(combination)}, largest_token = "
-            f"{largest_token}; expected one number for each column, and none below 0"
+            "distances",
+            f"has shape {np.shape(distances)} beside combination {np.shape(combination)}, largest_token = "
+            f"{largest_token}",
+            "one number for each column, and none below 0",
         )
     moved = Enclosure.exact(distances)
     length = sqrt(Enclosure.exact(total(moved * moved).upper())).upper()

@@ -34,7 +34,7 @@ def enclosed_positions(count: int, width: int) -> Enclosure:
         [[0.0, 1.0]]
     """
     if count < 1 or width < 2 or width % 2:
-        raise InputError(f"count = {count}, width = {width}, expected count >= 1 and an even width >= 2")
+        raise InputError("count", f"= {count}, width = {width}", "count >= 1 and an even width >= 2")
     midpoint, radius = np.zeros((count, width)), np.zeros((count, width))
     with ctx.workprec(_BITS):
         for k in range(width // 2):

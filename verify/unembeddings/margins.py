@@ -155,14 +155,14 @@ def require_exact(vectors: IntegerArray, encoders: IntegerArray) -> None:
     for name, array in (("vectors", vectors), ("encoders", encoders)):
         if array.ndim != 2 or len(array) < 2 or array.shape[1] < 1 or not np.issubdtype(array.dtype, np.integer):
             raise InputError(
-                f"{name} are {array.dtype} {list(array.shape)}, expected an integer matrix [N, d] with N >= 2, d >= 1"
+                name, f"are {array.dtype} {list(array.shape)}", "an integer matrix [N, d] with N >= 2, d >= 1"
             )
     if vectors.shape != encoders.shape:
-        raise InputError(f"encoders are {list(encoders.shape)}, expected the shape of vectors, {list(vectors.shape)}")
+        raise InputError("encoders", f"are {list(encoders.shape)}", f"the shape of vectors, {list(vectors.shape)}")
     # Python integers: the absolute value of the least int8 is none.
     sizes = [max(int(array.max()), -int(array.min())) for array in (vectors, encoders)]
     if max(sizes[0], 1) * max(sizes[1], 1) * vectors.shape[1] >= _EXACT:
-        raise InputError(f"entries reach {max(sizes)} with d = {vectors.shape[1]}, expected inner products below 2^52")
+        raise InputError("entries", f"reach {max(sizes)} with d = {vectors.shape[1]}", "inner products below 2^52")
 
 
 def _float(array: IntegerArray, start: int) -> Float64Array:

@@ -65,7 +65,7 @@ class Checkpoint:
         Raises:
             InputError: Always.
         """
-        raise InputError(f"{self.family} with {name} = {self._config.get(name)!r} is not read, expected {expected}")
+        raise InputError(f"{self.family} with {name}", f"= {self._config.get(name)!r} is not read", expected)
 
     def field(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> Any:
         """What the configuration says under a name, or under other names that older files have for it."""
@@ -128,13 +128,13 @@ class Checkpoint:
             InputError: There is none, or it has another shape.
         """
         if name not in self._tensors:
-            raise InputError(f"{self.family} has no tensor {name!r}, which its configuration asks for")
+            raise InputError(self.family, f"has no tensor {name!r}, which its configuration asks for")
         self._taken.add(name)
         found = self._tensors[name]
         if shape and (
             len(shape) != found.ndim or any(a not in (None, b) for a, b in zip(shape, found.shape, strict=True))
         ):
-            raise InputError(f"{self.family}: {name} has shape {found.shape}, expected {shape}")
+            raise InputError(f"{self.family}: {name}", f"has shape {found.shape}", shape)
         return found
 
     def norm(
@@ -146,7 +146,7 @@ class Checkpoint:
             total, left = two_sum(w, np.ones_like(w))
             if left.any():
                 raise InputError(
-                    f"{self.family}: 1 + {name}.weight is no float64 number in {int((left != 0).sum())} places"
+                    f"{self.family}: 1 + {name}.weight", f"is no float64 number in {int((left != 0).sum())} places"
                 )
             w = total
         return Normalization(kind, w, self.take(f"{name}.bias", len(w)) if shift else None, epsilon)
@@ -171,7 +171,7 @@ class Checkpoint:
         product, left = two_product(tensor, np.full(tensor.shape, factor))
         small = (np.abs(product) < _LEAST) & (tensor != 0.0)
         if left.any() or small.any() or not np.isfinite(product).all():
-            raise InputError(f"{self.family}: {what} times {factor!r} is no float64 number in some places")
+            raise InputError(f"{self.family}: {what} times {factor!r}", "is no float64 number in some places")
         return product
 
     def finished(self, blocks: Sequence[Block], W_E: Floats, W_U: Floats, **ends: Any) -> Model:
@@ -186,7 +186,9 @@ class Checkpoint:
             if name in self._asked or name in _UNREAD:
                 continue
             if name not in _ONLY:
-                raise InputError(f"{self.family} with {name} = {value!r}: not known here, and it may change the logits")
+                raise InputError(
+                    f"{self.family} with {name}", f"= {value!r}: not known here, and it may change the logits"
+                )
             if not any(value == usual and type(value) is type(usual) for usual in _ONLY[name]):
                 self.refuse(name, repr(_ONLY[name][0]))
         buffers = (
@@ -199,6 +201,6 @@ class Checkpoint:
         left = sorted(each for each in set(self._tensors) - self._taken if not each.endswith(buffers))
         if left:
             raise InputError(
-                f"{self.family}: the tensors {', '.join(left[:4])} ({len(left)} in all) belong to no block"
+                f"{self.family}: the tensors {', '.join(left[:4])} ({len(left)} in all)", "belong to no block"
             )
         return Model(blocks=tuple(blocks), W_U=W_U, W_E=W_E, **ends)

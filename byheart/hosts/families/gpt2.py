@@ -72,22 +72,22 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     options = {**_DEFAULTS, **config}
     for alias, name in _ALIASES.items():
         if alias in config and options.setdefault(name, config[alias]) != config[alias]:
-            raise InputError(f"{alias} is {config[alias]!r} and {name} is {config[name]!r}, expected one number")
+            raise InputError(alias, f"is {config[alias]!r} and {name} is {config[name]!r}", "one number")
     for name, least in (("n_head", 1), ("n_layer", 0)):
         if type(options[name]) is not int or options[name] < least:
-            raise InputError(f"{name} is {options[name]!r}, expected an integer of at least {least}")
+            raise InputError(name, f"is {options[name]!r}", f"an integer of at least {least}")
     for name in ("scale_attn_weights", "scale_attn_by_inverse_layer_idx", "tie_word_embeddings"):
         if type(options[name]) is not bool:
-            raise InputError(f"{name} is {options[name]!r}, expected true or false")
+            raise InputError(name, f"is {options[name]!r}", "true or false")
     if options["activation_function"] not in _ACTIVATIONS:
         known = ", ".join(_ACTIVATIONS)
-        raise InputError(f"activation_function is {options['activation_function']!r}, expected one of {known}")
+        raise InputError("activation_function", f"is {options['activation_function']!r}", f"one of {known}")
     if other := sorted(set(config.get("architectures") or ()) - set(_ARCHITECTURES)):
-        raise InputError(f"architectures has {other[0]!r}, expected one of {', '.join(_ARCHITECTURES)}")
+        raise InputError("architectures", f"has {other[0]!r}", f"one of {', '.join(_ARCHITECTURES)}")
     weights = {name: tensor for name, tensor in tensors.items() if not is_mask(name)}
     given = {name.removeprefix("transformer."): tensor for name, tensor in weights.items()}
     if len(given) < len(weights):
-        raise InputError("some tensors are given twice, with 'transformer.' in front of the name and without")
+        raise InputError("some tensors", "are given twice, with 'transformer.' in front of the name and without")
     used: set[str] = set()
 
     def take(name: str) -> Float64Array:
@@ -105,7 +105,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         d_model = maps.shape[0]
         if maps.shape != (d_model, 3 * d_model) or d_model % heads:
             name = f"{place}.attn.c_attn.weight"
-            raise InputError(f"{name} has shape {maps.shape}, expected [d, 3 d], {heads} heads in d")
+            raise InputError(name, f"has shape {maps.shape}", f"[d, 3 d], {heads} heads in d")
         width = d_model // heads
         W_Q, W_K, W_V = maps.reshape(d_model, 3, heads, width).transpose(1, 2, 0, 3)
         b_Q, b_K, b_V = shifts.reshape(3, heads, width)
@@ -138,23 +138,23 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     final = norm("ln_f")
     W_E, W_pos = take("wte.weight"), take("wpe.weight")
     if "lm_head.weight" not in given and not options["tie_word_embeddings"]:
-        raise InputError("tie_word_embeddings is false, but there is no lm_head.weight")
+        raise InputError("tie_word_embeddings", "is false, but there is no lm_head.weight")
     W_U = take("lm_head.weight") if "lm_head.weight" in given else W_E
     if options["tie_word_embeddings"] and not np.array_equal(W_U, W_E):
-        raise InputError("tie_word_embeddings is true, which is its default, but lm_head.weight is not wte.weight")
+        raise InputError("tie_word_embeddings", "is true, which is its default, but lm_head.weight is not wte.weight")
     _require_size(options, "n_embd", W_E.shape[1])
     _require_size(options, "vocab_size", W_E.shape[0])
     for name in ("n_positions", "n_ctx"):
         _require_size(options, name, W_pos.shape[0])
     if unknown := sorted(set(given) - used):
-        raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all) belong to no block of GPT-2")
+        raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all)", "belong to no block of GPT-2")
     return Model(blocks=(*blocks, final), W_U=W_U.T, W_E=W_E, W_pos=W_pos)
 
 
 def _require_size(options: Mapping[str, Any], name: str, found: int) -> None:
     """Refuse a size that the tensors do not have."""
     if options.get(name) not in (None, found):
-        raise InputError(f"{name} is {options[name]!r}, but the tensors have {found}")
+        raise InputError(name, f"is {options[name]!r}, but the tensors have {found}")
 
 
 def is_mask(name: str) -> bool:

@@ -38,14 +38,14 @@ def rotation(c: Checkpoint, width: int, *, base: float = 10000.0, share: float =
     kind = said.pop("rope_type", said.pop("type", "default"))
     if kind not in _KINDS:
         why = ": its frequencies depend on the length" if kind in ("dynamic", "longrope") else ""
-        raise InputError(f"{c.family} with rope_type {kind}{why}; not read")
+        raise InputError(f"{c.family} with rope_type", f"{kind}{why}; not read")
     if (turned := int(width * share)) % 2 or not turned:
-        raise InputError(f"{c.family} turns {turned} entries of {width}, expected an even number")
+        raise InputError(c.family, f"turns {turned} entries of {width}", "an even number")
     found = _KINDS[kind](c, powers(base, turned), said)
     said.pop("type", None)
     if said:
         name, value = sorted(said.items())[0]
-        raise InputError(f"{c.family} with {name} = {value!r} of its rotary positions; not read")
+        raise InputError(f"{c.family} with {name}", f"= {value!r} of its rotary positions; not read")
     return np.asarray(found, dtype=np.float64)
 
 
@@ -73,7 +73,7 @@ def _llama3(c: Checkpoint, found: Any, said: dict[str, Any]) -> Any:
 def _number(c: Checkpoint, said: dict[str, Any], name: str) -> float:
     value = said.pop(name, None)
     if type(value) not in (int, float) or not 0 < value < float("inf"):
-        raise InputError(f"{c.family} with {name} = {value!r} of its rotary positions, expected a number above 0")
+        raise InputError(f"{c.family} with {name}", f"= {value!r} of its rotary positions", "a number above 0")
     return float(value)
 
 

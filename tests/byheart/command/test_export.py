@@ -29,7 +29,7 @@ def test_what_loses_facts_is_said_and_not_written(tmp_path, capsys):
     words = ["export", str(tmp_path / "in"), "--to", "safetensors", "--dtype", "bfloat16"]
     assert main([*words, "--out", str(tmp_path / "out")]) == 1
     shown = capsys.readouterr()
-    assert shown.out.startswith("NOT HELD: ") and "--allow-loss writes it all the same" in shown.err
+    assert shown.out.startswith("NOT HELD: ") and "(--allow-loss) writes it all the same" in shown.err
     assert not (tmp_path / "out").exists()
     assert main([*words, "--out", str(tmp_path / "out"), "--allow-loss"]) == 1
     assert capsys.readouterr().out.startswith("NOT HELD: ") and (tmp_path / "out").is_dir()

@@ -128,7 +128,7 @@ def test_what_of_a_text_is_not_told_apart_is_said(tmp_path, capsys):
     text = written(tmp_path / "a.txt", b"abcabdabcabdaaa")
     assert main(["memorize", text, "--vocabulary", "3", "--context", "1", "--out", str(tmp_path / "out")]) in (0, 1)
     shown = " ".join(capsys.readouterr().out.split())
-    assert "of which 4 (26.67%) are not told apart" in shown and "--vocabulary 4 keeps all" in shown
+    assert "of which 4 (26.67%) are not told apart" in shown and "a vocabulary of 4 keeps all" in shown
 
 
 def test_the_smallest_memory_without_neurons_is_printed_beside_the_others(facts_table, tmp_path, capsys):

@@ -97,7 +97,7 @@ def test_a_network_with_a_neuron_less_misses_a_label() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(HypothesisError, match="needs distinct points, but some occur more than once"):
         slab_network(np.array([[1, 2], [1, 2]]), np.array([0, 0]))
-    with pytest.raises(InputError, match="2 labels of 3 points"):
+    with pytest.raises(InputError, match="labels are 2 of 3 points"):
         slab_network(np.array([[1], [2], [3]]), np.array([0, 0]))
     with pytest.raises(InputError, match="points is float64 of shape"):
         slab_network(np.array([[0.5]]), np.array([0]))

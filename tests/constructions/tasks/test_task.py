@@ -144,7 +144,7 @@ COUNTS = Counts.from_rows([{0: 2}, {1: 1}])
         (dict(mass=0.0), "mass = 0.0"),
         (dict(mass=1.5), "mass = 1.5"),
         (dict(mass=float("nan")), "mass = nan"),
-        (dict(facts=1, mass=0.5), "both given"),
+        (dict(facts=1, mass=0.5), "facts = 1 is given beside mass = 0.5"),
         (dict(target="lows"), "target is 'lows'"),
         (dict(vocabulary=("a", "a")), "pairwise distinct"),
         (dict(vocabulary=("a", "")), "empty"),

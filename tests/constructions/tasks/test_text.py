@@ -155,7 +155,7 @@ def test_files_that_are_no_text_are_refused(tmp_path):
         ("abcdef", {"context": 0}, "context = 0"),
         ("abcdef", {"facts": 3}, "facts = 3, expected 1 .. 2"),
         ("abcdef", {"facts": 0}, "facts = 0"),
-        ("abcdef", {"facts": 1, "mass": 0.5}, "both"),
+        ("abcdef", {"facts": 1, "mass": 0.5}, "facts = "),
         ("abcdef", {"mass": 1.5}, "mass = 1.5"),
         ("abcdef", {"target": "law"}, "'law'"),
         ("ab\0cdef", {}, "NUL at character 2"),

@@ -45,5 +45,5 @@ def test_what_is_out_of_range_is_refused() -> None:
     for bad in ([], [0, 0], [-1, 2]):
         with pytest.raises(InputError, match="masses are"):
             line_infimum(bad)
-    with pytest.raises(InputError, match="1 positions"):
+    with pytest.raises(InputError, match="masses are 1, 2, 2"):
         line_divergence([1], [Fraction(1), Fraction(2)], [1, 1])
