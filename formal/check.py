@@ -1,20 +1,17 @@
-"""Compile the proofs of this folder and say which axioms each theorem rests on; fail on anything that is no proof.
+"""Compile the proofs of this folder and say which axioms they rest on; fail on anything that is no proof.
 
     python formal/check.py            the proofs of this folder
     python formal/check.py FOLDER     those of another one, laid out in the same way
 
-It ends with 0 if every file of `_CoqProject` compiles, no source assumes anything, and every theorem rests on axioms of
+It ends with 0 if every file of `_CoqProject` compiles, no source assumes anything, and the theorems rest on axioms of
 Coq's own real numbers only (`ALLOWED`); with 1 if not; with 2 if there is no `coqc` to ask.
 """
 
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # What Coq's standard library builds its real numbers and classical logic from. Nothing else may be assumed.
@@ -30,7 +27,6 @@ ASSUMING = re.compile(
     r"|(?:Unset|Set)\s+(?:Guard|Positivity|Universe)\s+Checking)\b"
 )
 THEOREM = re.compile(r"^\s*Theorem\s+([A-Za-z_]\w*)", re.MULTILINE)
-MARK = "theorem:"
 
 
 class ProofError(Exception):
@@ -63,6 +59,11 @@ def theorems(source: str) -> list[str]:
     return THEOREM.findall(without_comments(source))
 
 
+def all_theorems(sources: list[Path]) -> list[str]:
+    """The theorems `file.name` of some files."""
+    return [f"{source.stem}.{theorem}" for source in sources for theorem in theorems(source.read_text("utf-8"))]
+
+
 def listed_files(folder: Path) -> tuple[str, list[Path]]:
     """The logical name of the folder and its files in the order in which they compile.
 
@@ -91,63 +92,54 @@ def compiled(name: str, sources: list[Path], build: Path) -> None:
             raise ProofError(f"{source.name} does not compile:\n{run.stdout}{run.stderr}".rstrip())
 
 
-def axioms(name: str, source: Path, build: Path) -> dict[str, set[str]]:
-    """For each theorem `file.name` of a source what Coq prints that it rests on; what is no axiom counts as one."""
-    queries = [f"From {name} Require {source.stem}."]
-    for theorem in theorems(source.read_text(encoding="utf-8")):
-        queries.append(f'Goal True. idtac "{MARK}{source.stem}.{theorem}". Abort.')
-        queries.append(f"Print Assumptions {name}.{source.stem}.{theorem}.")
-    question = build / f"axioms_of_{source.stem}.v"
-    question.write_text("\n".join(queries) + "\n", encoding="utf-8")
+def axioms(name: str, sources: list[Path], build: Path) -> set[str]:
+    """What Coq prints that all theorems of the sources together rest on; what is no axiom counts as one."""
+    proved = [
+        f"{name}.{source.stem}.{theorem}" for source in sources for theorem in theorems(source.read_text("utf-8"))
+    ]
+    every = "".join(f"(conj (@{theorem}) " for theorem in proved) + "I" + ")" * len(proved)
+    needed = "\n".join(f"From {name} Require {source.stem}." for source in sources)
+    question = build / "axioms_of_all_theorems.v"
+    question.write_text(f"{needed}\nDefinition every := {every}.\nPrint Assumptions every.\n", encoding="utf-8")
     run = subprocess.run(["coqc", "-Q", ".", name, question.name], cwd=build, capture_output=True, text=True)
     if run.returncode != 0:
-        raise ProofError(f"what {source.name} rests on is not known:\n{run.stdout}{run.stderr}".rstrip())
-    return dict(printed_axioms(run.stdout))
+        raise ProofError(f"what the theorems rest on is not known:\n{run.stdout}{run.stderr}".rstrip())
+    return printed_axioms(run.stdout)
 
 
-def printed_axioms(output: str) -> Iterator[tuple[str, set[str]]]:
-    """The names behind each mark of the output of `Print Assumptions`."""
-    for part in output.split(MARK)[1:]:
-        theorem, *lines = part.splitlines()
-        if not lines:
-            raise ProofError(f"nothing was printed about {theorem}")
-        names = {line.split(" ")[0] for line in lines if line and not line.startswith(" ")}
-        if lines[0] == "Closed under the global context":
-            names = {line for line in lines[1:] if line}
-        elif lines[0] == "Axioms:":
-            names.discard("Axioms:")
-        yield theorem, names
+def printed_axioms(output: str) -> set[str]:
+    """The names that `Print Assumptions` prints."""
+    lines = output.splitlines()
+    if not lines:
+        raise ProofError("nothing was printed about what the theorems rest on")
+    if lines[0] == "Closed under the global context":
+        return {line for line in lines[1:] if line}
+    return {line.split(" ")[0] for line in lines if line and not line.startswith(" ")} - {"Axioms:"}
 
 
-def check(folder: Path) -> dict[str, set[str]]:
-    """The axioms that each theorem of a folder rests on.
+def check(folder: Path) -> tuple[list[str], set[str]]:
+    """The theorems `file.name` of a folder, and the axioms that they rest on together.
 
     Raises:
-        ProofError: A source assumes something, does not compile or is empty, or a theorem needs more than ALLOWED.
+        ProofError: A source assumes something, does not compile or is empty, or the theorems need more than ALLOWED.
     """
     name, sources = listed_files(folder)
     for source in sources:
         for line, word in assumed(source.read_text(encoding="utf-8")):
             raise ProofError(f"{source.name}, line {line}: {word!r} assumes what has to be proved")
+    proved = all_theorems(sources)
+    if not proved:
+        raise ProofError("theorems were expected, and none is there")
     with tempfile.TemporaryDirectory() as made:
-        build = Path(made)
-        compiled(name, sources, build)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            answers = pool.map(lambda source: axioms(name, source, build), sources)
-            found = {theorem: names for answer in answers for theorem, names in answer.items()}
-    expected = {f"{source.stem}.{theorem}" for source in sources for theorem in theorems(source.read_text("utf-8"))}
-    if not expected or set(found) != expected:
-        raise ProofError(f"theorems were expected, and as many answers: {sorted(expected ^ set(found))}")
-    for theorem, names in found.items():
-        if not names <= ALLOWED:
-            raise ProofError(
-                f"{theorem} rests on {sorted(names - ALLOWED)}, which is not among the axioms of the reals"
-            )
-    return found
+        compiled(name, sources, Path(made))
+        found = axioms(name, sources, Path(made))
+    if not found <= ALLOWED:
+        raise ProofError(f"the theorems rest on {sorted(found - ALLOWED)}, which is not among the axioms of the reals")
+    return proved, found
 
 
 def main(arguments: list[str]) -> int:
-    """Print each theorem with its axioms, or what is wrong."""
+    """Print the theorems and their axioms, or what is wrong."""
     folder = Path(arguments[0]) if arguments else Path(__file__).parent
     if shutil.which("coqc") is None:
         print(
@@ -156,13 +148,12 @@ def main(arguments: list[str]) -> int:
         )
         return 2
     try:
-        found = check(folder)
+        proved, found = check(folder)
     except ProofError as wrong:
         print(f"formal: {wrong}", file=sys.stderr)
         return 1
-    for theorem, names in found.items():
-        print(f"{theorem}: {', '.join(sorted(names)) or 'no axioms'}")
-    print(f"formal: {len(found)} theorems proved")
+    print("\n".join(proved))
+    print(f"formal: {len(proved)} theorems proved from {', '.join(sorted(found)) or 'no axioms'}")
     return 0
 
 

@@ -380,6 +380,22 @@ Proof.
   rewrite Rmult_assoc, Rinv_l, Rmult_1_r, Rmult_minus_distr_r, Rinv_l by lra. lra.
 Qed.
 
+(** Dana (2024), slides: there is no limit in terms of quantity. That is, H heads of some widths hold all labels. *)
+Definition printed_no_limit_of_quantity : Prop :=
+  forall N S H T ts labels, (1 <= H)%nat -> contexts_of N S T ts -> labels_of N T labels ->
+    exists m, n_ctx m = S /\ d_vocab_out m = N /\ n_heads m = H /\
+      forall i, (i < T)%nat -> predicts m (ts i) (labels i).
+
+Theorem no_limit_of_quantity_is_false : ~ printed_no_limit_of_quantity.
+Proof.
+  intro P. destruct (P 2%nat 3%nat 1%nat (2 ^ 2)%nat (parity_context 2) (parity_label 2 0 1)) as [m [Hn [_ [HH Hall]]]].
+  - lia.
+  - apply parity_contexts.
+  - intros t _. unfold parity_label. destruct (odd_ones (bits 2 t)); lia.
+  - apply (parity_needs_n_heads m 2 0 1 (fun _ _ => False) Hn ltac:(lia) ltac:(lia) ltac:(tauto)).
+    intros t Ht. apply predicts_strictly_by, Hall, Ht.
+Qed.
+
 (** Corollary 2 promises the accuracy 1 where heads count all contexts. With n = H + 1 bits it fails for every [H]. *)
 Theorem corollary_2_fails_for_every_number_of_heads : forall H d d_h, (H * d_h + d)%nat = (2 ^ S H)%nat ->
   printed_accuracy 2 d d_h H (2 ^ S H) = 1 /\
